@@ -249,9 +249,20 @@ class Fit(Plans):
         See `forecast.fit.inference.interval`: the methods ``"profile"``, ``"wald"``, ``"bootstrap"``, and which is the
         default.
         """
-        from forecast.fit.inference.interval import interval
+        from forecast.fit.inference.interval import check, intervals, refusal, stated
+        from forecast.fit.inference.profile import check_data
 
-        return interval(self, name, level, method)
+        check(name, level, method, self.values, self.name)
+        if method == "profile":
+            check_data(self.solutions, self.name)
+        if self.solutions is None and method == "bootstrap":
+            raise FitError(f"{self.name}: no bootstrap interval for '{name}': fit with bootstrap=1000 first")
+        if self.solutions is None:
+            return stated(self, name, level)
+        low, high = (float(end[0]) for end in intervals(self.solutions, name, level, method))
+        if np.isnan(low):
+            raise refusal(self.solutions, name, level, method, self.name)
+        return low, high
 
     def profile(self, name: str, *, points: int = 41, level: float = 0.99) -> xr.Dataset:
         """Return the profile likelihood of a parameter over ``point``; see `forecast.fit.inference.profile`."""

@@ -422,9 +422,9 @@ class Fits:
         -------
         matplotlib Axes
         """
-        from forecast.fit.diagnostics.fit_plot import draw_many
+        from forecast.fit.diagnostics.fit_plot import draw
 
-        return draw_many(self, ax, variable, level)
+        return draw(self, ax, variable, level, by=self.by)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save all fits as one netCDF file; `forecast.load` reads it back, and computes again what is known."""

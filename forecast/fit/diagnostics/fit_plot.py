@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["draw", "draw_many", "drawable", "panel"]
+__all__ = ["draw", "drawable", "panel"]
 
 #: An axis is logarithmic where its values are positive and span more than this factor.
 _DECADE = 10.0
@@ -32,39 +33,30 @@ def drawable(fit: Fit) -> list[str]:
     return [name for name in fit.law.variables if name not in fit.law.levels]
 
 
-def draw(fit: Fit, axis: Axes | None, variable: str | None, level: float) -> Axes:
-    """Draw a fit on axes; see `forecast.Fit.plot`."""
-    if fit.data is None:
-        raise UsageError(f"{fit.name}: nothing to draw: parameters as they were published bring no points")
-    name = variable if variable is not None else drawable(fit)[0]
-    if name not in drawable(fit):
-        raise UnknownNameError("variable", name, drawable(fit), where=fit.name)
+def draw(fit: Fit | Fits, axis: Axes | None, variable: str | None, level: float, by: str | None = None) -> Axes:
+    """Draw a fit on axes, or the first of many over the dimension `by`, a colour each; see `forecast.Fit.plot`."""
     with plot_style.style():
         axis = plot_style.new_axes() if axis is None else axis
-        panel(axis, fit, name, fit.data.variables, fit.data.y, level)
+        for one, own in _parts(fit, by):
+            if one.data is None:
+                raise UsageError(f"{fit.name}: nothing to draw: parameters as they were published bring no points")
+            name = variable if variable is not None else drawable(one)[0]
+            if name not in drawable(one):
+                raise UnknownNameError("variable", name, drawable(one), where=fit.name)
+            panel(axis, one, name, one.data.variables, one.data.y, level, own=own)
         plot_style.legend(axis)
     return axis
 
 
-def draw_many(fits: Fits, axis: Axes | None, variable: str | None, level: float) -> Axes:
-    """Draw the first of many fits on axes, a colour each; see `forecast.Fits.plot`."""
-    with plot_style.style():
-        axis = plot_style.new_axes() if axis is None else axis
-        styles = zip(plot_style.COLOURS, plot_style.LINES, strict=False)
-        for value, (colour, line) in zip(fits.labels, styles, strict=False):
-            try:
-                fit = fits.select(value)
-            except ForecastError:  # it failed; `outcome` says why
-                continue
-            if fit.data is None:
-                raise UsageError(f"{fits.name}: nothing to draw: it holds no points")
-            name = variable if variable is not None else drawable(fit)[0]
-            if name not in drawable(fit):
-                raise UnknownNameError("variable", name, drawable(fit), where=fits.name)
-            own = (colour, line, printable(f"{fits.by} = {value}", 40))
-            panel(axis, fit, name, fit.data.variables, fit.data.y, level, own=own)
-        plot_style.legend(axis)
-    return axis
+def _parts(fit: Fit | Fits, by: str | None) -> Iterator[tuple[Fit, tuple[str, Any, str] | None]]:
+    """Go over the fits that are drawn, each with its colour, line and label where there are several."""
+    if by is None:
+        yield fit, None  # type: ignore[misc]
+        return
+    styles = zip(plot_style.COLOURS, plot_style.LINES, strict=False)
+    for value, (colour, line) in zip(fit.labels, styles, strict=False):  # type: ignore[union-attr]
+        with contextlib.suppress(ForecastError):  # it failed; `outcome` says why
+            yield fit.select(value), (colour, line, printable(f"{by} = {value}", 40))  # type: ignore[union-attr]
 
 
 def _middle(values: Array, groups: bool) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError
 from forecast.fit.inference.covariance import WIDE
-from forecast.fit.inference.profile import check_data, endpoints_of, hidden_ridges, no_profile
+from forecast.fit.inference.profile import endpoints_of, hidden_ridges, no_profile
 from forecast.fit.options import check_level
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.fit.solutions import Solutions
 
-__all__ = ["METHODS", "interval", "intervals", "origin"]
+__all__ = ["METHODS", "check", "intervals", "origin", "refusal", "stated"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -103,31 +103,14 @@ def _percentiles(
     return low, high
 
 
-def interval(fit: Fit, name: str, level: float, method: str | None) -> tuple[float, float]:
-    """Return the interval of a parameter of one fit; see `intervals` for the methods.
-
-    Raises
-    ------
-    FitError
-        Where the data give none (not identified, no degree of freedom, nothing published), saying why.
-    """
-    check(name, level, method, fit.values, fit.name)
-    made = fit.solutions
-    if method == "profile":
-        check_data(made, fit.name)
-    if made is None and method == "bootstrap":
-        raise FitError(f"{fit.name}: no bootstrap interval for '{name}': fit with bootstrap=1000 first")
-    if made is None:
-        return _stated(fit, name, level)
-    low, high = (float(end[0]) for end in intervals(made, name, level, method))
-    if not math.isnan(low):
-        return low, high
+def refusal(made: Solutions, name: str, level: float, method: str | None, where: str) -> FitError:
+    """Return why a single fit has no interval of a parameter: not identified, no degree of freedom, no replicate."""
     if method == "bootstrap":
-        raise FitError(f"{fit.name}: no bootstrap interval for '{name}': no replicate could be fitted")
+        return FitError(f"{where}: no bootstrap interval for '{name}': no replicate could be fitted")
     searched = method == "profile" or level in made.profiled
     if searched and (why := no_profile(made, level)):
-        raise FitError(f"{fit.name}: no profile: {why}")
-    raise FitError(f"{fit.name}: no interval for '{name}': {made.known.why_not(0, name) or UNLIMITED}")
+        return FitError(f"{where}: no profile: {why}")
+    return FitError(f"{where}: no interval for '{name}': {made.known.why_not(0, name) or UNLIMITED}")
 
 
 def origin(fit: Fit, level: float) -> str:
@@ -141,7 +124,7 @@ def origin(fit: Fit, level: float) -> str:
     return f"not from the bootstrap ({resample}): {count} replicates are too few for {level:g}"
 
 
-def _stated(fit: Fit, name: str, level: float) -> tuple[float, float]:
+def stated(fit: Fit, name: str, level: float) -> tuple[float, float]:
     """Return the normal interval of a published standard error, as far as the bounds of the law let it reach."""
     from scipy.special import ndtri
 
