@@ -224,9 +224,15 @@ def intervals() -> tuple[Cost, Cost]:
         return float(2 * rest.cost) - level
 
     return (
-        cpu(lambda: replace(fit).interval("c", 0.9)),  # what a fit has computed once it keeps
+        cpu(lambda: _anew(fit).interval("c", 0.9)),
         cpu(lambda: [brentq(risen, middle, end, xtol=1e-6) for end in (0.01, 1.5)]),
     )
+
+
+def _anew(fit: forecast.Fit) -> forecast.Fit:
+    """Return a fit that keeps nothing of what was computed of it."""
+    assert fit.solutions is not None
+    return replace(fit, solutions=replace(fit.solutions))
 
 
 def verdict() -> tuple[Cost, Cost]:
@@ -234,7 +240,8 @@ def verdict() -> tuple[Cost, Cost]:
     law, x = forecast.law("scaling/broken-power"), np.geomspace(1, 1e4, 60)
     y = (1 + 3 * x**-0.3) * np.exp(0.02 * np.random.default_rng(0).standard_normal(60))
     fit = law.fit({"x": x, law.output: y}, objective="least_squares_log")
-    return cpu(lambda: replace(fit).verdict), cpu(lambda: [curve_fit(_form, x, y, p0=(1, 3, 0.3)) for _ in range(120)])
+    peer = cpu(lambda: [curve_fit(_form, x, y, p0=(1, 3, 0.3)) for _ in range(120)])
+    return cpu(lambda: _anew(fit).verdict), peer
 
 
 # --- derivatives ------------------------------------------------------------------------------------------------------

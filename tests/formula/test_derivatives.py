@@ -308,7 +308,10 @@ import numpy as np
 import forecast
 opened = []
 home = os.environ["HOME"]
-sys.addaudithook(lambda event, args: opened.append(event) if args and str(args[0]).startswith(home) else None)
+def hook(event, args):  # what is asked of a module that is loaded at first use asks for it again
+    if args and not event.startswith("object.") and str(args[0]).startswith(home):
+        opened.append(event)
+sys.addaudithook(hook)
 law = forecast.law("scaling/chinchilla")
 x = np.geomspace(1e8, 1e10, 40)
 opened.clear()

@@ -187,7 +187,7 @@ def test_what_is_not_the_table_is_not_recorded(runs, upstream, page, says):
     upstream.pages["/runs.csv"] = page
     with pytest.raises(DownloadError, match=f"is not this table, and is not recorded: .*{says}"):
         table(runs)
-    assert [p for p in cache_folder().iterdir() if p.name != "snapshots.lock"] == []
+    assert [p for p in cache_folder().iterdir() if p.name != "snapshots.json.lock"] == []
 
 
 def test_nothing_recorded_and_no_server_names_the_command(runs, upstream):
