@@ -233,7 +233,7 @@ class FitError(ForecastError):
 
 
 class BudgetError(ForecastError):
-    """Work that used up its seconds (`forecast.budget`, ``--max-seconds``); the message says how far it got."""
+    """Work that used up its seconds (`forecast.resource_limits`, ``--max-seconds``); it says how far it got."""
 
 
 class PluginError(ForecastError):

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from forecast.api.build_scenario import ASKED, gathered, scenario_of
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
-from forecast.api.quantity_formulas import condition as read_condition
-from forecast.api.quantity_formulas import quantities_in
+from forecast.api.quantity_formulas import condition as read_condition, quantities_in
 from forecast.base.lazy import xr
 from forecast.errors import UsageError
 from forecast.projection.paths.run_cache import RunCache

@@ -3,16 +3,50 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forecast.base.lazy import xr
-from forecast.errors import printable
+from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
+    from forecast.api.answer import Answer
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
 
-__all__ = ["load"]
+__all__ = ["load", "save"]
+
+
+def save(result: Fit | Fits | Answer | xr.DataTree, path: str | os.PathLike[str]) -> Path:
+    """Save a fit, fits over a dimension, an answer or a projection as netCDF, whole or not at all; `load` reads it.
+
+    Raises
+    ------
+    ResultError
+        If it cannot be written.
+    UsageError
+        For what is none of these.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, forecast
+    >>> fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+    >>> path = save(fit, pathlib.Path(tempfile.mkdtemp(), "fit.nc"))
+    >>> load(path).values == fit.values
+    True
+    """
+    from forecast.api.answer import Answer
+    from forecast.base import netcdf
+    from forecast.fit.fit import Fit
+    from forecast.fit.fits import Fits
+
+    if isinstance(result, (Fit, Fits)):
+        return result.save(path)
+    if isinstance(result, Answer):
+        result = result.run
+    if isinstance(result, xr.DataTree):
+        return netcdf.save(result, path)
+    raise UsageError(f"save: expected a fit, an answer or a projection, got {type(result).__name__}")
 
 
 def load(path: str | os.PathLike[str]) -> Fit | Fits | xr.DataTree:

@@ -24,12 +24,12 @@ from forecast.formula import (
     Measured,
     Name,
     Node,
+    Sequence as Listed,
     Text,
     Unary,
     parse_condition,
     tree,
 )
-from forecast.formula import Sequence as Listed
 
 if TYPE_CHECKING:
     from forecast.api.quantity import Quantity, QuantityCondition

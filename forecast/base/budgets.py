@@ -21,7 +21,6 @@ __all__ = [
     "SECONDS",
     "VARIABLE",
     "Limits",
-    "budget",
     "check_memory",
     "check_time",
     "current",
@@ -29,6 +28,7 @@ __all__ = [
     "memory",
     "of_command_line",
     "of_request",
+    "resource_limits",
     "shown",
     "work",
 ]
@@ -81,7 +81,7 @@ def _said(given: object) -> str:
 
 
 @contextlib.contextmanager
-def budget(*, memory: int | str | None = None, seconds: float | str | None = None) -> Iterator[None]:
+def resource_limits(*, memory: int | str | None = None, seconds: float | str | None = None) -> Iterator[None]:
     """Set what calls within may take.
 
     Parameters
@@ -101,16 +101,18 @@ def budget(*, memory: int | str | None = None, seconds: float | str | None = Non
     Examples
     --------
     >>> import forecast
-    >>> with forecast.budget(memory="1MB"):
+    >>> with forecast.resource_limits(memory="1MB"):
     ...     forecast.project("brain-parity", draws=100_000)
     Traceback (most recent call last):
     forecast.errors.UsageError: ...
-    >>> with forecast.budget(seconds=0.001):
+    >>> with forecast.resource_limits(seconds=0.001):
     ...     forecast.project("brain-parity", draws=100_000)
     Traceback (most recent call last):
     forecast.errors.BudgetError: ...
     """
-    with _limits(memory, seconds, ("budget: memory", "budget: seconds"), ("forecast.budget",) * 2):
+    with _limits(
+        memory, seconds, ("resource_limits: memory", "resource_limits: seconds"), ("forecast.resource_limits",) * 2
+    ):
         yield
 
 
@@ -188,7 +190,7 @@ def work(what: Callable[[], str]) -> Iterator[None]:
 
     Examples
     --------
-    >>> with budget(seconds=1e-9), work(lambda: "scaling/power: bootstrap, 512 of 1,000 replicates done"):
+    >>> with resource_limits(seconds=1e-9), work(lambda: "scaling/power: bootstrap, 512 of 1,000 replicates done"):
     ...     check_time("Newton's method")
     Traceback (most recent call last):
     forecast.errors.BudgetError: scaling/power: bootstrap, 512 of 1,000 replicates done: Newton's method stopped: ...
@@ -209,7 +211,7 @@ def memory() -> int:
 
     Examples
     --------
-    >>> with budget(memory="500MB"):
+    >>> with resource_limits(memory="500MB"):
     ...     memory()
     500000000
     """

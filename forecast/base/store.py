@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.base import budgets
 from forecast.base.files import open_regular, read_bytes, replacing, safe_output
 from forecast.base.json_text import strict_json
-from forecast.base.schema import ANYTHING, COUNT, TEXT, Each, Kind, Named, Record
-from forecast.base.schema import check as check_form
+from forecast.base.schema import ANYTHING, COUNT, TEXT, Each, Kind, Named, Record, check as check_form
 from forecast.errors import DataError, ForecastError, ResultError, printable
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from forecast.base.files import check_regular
 from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
 from forecast.evaluation import scores
-from forecast.evaluation.ledger import NEVER, dated, extend, find, past
-from forecast.evaluation.ledger import SHORT as DIGITS
+from forecast.evaluation.ledger import NEVER, SHORT as DIGITS, dated, extend, find, past
 from forecast.projection.crossing import QUANTILES
 
 __all__ = ["coverage", "due", "listed", "resolve", "scored", "summary"]

@@ -20,8 +20,21 @@ from numpy.typing import NDArray
 
 from forecast.base.json_text import strict_json, to_json
 from forecast.base.lazy import xr
-from forecast.base.schema import COUNT, FLAG, NUMBER, TEXT, Each, Kind, Maybe, Named, Record, Table, check, check_tables
-from forecast.base.schema import one_of as one_of_words
+from forecast.base.schema import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    TEXT,
+    Each,
+    Kind,
+    Maybe,
+    Named,
+    Record,
+    Table,
+    check,
+    check_tables,
+    one_of as one_of_words,
+)
 from forecast.errors import ForecastError, ResultError, printable
 from forecast.fit.saved_law import law_of, law_record
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.formula import Binary, Call, Formula, Name, Node, check_name, parse
 from forecast.formula.tree import signed, walk
-from forecast.laws.forms import Code, Explicit, Form
-from forecast.laws.forms import changed as replaced
+from forecast.laws.forms import Code, Explicit, Form, changed as replaced
 from forecast.laws.grouped import Groupable
 
 if TYPE_CHECKING:

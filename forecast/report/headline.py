@@ -21,8 +21,7 @@ from forecast.report.value_text import race
 from forecast.report.words.date_text import FINE, as_text
 from forecast.report.words.number_text import amount, percent
 from forecast.scenarios.quantities.changes import as_phrase as spoken_change
-from forecast.scenarios.setting_values import as_phrase
-from forecast.scenarios.setting_values import as_text as said_settings
+from forecast.scenarios.setting_values import as_phrase, as_text as said_settings
 from forecast.sensitivity.of_answer import uncertain
 
 __all__ = [

@@ -12,14 +12,12 @@ from forecast.base.lazy import xr
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.source_tables import newest
 from forecast.projection.weights import effective_sample_size, weights_of
-from forecast.report.binding_text import limits
-from forecast.report.binding_text import sentence as limit_sentence
+from forecast.report.binding_text import limits, sentence as limit_sentence
 from forecast.report.headline import Words
 from forecast.report.plain_data import attribute, combinations, iso, numbers, places
 from forecast.report.rankings import rankings
 from forecast.report.value_quantiles import ValueQuantiles
-from forecast.report.value_text import first_answers, value_answers
-from forecast.report.value_text import sentence as asked_sentence
+from forecast.report.value_text import first_answers, sentence as asked_sentence, value_answers
 
 __all__ = [
     "asked_sentence",
@@ -119,8 +117,7 @@ def drivers(tree: xr.DataTree, *, least: float = 0.02, only: Collection[str] | N
 
     ``note`` says so where of what is drawn a number comes first that somebody stated, and no data were fitted to.
     """
-    from forecast.sensitivity.of_answer import first_order as moved
-    from forecast.sensitivity.of_answer import uncertain
+    from forecast.sensitivity.of_answer import first_order as moved, uncertain
 
     asked, among, out = attribute(tree, "questions"), uncertain(tree), []
     for name in asked if only is None else only:

@@ -23,8 +23,7 @@ from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageEr
 from forecast.formula import TIME, Condition, Formula
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
-from forecast.scenarios import qualifiers as bases
-from forecast.scenarios import setting_targets, setting_values
+from forecast.scenarios import qualifiers as bases, setting_targets, setting_values
 from forecast.scenarios.parse import ScenarioReader
 from forecast.scenarios.quantities import choice_numbers, constraints, function_ref, hidden_quantities, law_ref
 from forecast.scenarios.quantities.changes import Change

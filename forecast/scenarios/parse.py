@@ -17,8 +17,7 @@ from forecast.errors import ForecastError, FormulaError, ScenarioError, UnknownN
 from forecast.formula import Condition
 from forecast.models.shapes import track_record
 from forecast.scenarios import registered
-from forecast.scenarios.quantities import choice_numbers as by_choice
-from forecast.scenarios.quantities import function_ref, law_ref, uncertain_inputs
+from forecast.scenarios.quantities import choice_numbers as by_choice, function_ref, law_ref, uncertain_inputs
 from forecast.scenarios.spec import (
     ByChoice,
     Choice,

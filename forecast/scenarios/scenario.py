@@ -34,8 +34,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Formula
-from forecast.scenarios import questions as asking
-from forecast.scenarios import registered
+from forecast.scenarios import questions as asking, registered
 from forecast.scenarios.parse import TAKEN, ScenarioReader
 from forecast.scenarios.quantities import changes, dynamics, limits, uncertain_inputs
 from forecast.scenarios.quantities.changes import Change

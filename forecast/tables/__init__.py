@@ -37,8 +37,7 @@ from forecast.tables.editions import Edition
 from forecast.tables.remote import resource_bytes
 from forecast.tables.row_filters import wanted
 from forecast.tables.schema import checks
-from forecast.tables.schema.descriptor import Field, Package, Resource
-from forecast.tables.schema.descriptor import read as read_descriptor
+from forecast.tables.schema.descriptor import Field, Package, Resource, read as read_descriptor
 from forecast.tables.schema.validate import validated
 
 if TYPE_CHECKING:

@@ -98,8 +98,7 @@ class Hindcasts:
         """
         import numpy as np
         import xarray as xr
-        from scipy.stats import kstest
-        from scipy.stats import t as student
+        from scipy.stats import kstest, t as student
 
         shares = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
         found = self.normalised(theta)

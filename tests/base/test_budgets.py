@@ -13,12 +13,12 @@ import forecast
 from forecast.base.budgets import (
     SECONDS,
     VARIABLE,
-    budget,
     check_memory,
     check_time,
     current,
     inherit,
     memory,
+    resource_limits,
     shown,
     work,
 )
@@ -38,14 +38,16 @@ SMALL = {"start": 2025, "until": 2030, "quantities": {
     [("8GiB", 8 << 30), ("500MB", 500_000_000), ("123", 123), (" 1.5 kib ", 1536), ("2tb", 2 * 10**12), (7, 7)],
 )
 def test_sizes(given: int | str, size: int) -> None:
-    with budget(memory=given):
+    with resource_limits(memory=given):
         assert memory() == size
 
 
 @pytest.mark.parametrize("given", ["", "8 gigs", "-1GB", "0", 0, -5, True, 1.5, "nan", "1e9", "9" * 30, "GB"])
 def test_what_is_no_size(given: object) -> None:
-    with pytest.raises(UsageError, match=r"^budget: memory: expected a size such as '8GiB', '500MB' or") as caught:
-        budget(memory=given).__enter__()  # type: ignore[arg-type]
+    with pytest.raises(
+        UsageError, match=r"^resource_limits: memory: expected a size such as '8GiB', '500MB' or"
+    ) as caught:
+        resource_limits(memory=given).__enter__()  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
 
 
@@ -54,9 +56,9 @@ def test_a_block_stands_over_the_variable_and_the_variable_over_the_default(monk
     assert memory() == 4 << 30
     monkeypatch.setenv(VARIABLE, "1GB")
     assert memory() == 10**9
-    with forecast.budget(memory="2GB"):
+    with forecast.resource_limits(memory="2GB"):
         assert memory() == 2 * 10**9
-        with forecast.budget(memory="3GB"):
+        with forecast.resource_limits(memory="3GB"):
             assert memory() == 3 * 10**9
         assert memory() == 2 * 10**9
     assert memory() == 10**9
@@ -79,12 +81,15 @@ def test_steps_times_draws_beyond_the_limit_are_refused_before_any_work(monkeypa
     for more in ({"until": 9999, "step": "month", "start": 1}, {"draws": 10**8, "keep": 10**8}, {"until": 9999}):
         with pytest.raises(UsageError, match=r"^draws: .* GiB is the limit, which FORECAST_MAX_MEMORY sets: "):
             forecast.project("brain-parity", **more)  # type: ignore[arg-type]
-    with budget(memory="10MB"), pytest.raises(UsageError, match=r"6 steps take .*; 9\.54 MiB is the limit.*draws fit$"):
+    with (
+        resource_limits(memory="10MB"),
+        pytest.raises(UsageError, match=r"6 steps take .*; 9\.54 MiB is the limit.*draws fit$"),
+    ):
         forecast.project(SMALL, draws=200_000, keep=200_000)
 
 
 def test_the_draws_that_are_said_to_fit_do_fit() -> None:
-    with budget(memory="10MB"):
+    with resource_limits(memory="10MB"):
         with pytest.raises(UsageError, match=r": ([\d,]+) draws fit$") as caught:
             forecast.project(SMALL, draws=200_000, keep=200_000)
         fits = int(str(caught.value).split()[-3].replace(",", ""))
@@ -109,37 +114,47 @@ def test_the_command_line_takes_the_variable(
 
 @pytest.mark.parametrize("given", ["", "ten", "-1", "0", 0, -5, True, "nan", "1e9", float("inf"), float("nan"), []])
 def test_what_is_no_number_of_seconds(given: object) -> None:
-    with pytest.raises(UsageError, match=r"^budget: seconds: expected a number of seconds above 0, such as 60, got"):
-        budget(seconds=given).__enter__()  # type: ignore[arg-type]
+    with pytest.raises(
+        UsageError, match=r"^resource_limits: seconds: expected a number of seconds above 0, such as 60, got"
+    ):
+        resource_limits(seconds=given).__enter__()  # type: ignore[arg-type]
 
 
 def test_the_sentence_of_seconds() -> None:
-    with budget(seconds=1e-9), pytest.raises(BudgetError) as caught, work(lambda: "a law: bootstrap"):
+    with resource_limits(seconds=1e-9), pytest.raises(BudgetError) as caught, work(lambda: "a law: bootstrap"):
         check_time("Newton's method", 1000, 4000, "solutions")
     assert str(caught.value) == (
         "a law: bootstrap: Newton's method stopped after 1,000 of 4,000 solutions: "
-        "1e-09 s is the limit, which forecast.budget sets"
+        "1e-09 s is the limit, which forecast.resource_limits sets"
     )
     assert caught.value.exit_code == 1
     check_time("work")  # the block is over
 
 
 def test_a_block_within_another_ends_with_it() -> None:
-    with budget(seconds=1e-9), budget(seconds=100), pytest.raises(BudgetError, match="1e-09 s is the limit"):
+    with (
+        resource_limits(seconds=1e-9),
+        resource_limits(seconds=100),
+        pytest.raises(BudgetError, match="1e-09 s is the limit"),
+    ):
         check_time("work")
-    with budget(seconds=100), pytest.raises(BudgetError, match="1e-09 s is"), budget(seconds=1e-9, memory="1MB"):
+    with (
+        resource_limits(seconds=100),
+        pytest.raises(BudgetError, match="1e-09 s is"),
+        resource_limits(seconds=1e-9, memory="1MB"),
+    ):
         check_time("work")
 
 
 def test_threads_and_processes_end_with_their_caller() -> None:
-    with budget(seconds=100, memory="1GB"):
+    with resource_limits(seconds=100, memory="1GB"):
         limits = current()
     seen: list[int] = []
     thread = threading.Thread(target=lambda: (inherit(limits), seen.append(memory())))
     thread.start()
     thread.join()
     assert seen == [10**9]
-    with budget(seconds=0.2), pytest.raises(BudgetError, match="is the limit"):
+    with resource_limits(seconds=0.2), pytest.raises(BudgetError, match="is the limit"):
         share(_forever, [(1,), (2,)], 2, where="work")
 
 
@@ -176,7 +191,10 @@ WORKS = {
 @pytest.mark.parametrize("name", WORKS)
 def test_long_work_ends_with_its_seconds(name: str) -> None:
     fit = _fit()
-    with budget(seconds=1e-6), pytest.raises(BudgetError, match=r"stopped.*: 1e-06 s is the limit, which") as caught:
+    with (
+        resource_limits(seconds=1e-6),
+        pytest.raises(BudgetError, match=r"stopped.*: 1e-06 s is the limit, which") as caught,
+    ):
         WORKS[name](fit)
     assert "\n" not in str(caught.value)
 
@@ -184,13 +202,16 @@ def test_long_work_ends_with_its_seconds(name: str) -> None:
 def test_a_download_ends_with_its_seconds() -> None:
     file = download._Bounded(io.BytesIO(), 1 << 20)
     file.write(b"abc")
-    with budget(seconds=1e-9), pytest.raises(BudgetError, match=r"^a download stopped after 3 bytes: 1e-09 s is"):
+    with (
+        resource_limits(seconds=1e-9),
+        pytest.raises(BudgetError, match=r"^a download stopped after 3 bytes: 1e-09 s is"),
+    ):
         file.write(b"abc")
 
 
 def test_a_tower_of_powers_fits_in_the_budget_or_ends_in_a_sentence() -> None:
     law = forecast.Law("**".join(f"(a{i}+x)" for i in range(12)), variables=["x"])
-    with budget(seconds=1), pytest.raises((BudgetError, FitError)) as caught:
+    with resource_limits(seconds=1), pytest.raises((BudgetError, FitError)) as caught:
         law.fit({"x": np.linspace(1, 1.2, 40), "y": np.linspace(1, 1.2, 40)})
     assert "\n" not in str(caught.value)
 

@@ -5,8 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from forecast.base.distributions import FAMILIES, distribution, numbers_in, scaled
 from forecast.errors import ScenarioError, UnknownNameError

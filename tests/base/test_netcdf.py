@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from forecast.base.netcdf import content_hash, load, quantiles, safe_output, save, write_atomic

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from forecast.base.budgets import budget
+from forecast.base.budgets import resource_limits
 from forecast.base.netcdf import content_hash, load, save
 from forecast.errors import ResultError
 
@@ -195,11 +195,11 @@ def test_bad_input_072_a_small_file_that_describes_a_large_array(kind: str, save
 @pytest.mark.bad_input(72)
 def test_bad_input_072_the_limit_of_memory_can_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = save(xr.DataTree(xr.Dataset({"x": ("n", np.zeros(1_000_000))})), tmp_path / "r.nc")
-    with budget(memory="10MB"), pytest.raises(ResultError) as caught:
+    with resource_limits(memory="10MB"), pytest.raises(ResultError) as caught:
         load(path)
     says = "reading it with what stands before it takes 15.3 MiB; 9.54 MiB is the limit, which FORECAST_MAX_MEMORY sets"
     assert str(caught.value) == f"{path}: '/x': {says}"
-    with budget(memory="20MB"):
+    with resource_limits(memory="20MB"):
         load(path)
     monkeypatch.setenv("FORECAST_MAX_MEMORY", "1MB")
     with pytest.raises(ResultError, match=r"r\.nc: reading it takes 7\.63 MiB; 977 KiB is the limit"):

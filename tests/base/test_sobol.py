@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from forecast.base import sobol
 from forecast.base.sobol import BLOCK, DIMENSIONS, NUMBER, REPLICATES, direction_numbers, uniforms

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import forecast
-from forecast.base.budgets import budget, check_time
+from forecast.base.budgets import check_time, resource_limits
 from forecast.streams import Streams
 
 from .timing import Benchmark, Cost, NotHereError, cpu, draw_and_rank
@@ -205,7 +205,7 @@ def budgeted() -> tuple[Cost, Cost]:
     """A look at the time that is left, which inner loops take."""
 
     def ours() -> None:
-        with budget(seconds=100):
+        with resource_limits(seconds=100):
             for _ in range(20_000):
                 check_time("work", 1, 2, "things")
 

@@ -5,8 +5,7 @@ import pytest
 import forecast
 from forecast.cli import render
 from forecast.contract.registry import get_registry
-from forecast.report import brief as briefs
-from forecast.report import screen
+from forecast.report import brief as briefs, screen
 from toolkit import command, every
 
 #: Dates, numbers and rankings.

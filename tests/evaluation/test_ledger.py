@@ -5,8 +5,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from forecast.errors import DataError, UnknownNameError, UsageError
 from forecast.evaluation import ledger

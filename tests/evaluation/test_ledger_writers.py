@@ -135,7 +135,7 @@ def test_who_waits_too_long_is_told_for_what(tmp_path, monkeypatch):
     with store.locked(path):
         with (
             pytest.raises(BudgetError, match=r"one\.jsonl: waiting for another writer stopped"),
-            budgets.budget(seconds=0.02),
+            budgets.resource_limits(seconds=0.02),
         ):
             ledger.append(path, [VALUE])
         monkeypatch.setattr(store, "PATIENCE", 0.02)

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import forecast
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError

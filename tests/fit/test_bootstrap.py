@@ -218,7 +218,10 @@ def test_a_bootstrap_of_many_rows_holds_the_memory():
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 500e6
-    with forecast.budget(memory="100MB"), pytest.raises(FitError, match=r"bootstrap: 300,000 points take .* sets$"):
+    with (
+        forecast.resource_limits(memory="100MB"),
+        pytest.raises(FitError, match=r"bootstrap: 300,000 points take .* sets$"),
+    ):
         fit.resample(12)
 
 
@@ -226,7 +229,7 @@ def test_a_bootstrap_that_runs_out_of_seconds_says_how_far_it_got():
     x = np.geomspace(1, 1000, 60)
     law = forecast.law("scaling/saturating-power")
     fit = law.fit({"x": x, law.output: (1 + 3 * x**-0.4) * np.exp(0.02 * np.random.default_rng(0).standard_normal(60))})
-    with forecast.budget(seconds=0.5), pytest.raises(BudgetError) as caught:
+    with forecast.resource_limits(seconds=0.5), pytest.raises(BudgetError) as caught:
         fit.resample(1_000_000)
     said = r"scaling/saturating-power: bootstrap, [\d,]+ of 1,000,000 replicates done: .* 0\.5 s is the limit, which "
     assert re.match(said, str(caught.value))

@@ -5,8 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from forecast.errors import FormulaError
 from forecast.formula import (

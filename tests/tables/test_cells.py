@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from forecast.errors import DataError, TableError
 from forecast.tables import columns, decimal_year, from_decimal_year, select, table

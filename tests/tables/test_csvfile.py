@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from forecast.errors import DataError, EmptyDataError, ResultError, TableError
 from forecast.tables import columns, csv_format
@@ -289,12 +288,12 @@ def test_writing_to_a_missing_folder_names_it(tmp_path: Path) -> None:
 
 @pytest.mark.bad_input(74)
 def test_bad_input_074_a_file_that_takes_more_memory_than_allowed_is_not_read(tmp_path):
-    from forecast.base.budgets import budget
+    from forecast.base.budgets import resource_limits
 
     path = tmp_path / "large.csv"
     path.write_text("x\n" + "12\n" * 100_000)
     with (
-        budget(memory="5MB"),
+        resource_limits(memory="5MB"),
         pytest.raises(DataError, match=r"large\.csv: reading it takes up to .*; 4\.77 MiB is the"),
     ):
         read(path)

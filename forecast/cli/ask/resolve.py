@@ -66,8 +66,7 @@ def resolve(
     forecast resolve ledger.jsonl --id 1d7f834d --outcome never --on 2026-07-01 --source "TOP500 list of 2026-06"
     forecast resolve ledger.jsonl --expect published.txt --expect earlier.jsonl
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.evaluation import ledger as lines
-    from forecast.evaluation import ledger_scores
+    from forecast.evaluation import ledger as lines, ledger_scores
 
     if outcome is None and (name is not None or source):
         raise UsageError(f"{'--id' if name is not None else '--source'}: goes with an --outcome")

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.base.sobol import BLOCK
-from forecast.base.streams import Streams
-from forecast.base.streams import choice as chosen
+from forecast.base.streams import Streams, choice as chosen
 from forecast.projection.answers.crossing_dates import DateDraws, Dates, answered
 from forecast.projection.failures import too_many
 from forecast.projection.streaming.accumulators import CountedColumn, Holding, SummedColumn

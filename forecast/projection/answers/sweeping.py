@@ -15,8 +15,7 @@ import numpy as np
 
 from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
-from forecast.scenarios import graph as graphs
-from forecast.scenarios import setting_targets, setting_values
+from forecast.scenarios import graph as graphs, setting_targets, setting_values
 from forecast.scenarios.graph import ScenarioGraph
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import access, budgets
-from forecast.base.schema import ANYTHING, COUNT, TEXT, Named, Record
-from forecast.base.schema import check as check_form
+from forecast.base.schema import ANYTHING, COUNT, TEXT, Named, Record, check as check_form
 from forecast.base.store import load_arrays, save_arrays
 from forecast.base.streams import BLOCK
 from forecast.contract.plugin_calls import stdout_is_data

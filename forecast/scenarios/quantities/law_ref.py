@@ -285,8 +285,7 @@ def _identity(fit: Fit) -> str:
 
 def _law(quantity: LawRef, text: str, key: str) -> tuple[Law, str]:
     """Return the law, and the name of the published parameters that stand behind it."""
-    from forecast.laws import Law
-    from forecast.laws import law as registered
+    from forecast.laws import Law, law as registered
 
     if quantity.variables is None:
         name, _, published = text.partition("@")

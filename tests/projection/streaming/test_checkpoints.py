@@ -241,5 +241,8 @@ def test_what_says_that_it_is_large_takes_no_memory(kept, forge):
 def test_the_budget_is_asked_before_arrays_are_read(tmp_path):
     place = tmp_path / "a.part"
     save_arrays(place, {}, {"x": np.zeros(200_000)})
-    with forecast.budget(memory="1MB"), pytest.raises(DataError, match=r"a\.part: the checkpoint takes 1\.53 MiB; "):
+    with (
+        forecast.resource_limits(memory="1MB"),
+        pytest.raises(DataError, match=r"a\.part: the checkpoint takes 1\.53 MiB; "),
+    ):
         load_arrays(place, what="checkpoint", check=lambda about, layout: None)

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.streaming.histograms import DATE_BINS, WIDTH, DateHistogram, ValueHistogram, replicate_error
