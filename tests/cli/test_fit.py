@@ -108,6 +108,13 @@ def test_a_parameter_that_the_verdict_does_not_identify_is_not_called_identified
     assert rows["R_D"]["upper"] > 50 * rows["R_D"]["lower"]
 
 
+def test_a_fit_by_a_protocol_is_drawn_with_the_points_that_it_saw(capsys, reference_data, tmp_path):
+    runs = reference_data / "scaling" / "datablations" / "datablations_182_outliers_removed.csv"
+    words = ("--data", str(runs), "--protocol", "muennighoff2023", "--plot", str(tmp_path / "fit.svg"))
+    assert run(capsys, "scaling/data-constrained", *words)[0] == 0
+    assert "observed" in (tmp_path / "fit.svg").read_text()
+
+
 def test_out_and_plot(capsys, data, tmp_path):
     code, _, _ = run(capsys, LAW, "--data", data, "--out", "fit.nc", "--plot", "fit.svg")
     assert code == 0

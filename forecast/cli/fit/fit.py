@@ -90,7 +90,6 @@ def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json:
         provenance=record,
         files=(out,),
         plots=plots,
-        data=None if many else (rows, asked_for["y"]),
         as_json=as_json,
     )
     if not good:

@@ -40,7 +40,6 @@ def show_fit(
     provenance: Mapping[str, Any],
     files: Sequence[str | None],
     plots: Sequence[str],
-    data: tuple[Any, str | None] | None = None,
     as_json: bool,
 ) -> bool:
     """Write a fit, or many, new or loaded, and every file that was asked for; tell whether all of it converged.
@@ -59,8 +58,6 @@ def show_fit(
     provenance : mapping
     files, plots : sequence of str
         As `forecast.cli.output_files.writers` takes them, and figures.
-    data : (table, str or None), optional
-        What a single fit was made from, and which column it explains; without it, what the fit holds is drawn.
     as_json : bool
     """
     from forecast.fit.fits import Fits
@@ -73,8 +70,7 @@ def show_fit(
     def draw(path: str) -> object:
         if isinstance(made, Fits):
             return many_fits.plot(made, path, width=plot_width())
-        table, y = data or (fit_figure.held(made), None)
-        return fit_figure.plot(made, path, table, y=y, width=plot_width())
+        return fit_figure.plot(made, path, width=plot_width())
 
     files_of = writers(
         *files,

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from forecast.base import plot_style
 from forecast.errors import ForecastError
@@ -17,10 +13,7 @@ from forecast.fit.diagnostics.fit_plot import drawable, panel
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
 
-Array = NDArray[np.float64]
-
-
-__all__ = ["held", "plot"]
+__all__ = ["plot"]
 
 _MOST_DRAWN = 20_000
 
@@ -28,10 +21,7 @@ _MOST_DRAWN = 20_000
 def plot(
     fit: Fit,
     path: str | os.PathLike[str],
-    data: Any,
     *,
-    let: Mapping[str, str] | None = None,
-    y: str | None = None,
     level: float = 0.9,
     width: str = "two",
 ) -> Path:
@@ -45,10 +35,6 @@ def plot(
     fit : Fit
     path : path-like
         Ends in ``.svg``, ``.png`` or ``.pdf``.
-    data : table
-        What it was fitted to.
-    let, y : optional
-        As in `forecast.Law.fit`.
     level : float
         Of both bands.
     width : {"two", "one"}
@@ -57,9 +43,17 @@ def plot(
     Returns
     -------
     pathlib.Path
+
+    Raises
+    ------
+    ForecastError
+        For parameters as they were published, and for one group of a fit: they have no data of their own.
     """
     plot_style.check_format(path)
-    points, seen = _observed(fit, data, let or {}, y)
+    if fit.data is None:
+        raise ForecastError(f"{fit.name}: has no data of its own to draw it with")
+    step = -(-fit.data.y.size // _MOST_DRAWN)  # every k-th, so that a figure stays a figure
+    points, seen = {n: p[::step] for n, p in fit.data.variables.items()}, fit.data.y[::step]
     names = drawable(fit)
     across = min(2 if width == "two" else 1, len(names))
     down = -(-len(names) // across)
@@ -76,37 +70,3 @@ def plot(
         plot_style.heading(figure, f"{judged}{fit.name}", width)
         plot_style.legend_below(figure, 4 if width == "two" else 2)
         return plot_style.write(figure, path)
-
-
-def held(fit: Fit) -> dict[str, Any]:
-    """Return the columns that a fit was made from, as it holds them.
-
-    Raises
-    ------
-    ForecastError
-        If it holds none: one of published parameters, or one that was saved without its data.
-    """
-    if fit.data is None:
-        raise ForecastError(f"{fit.name}: has no data of its own to draw it with")
-    law, data = fit.law, fit.data
-    named = {n: np.array(law.levels[n])[data.variables[n].astype(int)] for n in law.levels}
-    return {**data.variables, **named, law.output: data.y}
-
-
-def _observed(fit: Fit, data: Any, let: Mapping[str, str], y: str | None) -> tuple[dict[str, Array], Array]:
-    from forecast import tables
-    from forecast.fit.data.groups import labels_of
-    from forecast.fit.data.observations import _compute
-
-    columns = tables.columns(data, where=fit.name)
-    points: dict[str, Array] = {}
-    for name in fit.law.variables:
-        if name in fit.law.levels:
-            points[name] = fit.law._coded(name, labels_of(columns.column(name), columns.rows, fit.name)[0])
-        else:
-            points[name] = _compute(let.get(name, name), columns, f"{fit.name}: variable '{name}'")
-    seen = _compute(y if y is not None else fit.law.output, columns, f"{fit.name}: y")
-    if seen.size > _MOST_DRAWN:  # every k-th, so that a figure stays a figure
-        step = -(-seen.size // _MOST_DRAWN)
-        points, seen = {n: p[::step] for n, p in points.items()}, seen[::step]
-    return points, seen

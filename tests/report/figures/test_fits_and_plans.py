@@ -59,10 +59,10 @@ def test_a_fit_draws_itself_on_axes(fit):
 
 
 def test_the_figure_of_a_fit_has_one_legend_outside_its_panels(fit, runs, tmp_path):
-    shown = texts(fit_figure.plot(fit, tmp_path / "a.svg", runs))
+    shown = texts(fit_figure.plot(fit, tmp_path / "a.svg"))
     for once in ("law", "observed, moved along the law", "90% of observations", "90% confidence of the law"):
         assert shown.count(once) == 1
-    assert fit_figure.plot(fit, tmp_path / "b.svg", runs).read_bytes() == (tmp_path / "a.svg").read_bytes()
+    assert fit_figure.plot(fit, tmp_path / "b.svg").read_bytes() == (tmp_path / "a.svg").read_bytes()
 
 
 def test_predictions_along_one_variable_are_a_curve_and_else_rows(fit, tmp_path):
