@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.roots import roots
 from forecast.errors import UsageError
 from forecast.laws.forms import formula_program
-from forecast.planning.roots import roots
 
 if TYPE_CHECKING:
     from forecast.formula import Formula

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.base.lazy import xr
+from forecast.base.roots import roots
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.predict import FAR, check_level
 from forecast.planning.allocate import price_of
 from forecast.planning.constrained_minimum import DECADES, End, OfFormula, OfLaw, lowest
-from forecast.planning.roots import roots
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit

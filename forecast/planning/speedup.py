@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from forecast import formula
 from forecast.base.lazy import xr
+from forecast.base.roots import roots
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.predict import FAR, check_level
 from forecast.planning.allocate import best_splits, positive, price_of, refuse
 from forecast.planning.constrained_minimum import DECADES, LN10
 from forecast.planning.invert import cheapest, grid_of, reached
-from forecast.planning.roots import roots
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit

@@ -33,6 +33,8 @@ __all__ = ["Diagnostics", "diagnose"]
 
 Array: TypeAlias = NDArray[np.float64]
 
+#: What is identified is judged at this level, whatever the level of the intervals that are asked for.
+JUDGED_LEVEL = 0.95
 #: An interval of a positive parameter over this many decades is no knowledge.
 DECADES = 4.0
 #: Parameters whose estimates are correlated by more than this are named as a ridge.
@@ -144,13 +146,13 @@ def diagnose(fit: Fit) -> Diagnostics:
     beyond: dict[str, str] = {}
     better = ""
     for i, name in enumerate(problem.free):
-        hidden, low, high = profile.hidden_ridges(made, i, fit.level)
+        hidden, low, high = profile.hidden_ridges(made, i, JUDGED_LEVEL)
         if hidden[0]:
             reach = f"[{low[0]:.4g}, {high[0]:.4g}]"
             reasons.setdefault(name, f"its standard error misses a ridge: refitting the others widens it to {reach}")
     if made.likelihood and made.affordable[0]:
-        better = profile.no_profile(made, fit.level)
-        profiled = profile.endpoints_of(made, fit.level, np.array([0]))
+        better = profile.no_profile(made, JUDGED_LEVEL)
+        profiled = profile.endpoints_of(made, JUDGED_LEVEL, np.array([0]))
         if not better:
             _read(problem, profiled, reasons, one_sided, held)
             pairs = [profiled.ends(i) for i in range(problem.k)]
@@ -212,7 +214,7 @@ def _read(
 
 
 def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
-    """Return parameters that mean nothing if another is 0, as it may be by a test at the fit's level."""
+    """Return parameters that mean nothing if another is 0, as it may be by a test."""
     from scipy.special import fdtri, gammaincinv
 
     from forecast.fit.solve.multistart import search
@@ -223,11 +225,11 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
     optima = profile.optimum(fit, problem)
     p = np.array([fit.values[n] for n in problem.free])
     lengths = np.linalg.norm(np.nan_to_num(problem.slopes(p)), axis=0)
-    squared = float(known.quantile(0.5 + fit.level / 2)[0]) ** 2
+    squared = float(known.quantile(0.5 + JUDGED_LEVEL / 2)[0]) ** 2
     with np.errstate(all="ignore"):
         unit = np.ones(problem.k)
         if made.profilable[0]:
-            unit = profile.allowed(made, np.array([0]), optima, fit.level)[:, 0] / squared
+            unit = profile.allowed(made, np.array([0]), optima, JUDGED_LEVEL)[:, 0] / squared
     reasons: dict[str, str] = {}
     for j, name in enumerate(problem.free):
         if np.isfinite(problem.lower[j]) and (problem.logs[j] or problem.lower[j] > 0):
@@ -259,9 +261,9 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
         if known.flaw() or known.exact[0]:
             absent = value <= (10 * ROUNDING * problem.size()) ** 2
         else:
-            edge = 2 * gammaincinv(count / 2, fit.level)  # the quantile of chi squared
+            edge = 2 * gammaincinv(count / 2, JUDGED_LEVEL)  # the quantile of chi squared
             if not known.scale_known and problem.objective.scale != "known":
-                edge = count * fdtri(count, max(int(known.dof[0]), 1), fit.level)
+                edge = count * fdtri(count, max(int(known.dof[0]), 1), JUDGED_LEVEL)
             absent = float(value - optima.value[0]) <= edge * unit[j]
         if absent:
             for i in lost:

@@ -1,14 +1,13 @@
-"""Where the profile of a likelihood leaves what a level allows, for every parameter of many fits at once.
+"""Profile likelihood limits of many fits at once: one parameter held, the others refitted, until the fit is just as bad
+as a level of confidence allows.
 
-A row is one side of one parameter of one fit. Its limit is the root of z: the signed root of how far the objective of a
-refit has risen, less what is allowed; -1 at the estimate, 0 at the limit, and nearly a straight line. The root is
-bracketed outwards from the estimate and closed by the Illinois rule (Dowell and Jarratt, 1971) with bisections. Each
-refit starts from both neighbours; a limit is refitted from the optimum and from every coefficient at 0 too, and dropped
-where that is better. A limit is on the profile, or the bound of the parameter, or infinite where the profile stays
-below the level as far as it is followed.
+A row is one side of one parameter of one fit, and its limit a root: of how far the objective of a refit has risen, as
+a signed root, less what is allowed. The root is bracketed from the estimate outwards and then found by Chandrupatla's
+method (1997). A refit starts from the solutions on both sides of it; what looks like a limit is refitted from the
+optimum and from every coefficient at 0 too, and is none if that is better. A limit is on the profile, or the bound of
+the parameter, or infinite where the profile stays below the level as far as it is followed.
 
-A refit of one row takes part of a second, and all rows share one run of the solver: that is why no root finder of
-scipy's does it, which would ask for one function of one number.
+All rows of all fits are one batch of the solver, which holds a coordinate of each.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.roots import chandrupatla
 from forecast.fit.problem.target import Target
 from forecast.fit.sizes import UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton
@@ -31,17 +31,19 @@ Array: TypeAlias = NDArray[np.float64]
 #: A logarithm, and whatever is positive upwards, is followed this far from its estimate (twelve decades), further where
 #: the law is flat in it; the rest over this many of its widths or sizes, whichever is more.
 REACH, FAR, WIDTHS = 12 * np.log(10.0), 300.0, 1e4
-#: How near 0 the root z must come; the same of a refit that did not arrive; a bracket this narrow, beside its distance,
-#: is closed; sooner before a wall, beyond which the law cannot be computed.
-ROOT_TOLERANCE, ROUGH, CLOSED, WALL = 1e-7, 1e-5, 1e-10, 1e-3
-#: Rounds of the search, and how often a limit may turn out to be none.
-MAX_ROOT_ITERATIONS, AGAIN = 120, 3
-#: Rounds in which a bracket is grown with care, and which round halves: the secant rule alone may creep.
-CAREFUL, HALVING = 10, 8
+#: How near the allowed rise a limit must come, of its root; and rounds of the search, more than halving ever needs.
+ROOT_TOLERANCE, MAX_ROOT_ITERATIONS = 1e-7, 90
+#: A root of a refit that did not arrive is no better than this.
+ROUGH = 1e-5
+#: Brackets this narrow, beside their distance, are closed; sooner where the root jumps by this between their ends, and
+#: before a wall, beyond which the law cannot be computed.
+CLOSED, JUMP, ABRUPT, WALL = 1e-10, 1e-2, 1e-6, 1e-3
+#: How often a limit may turn out to be none, and a row is followed that does not arrive.
+AGAIN = 3
 #: The least share of a bracket that is cut off.
 MIN_CUT_SHARE = 1e-9
-#: Steps of a refit next to its solution, and of one that did not arrive.
-ITERATIONS, LONG = 15, 60
+#: Steps of a refit next to its solution, of one from elsewhere, and of one that did not arrive.
+ITERATIONS, SHORT, LONG = 15, 10, 60
 #: Coefficients that are tried at 0 before a limit is one.
 ZEROS = 4
 #: A refit that is better than the optimum by this share of the allowed rise is another optimum.
@@ -85,9 +87,9 @@ class Optima:
         inverse = np.einsum("bij,bj,bkj->ikb", vectors, 1.0 / np.maximum(np.abs(values), 1e-12), vectors)
         return np.asarray(inverse / (size[:, None] * size[None]))
 
-    def moved(self, rows: NDArray[np.int64], q: Array) -> Optima:
+    def moved(self, rows: NDArray[np.bool_], q: Array) -> Optima:
         """Return the fits with some of them solved again from other starts."""
-        again = newton.solve(self.target.take(rows), q, self.lower, self.upper, self.logs)
+        again = newton.solve(self.target.take(np.flatnonzero(rows)), q, self.lower, self.upper, self.logs)
         new_q, value, hessian = self.q.copy(), self.value.copy(), self.hessian.copy()
         new_q[:, rows], value[rows], hessian[:, :, rows] = again.q, again.value, again.hessian
         return replace(self, q=new_q, value=value, hessian=hessian)
@@ -141,101 +143,125 @@ def profile_endpoints(
     again : bool
         Search about the better optimum where one was found; else such a fit has no limits.
     """
-    search = _Search(optima, np.arange(optima.value.size), rise, near)
-    search.run(to_the_end=False)
-    low, high, settled, better = *search.ends(), search.improved()
-    if better.any():
-        rows = np.flatnonzero(better)
-        optima = optima.moved(rows, search.best_q[:, rows])
-        if again:
-            search = _Search(optima, rows, rise[:, rows], near)
-            search.run(to_the_end=True)
-            low[:, rows], high[:, rows], settled[:, rows] = search.ends()
+    k, count = optima.q.shape
+    low, high = np.empty((k, count)), np.empty((k, count))
+    settled, better = np.empty((k, count), dtype=bool), np.zeros(count, dtype=bool)
+    todo = np.arange(count)
+    for last in (False, True):
+        search = _Search(optima, todo, rise[:, todo], near)
+        search.run(end=last)
+        low[:, todo], high[:, todo], settled[:, todo] = search.ends()
+        improved = search.improved()
+        if not improved.any() or last:
+            break
+        rows = np.zeros(count, dtype=bool)
+        rows[todo[improved]] = True
+        better |= rows
+        optima = optima.moved(rows, search.best_q[:, improved])
+        todo = todo[improved]
+        if not again:
+            break
     return ProfileEndpoints(low=low, high=high, settled=settled, better=better, optima=optima)
 
 
 class _Search:
-    """The search for the limits of some fits. Each row stands at a distance `t` from its estimate; of a positive
-    parameter upwards that is the logarithm of a factor.
+    """The search for the limits of some fits; rows are (parameter, side, fit), places are distances from the estimate.
+
+    Where a row stands is a distance from the estimate; of a positive parameter upwards, the logarithm of a factor.
     """
 
     def __init__(self, optima: Optima, fits: NDArray[np.int64], rise: Array, near: float) -> None:
-        self.optima, self.inverse, self.shape = optima, optima.inverse, (optima.q.shape[0], 2, fits.size)
-        self.place, side, self.column = (i.ravel() for i in np.indices(self.shape))
-        self.sign, self.fit = 2.0 * side - 1.0, fits[self.column]
-        self.rise = np.maximum(rise, 1e-300)[self.place, self.column]
-        self.base, rows = optima.value[fits], self.place.size
+        k, count = optima.q.shape[0], fits.size
+        self.optima, self.k, self.count = optima, k, count
+        shape = (k, 2, count)
+        self.place = np.broadcast_to(np.arange(k)[:, None, None], shape).ravel()
+        self.sign = np.broadcast_to(np.array([-1.0, 1.0])[None, :, None], shape).ravel()
+        self.column = np.broadcast_to(np.arange(count), shape).ravel()
+        self.fit = fits[self.column]
+        self.rise = np.broadcast_to(np.maximum(rise, 1e-300)[:, None], shape).ravel()
+        self.centre = optima.q[self.place, self.fit]
+        self.inverse = optima.inverse
+        spread = self.inverse[self.place, self.place, self.fit]
+        positive = ~optima.logs[self.place] & (optima.lower[self.place] >= 0)
+        self.factor = positive & (self.sign > 0) & (self.centre > 0)
+        self._measure(np.sqrt(2 * self.rise * spread))
+        rows = self.place.size
+        self.inner_t, self.inner_z = np.zeros(rows), np.full(rows, -1.0)
+        self.inner_q = optima.q[:, self.fit].copy()
+        self.outer_t, self.outer_z = np.full(rows, np.nan), np.full(rows, np.nan)
+        self.outer_q = self.inner_q.copy()
+        #: The end of the bracket before, for quadratic steps.
+        self.third_t, self.third_z = np.full(rows, np.nan), np.full(rows, np.nan)
+        #: Whether the outer end is the newer one.
+        self.turned = np.zeros(rows, dtype=bool)
+        self.slope = np.full(rows, np.nan)
+        self.limit, self.sure = np.full(rows, np.nan), np.ones(rows, dtype=bool)
+        #: How often a refit went astray, however long.
+        self.astray = np.zeros(rows, dtype=np.int64)
+        #: Who was refitted from elsewhere, and how often it was better there.
+        self.reopened = np.zeros(rows, dtype=np.int64)
+        self.checked = np.zeros(rows, dtype=bool)
+        self.base = optima.value[fits]
         #: How near 0 a root must come: not nearer than rounding lets it.
         self.near = np.maximum(near, 1e-15 * np.abs(self.base[self.column]) / self.rise)
         self.best, self.best_q = self.base.copy(), optima.q[:, fits].copy()
-        self._measure()
-        #: Both ends of each bracket, inner and outer: distance, root, parameters; nan where there is no outer end yet.
-        self.t, self.z = np.zeros((2, rows)), np.full((2, rows), -1.0)
-        self.q = np.repeat(optima.q[:, self.fit][None], 2, axis=0)
-        self.t[1] = self.z[1] = np.nan
-        #: Of the Illinois rule: an end that stays twice counts half; and which end is the newer one.
-        self.weight, self.newer = np.ones((2, rows)), np.zeros(rows, dtype=np.int64)
-        #: The derivative of all parameters by t, at the inner end.
-        self.slope = self.inverse[:, self.place, self.fit] / self.inverse[self.place, self.place, self.fit]
-        self.slope *= np.where(self.factor, self.centre, self.sign)
-        self.limit, self.sure = np.full(rows, np.nan), np.ones(rows, dtype=bool)
-        self.limit[self.reach <= 0] = np.where(self.bound <= 0, 0.0, np.inf)[self.reach <= 0]
-        self.checked = np.zeros(rows, dtype=bool)
-        #: How often a limit turned out to be none.
-        self.reopened = np.zeros(rows, dtype=np.int64)
 
-    def _measure(self) -> None:
-        """Set the first step of each row, how far it is followed, and where its bound lies."""
-        optima, place, fit = self.optima, self.place, self.fit
-        self.centre = optima.q[place, fit]
-        self.factor = ~optima.logs[place] & (optima.lower[place] >= 0) & (self.sign > 0) & (self.centre > 0)
-        logs, unit = optima.logs[place] | self.factor, np.where(self.factor, self.centre, 1.0)
-        width = np.sqrt(2 * self.rise * self.inverse[place, place, fit]) / unit
-        flat = 2 * self.rise > REACH**2 * np.abs(optima.hessian[place, place, fit]) * unit**2
-        size = np.where(self.centre == 0, np.where((width > 0) & np.isfinite(width), width, 1.0), np.abs(self.centre))
-        end = np.where(self.sign > 0, optima.upper[place], optima.lower[place])
+    def _measure(self, width: Array) -> None:
+        """Set the first step of each row, how far it goes, and where its bound lies."""
+        optima = self.optima
+        logs = optima.logs[self.place] | self.factor
+        unit = np.where(self.factor, self.centre, 1.0)
+        width = width / unit
+        own = np.abs(np.einsum("iib->ib", optima.hessian)[self.place, self.fit]) * unit**2
+        size = np.where(self.centre == 0, np.where(np.isfinite(width) & (width > 0), width, 1.0), np.abs(self.centre))
+        flat = np.sqrt(2 * self.rise / np.maximum(own, 1e-300)) > REACH
+        reach = np.where(logs, np.where(flat, FAR, REACH), WIDTHS * np.maximum(np.minimum(width, 1e3 * size), size))
+        bound = np.where(self.sign > 0, optima.upper[self.place], optima.lower[self.place])
         with np.errstate(all="ignore"):
-            apart = np.where(self.factor, np.log(end / self.centre), np.abs(end - self.centre))
+            apart = np.where(self.factor, np.log(bound / self.centre), np.abs(bound - self.centre))
         self.bound = np.where(np.isnan(apart), np.inf, np.maximum(apart, 0.0))
-        far = WIDTHS * np.maximum(np.minimum(width, 1e3 * size), size)
-        self.reach = np.minimum(np.where(logs, np.where(flat, FAR, REACH), far), self.bound)
+        self.reach = np.minimum(reach, self.bound)
         width = np.where(np.isfinite(width), width, self.reach / 8)
-        most, least = np.where(logs, 3.0, size + width), 1e-12 * np.where(logs, 1.0, size)
-        self.step = np.minimum(np.clip(width, least, most), self.reach)
+        self.step = np.minimum(
+            np.clip(width, 1e-12 * np.where(logs, 1.0, size), np.where(logs, 3.0, size + width)), self.reach
+        )
 
     def _value(self, rows: NDArray[np.int64], t: Array) -> Array:
         """Return the held parameter at distances of some rows."""
-        low, high = self.optima.lower[self.place[rows]], self.optima.upper[self.place[rows]]
-        centre, sign = self.centre[rows], self.sign[rows]
-        with np.errstate(over="ignore"):
-            moved = np.where(self.factor[rows], centre * np.exp(np.minimum(t, 700.0)), centre + sign * t)
-        return np.asarray(np.where(t >= self.bound[rows], np.where(sign > 0, high, low), np.clip(moved, low, high)))
+        with np.errstate(all="ignore"):
+            moved = np.where(self.factor[rows], self.centre[rows] * np.exp(t), self.centre[rows] + self.sign[rows] * t)
+        ends = self.optima.lower[self.place[rows]], self.optima.upper[self.place[rows]]
+        at_end = t >= self.bound[rows]
+        return np.asarray(np.where(at_end, np.where(self.sign[rows] > 0, ends[1], ends[0]), np.clip(moved, *ends)))
 
     # Refits -----------------------------------------------------------------------------------------------------------
 
     def _refits(
         self, rows: NDArray[np.int64], t: Array, starts: list[Array], *, arrive: bool = True
     ) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Refit from several starts, (k, rows) each; return the best: its root, parameters, and whether it arrived."""
-        all_rows, q = np.tile(rows, len(starts)), np.concatenate(starts, axis=1)
+        """Refit from several starts, (k, rows) each; return signed roots, parameters, and who arrived."""
+        held, many = self._value(rows, t), len(starts)
+        begun = np.concatenate(starts, axis=1)
+        all_rows = np.tile(rows, many)
         place = self.place[all_rows]
-        q[place, np.arange(all_rows.size)] = np.tile(self._value(rows, t), len(starts))
-        solved = refitted(self.optima, self.fit[all_rows], place, q)
-        lost = np.flatnonzero(~solved.settled & np.isfinite(solved.value) & (self._root(all_rows, solved.value) > 0))
+        begun[place, np.arange(place.size)] = np.tile(held, many)
+        steps = ITERATIONS if arrive else SHORT
+        solved = refitted(self.optima, self.fit[all_rows], place, begun, iterations=steps)
+        value = np.where(np.isfinite(solved.value), solved.value, np.inf)
+        astray = ~solved.settled & np.isfinite(value) & (self._root(all_rows, value) > 0)
+        lost = np.flatnonzero(astray & (self.astray[all_rows] < AGAIN))
         if lost.size and arrive:
             more = refitted(self.optima, self.fit[all_rows[lost]], place[lost], solved.q[:, lost], iterations=LONG)
-            gain = np.flatnonzero(more.value <= solved.value[lost])
-            solved.put(more.take(gain), lost[gain])
-        value = np.where(np.isfinite(solved.value), solved.value, np.inf)
-        chosen = value.reshape(len(starts), -1).argmin(axis=0) * rows.size + np.arange(rows.size)
-        self._keep_best(rows, value[chosen], solved.q[:, chosen])
-        return self._root(rows, value[chosen]), solved.q[:, chosen], solved.settled[chosen]
-
-    def _keep_best(self, rows: NDArray[np.int64], value: Array, q: Array) -> None:
-        for j in np.flatnonzero(value < self.best[self.column[rows]]):
-            column = self.column[rows[j]]
-            if value[j] < self.best[column]:
-                self.best[column], self.best_q[:, column] = value[j], q[:, j]
+            gain = more.value <= value[lost]
+            solved.q[:, lost[gain]], value[lost[gain]] = more.q[:, gain], more.value[gain]
+            solved.settled[lost[gain]] = more.settled[gain]
+            self.astray[np.unique(all_rows[lost[~more.settled]])] += 1
+        shape = (many, rows.size)
+        table = value.reshape(shape)
+        chosen = table.argmin(axis=0) * rows.size + np.arange(rows.size)
+        least, q = value[chosen], solved.q[:, chosen]
+        self._keep_best(rows, least, q)
+        return self._root(rows, least), q, solved.settled[chosen]
 
     def _root(self, rows: NDArray[np.int64], value: Array) -> Array:
         """Return the signed root of the rise, less what is allowed: -1 at the estimate, 0 at a limit."""
@@ -243,45 +269,82 @@ class _Search:
             rise = np.maximum(value - self.base[self.column[rows]], 0.0) / self.rise[rows]
         return np.asarray(np.sqrt(rise) - 1.0)
 
-    def _neighbours(self, rows: NDArray[np.int64], t: Array) -> list[Array]:
-        """Return starts: along the tangent at the inner end, and between both ends."""
-        (a, b), (inner, outer) = self.t[:, rows], self.q[:, :, rows]
-        shift = self.slope[:, rows] * (t - a)
-        ahead = inner + np.where(self.optima.logs[:, None], np.clip(shift, -20.0, 20.0), shift)
+    def _keep_best(self, rows: NDArray[np.int64], value: Array, q: Array) -> None:
+        order = np.argsort(-value, kind="stable")
+        column = self.column[rows][order]
+        least, place = np.full(self.count, np.inf), np.full(self.count, -1)
+        least[column], place[column] = value[order], order  # the last one written is the least
+        better = least < self.best
+        self.best[better] = least[better]
+        self.best_q[:, better] = q[:, place[better]]
+
+    def _along(self, rows: NDArray[np.int64], t: Array) -> Array:
+        """Return starts along the line from the estimate through the inner solution, or along the tangent there."""
+        q, place, fit = self.optima.q[:, self.fit[rows]], self.place[rows], self.fit[rows]
+        inner_t, inner_q = self.inner_t[rows], self.inner_q[:, rows]
+        held, before, centre = self._value(rows, t), self._value(rows, inner_t), self.centre[rows]
+        # lines are straightest in the logarithms of what is positive
+        bent = self._bent(q, inner_q)
+        own = bent[place, np.arange(rows.size)] & (held > 0)
         with np.errstate(all="ignore"):
-            between = inner + (t - a) / (b - a) * (outer - inner)
-        usable = np.isfinite(self.z[1, rows]) & np.isfinite(between)
-        return [np.where(np.isfinite(ahead), ahead, inner), np.where(usable, between, inner)]
+            at, inner = (np.where(bent, np.log(p), p) for p in (q, inner_q))
+            held, before, middle = (np.where(own, np.log(p), p) for p in (held, before, centre))
+            tangent = self.inverse[:, place, fit] / self.inverse[place, place, fit]
+            tangent = tangent / np.where(bent, q, 1.0) * np.where(own, centre, 1.0)
+            slope = np.where(inner_t > 0, (inner - at) / (before - middle), tangent)
+            shift = np.where(np.isfinite(slope), slope, 0.0) * (held - before)
+            moved = inner + np.where(bent | self.optima.logs[:, None], np.clip(shift, -20.0, 20.0), shift)
+            moved = np.where(bent, np.exp(moved), moved)
+        return np.asarray(np.where(np.isfinite(moved), moved, inner_q))
+
+    def _bent(self, *tables: Array) -> NDArray[np.bool_]:
+        """Tell which parameters are positive as they are, in all tables."""
+        positive = np.broadcast_to((~self.optima.logs & (self.optima.lower >= 0))[:, None], tables[0].shape)
+        return np.asarray(np.logical_and.reduce([positive, *(table > 0 for table in tables)]))
+
+    def _between(self, rows: NDArray[np.int64], t: Array) -> Array:
+        """Return starts between the solutions on both sides."""
+        inner_t, outer_t = self.inner_t[rows], self.outer_t[rows]
+        inner, outer = self.inner_q[:, rows], self.outer_q[:, rows]
+        bent = self._bent(inner, outer)
+        with np.errstate(all="ignore"):
+            share = (t - inner_t) / (outer_t - inner_t)
+            between = np.where(bent, inner * (outer / inner) ** share, inner + share * (outer - inner))
+        good = np.isfinite(between) & np.isfinite(self.outer_z[rows])
+        return np.asarray(np.where(good, between, inner))
 
     def _elsewhere(self, rows: NDArray[np.int64]) -> list[Array]:
         """Return starts that are no neighbours: the optimum, and each coefficient at 0."""
-        optimum = self.optima.q[:, self.fit[rows]]
-        starts = [optimum]
-        for i in np.flatnonzero((self.optima.lower == 0) & ~self.optima.logs)[:ZEROS]:
-            start = self.q[0][:, rows].copy()
+        q = self.optima.q[:, self.fit[rows]]
+        starts = [q.copy()]
+        zero = np.flatnonzero((self.optima.lower == 0) & ~self.optima.logs)
+        for i in zero[:ZEROS]:
+            start = self.inner_q[:, rows].copy()
             # from 0 itself, unless it is there already: then from what the optimum has
-            start[i] = np.where(start[i] > 0, 0.0, optimum[i])
+            start[i] = np.where(start[i] > 0, 0.0, q[i])
             starts.append(start)
         return starts
 
     # The search -------------------------------------------------------------------------------------------------------
 
-    def run(self, *, to_the_end: bool) -> None:
-        """Search until every row has its limit; of fits that turn out to be no optimum, only `to_the_end`."""
+    def run(self, *, end: bool = True) -> None:
+        """Search until every row has its limit; not for fits that turn out to be no optimum, unless to the end."""
+        self.limit[self.reach <= 0] = np.where(self.bound <= 0, 0.0, np.inf)[self.reach <= 0]
         for round_ in range(MAX_ROOT_ITERATIONS):
             budgets.check_time("profiling", round_, MAX_ROOT_ITERATIONS, "rounds")
             rows = np.flatnonzero(np.isnan(self.limit))
             if not rows.size and not self._doubted():
                 return
             rows = np.flatnonzero(np.isnan(self.limit))
-            t = self._next(rows, round_)
-            z, q, arrived = self._refits(rows, t, self._neighbours(rows, t))
-            self._narrow(rows, t, z, q)
-            self._close(rows, t, z, arrived)
-            if not to_the_end:
+            t = self._next(rows)
+            open_ = np.isnan(self.outer_t[rows])
+            other = np.where(open_, self.inner_q[:, rows], self._between(rows, t))
+            z, q, arrived = self._refits(rows, t, [self._along(rows, t), other])
+            self._take(rows, t, z, q, arrived)
+            if not end:
                 self.limit[rows[self.improved()[self.column[rows]]]] = np.inf
         rows = np.flatnonzero(np.isnan(self.limit))
-        self.limit[rows], self.sure[rows] = self.t[0, rows], False
+        self.limit[rows], self.sure[rows] = self.inner_t[rows], False
 
     def _doubted(self) -> bool:
         """Refit what looks like a limit from elsewhere too; tell whether some of them are none, and open again."""
@@ -295,52 +358,79 @@ class _Search:
         again = rows[lower]
         self.reopened[again] += 1
         self.limit[again], self.checked[again], self.sure[again] = np.nan, False, True
-        self.t[1, again] = self.z[1, again] = np.nan  # the bracket was of a worse valley: it begins anew from here
+        # the bracket was of a worse valley: it begins anew from here
+        self.outer_t[again] = np.nan
         self._narrow(again, t[lower], z[lower], q[:, lower])
         return bool(lower.any())
 
-    def _next(self, rows: NDArray[np.int64], round_: int) -> Array:
-        """Return where to refit next: outwards while there is no bracket, else by the secant rule or halfway."""
-        (a, b), (inner, outer) = self.t[:, rows], self.z[:, rows] * self.weight[:, rows]
+    def _next(self, rows: NDArray[np.int64]) -> Array:
+        a, b = self.inner_t[rows], self.outer_t[rows]
+        za = self.inner_z[rows]
         with np.errstate(all="ignore"):
-            least = 1.05 if round_ < CAREFUL else 4.0
-            out = np.where(a > 0, a * np.clip(1.02 / (1.0 + inner), least, 4.0), self.step[rows])
-            share = np.where(np.isfinite(outer) & (round_ % HALVING != HALVING - 1), -inner / (outer - inner), 0.5)
-        inside = a + np.clip(share, MIN_CUT_SHARE, 1 - MIN_CUT_SHARE) * (b - a)
-        return np.asarray(np.where(np.isnan(b), np.minimum(out, self.reach[rows]), inside))
+            # where z stops rising, as far as its last rise says: proportion would creep along the plateau
+            ahead = np.fmax(1.02 / (1.0 + za), 1.0 + (0.02 - za) / np.maximum(self.slope[rows] * a, 1e-300))
+            grow = np.where(a > 0, a * np.clip(ahead, 1.05, 4.0), self.step[rows])
+        inside = a + self._chandrupatla(rows) * (b - a)
+        return np.asarray(np.where(np.isnan(b), np.minimum(grow, self.reach[rows]), inside))
 
-    def _narrow(self, rows: NDArray[np.int64], t: Array, z: Array, q: Array) -> None:
-        """Move the end of each bracket on whose side a refit is."""
-        inside = z < 0
-        some, a = rows[inside], self.t[0, rows[inside]]
+    def _chandrupatla(self, rows: NDArray[np.int64]) -> Array:
+        """Return the next share of the brackets: by the inverse parabola where it can be trusted, else the half."""
+        turned, c, fc = self.turned[rows], self.third_t[rows], self.third_z[rows]
+        near, far = (self.inner_t[rows], self.inner_z[rows]), (self.outer_t[rows], self.outer_z[rows])
+        (a, fa), (b, fb) = (
+            tuple(np.where(turned, *p) for p in zip(*ends, strict=True)) for ends in ((far, near), (near, far))
+        )
         with np.errstate(all="ignore"):
-            slope = (q[:, inside] - self.q[0][:, some]) / (t[inside] - a)
-        self.slope[:, some] = np.where(np.isfinite(slope), slope, 0.0)
-        for end, which in enumerate((inside, ~inside)):
-            r = rows[which]
-            self.t[end, r], self.z[end, r], self.q[end][:, r] = t[which], z[which], q[:, which]
-            self.weight[end, r] = 1.0
-            self.weight[1 - end, r] *= np.where(self.newer[r] == end, 0.5, 1.0)
-            self.newer[r] = end
+            share = np.where(np.isnan(c), fa / (fa - fb), chandrupatla((a, fa), (b, fb), (c, fc)))
+            share = np.where(np.isfinite(share) & np.isfinite(fb), share, 0.5)
+        share = np.clip(share, MIN_CUT_SHARE, 1 - MIN_CUT_SHARE)
+        return np.asarray(np.where(turned, 1 - share, share))
 
-    def _close(self, rows: NDArray[np.int64], t: Array, z: Array, arrived: NDArray[np.bool_]) -> None:
-        """Set the limits of rows that are at a root, at the end of their reach, or whose bracket is closed."""
+    def _take(self, rows: NDArray[np.int64], t: Array, z: Array, q: Array, arrived: NDArray[np.bool_]) -> None:
         done = np.abs(z) <= np.where(arrived, self.near[rows], np.maximum(self.near[rows], ROUGH))
         far = (z < 0) & (t >= self.reach[rows] * (1 - 1e-12)) & ~done
-        (a, b), wall = self.t[:, rows], np.isinf(self.z[1, rows])  # beyond a wall the law cannot be computed
-        closed = (b - a <= np.where(wall, WALL, CLOSED) * b) & ~done & ~far
+        with np.errstate(invalid="ignore"):
+            gap = self.outer_t[rows] - self.inner_t[rows]
+            wall, jump = np.isinf(self.outer_z[rows]), (self.outer_z[rows] > JUMP) | (self.inner_z[rows] < -JUMP)
+            small = np.where(jump, ABRUPT, CLOSED) * self.outer_t[rows]
+            small = np.where(wall, WALL * np.maximum(self.step[rows], self.outer_t[rows]), small)
+        closed = ~done & ~far & (gap <= small + 1e-300)
         self.limit[rows[done]], self.sure[rows[done]] = t[done], arrived[done]
-        self.limit[rows[far]] = np.where(self.reach[rows] >= self.bound[rows], self.bound[rows], np.inf)[far]
-        self.limit[rows[closed]], self.sure[rows[closed]] = np.where(wall, np.inf, b)[closed], False
+        limit = np.where(self.reach[rows] >= self.bound[rows], self.bound[rows], np.inf)
+        self.limit[rows[far]] = limit[far]
+        # a wall: the law cannot be computed beyond, so that nothing else limits it; or refits that do not arrive
+        self.limit[rows[closed]] = np.where(np.isfinite(self.outer_z[rows]), self.outer_t[rows], np.inf)[closed]
+        self.sure[rows[closed]] = False
+        self._narrow(rows, t, z, q)
+
+    def _narrow(self, rows: NDArray[np.int64], t: Array, z: Array, q: Array) -> None:
+        inside = z < 0
+        some, beyond = rows[inside], rows[~inside]
+        self.turned[rows] = ~inside
+        with np.errstate(all="ignore"):
+            self.slope[some] = (z[inside] - self.inner_z[some]) / (t[inside] - self.inner_t[some])
+        bracketed = ~np.isnan(self.outer_t[some])
+        # Chandrupatla's third point is the end that was replaced
+        self.third_t[some] = np.where(bracketed, self.inner_t[some], np.nan)
+        self.third_z[some] = np.where(bracketed, self.inner_z[some], np.nan)
+        self.third_t[beyond], self.third_z[beyond] = self.outer_t[beyond], self.outer_z[beyond]
+        self.inner_t[some], self.inner_z[some], self.inner_q[:, some] = t[inside], z[inside], q[:, inside]
+        self.outer_t[beyond], self.outer_z[beyond], self.outer_q[:, beyond] = t[~inside], z[~inside], q[:, ~inside]
 
     def improved(self) -> NDArray[np.bool_]:
-        """Tell for which fits a refit was better than the optimum, by more than rounding."""
-        allowed = self.rise.reshape(self.shape).min(axis=(0, 1))
+        """Tell for which fits a refit was better than the optimum."""
+        allowed = self.rise.reshape(self.k, 2, self.count).min(axis=(0, 1))
+        # what rounding makes of a large objective is none
         return np.asarray(self.base - self.best > np.maximum(BETTER * allowed, 1e-12 * np.abs(self.base)))
 
     def ends(self) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return the limits and whether the refits at them arrived, (k, B) each."""
-        none = np.isinf(self.limit)
-        at = np.where(none, self.sign * np.inf, self._value(np.arange(none.size), np.where(none, 0.0, self.limit)))
-        both = at.reshape(self.shape)
-        return both[:, 0], both[:, 1], np.asarray(self.sure.reshape(self.shape).all(axis=1))
+        shape = (self.k, 2, self.count)
+        rows = np.arange(self.limit.size)
+        at = np.where(
+            np.isinf(self.limit),
+            self.sign * np.inf,
+            self._value(rows, np.where(np.isinf(self.limit), 0.0, self.limit)),
+        )
+        both = at.reshape(shape)
+        return both[:, 0], both[:, 1], np.asarray(self.sure.reshape(shape).all(axis=1))

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.budgets import check_time
+from forecast.base.roots import roots
 from forecast.errors import DataError, ScenarioError
 from forecast.formula import TIME, Condition, Formula
 from forecast.models.protocol import OtherQuantity
-from forecast.planning.roots import roots
 from forecast.projection.failures import others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.paths.apply_limits import limited
