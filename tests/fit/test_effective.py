@@ -69,7 +69,7 @@ def test_the_slope_is_not_attenuated_and_is_covered(known):
         fit = LINE.fit(data, sigma=np.full(60, 1.5) if known else None, sigma_x={"x": 1.0})
         ours.append(fit.values["b"])
         plain.append(np.polyfit(data["x"], data["y"], 1)[0])
-        low, high = fit.interval("b", method="wald")
+        low, high = fit.interval("b", 0.95, method="wald")
         inside += low < 2 < high
     error = np.std(ours) / np.sqrt(200)
     assert abs(np.mean(ours) - 2) < 4 * error
