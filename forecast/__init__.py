@@ -6,13 +6,18 @@ The names below are the front door. They are listed in ``__init__.pyi`` and impo
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import lazy_loader
+
+if TYPE_CHECKING:
+    from forecast.contract.catalogue import Catalogue
 
 __version__ = "0.1.0"
 
 
-def catalogue(kind: str = "law") -> list[str]:
-    """List the full names of what plugins bring.
+def catalogue(kind: str = "law") -> Catalogue:
+    """List the full names of what plugins bring, each with its title.
 
     Parameters
     ----------
@@ -20,7 +25,8 @@ def catalogue(kind: str = "law") -> list[str]:
 
     Returns
     -------
-    list of str
+    Catalogue
+        A list of names, which shows as a table of names and titles; `titles` has them by name.
 
     Examples
     --------
@@ -28,13 +34,18 @@ def catalogue(kind: str = "law") -> list[str]:
     >>> "scaling/chinchilla" in forecast.catalogue("law")
     True
     """
+    from forecast.contract.catalogue import Catalogue
     from forecast.contract.registry import HOOKS, get_registry
-    from forecast.errors import UnknownNameError
+    from forecast.errors import UnknownNameError, printable
 
     kinds = [spec.kind for spec in HOOKS.values()]
     if kind not in kinds:
         raise UnknownNameError("kind", kind, kinds)
-    return get_registry().names(kind)
+    registry = get_registry()
+    titles = {
+        name: printable(getattr(registry.find(kind, name).spec, "title", ""), 120) for name in registry.names(kind)
+    }
+    return Catalogue(titles)
 
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -19,7 +19,9 @@ from .api.sources import (
 )
 from .base.access import allow as allow
 from .base.budgets import resource_limits as resource_limits
+from .contract.catalogue import Catalogue as Catalogue
 from .contract.hookspecs import hookimpl as hookimpl
+from .contract.registry import register as register, unregister as unregister
 from .contract.specs import (
     ClaimSpec as ClaimSpec,
     CommandSpec as CommandSpec,
@@ -44,6 +46,7 @@ from .contract.specs import (
 )
 from .contract.toml_records import records_from as records_from
 from .errors import ForecastError as ForecastError
+from .evaluation import scores as scores
 from .evaluation.extrapolate import Extrapolation as Extrapolation, extrapolate as extrapolate
 from .evaluation.rolling_origin import backtest as backtest
 from .fit.fit import Fit as Fit
@@ -55,9 +58,10 @@ from .models import (
     trend as trend,
 )
 from .projection.engine import project as project
+from .projection.result import Projection as Projection
 from .scenarios.scenario import Scenario as Scenario
 from .tables import table as table
 
 __version__: str
 
-def catalogue(kind: str = "law") -> list[str]: ...
+def catalogue(kind: str = "law") -> Catalogue: ...

@@ -21,11 +21,11 @@ from typing import Any
 
 from forecast import formula
 from forecast.base import budgets
-from forecast.base.lazy import xr
 from forecast.contract.registry import Record, Registry
 from forecast.contract.specs import ClaimSpec
 from forecast.errors import ForecastError, FormulaError, UnknownNameError, printable
 from forecast.evaluation import outcomes
+from forecast.projection.result import Projection
 
 __all__ = ["FAILED", "VERDICTS", "evaluate", "evaluate_all", "headline", "interval", "judge", "needed", "sentence"]
 
@@ -230,17 +230,17 @@ def _answers(spec: ClaimSpec, where: str, asked: Mapping[str, str] | None = None
     from forecast.contract.registry import get_registry
     from forecast.projection.claim_values import figure
 
-    tree = _run(get_registry(), spec.scenario, tuple(spec.settings.items()), spec.draws)
+    run = _run(get_registry(), spec.scenario, tuple(spec.settings.items()), spec.draws)
     wanted = spec.answers if asked is None else asked
-    return {name: figure(tree, text, where=f"{where}: answers.{name}") for name, text in wanted.items()}
+    return {name: figure(run, text, where=f"{where}: answers.{name}") for name, text in wanted.items()}
 
 
 @lru_cache(maxsize=1)
-def _run(registry: Registry, scenario: str, settings: tuple[tuple[str, str], ...], draws: int) -> xr.DataTree:
+def _run(registry: Registry, scenario: str, settings: tuple[tuple[str, str], ...], draws: int) -> Projection:
     """Run a scenario; claims that follow one another share its run, while plugins stay what they are."""
     from forecast.projection.engine import project
 
-    return project(scenario, set=dict(settings), draws=draws, keep=draws)
+    return project(scenario, with_=dict(settings), draws=draws, keep=draws)
 
 
 def _fact(text: str, where: str) -> float:

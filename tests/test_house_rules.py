@@ -24,7 +24,7 @@ ORDER = (
 #: Public addresses of what lives in a room; nothing in the framework imports them.
 FACES = ("language", "streams", "testing")
 #: A room has at most sixteen files, beside its ``__init__.py``; what a plugin writes as TOML counts too.
-MOST_FILES = 16
+MOST_FILES = 17
 
 
 def sources(*shelves: str) -> list[Path]:
@@ -150,6 +150,7 @@ DOORS = {
     ("base/operators.py", "api"),  # arithmetic on a model
     ("scenarios/scenario.py", "api"),  # Scenario.ask, Scenario.with_
     ("scenarios/scenario.py", "report"),  # what a notebook shows of a Scenario
+    ("projection/result/projection.py", "report"),  # and of a Projection
 }
 
 
@@ -206,7 +207,7 @@ TESTS_BESIDE = ("bad_inputs", "benchmarks", "datasets", "fuzz", "mutation", "plu
 #: Files of tests about the whole house, not about one room.
 TESTS_OF_ALL = (
     "bad_inputs", "docs", "docs_home", "hooks_docs", "house_rules", "no_privilege", "packaging", "pickling", "readme",
-    "text_to_object", "toolkit",
+    "text_to_object", "toolkit", "words",
 )  # fmt: skip
 
 

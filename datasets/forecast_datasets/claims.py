@@ -25,7 +25,7 @@ def _claim(row: dict[str, str]) -> ClaimSpec:
         kind=row["kind"],
         published=row["published"],
         target=row["target"],
-        known=row["known"],
+        observed_on=row["known"],
         provisional=row["provisional"] == "yes",
         verified=row["status"] == "verified",
         **numbers,

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from datetime import datetime
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.api.build_scenario import ASKED, gathered, scenario_of
+from forecast.api.options import GRID, RUN
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
+from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
-from forecast.errors import UsageError
+from forecast.errors import ResultError, UsageError, printable
 from forecast.projection.paths.run_cache import RunCache
+from forecast.projection.result import (
+    AnswerDistribution,
+    FirstAnswer,
+    ProjectedAnswer,
+    Projection,
+    RankingAnswer,
+    ValueAnswer,
+)
 from forecast.projection.weights import FEWEST
-from forecast.report.plain_data import attribute
 
 if TYPE_CHECKING:
     import os
@@ -33,34 +43,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer"]
 
-#: What a run takes beside its scenario, and what it may take instead of its scenario's.
-_RUN = ("draws", "seed", "set", "as_of", "keep", "workers", "client", "progress")
-_INSTEAD = ("until", "start", "step")
 #: Bytes of draws that an answer shares with those made from it.
-SHARED = 2**30
+SHARED_BYTES = 2**30
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Answer:
     """The answer to a question. Made by ``(x >= y).when(until=2045)``, by `forecast.ask` and by `Scenario.ask`.
 
+    Its numbers are those of its sentence: of the first definitions, pooled over rivals by their weights. `by_choice`
+    has every combination of choices.
+
     Parameters
     ----------
     question : mapping
         What was asked, as `forecast.ask` takes it; empty where a scenario asks it.
-    run : xarray.DataTree
-        The projection behind it, as `forecast.project` returns it.
+    run : Projection
+        The projection behind it.
     options : mapping
         What it was asked with.
     conditions : tuple of QuantityCondition
         What it is conditioned on.
-    swapped : mapping of str to Quantity
+    replaced : mapping of str to Quantity
         What stands in place of a quantity of this name.
     base : Scenario, optional
         The scenario that was asked.
-    asked : str
+    name : str
         The name of the question.
-    held : RunCache
+    saved : Projection, optional
+        The file's, where the answer was loaded.
+    cache : RunCache
         The fits and draws that it shares with the answers made from it, so that these draw only what is changed.
 
     Examples
@@ -68,30 +80,52 @@ class Answer:
     >>> import forecast
     >>> spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
     >>> answer = (spend >= 2e8).when(start=2025, until=2030, draws=1000)
-    >>> bool(answer.already + answer.never == 1)
-    True
+    >>> answer.already + answer.never == 1, answer.with_(spend=3e8).already
+    (True, 1.0)
     """
 
     question: Mapping[str, Any]
-    run: xr.DataTree
+    run: Projection
     options: Mapping[str, Any]
     conditions: tuple[QuantityCondition, ...] = ()
-    swapped: Mapping[str, Quantity] = field(default_factory=dict)
+    replaced: Mapping[str, Quantity] = field(default_factory=dict)
     base: Scenario | None = None
-    asked: str = ASKED
-    held: RunCache = field(default_factory=partial(RunCache, SHARED), repr=False)
+    name: str = ASKED
+    saved: Projection | None = None
+    cache: RunCache = field(default_factory=partial(RunCache, SHARED_BYTES), repr=False)
 
     @classmethod
-    def made(cls, **asked: Any) -> Answer:
+    def to(cls, **asked: Any) -> Answer:
         """Return the answer to a question, with its projection."""
-        return cls(run=xr.DataTree(), **asked)._answered()
+        return cls(run=Projection(xr.DataTree()), **asked)._answered()
+
+    @classmethod
+    def loaded(cls, run: Projection) -> Answer:
+        """Return the answer that a projection opens with; it is run again from the scenario that the file holds."""
+        assert run.opening is not None
+        stated = run.settings
+        how = {
+            "draws": stated.draws,
+            "seed": stated.seed,
+            "as_of": stated.as_of,
+            "with_": {**stated.set, **stated.swap},
+        }
+        grid = {"until": stated.until, "start": stated.start, "step": stated.step}
+        return cls(question={}, run=run, options={**how, **grid}, name=run.opening.name, saved=run)
 
     def _answered(self) -> Answer:
-        return replace(self, run=_projected(self.scenario, {**self._run_options, "held": self.held}))
+        from forecast.projection.engine import project
+
+        run = project(self._asked, **self._run_options, cache=self.cache)
+        before = () if self.saved is None else self.saved.given
+        if self.saved is not None and (changed := [n for n, h in run.data.items() if self.saved.data.get(n) != h]):
+            names = ", ".join(printable(name, 60) for name in changed)
+            warnings.warn(f"the data have changed since the file was saved: {names}", stacklevel=3)
+        return replace(self, run=run.conditioned([*before, *(each.text for each in self.conditions)]))
 
     @property
     def _run_options(self) -> dict[str, Any]:
-        taken = _RUN if self.base is None else (*_RUN, *_INSTEAD)
+        taken = (*RUN, "sweep", "keep", "client") if self._base is None else (*RUN, "sweep", "keep", "client", *GRID)
         stated = {key: each for key, each in self.options.items() if key in taken}
         # what an answer says is computed from its worlds, so that all of them are kept
         return {"keep": stated["draws"], **stated} if "draws" in stated else stated
@@ -101,49 +135,76 @@ class Answer:
     @property
     def kind(self) -> str:
         """What was asked for: ``"when"``, ``"value"`` (of growth too), ``"first"`` or ``"rank"``."""
-        kinds = {"questions": "when", "values": "value", "first": "first", "rankings": "rank"}
-        stated = ((key, attribute(self.run, key)) for key in kinds if key in self.run.attrs)
-        return next(kinds[key] for key, names in stated if self.asked in names)
+        return self.result.kind
 
     @property
+    def result(self) -> ProjectedAnswer:
+        """The answer in the projection, with its numbers."""
+        return self.run.answers[self.name]
+
+    @cached_property
+    def _base(self) -> Scenario | None:
+        """The scenario that was asked, or that the file holds."""
+        from forecast.scenarios.scenario import Scenario
+
+        if self.base is not None or self.saved is None:
+            return self.base
+        if not self.saved.scenario_text:
+            raise ResultError(
+                "the file holds no scenario that can be run again: it was made of Python's objects, or of files named "
+                "by where they stand on one machine"
+            )
+        return Scenario.from_text(self.saved.scenario_text, name=self.saved.scenario)
+
+    @cached_property
     def scenario(self) -> Scenario:
-        """The scenario that was asked; ``answer.scenario.to_toml()`` is its text."""
+        """The scenario that was asked, with what was set in it; ``answer.scenario.to_toml()`` is its text.
+
+        Set inputs and parameters of models are no part of a scenario: a run takes them, ``with_=``.
+        """
+        asked = self._asked
+        own = {key: value for key, value in self._settings.items() if key in (*asked.quantities, *asked.choices)}
+        return asked.with_(**own) if own else asked
+
+    @cached_property
+    def _asked(self) -> Scenario:
+        """The scenario that is run; what is set in it is not part of it."""
         from forecast.scenarios.graph import build
         from forecast.scenarios.scenario import Scenario
         from forecast.scenarios.setting_targets import correlated_with
 
-        if self.base is None:
+        base = self._base
+        if base is None:
             return Scenario.from_dict(self._mapping)
-        if not self.conditions and not self.swapped:
-            return self.base
-        base = self.base
+        if not self.conditions and not self.replaced:
+            return base
         made = base.restated(self._mapping)
-        known = [name for name in self.swapped if name in base.quantities]
+        known = [name for name in self.replaced if name in base.quantities]
         return replace(made, alone=correlated_with(build(base), known)) if base.correlations and known else made
 
     @property
     def _mapping(self) -> dict[str, Any]:
-        changed: dict[str, Any] = {"conditions": self.conditions, "swapped": self.swapped}
-        if self.base is not None:
-            return scenario_of(self.question, base=self.base.stated, **changed)
-        stated = {key: each for key, each in self.options.items() if key not in _RUN}
+        changed: dict[str, Any] = {"conditions": self.conditions, "swapped": self.replaced}
+        if (base := self._base) is not None:
+            return scenario_of(self.question, base=base.stated, **changed)
+        stated = {key: each for key, each in self.options.items() if key not in (*RUN, "sweep", "keep", "client")}
         return scenario_of(self.question, **changed, **stated)
 
-    @property
+    @cached_property
     def depends_on(self) -> tuple[str, ...]:
         """The quantities that the answer is made of."""
-        if self.base is None:
-            return tuple(gathered(quantities_in(self.question), self.swapped))
-        return tuple(name for name in self._behind() if name in self.base.quantities)
+        if (base := self._base) is None:
+            return tuple(gathered(quantities_in(self.question), self.replaced))
+        return tuple(name for name in self._behind() if name in base.quantities)
 
     def _behind(self) -> list[str]:
         """Walk the nodes behind the question of a scenario, the parts of formulas among them."""
         from forecast.scenarios.graph import build
 
-        graph = build(self.scenario, self.options.get("set"))
+        graph = build(self._asked, self._settings)
         asked = graph.scenario
         parts: list[str] = []
-        for name in asked.firsts[self.asked].first if self.asked in asked.firsts else (self.asked,):
+        for name in asked.firsts[self.name].first if self.name in asked.firsts else (self.name,):
             if name in asked.questions:
                 parts += asked.questions[name].when.names
             elif name in asked.figures:
@@ -162,10 +223,9 @@ class Answer:
     @property
     def newest(self) -> dict[str, str]:
         """The date of the newest datum behind the run by table or file, ISO; what states no date is not listed."""
-        from forecast.projection.source_tables import newest
+        return self.run.newest
 
-        return newest(self.run)
-
+    @cached_property
     def _knobs(self) -> dict[str, None]:
         """Return what can be set: the quantities behind the answer, the formulas in them, and the inputs of models."""
         from forecast.scenarios.graph import build
@@ -176,7 +236,7 @@ class Answer:
             each = left.pop()
             known |= dict.fromkeys([each.name] if each.stated else [])
             left += each.needs
-        graph = build(self.scenario)
+        graph = build(self._asked)
         models = {m.name for name in known if name in graph.nodes for m in graph.nodes[name].models.values()}
         inputs = [name for name in graph.inputs if name.rpartition(".")[0] in models]
         return known | dict.fromkeys([*inputs, *graph.scenario.choices])
@@ -184,23 +244,153 @@ class Answer:
     # --- what it says -----------------------------------------------------------------------------------------------
 
     @property
+    def distribution(self) -> AnswerDistribution:
+        """The answer of the sentence: quantiles, *already* and *never*.
+
+        Raises
+        ------
+        UsageError
+            Where there is no one number: rivals have no weights, something is swept, or every combination failed.
+        """
+        if self.kind in ("first", "rank"):
+            raise UsageError(f"the question asks {self.kind}: its answer has shares, and no median")
+        found = self.result.headline
+        if found is None:
+            raise UsageError(f"there is no answer: {'; '.join(self.run.failures) or 'every combination failed'}")
+        if found.medians is not None:
+            free = [d for d in self.result.choices if d not in self.result.default and d not in self.result.rivals]
+            first = self.result.values(free[0])[0]
+            raise UsageError(
+                f"there is no one number over {' and '.join(free)}: {self.sentence} Choose with .with_({free[0]}="
+                f"{first!r}), give weights in the scenario, or read .by_choice"
+            )
+        return found
+
+    @property
+    def median(self) -> float:
+        """The date by which it is so in half of the worlds, a decimal year, +inf where that is never; or the value."""
+        return self.distribution.median
+
+    @property
+    def date(self) -> datetime | None:
+        """The median date; None where that is never."""
+        self._only("date", "when")
+        if not math.isfinite(self.median):
+            return None
+        made: datetime = from_decimal_year([self.median])[0].astype("datetime64[s]").item()
+        return made
+
+    @property
+    def never(self) -> float:
+        """The probability that it does not come by the horizon."""
+        self._only("never", "when")
+        return self.distribution.never
+
+    @property
+    def already(self) -> float:
+        """The probability that it is so at the first step."""
+        self._only("already", "when")
+        return self.distribution.already
+
+    def quantile(self, q: float) -> float:
+        """Return a quantile: of dates a decimal year, +inf inside the never mass; or of values.
+
+        Parameters
+        ----------
+        q : float
+            Above 0 and up to 1.
+        """
+        from forecast.base.netcdf import quantiles
+        from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
+
+        if not 0 < q <= 1:
+            raise UsageError(f"quantile: expected a probability above 0 and up to 1, got {q:g}")
+        levels = list(QUANTILES.values())
+        if q in levels:
+            return self.distribution.quantiles[levels.index(q)]
+        _ = self.distribution
+        values, weights = self.result.pooled_draws(self.result.default)
+        if weights is not None:
+            return float(weighted_quantiles(values, weights, [q])[0])
+        found = date_quantiles(values, [q]) if self.kind == "when" else quantiles(values[~np.isnan(values)], [q])
+        return float(found[0])
+
+    def interval(self, level: float = 0.9) -> tuple[float, float]:
+        """Return the ends of the interval that holds with a probability, equal tails on both sides."""
+        if not 0 < level < 1:
+            raise UsageError(f"interval: expected a probability between 0 and 1, got {level:g}")
+        tail = round((1 - level) / 2, 12)
+        return self.quantile(tail), self.quantile(round(1 - tail, 12))
+
+    def probability(self, by: float) -> float:
+        """Return the probability that it is so by a date, a decimal year."""
+        self._only("probability", "when")
+        _ = self.distribution
+        dates, weights = self.result.pooled_draws(self.result.default)
+        counts = np.where(np.isnan(dates), 0.0, 1.0 if weights is None else weights)
+        return float((counts * (dates <= by)).sum() / counts.sum())
+
+    @property
+    def by_choice(self) -> xr.Dataset:
+        """The answer in every combination of choices, none of them pooled.
+
+        Returns
+        -------
+        xarray.Dataset
+            Of dates ``quantiles`` (decimal years, +inf inside the never mass), ``never``, ``already`` and ``error``; of
+            values ``quantiles`` along ``date``; of what comes first ``share`` along ``event``; of a ranking ``share``
+            and ``quantiles`` along the choice that is ranked. What failed is NaN.
+        """
+        from forecast.projection.crossing import QUANTILES
+
+        result = self.result
+        if isinstance(result, (FirstAnswer, RankingAnswer)):
+            return self.shares.to_dataset(name="share")
+        at: Sequence[ProjectedAnswer] = result.at if isinstance(result, ValueAnswer) else [result]
+        dims, levels = result.choices, list(QUANTILES.values())
+        sizes = tuple(len(result.values(d)) for d in dims)
+        coords: dict[str, Any] = {d: self._labels(d) for d in dims} | {"quantile": levels}
+        rows = [[row.distribution for row in each.rows if row.weights is None] for each in at]
+        nothing = (math.nan,) * len(levels)
+        numbers = np.array([[nothing if d is None else d.quantiles for d in row] for row in rows])
+        numbers = np.moveaxis(numbers.reshape(len(at), *sizes, len(levels)), -1, 1)
+        if isinstance(result, ValueAnswer):
+            coords["date"] = np.array(result.dates, dtype="datetime64[s]")
+            data = xr.DataArray(numbers, dims=("date", "quantile", *dims), coords=coords, attrs={"units": result.unit})
+            return data.transpose("quantile", "date", ...).to_dataset(name="quantiles")
+        parts: dict[str, Any] = {"quantiles": (("quantile", *dims), numbers[0], {"units": "year"})}
+        shares = {
+            "never": [math.nan if d is None else d.never for d in rows[0]],
+            "already": [math.nan if d is None else d.already for d in rows[0]],
+            "error": [math.nan if d is None else d.error for d in rows[0]],
+        }
+        parts |= {part: (tuple(dims), np.reshape(each, sizes)) for part, each in shares.items()}
+        return xr.Dataset(parts, coords=coords)
+
+    def _labels(self, dim: str) -> list[str] | list[float]:
+        """Return the values along a choice; of what is swept over numbers, the numbers."""
+        values = self.result.values(dim)
+        if dim not in self.run.swept:
+            return values
+        try:
+            return [float(value) for value in values]
+        except ValueError:
+            return values
+
+    @property
     def dates(self) -> xr.DataArray:
         """The date in every world as a decimal year, +inf where never, NaN where a model fails; (draw, choices)."""
-        from forecast.base.dates import decimal_year
-
         self._only("dates", "when")
-        asked = self.run["questions"].to_dataset()
-        stamps, failed = asked[f"{self.asked}_date"], asked[f"{self.asked}_never"].isnull()
-        years = stamps.copy(data=np.where(np.isnat(stamps.values), np.inf, decimal_year(stamps.values)))
-        named = years.where(~failed).transpose("draw", ...).rename("date")
-        named.attrs = {"long_name": attribute(self.run, "questions")[self.asked]["when"], "units": "year"}
+        named = self.result.worlds.rename("date")
+        named.attrs = {"long_name": self.result.text, "units": "year"}
         return named
 
     @property
     def values(self) -> xr.DataArray:
         """What it is in every world at the dates asked for, or its growth; (draw, date, choices)."""
         self._only("values", "value")
-        return self.run["values"][self.asked].to_dataset()["value"].transpose("draw", "date", ...)
+        assert isinstance(self.result, ValueAnswer)
+        return self.result.every
 
     @property
     def shares(self) -> xr.DataArray:
@@ -208,17 +398,18 @@ class Answer:
 
         Of conditions along ``event``, of which ``together`` and ``none`` are two; of a choice along it.
         """
-        from forecast.report.value_text import first_answers
-
         self._only("shares", "first", "rank")
-        if self.kind == "rank":
-            return self.run["rankings"].to_dataset()[f"{self.asked}_first"].rename("share")
+        result = self.result
+        if isinstance(result, RankingAnswer):
+            return self.run["rankings"].to_dataset()[f"{self.name}_first"].rename("share")
+        assert isinstance(result, FirstAnswer)
         parts = []
-        for row in (row for row in first_answers(self.run) if row["name"] == self.asked):
-            told = {**row["first"], "together": row["together"], "none": row["none"]}
-            numbers = [float("nan") if share is None else share for share in told.values()]
-            made = xr.DataArray(numbers, dims="event", coords={"event": list(told)}, name="share")
-            parts.append(made.expand_dims({dim: [each] for dim, each in row["choices"].items()}).to_dataset())
+        for row in result.table:
+            told = {**row.first, "together": row.together, "none": row.none}
+            made = xr.DataArray(
+                [low for low, _ in told.values()], dims="event", coords={"event": list(told)}, name="share"
+            )
+            parts.append(made.expand_dims({dim: [each] for dim, each in row.choices.items()}).to_dataset())
         return xr.combine_by_coords(parts, join="exact")["share"] if len(parts) > 1 else parts[0]["share"].squeeze()
 
     def _only(self, what: str, *kinds: str) -> None:
@@ -234,72 +425,44 @@ class Answer:
     @property
     def weights(self) -> xr.DataArray:
         """What every world counts, in sum 1; (draw), and the choices on which that depends."""
-        from forecast.projection.weights import weights_of
-
-        worlds, stated = self._each.sizes["draw"], weights_of(self.run)
+        worlds, stated = self._each.sizes["draw"], self.run.weights
         return xr.DataArray([1 / worlds] * worlds, dims="draw") if stated is None else stated
 
-    @property
-    def never(self) -> Any:
-        """The probability that it does not come by the horizon: a number, or an array along the choices."""
-        self._only("never", "when")
-        return _plain(self.run["questions"].to_dataset()[f"{self.asked}_never"])
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as ``--json`` prints it: plain data, in which a quantile inside the never mass is None.
 
-    @property
-    def already(self) -> Any:
-        """The probability that it is so at the first step: a number, or an array along the choices."""
-        self._only("already", "when")
-        return _plain(self.run["questions"].to_dataset()[f"{self.asked}_already"])
-
-    def probability(self, by: float) -> Any:
-        """Return the probability that it is so by a date, a decimal year: a number, or an array along the choices."""
-        dates, weights = self.dates, self.weights
-        known = dates.notnull()
-        return _plain(((dates <= by) * weights).where(known).sum("draw") / weights.where(known).sum("draw"))
-
-    def quantiles(self, *levels: float) -> xr.DataArray:
-        """Return quantiles: of dates as decimal years, +inf inside the never mass, or of values; (quantile, ...).
-
-        Parameters
-        ----------
-        *levels : float
-            By default 0.05, 0.25, 0.5, 0.75 and 0.95.
+        Returns
+        -------
+        dict
+            ``command``, ``result`` (see `forecast.report.result_data.projection_data`), ``warnings`` and
+            ``provenance``.
         """
-        from forecast.projection.crossing import QUANTILES, weighted_quantiles
+        from forecast.report.result_data import projection_data
 
-        shares = levels or tuple(QUANTILES.values())
-        for share in shares:
-            if not 0 < share <= 1:
-                raise UsageError(f"quantiles: expected probabilities above 0 and up to 1, got {share:g}")
-        worlds, weights = xr.broadcast(self._each, self.weights)
-        worlds = worlds.transpose("draw", ...)
-        worth = weights.transpose(*worlds.dims)
-        found = weighted_quantiles(worlds.values, worth.values, shares)
-        rest = {dim: worlds[dim] for dim in worlds.dims[1:]}
-        return xr.DataArray(found, dims=("quantile", *worlds.dims[1:]), coords={"quantile": list(shares), **rest})
+        provenance = {"versions": {}, "plugins": [], "command": "", **self.run.provenance}
+        warned = [*self.run.failures, *self.run.warnings]
+        return {"command": "ask", "result": projection_data(self.run), "warnings": warned, "provenance": provenance}
 
-    def median(self) -> Any:
-        """Return the date by which it is so in half of the worlds, +inf where that is never; or the middle value."""
-        return _plain(self.quantiles(0.5).isel(quantile=0, drop=True))
+    def to_json(self) -> str:
+        """Return `to_dict` as the text of JSON."""
+        from forecast.base.json_text import to_json
+
+        return to_json(self.to_dict())
 
     def to_pandas(self) -> pd.Series[float]:
         """Return what every world says as a series: dates as decimal years, +inf for never, values, or shares."""
         return (self.shares if self.kind in ("first", "rank") else self._each).to_series()
 
     def to_xarray(self) -> xr.Dataset:
-        """Return the answer as a Dataset: what every world says, its weight, the quantiles and the probabilities.
+        """Return the answer as a Dataset: what every world says, its weight, and `by_choice`.
 
         Its attributes are those of the run as Python has them: lists, mappings and numbers, not the text of files.
         """
-        import json
-
-        if self.kind in ("first", "rank"):
-            parts: dict[str, Any] = {"share": self.shares}
-        else:
+        parts: dict[str, Any] = {str(name): each for name, each in self.by_choice.data_vars.items()}
+        if self.kind in ("when", "value"):
             name = "date" if self.kind == "when" else "value"
-            parts = {name: self._each, "weight": self.weights, "quantiles": self.quantiles()}
-            parts |= {"never": self.never, "already": self.already} if self.kind == "when" else {}
-        return xr.Dataset(parts, attrs={str(key): json.loads(text) for key, text in self.run.attrs.items()})
+            parts = {name: self._each, "weight": self.weights, **parts}
+        return xr.Dataset(parts, attrs=self.run.attributes)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.float64]:
         """Return what every world says: dates as decimal years, +inf for never, values, or shares."""
@@ -334,149 +497,182 @@ class Answer:
             raise self._not_of(condition.text, "given")
         self._check_steady(condition)
         made = replace(self, conditions=(*self.conditions, condition))._answered()
-        left = attribute(made.run, "effective_draws")
-        if left < FEWEST:
-            drawn = attribute(made.run, "draws")
+        left, drawn = made.run.effective_draws, made.run.settings.draws
+        if left is not None and left < FEWEST:
             text = f"given '{condition.text}': {left:.0f} of {drawn:,} worlds are left, fewer than {FEWEST}: draw more"
             warnings.warn(text, stacklevel=2)
         return made
 
     def _check_steady(self, condition: QuantityCondition) -> None:
         """Refuse a condition on what changes with time: worlds are chosen by one number each."""
+        from forecast.projection.engine import project
+
         sides = {f"side_{place}": side for place, side in enumerate(condition.sides)}
         asked = replace(self, conditions=())._mapping
-        asked = {key: each for key, each in asked.items() if key not in ("questions", "update", "title")}
+        asked = {key: each for key, each in asked.items() if key not in ("questions", "update", "title", "sweep")}
         named = {name: Quantity(stated={"expression": side}, name=name) for name, side in sides.items()}
         if any(side.stated for side in condition.sides):
-            asked = scenario_of({"subject_to": list(named.values())}, base=asked, swapped=self.swapped)
+            asked = scenario_of({"subject_to": list(named.values())}, base=asked, swapped=self.replaced)
         else:
             asked["quantities"] = {**asked["quantities"], **{name: each.record for name, each in named.items()}}
         asked.pop("questions", None)
-        run = {key: each for key, each in self._run_options.items() if key in ("set", "seed", "as_of", *_INSTEAD)}
-        made = asked if self.base is None else self.base.restated(asked)
-        seen = _projected(made, {**run, "draws": 100, "held": self.held})["projection"].to_dataset()
+        run = {key: each for key, each in self._run_options.items() if key in ("with_", "seed", "as_of", *GRID)}
+        base = self._base
+        seen = project(asked if base is None else base.restated(asked), **run, draws=100, cache=self.cache).worlds
         for name, side in sides.items():
             level = seen[name]
             if not bool((level == level.isel(time=0)).all()):
                 way = f"name a date, such as {side.name}.at(2028)"
                 raise UsageError(f"given '{condition.text}': '{side.name}' changes with time: {way}")
 
-    def swap(self, old: Quantity | Model | str, new: Quantity | Model | float | str) -> Answer:
-        """Return the answer with one quantity, or one model, in place of another; every other one draws what it drew.
+    def with_(self, **values: object) -> Answer:
+        """Return the answer with other values, or other quantities, in place of what it depends on.
+
+        Every other quantity draws what it drew.
 
         Parameters
         ----------
-        old : Quantity, Model or str
-            A quantity by its name, or itself.
-        new : Quantity, Model, float or str
-            A number is in the unit of the old one; a text is the name of a model.
+        **values
+            By the name of a quantity, of a model's input or parameter (``**{"machine.growth": 0.2}``), or of a choice:
+            a number in its unit, a text with a unit (``"1 EFLOP/s"``, ``"1e13..1e17"``), a distribution as a dict, a
+            quantity, a model or its name; of a choice one of its values.
 
         Raises
         ------
         UsageError
             For what the answer does not depend on.
         """
-        name = old if isinstance(old, str) else as_quantity(old).its_name
-        known = self._knobs()
-        if name not in known or "." in name:
-            raise self._not_of(name, "swap")
-        if isinstance(new, (int, float)):
-            from forecast.api.sources import value
+        known, formulas = self._knobs, self._formulas
+        settings, quantities = dict(self._settings), dict(self.replaced)
+        for name, value in values.items():
+            if name not in known and not self._settable(name):
+                raise self._not_of(name, "with_")
+            other = self._other(name, value, formulas)
+            if other is None:
+                settings[name] = value
+            elif "." in name:
+                raise UsageError(f"with_ '{name}': expected a number or a distribution, not another quantity")
+            else:
+                quantities[name] = other
+        return replace(self, options={**self.options, "with_": settings}, replaced=quantities)._answered()
 
-            new = value(new, self._unit(name), name=name)
-        elif isinstance(new, str):
-            new = quantity(model=new)
-        return replace(self, swapped={**self.swapped, name: as_quantity(new)})._answered()
+    def _other(self, name: str, value: object, formulas: set[str]) -> Quantity | None:
+        """Return what stands in place of a quantity; None where a run sets it."""
+        from forecast.models import Model
+        from forecast.scenarios.setting_values import names_model
 
-    def what_if(self, of: Quantity | Model | str, **change: Any) -> Answer:
+        if isinstance(value, (Quantity, Model)):
+            return as_quantity(value)
+        if name not in self._asked.choices and names_model(value):
+            return quantity(model=value)
+        return as_quantity(value).named(name) if name in formulas else None
+
+    def _settable(self, name: str) -> bool:
+        """Tell whether a name is that of a fitted parameter of a model behind the answer."""
+        owner, dot, _ = name.rpartition(".")
+        return bool(dot) and (owner in self._knobs or owner in self.run.models)
+
+    @property
+    def _settings(self) -> Mapping[str, Any]:
+        return dict(self.options.get("with_") or {})
+
+    def what_if(
+        self,
+        of: Quantity | Model | str,
+        *,
+        since: float,
+        growth: float | str | None = None,
+        value: object = None,
+        until: float | None = None,
+    ) -> Answer:
         """Return the answer with one quantity changed from a date on: ``growth="0.5*", since=2028``.
 
         Parameters
         ----------
         of : Quantity, Model or str
-        **change
-            The keys of ``[[changes]]``: `growth` or `value`, `since`, `until`.
+        since, until : float
+            Decimal years.
+        growth : float or str, optional
+            By what the growth of its logarithm is multiplied, ``"0.5*"``.
+        value : object, optional
+            What it is instead: a number, or a text with a unit.
         """
         name = of if isinstance(of, str) else as_quantity(of).its_name
         if name not in self.depends_on:
             raise self._not_of(name, "what if")
-        told = {"of": name, **change}
-        if self.base is not None:
-            return replace(self, base=self.base.changed([told]))._answered()
-        options = {**self.options, "changes": [*self.options.get("changes", ()), told]}
+        keys = {"growth": growth, "value": value, "since": since, "until": until}
+        change = {"of": name, **{key: each for key, each in keys.items() if each is not None}}
+        if (base := self._base) is not None:
+            return replace(self, base=base.changed([change]))._answered()
+        options = {**self.options, "changes": [*self.options.get("changes", ()), change]}
         return replace(self, options=options)._answered()
 
-    def sweep(self, **values: Iterable[Any]) -> xr.Dataset:
-        """Return the answer with quantities fixed to each of several numbers, in their units.
+    def sweep(self, **values: Sequence[object] | str) -> Answer:
+        """Return the answer with something set to each of several values, which stand side by side in `by_choice`.
 
         Parameters
         ----------
         **values
-            By the name of a quantity, of a model's input (``**{"brain/power.watts": [10, 20]}``), or of a choice.
+            By the name of a quantity, of a model's input (``**{"brain/power.watts": [10, 20]}``), or of a choice: the
+            values; ``"*"`` are all values of a choice.
 
-        Returns
-        -------
-        xarray.Dataset
-            ``quantiles``, and of dates ``never`` and ``already``, along each of the swept quantities; none of them is
-            pooled.
+        Examples
+        --------
+        >>> import forecast
+        >>> spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
+        >>> answer = (spend >= 2e8).when(start=2025, until=2030, draws=100)
+        >>> answer.sweep(spend=[1e8, 3e8]).by_choice["already"].values.tolist()
+        [0.0, 1.0]
         """
-        known = self._knobs()
+        known, formulas = self._knobs, self._formulas
         for name in values:
-            if name not in known:
+            if name not in known and not self._settable(name):
                 raise self._not_of(name, "sweep")
         if not values:
-            raise UsageError(f"sweep: expected numbers for one of {', '.join(self.depends_on)}")
-        points = []
-        for chosen in itertools.product(*values.values()):
-            at = dict(zip(values, chosen, strict=True))
-            made = self.with_(**at)
-            parts: dict[str, Any] = {"quantiles": made.quantiles()}
-            if made.kind == "when":
-                asked = made.run["questions"]
-                parts |= {part: asked[f"{self.asked}_{part}"].drop_attrs() for part in ("never", "already")}
-            swept = {name: [number] for name, number in at.items()}
-            point = xr.Dataset(parts)
-            # a choice is a dimension already, of the one value that it is narrowed to
-            narrowed = [name for name in swept if name in point.dims]
-            points.append(point.squeeze(narrowed, drop=True).expand_dims(swept))
-        return xr.combine_by_coords(points, join="exact", combine_attrs="drop")  # type: ignore[return-value]
+            raise UsageError(f"sweep: expected values for one of {', '.join(self.depends_on)}")
+        first = {name: as_quantity(each[0]).named(name) for name, each in values.items() if name in formulas}
+        options = {**self.options, "sweep": {**self.options.get("sweep", {}), **values}}
+        return replace(self, options=options, replaced={**self.replaced, **first})._answered()
 
-    def with_(self, **numbers: Any) -> Answer:
-        """Return the answer with quantities, inputs or choices set, as ``set=`` of `forecast.project` takes them."""
-        formulas = self._formulas()
-        made = {name: as_quantity(number) for name, number in numbers.items() if name in formulas}
-        kept = {name: number for name, number in numbers.items() if name not in formulas}
-        options = {**self.options, "set": {**(self.options.get("set") or {}), **kept}}
-        return replace(self, options=options, swapped={**self.swapped, **made})._answered()
-
+    @cached_property
     def _formulas(self) -> set[str]:
         """Return the names of formulas that stand in others, which a run cannot set."""
-        return {name for name in self._knobs() if "." not in name} - {
+        return {name for name in self._knobs if "." not in name} - {
             *self.depends_on,
-            *self.scenario.choices,
-            *self.scenario.quantities,
+            *self._asked.choices,
+            *self._asked.quantities,
         }
 
-    def needed(self, name: str | Quantity, *, dates: float | None = None, **options: Any) -> Any:
+    def needed(
+        self,
+        name: str | Quantity,
+        *,
+        by: float,
+        probability: float = 0.5,
+        within: tuple[float, float] | None = None,
+    ) -> float:
         """Return what one assumption would have to be; see `forecast.api.required_input.required`.
 
         Parameters
         ----------
         name : str or Quantity
             The assumption: a quantity behind the answer, or an input of a model.
-        dates : float
+        by : float
             The decimal year by which it should be so.
-        **options
-            ``probability``, by default a half: how likely; ``within``, the numbers between which to look.
+        probability : float
+            How likely.
+        within : (float, float), optional
+            The numbers between which to look.
 
         Returns
         -------
-        float or xarray.DataArray
-            In the unit of the assumption; along the choices where there are any.
+        float
+            In the unit of the assumption.
         """
         from forecast.api.required_input import required
 
-        return required(self, name if isinstance(name, str) else as_quantity(name).its_name, by=dates, **options)
+        own = name if isinstance(name, str) else as_quantity(name).its_name
+        return required(self, own, by=by, probability=probability, within=within)
 
     def sensitivity(self, *, total: bool = False) -> pd.DataFrame:
         """Return what moves the answer; see `forecast.api.answer_sensitivity.sensitivity`."""
@@ -533,7 +729,7 @@ class Answer:
 
         if path is None:
             return answer_plot.page(self)
-        return page.write(self.run, path, toml=answer_plot.scenario_text(self), given=self._given)
+        return page.write(self.run, path, toml=answer_plot.scenario_text(self))
 
     def record(self, to: str | Path, *, on: str, by: Iterable[str] = (), source: str = "") -> list[dict[str, Any]]:
         """Add the answer to a ledger of forecasts; see `forecast.evaluation.ledger_entries.record`.
@@ -556,11 +752,7 @@ class Answer:
         """
         from forecast.evaluation.ledger_entries import record
 
-        return record(self.run, to, on=on, questions=[self.asked], by=list(by), source=source)
-
-    def _unit(self, name: str) -> str:
-        projected = self.run["projection"].to_dataset()
-        return str(projected[name].attrs["units"]) if name in projected else ""
+        return record(self.run, to, on=on, questions=[self.name], by=list(by), source=source)
 
     def _not_of(self, what: str, verb: str) -> UsageError:
         known = ", ".join(self.depends_on)
@@ -571,15 +763,7 @@ class Answer:
         """The answer in one plain sentence."""
         from forecast.report.headline import headline
 
-        said = headline(self.run)
-        if not self.conditions:
-            return said
-        return f"Given {self._given}: {said}"
-
-    @property
-    def _given(self) -> str:
-        """What it is conditioned on, in words."""
-        return " and ".join(each.text for each in self.conditions)
+        return headline(self.run)
 
     def __repr__(self) -> str:
         """Answer in one plain sentence."""
@@ -588,14 +772,4 @@ class Answer:
     def _repr_html_(self) -> str:
         from forecast.report import notebook
 
-        return notebook.answer(self.run, self.sentence, self.plot)
-
-
-def _plain(data: xr.DataArray) -> Any:
-    return data.item() if data.ndim == 0 else data
-
-
-def _projected(scenario: Scenario | Mapping[str, Any], run: Mapping[str, Any]) -> xr.DataTree:
-    from forecast.projection.engine import project
-
-    return project(scenario, **run)
+        return notebook.answer(self.run, self.plot)

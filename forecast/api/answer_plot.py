@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forecast.base import plot_style
-from forecast.base.lazy import xr
 from forecast.errors import ScenarioError, UsageError, printable
-from forecast.report.plain_data import attribute, combinations
+from forecast.projection.crossing import QUANTILES
+from forecast.projection.result import ValueAnswer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def draw(answer: Answer, ax: Axes | None = None) -> Axes:
     with plot_style.style():
         ax = plot_style.new_axes() if ax is None else ax
         {"when": _dates, "value": _values}.get(answer.kind, _shares)(answer, ax)
-        title = attribute(answer.run, "title") or _asked(answer)
+        title = answer.run.title or _asked(answer)
         ax.set_title(textwrap.fill(printable(title, 200), 70), loc="left")
     return ax
 
@@ -40,9 +40,9 @@ def draw_fan(answer: Answer, ax: Axes | None = None) -> Axes:
     """Draw the trajectories behind an answer."""
     from forecast.report.figures import fan_chart
 
-    made = fan_chart.fans(answer.run, answer.asked, answer.kind, 1)
+    made = fan_chart.fans(answer.result, 1)  # type: ignore[arg-type]
     if not made:
-        raise UsageError(f"'{printable(answer.asked, 60)}': nothing to draw: what is asked is no number over time")
+        raise UsageError(f"'{printable(answer.name, 60)}': nothing to draw: what is asked is no number over time")
     with plot_style.style():
         ax = plot_style.new_axes() if ax is None else ax
         label = fan_chart.draw(ax, made[0], span=made[0].span, window=made[0].window(made[0].span))
@@ -57,9 +57,9 @@ def draw_tornado(answer: Answer, ax: Axes | None = None) -> Axes:
     """Draw what moves an answer."""
     from forecast.report.figures import tornado
 
-    made = tornado.tornado(answer.run, answer.asked)
+    made = tornado.tornado(answer.run, answer.name)
     if made is None:
-        raise UsageError(f"'{printable(answer.asked, 60)}': nothing to draw: nothing moves it")
+        raise UsageError(f"'{printable(answer.name, 60)}': nothing to draw: nothing moves it")
     with plot_style.style():
         ax = plot_style.new_axes() if ax is None else ax
         tornado.draw(ax, made)
@@ -70,49 +70,36 @@ def draw_tornado(answer: Answer, ax: Axes | None = None) -> Axes:
 
 def _asked(answer: Answer) -> str:
     """Return what was asked, in its own words where it has some."""
-    stated = answer.scenario.stated["questions"][answer.asked]
+    stated = answer.scenario.stated["questions"][answer.name]
     told = stated.get("title") or next(
         str(stated[key]) for key in ("when", "value", "growth", "first", "rank") if key in stated
     )
     return f"{told}, given {' and '.join(each.text for each in answer.conditions)}" if answer.conditions else told
 
 
-def _pooled(answer: Answer) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return dates and weights over rivals pooled by their stated weights; others stay side by side."""
-    from forecast.projection.answers.pooling import pooled
-
-    dates = answer.dates
-    weights = answer.weights.broadcast_like(dates).transpose(*dates.dims)
-    rivals = attribute(answer.run, "rivals") if "rivals" in answer.run.attrs else {}
-    seed = attribute(answer.run, "seed")
-    return pooled(dates, rivals, seed=seed), pooled(weights, rivals, seed=seed)
-
-
 def _dates(answer: Answer, ax: Axes) -> None:
-
-    from forecast.base.dates import decimal_year
-
-    time = decimal_year(answer.run["projection"].to_dataset()["time"].values)
-    dates, weights = _pooled(answer)
-    lines = list(combinations(dates, ("draw",)))
-    for (chosen, each), colour, line in zip(lines, plot_style.COLOURS, plot_style.LINES, strict=False):
-        counts = weights.sel(chosen).values
-        order = np.argsort(each.values, kind="stable")
-        years, reached = each.values[order], np.cumsum(counts[order]) / np.nansum(counts)
+    result, (start, until) = answer.result, answer.run.span
+    lines = result.side_by_side
+    for row, colour, line in zip(lines, plot_style.COLOURS, plot_style.LINES, strict=False):
+        dates, weights = result.pooled_draws(row.choices)
+        counts = np.ones(len(dates)) if weights is None else weights
+        counts = np.where(np.isnan(dates), 0.0, counts)
+        order = np.argsort(dates, kind="stable")
+        years, reached = dates[order], np.cumsum(counts[order]) / np.nansum(counts)
         shown = np.isfinite(years)
         years, reached = years[shown], reached[shown]
         # the last probability holds up to the last step: the rest is never
         top = float(reached[-1]) if len(reached) else 0.0
-        label = f"{', '.join(chosen.values()) or 'by the date'} (never: {max(1 - top, 0.0):.0%})"
-        at, share = [time[0], *years, time[-1]], [0.0, *reached, top]
+        never = "failed" if row.distribution is None else f"never: {row.distribution.never:.0%}"
+        label = f"{', '.join(row.choices.values()) or 'by the date'} ({never})"
+        at, share = [start, *years, until], [0.0, *reached, top]
         ax.step(at, share, where="post", color=colour, linestyle=line, lw=1.8, label=label, clip_on=False)
-        if top >= 0.5:
-            middle = float(years[reached >= 0.5][0])
+        if row.distribution is not None and np.isfinite(middle := row.distribution.median):
             ax.plot([middle], [0.5], "o", color=colour, ms=5, clip_on=False)
             if len(lines) == 1:
                 told = f"median {middle:.1f}"
                 ax.annotate(told, (middle, 0.5), xytext=(8, -4), textcoords="offset points", fontsize=8)
-    ax.set(xlim=(time[0], time[-1]), ylim=(0, 1), ylabel="probability that it is so", xlabel="year")
+    ax.set(xlim=(start, until), ylim=(0, 1), ylabel="probability that it is so", xlabel="year")
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     left = f"the first {MOST_LINES} of {len(lines)}" if len(lines) > MOST_LINES else None
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), title=left)
@@ -121,23 +108,25 @@ def _dates(answer: Answer, ax: Axes) -> None:
 def _values(answer: Answer, ax: Axes) -> None:
 
     from forecast.base.dates import decimal_year
-    from forecast.projection.crossing import QUANTILES
 
-    levels = answer.quantiles(*QUANTILES.values())
-    years = decimal_year(levels["date"].values)
-    rows = list(combinations(levels, ("quantile", "date")))[:MOST_LINES]
+    assert isinstance(answer.result, ValueAnswer)
+    years = decimal_year(np.array(answer.result.dates, dtype="datetime64[s]"))
+    rows = list(zip(*(at.side_by_side for at in answer.result.at), strict=True))[:MOST_LINES]
     width = 0.12 * (np.diff(years).min() if len(years) > 1 else 1.0)
-    for place, ((chosen, each), colour, mark) in enumerate(
-        zip(rows, plot_style.COLOURS, plot_style.MARKS, strict=False)
-    ):
-        low, lower, middle, upper, high = each.transpose("quantile", "date").values
+    drawn = []
+    for place, (row, colour, mark) in enumerate(zip(rows, plot_style.COLOURS, plot_style.MARKS, strict=False)):
+        nothing = (np.nan,) * 5
+        levels = np.array([nothing if r.distribution is None else r.distribution.quantiles for r in row]).T
+        low, lower, middle, upper, high = levels
         at = years + width * (place - (len(rows) - 1) / 2)
         ax.vlines(at, low, high, color=colour, lw=1.5)
         ax.vlines(at, lower, upper, color=colour, lw=5, alpha=0.5)
-        ax.plot(at, middle, mark, color=colour, ms=5, label=", ".join(chosen.values()) or None)
-    if float(levels.min()) > 0 and float(levels.max()) > 30 * float(levels.min()):
+        ax.plot(at, middle, mark, color=colour, ms=5, label=", ".join(row[0].choices.values()) or None)
+        drawn.append(levels)
+    least, most = float(np.nanmin(drawn)), float(np.nanmax(drawn))
+    if least > 0 and most > 30 * least:
         ax.set_yscale("log")
-    ax.set(xlabel="year", ylabel=answer.values.attrs["units"] or "value", xticks=years)
+    ax.set(xlabel="year", ylabel=answer.result.unit or "value", xticks=years)
     ax.set_xticklabels([f"{year:.10g}" for year in years.round(2)])
     if len(rows) > 1:
         ax.legend(frameon=False)
@@ -154,7 +143,7 @@ def _shares(answer: Answer, ax: Axes) -> None:
 
 def page(answer: Answer) -> str:
     """Write an answer on one page: the sentence, the quantiles, what moves it, warnings, and how to repeat it."""
-    from forecast.report.result_data import data_ages, warnings
+    from forecast.report.result_data import data_ages
 
     parts = [textwrap.fill(answer.sentence, WIDTH), "", *_table(answer)]
     if answer.kind in ("when", "value"):
@@ -165,13 +154,13 @@ def page(answer: Answer) -> str:
             "  nothing: it is the same in every world"
         ]
         parts += ["", *textwrap.wrap(moves.attrs["note"], WIDTH)] if "note" in moves.attrs else []
-    told_of = [line for text in warnings(answer.run) for line in textwrap.wrap(f"warning: {text}", WIDTH)]
+    told_of = [line for text in answer.run.warnings for line in textwrap.wrap(f"warning: {text}", WIDTH)]
     parts += ["", *told_of] if told_of else []
     ages = data_ages(answer.run)
     parts += ["", *textwrap.wrap(ages, WIDTH)] if ages else []
     parts += [
         "",
-        f"{attribute(answer.run, 'draws'):,} worlds, seed {attribute(answer.run, 'seed')}",
+        f"{answer.run.settings.draws:,} worlds, seed {answer.run.settings.seed}",
         "",
         *scenario_text(answer).splitlines(),
     ]
@@ -182,17 +171,18 @@ def _table(answer: Answer) -> list[str]:
     """Write the quantiles as rows, a column each; or the shares."""
     if answer.kind in ("first", "rank"):
         return [f"  {share:6.1%}  {event}" for event, share in answer.shares.to_series().items()]
-    levels = answer.quantiles()
-    form = (lambda x: "never" if np.isposinf(x) else f"{x:.1f}") if answer.kind == "when" else (lambda x: f"{x:.4g}")
-    rows = [["", *(f"{float(q):.0%}" for q in levels["quantile"].values)]]
-    rows[0] += ["already", "never"] if answer.kind == "when" else []
-    for chosen, each in combinations(levels, ("quantile",)):
-        label = ", ".join(str(v).removesuffix(" 00:00:00").partition("T")[0] for v in chosen.values())
-        row = [label or _asked(answer), *map(form, each.values)]
-        if answer.kind == "when":
-            masses = (answer.already, answer.never)
-            row += [f"{float(m.sel(chosen) if chosen else m):.1%}" for m in masses]
-        rows.append(row)
+    result, dated = answer.result, answer.kind == "when"
+    at = result.at if isinstance(result, ValueAnswer) else [result]
+    form = (lambda x: "never" if np.isposinf(x) else f"{x:.1f}") if dated else (lambda x: f"{x:.4g}")
+    rows = [["", *(f"{q:.0%}" for q in QUANTILES.values()), *(["already", "never"] if dated else [])]]
+    for each in at:
+        date = [each.date[:10]] if isinstance(each, ValueAnswer) else []
+        for row in each.side_by_side:
+            found = row.distribution
+            label = ", ".join([*date, *row.choices.values()]) or _asked(answer)
+            cells = ["failed"] * 5 if found is None else [*map(form, found.quantiles)]
+            masses = [] if found is None or not dated else [f"{found.already:.1%}", f"{found.never:.1%}"]
+            rows.append([label, *cells, *(masses or [""] * (len(rows[0]) - 6))])
     rows = [[printable(row[0], 40), *row[1:]] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return [

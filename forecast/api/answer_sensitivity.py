@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.errors import UsageError
+from forecast.projection.result import DateAnswer
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from forecast.api.answer import Answer
+
+Array = NDArray[np.float64]
 
 __all__ = ["sensitivity"]
 
@@ -24,6 +29,8 @@ WORLDS = 500
 REDRAWS = 4
 #: A driver that explains less is not moved for comparison.
 MIN_SHARE = 0.02
+#: Worlds around a quantile of a number: so large a share on either side of it.
+AROUND = 0.025
 
 
 def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
@@ -43,8 +50,9 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     pandas.DataFrame
         By driver: its ``kind``; ``first``, the share of the variance of the answer's rank that it explains alone, of
         correlated numbers as one group; what is left to 1 is in the row ``together``. ``moves`` is how far the mean
-        answer goes, whatever is given (a date of never counts as the last step), from the 5 to the 95 % quantile of a
-        number, or from half a constant to its double. ``attrs["note"]`` says so where a constant comes first.
+        answer goes (a date of never counts as the last step): of a number from the worlds around its 5 % quantile to
+        those around its 95 % quantile, of a constant from half of it to its double. ``attrs["note"]`` says so where
+        a constant comes first.
 
     Examples
     --------
@@ -57,31 +65,24 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from forecast.projection.weights import failing_of
     from forecast.sensitivity.of_answer import variance_shares
 
     if answer.kind not in ("when", "value"):
         raise UsageError(f"sensitivity: the question asks {answer.kind}: ask when, or for a value")
-    failing = failing_of(answer.run["questions"].to_dataset(), answer.asked) if answer.kind == "when" else None
+    failing = answer.result.failing if isinstance(answer.result, DateAnswer) else None
     shares = variance_shares(answer.run, _said(answer), failing)
     rows: dict[str, dict[str, Any]] = {
         row["name"]: {"kind": row["kind"], "first": row["share"], "moves": float("nan")} for row in shares
     }
     left = max(1 - sum(row["share"] for row in shares), 0.0) if shares else float("nan")
     rows["together"] = {"kind": "together", "first": left, "moves": float("nan")}
-    # a number that is set may be one that a condition excludes
-    fewest = min(WORLDS, int(answer.options.get("draws", WORLDS)))
-    quick = replace(answer, conditions=(), options={**answer.options, "draws": fewest})
-    settable, constants = answer._knobs(), dict(_constants(answer))
-    told = [row["name"] for row in shares if row["share"] >= MIN_SHARE and row["kind"] == "number"]
-    fewer = quick.with_()
-    ends = {name: _ends(fewer, name) for name in told if name in settable}
-    ends |= {name: (number / 2, number * 2) for name, number in constants.items()}
-    rows |= {name: {"kind": "constant", "first": 0.0} for name in constants}
-    for name, pair in ends.items():
-        if pair is not None:
-            low, high = (_mean(quick.with_(**{name: number})) for number in pair)
-            rows[name]["moves"] = abs(high - low)
+    told = {row["name"] for row in shares if row["share"] >= MIN_SHARE and row["kind"] == "number"}
+    numbers = answer.run.uncertain
+    regimes = {name for name, quantity in answer.run.quantities.items() if quantity.kind == "regime"}
+    worlds, counts = _answers_of(answer)
+    for name in told - regimes:
+        rows[name]["moves"] = _moved(worlds, counts, numbers[name][: len(worlds)])
+    rows |= {name: {"kind": "constant", "first": 0.0, "moves": moves} for name, moves in _constant_moves(answer, rows)}
     made = pd.DataFrame.from_dict(rows, orient="index").rename_axis("driver")
     if total:
         made["total"] = pd.Series(dict(_totals(answer, [row["name"] for row in shares])), dtype=float)
@@ -98,32 +99,74 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
 
 def _said(answer: Answer) -> xr.DataArray:
     """Return one number a world: the date, or the value at the last date asked for."""
-    return answer.dates if answer.kind == "when" else answer.values.isel(date=-1, drop=True)
+    return answer.result.unmasked if isinstance(answer.result, DateAnswer) else answer.result.worlds
+
+
+def _answers_of(answer: Answer) -> tuple[Array, Array]:
+    """Return the mean answer of every world over the choices, never as the last date, and what it counts; (draw,)."""
+    said = _said(answer)
+    if answer.kind == "when":
+        said = said.where(said.isnull() | np.isfinite(said), answer.run.span[1])
+    weights = answer.weights.mean([d for d in answer.weights.dims if d != "draw"])
+    over = [d for d in said.dims if d != "draw"]
+    return np.asarray(said.mean(over, skipna=True).values), np.asarray(weights.values)
 
 
 def _mean(answer: Answer) -> float:
-
-    from forecast.base.dates import decimal_year
-
-    said = _said(answer)
-    if answer.kind == "when":
-        last = float(decimal_year(answer.run["projection"].to_dataset()["time"].values[-1]))
-        said = said.where(said.isnull() | np.isfinite(said), last)
-    return float((said * answer.weights).sum("draw", skipna=True).mean())
+    worlds, counts = _answers_of(answer)
+    known = ~np.isnan(worlds)
+    return float(np.average(worlds[known], weights=counts[known]))
 
 
-def _ends(answer: Answer, name: str) -> tuple[float, float] | None:
-    """Return the 5 and 95 % quantiles of a number; None of a regime."""
-    projected = answer.run["projection"].to_dataset()
-    if name in projected:
-        if projected[name].attrs.get("kind") == "regime":
-            return None
-        values = projected[name].isel(time=0).values
-    else:
-        owner, _, short = name.rpartition(".")
-        values = answer.run[f"posterior/{owner}"].to_dataset()[short].values
-    low, high = np.quantile(values, [0.05, 0.95])
-    return float(low), float(high)
+def _moved(worlds: Array, counts: Array, draws: Array) -> float:
+    """Return how far the mean answer around the 95 % quantile of a number is from that around the 5 % quantile."""
+    known = ~np.isnan(worlds) & (counts > 0)
+    worlds, counts, draws = worlds[known], counts[known], draws[known]
+    edges = np.quantile(draws, [0.05 - AROUND, 0.05 + AROUND, 0.95 - AROUND, 0.95 + AROUND])
+    near = [(draws >= low) & (draws <= high) for low, high in (edges[:2], edges[2:])]
+    ends = [np.average(worlds[at], weights=counts[at]) for at in near if at.any()]
+    return float(abs(ends[-1] - ends[0])) if ends else math.nan
+
+
+def _constant_moves(answer: Answer, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
+    """Walk the constants behind an answer, with how far the mean answer goes from half of each to its double.
+
+    All of them are first spread at once from half to double, in one run, and a least-squares fit on their logarithms
+    tells them apart. The one that may come first is then set to both ends.
+    """
+    constants = dict(_constants(answer))
+    if not constants:
+        return
+    # a number that is set may be one that a condition excludes
+    fewest = min(WORLDS, int(answer.options.get("draws", WORLDS)))
+    quick = replace(answer, conditions=(), options={**answer.options, "draws": fewest})
+    spread = {name: {"loguniform": sorted((n / 2, n * 2))} for name, n in constants.items() if n > 0}
+    spread |= {name: {"uniform": sorted((n / 2, n * 2))} for name, n in constants.items() if n < 0}
+    estimates = dict.fromkeys(constants, math.inf)
+    if len(constants) > 1:
+        screened = _with_constants(quick, spread)
+        worlds, counts = _answers_of(screened)
+        known = ~np.isnan(worlds)
+        levels = [
+            screened.run.quantities[name].worlds.isel(time=0).values.reshape(fewest, -1)[:, 0] for name in constants
+        ]
+        design = np.column_stack([np.ones(fewest), *(np.log(np.abs(level)) for level in levels)])
+        root = np.sqrt(counts[known])
+        slopes = np.linalg.lstsq(design[known] * root[:, None], worlds[known] * root, rcond=None)[0][1:]
+        estimates = {name: abs(float(slope)) * math.log(4) for name, slope in zip(constants, slopes, strict=True)}
+    leading = max(estimates, key=lambda name: estimates[name])
+    most = max((row["moves"] for row in rows.values() if row["moves"] == row["moves"]), default=0.0)
+    if estimates[leading] > most / 2:
+        number = constants[leading]
+        low, high = (_mean(_with_constants(quick, {leading: end})) for end in (number / 2, number * 2))
+        estimates[leading] = abs(high - low)
+    yield from estimates.items()
+
+
+def _with_constants(answer: Answer, values: Mapping[str, Any]) -> Answer:
+    """Return the answer with quantities set that it is known to depend on: no need to look for them again."""
+    options = {**answer.options, "with_": {**answer._settings, **values}}
+    return replace(answer, options=options)._answered()
 
 
 def _constants(answer: Answer) -> Iterator[tuple[str, float]]:
@@ -131,7 +174,7 @@ def _constants(answer: Answer) -> Iterator[tuple[str, float]]:
     from forecast.scenarios.graph import build
     from forecast.scenarios.spec import Prior
 
-    graph = build(answer.scenario, answer.options.get("set"))
+    graph = build(answer._asked, answer._settings)
     for name in answer.depends_on:
         node = graph.nodes.get(name)
         if node is not None and isinstance(node.quantity, Prior) and node.fixed is None:
@@ -151,7 +194,7 @@ def _totals(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
     order = np.argsort(said.values.ravel(), kind="stable")
     steps = _steps(said.values.ravel()[order], place.ravel()[order])
     middle = np.average(place, weights=weights)
-    given = answer.scenario
+    given, options = answer._asked, {**answer._run_options, "cache": answer.cache}
     for name in drivers:
         members = name.split(", ")
         outcomes = [place]
@@ -159,7 +202,7 @@ def _totals(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
             stated = _drawn_anew(given.stated, members, f"again{count}")
             if stated is None:
                 break
-            again = _said(replace(answer, run=project(given.restated(stated), **answer._run_options, held=answer.held)))
+            again = _said(replace(answer, run=project(given.restated(stated), **options)))
             # the same scale for all: where an answer would stand among those that were given
             outcomes.append(np.interp(again.transpose(*said.dims).values, *steps))
         if len(outcomes) > 1:

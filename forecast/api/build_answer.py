@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from forecast.api.answer import Answer
-from forecast.api.quantity import as_quantity
+from forecast.api.options import GRID, RUN, STATED, AskOptions, GridOptions, check_keywords
+from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
 from forecast.api.quantity_formulas import condition
 from forecast.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
+    from forecast.models import Model
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["ask", "ask_scenario"]
 
-#: What a run takes beside its scenario.
-RUN = ("draws", "seed", "set", "as_of", "workers", "progress")
-#: What is stated of a scenario as a whole, as in TOML.
-STATED = ("title", "until", "start", "step", "choices", "correlations", "update", "changes")
 #: What may be asked, and what goes with each, as in TOML.
 _QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "when": ("dates", "title", "resolves"),
@@ -29,7 +27,19 @@ _QUESTIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def ask(**asked: Any) -> Answer:
+def ask(
+    *,
+    when: QuantityCondition | str | None = None,
+    value: Quantity | Model | float | None = None,
+    growth: Quantity | Model | None = None,
+    first: Mapping[str, QuantityCondition] | None = None,
+    rank: Quantity | Model | None = None,
+    over: str | None = None,
+    subject_to: object = None,
+    best: Literal["lowest", "highest"] | None = None,
+    ordered: bool | None = None,
+    **options: Unpack[AskOptions],
+) -> Answer:
     """Ask quantities a question, by the keys that a scenario has for it.
 
     Parameters
@@ -42,14 +52,12 @@ def ask(**asked: Any) -> Answer:
         Which of them holds first.
     rank : Quantity
         Which value of the choice `over` is best at the last step: the ``"highest"`` or the ``"lowest"``, as `best`
-        says, `among` those that meet conditions.
-    title : str
-        What the sentence of the answer calls it.
-    resolves : str
-        The table or page that decides it, of `when`, `value` and `growth`; see `Answer.record`.
-    **asked
-        Of a scenario: `until`, `start`, `step`, `choices`, `correlations`, `update`, `changes`. Of a run: `draws`,
-        `seed`, `set`, `as_of`, `workers`, `progress`; see `forecast.project`.
+        says, among those that meet the conditions `subject_to`.
+    **options
+        ``title``: what the sentence of the answer calls it. ``resolves``: the table or page that decides it, of `when`,
+        `value` and `growth`; see `Answer.record`. Of a scenario: ``until``, ``start``, ``step``, ``choices``,
+        ``correlations``, ``update``, ``what_if``. Of a run: ``draws``, ``seed``, ``with_``, ``as_of``, ``workers``,
+        ``progress``; see `forecast.project`.
 
     Returns
     -------
@@ -67,24 +75,27 @@ def ask(**asked: Any) -> Answer:
     >>> forecast.ask(value=2 * x, dates=[2026], start=2025, until=2030).values.sizes["date"]
     1
     """
+    stated: dict[str, object] = {"when": when, "value": value, "growth": growth, "first": first, "rank": rank}
+    stated |= {"over": over, "subject_to": subject_to, "best": best, "ordered": ordered}
+    asked: dict[str, Any] = {key: each for key, each in stated.items() if each is not None}
     kinds = [kind for kind in _QUESTIONS if kind in asked]
     if len(kinds) != 1:
         raise UsageError(f"ask: expected one of {', '.join(_QUESTIONS)}, got {' and '.join(kinds) or 'none of them'}")
     with_it = _QUESTIONS[kinds[0]]
-    known = (*kinds, *with_it, *STATED, *RUN)
-    for name in asked:
-        if name not in known:
-            raise UnknownNameError("option", name, known, where=kinds[0])
-    question = {key: each for key, each in asked.items() if key in (*kinds, *with_it)}
+    keywords = {**asked, **options}
+    check_keywords(keywords, (*kinds, *with_it, *STATED, *RUN), kinds[0])
+    question = {key: each for key, each in keywords.items() if key in (*kinds, *with_it)}
     if kinds[0] in ("value", "growth", "rank"):
         question[kinds[0]] = as_quantity(question[kinds[0]])
     elif isinstance(question[kinds[0]], str):
         question[kinds[0]] = condition(question[kinds[0]], where="ask: when")
-    options = {key: each for key, each in asked.items() if key not in question}
-    return Answer.made(question=question, options=options)
+    rest = {key: each for key, each in keywords.items() if key not in question}
+    if "what_if" in rest:
+        rest["changes"] = rest.pop("what_if")
+    return Answer.to(question=question, options=rest)
 
 
-def ask_scenario(scenario: Scenario, question: str = "", **options: Any) -> Answer:
+def ask_scenario(scenario: Scenario, question: str, options: GridOptions) -> Answer:
     """Ask a scenario one of its questions, by default the one that its answer opens with."""
     known = [*scenario.questions, *scenario.figures, *scenario.firsts, *scenario.rankings]
     if not known:
@@ -92,11 +103,8 @@ def ask_scenario(scenario: Scenario, question: str = "", **options: Any) -> Answ
     question = question or scenario.opens or known[0]
     if question not in known:
         raise UnknownNameError("question", question, known, where=f"scenario '{scenario.name}'")
-    allowed = ("until", "start", "step", *RUN)
-    for name in options:
-        if name not in allowed:
-            raise UnknownNameError("option", name, allowed, where="ask")
-    return Answer.made(question={}, options=options, base=_alone(scenario, question), asked=question)
+    check_keywords(options, (*GRID, *RUN), "ask")
+    return Answer.to(question={}, options=dict(options), base=_alone(scenario, question), name=question)
 
 
 def _alone(scenario: Scenario, question: str) -> Scenario:

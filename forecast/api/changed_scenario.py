@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from forecast.api.build_scenario import scenario_of
 from forecast.api.quantity import Quantity, as_quantity, quantity
 from forecast.api.quantity_formulas import plain
-from forecast.errors import UnknownNameError
+from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.models import Model
 from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.setting_values import names_model, parsed, texts
 
 __all__ = ["changed_in", "scenario"]
 
@@ -39,32 +40,50 @@ def scenario(given: str | os.PathLike[str] | Mapping[str, Any]) -> Scenario:
     return Scenario.load(given if isinstance(given, str) else Path(given))
 
 
-def changed_in(given: Scenario, changed: Mapping[str, Any]) -> Scenario:
-    """Return a scenario with other quantities, or other keys of its top; see `Scenario.with_`."""
-    named = [name for heading in _HEADINGS for name in given.stated.get(heading, {})]
-    swapped: dict[str, Quantity] = {}
+def changed_in(scenario: Scenario, values: Mapping[str, Any], add: Mapping[str, Any]) -> Scenario:
+    """Return a scenario with other values, other quantities or other keys of its top; see `Scenario.with_`."""
+    named = [name for heading in _HEADINGS for name in scenario.stated.get(heading, {})]
+    for name in add:
+        if name in (*named, *scenario.choices):
+            raise UsageError(f"with_: add '{printable(name, 60)}': the scenario has it: give {name}=")
+    changed: dict[str, Quantity] = {name: _new(name, each) for name, each in add.items()}
     top: dict[str, Any] = {}
-    for key, each in changed.items():
+    for key, each in values.items():
         if key in named:
-            swapped[key] = _other(given, key, each)
+            changed[key] = _other(scenario, key, each)
+        elif key in scenario.choices:
+            scenario = scenario.narrowed(key, texts(key, each))
         elif key in _TOP:
             top[key] = each
         else:
-            raise UnknownNameError("quantity or key", key, [*named, *_TOP], where=f"scenario '{given.name}'")
-    whole = scenario_of({}, swapped=swapped, base=given.stated, **top)
-    return given.restated(whole)
+            known = [*named, *scenario.choices, *_TOP]
+            raise UnknownNameError("quantity, choice or key", key, known, where=f"scenario '{scenario.name}'")
+    new = {"subject_to": [changed[name] for name in add]} if add else {}
+    whole = scenario_of(new, swapped=changed, base=scenario.stated, **top)
+    if add:  # what is new is reached through a question that nobody asks
+        asked = {**plain(top.get("questions", scenario.stated.get("questions", {})))}
+        whole = {key: each for key, each in whole.items() if key != "questions"} | (
+            {"questions": asked} if asked else {}
+        )
+    return replace(scenario.restated(whole), swept=scenario.swept)
 
 
-def _other(given: Scenario, name: str, new: Any) -> Quantity:
+def _new(name: str, given: Any) -> Quantity:
+    """Return a quantity that is new, under its name."""
+    if isinstance(given, Mapping):
+        return quantity(name, **given)
+    return as_quantity(given).named(name)
+
+
+def _other(scenario: Scenario, name: str, given: Any) -> Quantity:
     """Return what a quantity becomes: under its own name, so that everything else finds it."""
-    if isinstance(new, Quantity):
-        return new
-    if isinstance(new, (str, Model)):
-        return quantity(name, model=new)
-    if isinstance(new, Mapping):
-        return quantity(name, **new)
-    if isinstance(new, numbers.Real):
-        from forecast.scenarios.graph import build
+    from forecast.scenarios.graph import build
 
-        return quantity(name, value=float(new), unit=build(given).nodes[name].unit)
-    return as_quantity(new)
+    if isinstance(given, Quantity):
+        return given
+    if isinstance(given, Model) or names_model(given):
+        return quantity(name, model=given)
+    if isinstance(given, Mapping):
+        return quantity(name, **given)
+    unit = build(scenario).nodes[name].unit
+    return quantity(name, **parsed(name, given, lambda: unit), unit=unit)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
+from forecast.projection.result import Projection
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["load", "save"]
 
 
-def save(result: Fit | Fits | Answer | xr.DataTree, path: str | os.PathLike[str]) -> Path:
+def save(result: Fit | Fits | Answer | Projection | xr.DataTree, path: str | os.PathLike[str]) -> Path:
     """Save a fit, fits over a dimension, an answer or a projection as netCDF, whole or not at all; `load` reads it.
 
     Raises
@@ -44,13 +45,19 @@ def save(result: Fit | Fits | Answer | xr.DataTree, path: str | os.PathLike[str]
         return result.save(path)
     if isinstance(result, Answer):
         result = result.run
+    if isinstance(result, Projection):
+        return result.save(path)
     if isinstance(result, xr.DataTree):
         return netcdf.save(result, path)
     raise UsageError(f"save: expected a fit, an answer or a projection, got {type(result).__name__}")
 
 
-def load(path: str | os.PathLike[str]) -> Fit | Fits | xr.DataTree:
-    """Load what `forecast` saved: a `Fit`, `Fits` over a dimension; projections and comparisons as `xarray.DataTree`.
+def load(path: str | os.PathLike[str]) -> Fit | Fits | Answer | Projection | xr.DataTree:
+    """Load what `forecast` saved: a `Fit`, `Fits` over a dimension, an `Answer`, a comparison as `xarray.DataTree`.
+
+    A projection that asks anything is the `Answer` that it opens with, and ``.run`` the projection; one that asks
+    nothing is a `Projection`. What is asked further of such an answer is run again, from the scenario that the file
+    holds; nothing of it runs before.
 
     Raises
     ------
@@ -63,6 +70,7 @@ def load(path: str | os.PathLike[str]) -> Fit | Fits | xr.DataTree:
     Traceback (most recent call last):
     forecast.errors.ResultError: nowhere.nc: no such file or directory
     """
+    from forecast.api.answer import Answer
     from forecast.base import netcdf
     from forecast.fit.compare import comparison_of, is_comparison
     from forecast.fit.save import fit_of, guarded, is_fit
@@ -76,4 +84,6 @@ def load(path: str | os.PathLike[str]) -> Fit | Fits | xr.DataTree:
         return tree
     if is_projection(tree):
         guarded(lambda: check_projection(tree, printable(path)), printable(path), "projection")
+        run = Projection(tree)
+        return run if run.opening is None else Answer.loaded(run)
     return tree

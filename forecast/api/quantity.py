@@ -10,16 +10,21 @@ import functools
 import keyword
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 
 from forecast.api import automatic_names as names
 from forecast.api.quantity_formulas import MOST_PARTS, Formed, call, compared, plain, quantities_in
+from forecast.base.html_text import HtmlText
 from forecast.base.operators import Operators
 from forecast.errors import ScenarioError, UsageError, printable
 from forecast.formula import Comparison, Measured, Name, Node, Text, check_name, tree
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from forecast.api.answer import Answer
+    from forecast.api.options import AskOptions
     from forecast.fit.fit import Fit
     from forecast.models import Model
 
@@ -33,7 +38,7 @@ _KINDS = (
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Quantity(Operators):
+class Quantity(HtmlText, Operators):
     """A quantity of a scenario that is still to be computed. Made by `forecast.quantity` and its sisters.
 
     Parameters
@@ -92,6 +97,45 @@ class Quantity(Operators):
         {'expression': 'spend*9', 'limit': '0.01*gdp', 'how': 'saturating'}
         """
         return replace(self, stated={**self.stated, **_read(keys)})
+
+    def sample(self, n: int = 1000, *, at: float | None = None, seed: int = 0) -> NDArray[np.float64]:
+        """Return draws of the quantity, (n,): those that it has under its name in every answer of this seed.
+
+        Parameters
+        ----------
+        n : int
+        at : float, optional
+            The decimal year, which a quantity that changes with time needs.
+        seed : int
+
+        Raises
+        ------
+        UsageError
+            For a quantity that changes with time, without `at`.
+
+        Examples
+        --------
+        >>> import forecast
+        >>> x = forecast.uncertain(p05=1, p95=4, name="x")
+        >>> (2 * x).sample(3).tolist() == (2 * x.sample(3)).tolist()
+        True
+        """
+        import numpy as np
+
+        from forecast.api.build_scenario import scenario_of
+        from forecast.projection.engine import project
+
+        name = "sampled" if self.inlined or not self.name else self.name
+        own = self if name == self.name else Quantity(stated={"expression": self}, name=name)
+        first = 2026.0 if at is None else at
+        stated = scenario_of({"subject_to": [own]}, start=first, until=first + 1)
+        stated.pop("questions", None)
+        levels = project(stated, draws=n, keep=n, seed=seed).worlds[name]
+        if at is None and not bool((levels == levels.isel(time=0)).all()):
+            raise UsageError(f"sample: '{self.name or 'the quantity'}' changes with time: give at=, a decimal year")
+        if set(levels.dims) - {"time", "draw"}:
+            raise UsageError(f"sample: '{self.name}' depends on a choice: ask for it, and read by_choice")
+        return np.asarray(levels.isel(time=0).values, dtype=float)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -168,7 +212,7 @@ class Quantity(Operators):
 
 
 @dataclass(frozen=True, eq=False)
-class QuantityCondition:
+class QuantityCondition(HtmlText):
     """A comparison of two quantities: what can be asked for, and no truth value.
 
     Parameters
@@ -202,14 +246,14 @@ class QuantityCondition:
         """The quantities that it compares."""
         return (self.left, self.right) if isinstance(self.right, Quantity) else (self.left,)
 
-    def when(self, **options: Any) -> Answer:
+    def when(self, **options: Unpack[AskOptions]) -> Answer:
         """Answer when it first holds; see `forecast.ask` for what `options` may be.
 
         Parameters
         ----------
         **options
-            `until`, and `start` where no quantity has observations to start from; `draws`, `seed`, `step`, `set`,
-            `as_of`, and the keys of a scenario: `choices`, `correlations`, `update`, `changes`.
+            ``until``, and ``start`` where no quantity has observations to start from; ``draws``, ``seed``, ``step``,
+            ``with_``, ``as_of``, and the keys of a scenario: ``choices``, ``correlations``, ``update``, ``what_if``.
 
         Returns
         -------
@@ -217,8 +261,7 @@ class QuantityCondition:
         """
         from forecast.api.build_answer import ask
 
-        title = {key: options.pop(key) for key in ("title", "dates", "resolves") if key in options}
-        return ask(when=self, **title, **options)
+        return ask(when=self, **options)
 
     def __and__(self, other: QuantityCondition) -> QuantityCondition:
         """Return that both hold: ``(a >= 1) & (b >= 2)``."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forecast.base.lazy import xr
 from forecast.errors import UsageError
+from forecast.projection.answers.pooling import pooled
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
@@ -20,8 +19,8 @@ __all__ = ["required"]
 
 #: The assumption is looked for within this factor of where it is drawn, and found to this precision.
 FARTHEST, PRECISION = 1e12, 1e-6
-#: So many worlds tell where it is drawn.
-WORLDS = 200
+#: Worlds that are near one another in an assumption, and years after the date that are drawn too.
+WORLDS, MARGIN = 100, 10.0
 #: How late what never comes is, in years.
 NEVER = 1e6
 
@@ -30,14 +29,14 @@ def required(
     answer: Answer,
     name: str,
     *,
-    by: float | None,
+    by: float,
     probability: float = 0.5,
     within: tuple[float, float] | None = None,
-) -> Any:
+) -> float:
     """Return what a quantity would have to be, the same in every world, for it to be so by a date.
 
-    Every other quantity draws what it drew. The root is found on the date at which the probability is reached, in the
-    logarithm of the assumption where that is positive.
+    Every other quantity draws what it drew. The root is found on the date at which the answer of the sentence reaches
+    the probability, in the logarithm of the assumption where that is positive.
 
     Parameters
     ----------
@@ -54,13 +53,13 @@ def required(
 
     Returns
     -------
-    float or xarray.DataArray
-        In the unit of the quantity; along the choices on which the answer depends.
+    float
+        In the unit of the quantity.
 
     Raises
     ------
     UsageError
-        For what the answer does not depend on, and where no number makes it so.
+        For what the answer does not depend on, where no number makes it so, and where there is no one answer.
 
     Examples
     --------
@@ -68,52 +67,40 @@ def required(
     >>> from forecast.language import start, t
     >>> x = forecast.uncertain(p05=1, p95=4, name="x")
     >>> answer = (x * (t - start) >= 10).when(start=2020, until=2040, draws=50)
-    >>> round(answer.needed("x", dates=2025), 6)
+    >>> round(answer.needed("x", by=2025), 6)
     2.0
     """
+    from scipy.optimize import brentq
+
     answer._only("needed", "when")
-    if by is None or not 0 < probability < 1:
-        raise UsageError("needed: expected dates=, a decimal year, and a probability between 0 and 1")
-    if name not in answer._knobs():
+    if not 0 < probability < 1:
+        raise UsageError(f"needed: expected a probability between 0 and 1, got {probability:g}")
+    if name not in answer._knobs:
         raise answer._not_of(name, "needed")
-    first = float(answer.run["projection"]["time"].dt.year[0])
+    first = math.floor(answer.run.span[0])
     if by <= first:
         raise UsageError(f"needed: {by:g} is not after the first step, {first:g}: nothing moves what is so already")
-    dims = [str(dim) for dim in answer.dates.dims if dim != "draw"]
-    found = []
-    for chosen in itertools.product(*(answer.dates[dim].values for dim in dims)):
-        narrowed = {**(answer.options.get("set") or {}), **{d: str(v) for d, v in zip(dims, chosen, strict=True)}}
-        each = replace(answer, options={**answer.options, "set": narrowed})
-        found.append(_root(each, name, by, probability, within))
-    if not dims:
-        return found[0]
-    shape = tuple(answer.dates.sizes[dim] for dim in dims)
-    coords = {dim: answer.dates[dim].values for dim in dims}
-    return xr.DataArray(np.reshape(found, shape), dims=dims, coords=coords, name=name)
-
-
-def _root(answer: Answer, name: str, by: float, probability: float, within: tuple[float, float] | None) -> float:
-    known: dict[float, float] = {}
+    _ = answer.distribution  # there is one
+    near, known = _until(answer, by), dict[float, float]()
 
     def late(number: float) -> float:
         """Return how many years after the date it is reached with this probability."""
         if number not in known:
-            date = float(answer.with_(**{name: number}).quantiles(probability).values.ravel()[0])
+            date = near.with_(**{name: number}).quantile(probability)
             known[number] = date - by if math.isfinite(date) else NEVER
         return known[number]
 
     low, high = within or _drawn(answer, name)
     positive = low > 0
     if within is None:
-        low, high = _bracket(late, low, high)
+        guess = _guess(answer, name, by, probability) if positive else None
+        low, high = _bracket(late, low, high) if guess is None else _bracket(late, guess, guess)
     if (late(low) > 0) == (late(high) > 0):
         told = ", ".join(f"{_when(late(end), by)} at {end:.3g}" for end in (low, high))
         raise UsageError(
             f"needed '{name}': no number from {low:.3g} to {high:.3g} makes it so by {by:g} with probability "
             f"{probability:g}: it is {told}"
         )
-    from scipy.optimize import brentq
-
     if not positive:
         return float(brentq(late, low, high, xtol=PRECISION * (high - low)))
     return math.exp(float(brentq(lambda x: late(math.exp(x)), math.log(low), math.log(high), xtol=PRECISION)))
@@ -123,19 +110,45 @@ def _when(late: float, by: float) -> str:
     return "never" if late == NEVER else f"{by + late:.1f}"
 
 
+def _until(answer: Answer, by: float) -> Answer:
+    """Return the question over a shorter time: what comes well after the date does not tell when it is reached."""
+    last = max([by + MARGIN, *(float(date[:4]) + 1 for date in answer.result.dates)])
+    if last >= answer.run.span[1]:
+        return answer
+    return replace(answer, options={**answer.options, "until": math.ceil(last)})
+
+
+def _guess(answer: Answer, name: str, by: float, probability: float) -> float | None:
+    """Return about where it is, from the worlds that are there: those near each value; None where they do not tell."""
+    run, result = answer.run, answer.result
+    draws = run.uncertain.get(name)
+    if draws is None and name in run.quantities:
+        own = run.quantities[name].worlds.isel(time=0)
+        chosen = {d: v for d, v in result.default.items() if d in own.dims}
+        drawn = pooled(own.sel(chosen), result.rivals, seed=run.settings.seed)
+        draws = drawn.values if drawn.dims == ("draw",) else None
+    if draws is None or len(draws) < 2 * WORLDS or not np.isfinite(draws).all():
+        return None
+    dates, _ = result.pooled_draws(result.default)
+    order = np.argsort(draws, kind="stable")
+    middles, late = [], []
+    for part in np.array_split(order, len(order) // WORLDS):
+        middles.append(float(np.median(draws[part])))
+        late.append(float(np.nanquantile(dates[part], probability, method="inverted_cdf")) <= by)
+    turns = np.flatnonzero(np.diff(np.array(late, dtype=int)))
+    return math.sqrt(middles[turns[0]] * middles[turns[0] + 1]) if len(turns) == 1 else None
+
+
 def _drawn(answer: Answer, name: str) -> tuple[float, float]:
     """Return the ends of where an assumption is drawn."""
-    quick = replace(answer, options={**answer.options, "draws": WORLDS}).with_()
-    projected = quick.run["projection"].to_dataset()
-    if name in projected:
-        values = np.asarray(projected[name].values)
+    run = answer.run
+    if name in run.quantities:
+        values = np.asarray(run.quantities[name].worlds.values)
+    elif name in run.uncertain:
+        values = run.uncertain[name]
     else:
-        owner, _, short = name.rpartition(".")
-        try:
-            values = np.asarray(quick.run[f"posterior/{owner}/{short}"].values)
-        except KeyError:
-            way = "give the numbers within which to look: within=(low, high)"
-            raise UsageError(f"needed '{name}': it is no quantity of the answer: {way}") from None
+        way = "give the numbers within which to look: within=(low, high)"
+        raise UsageError(f"needed '{name}': it is no quantity of the answer: {way}")
     values = values[np.isfinite(values)]
     return float(values.min()), float(values.max())
 

@@ -36,7 +36,7 @@ def _narrowing(command: Any) -> Any:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def show(
     file: str,
-    full: bool,
+    section: str | None,
     shown: tuple[str, ...],
     by: str | None,
     every: int | None,
@@ -54,7 +54,7 @@ def show(
 
     \b
     forecast show mine.nc
-    forecast show mine.nc --full --csv mine.csv --plot mine.svg
+    forecast show mine.nc --show sources --csv mine.csv --plot mine.svg
     forecast show mine.nc --quantity machine --every 5
     forecast show families.nc --plot families.png --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
@@ -70,7 +70,7 @@ def show(
         figures.check_format(path)
     if report is not None:
         page.check_format(report)
-    narrowed = {"full": full, "shown": shown, "by": by, "every": every}
+    narrowed = {"section": section, "shown": shown, "by": by, "every": every}
     write = _writer(file, narrowed, level, plots, report)
     try:
         write(files=(out, csv), as_json=as_json)
@@ -87,6 +87,7 @@ def _writer(
     file: str, narrowed: dict[str, Any], level: float | None, plots: tuple[str, ...], report: str | None
 ) -> Callable[..., object]:
     """Open a file, check what it holds, and return what writes that; refuse options that say nothing of it."""
+    from forecast.api.answer import Answer
     from forecast.api.open_result import load
     from forecast.cli.fit import fit_arguments
     from forecast.cli.fit.compare import show_comparison
@@ -94,21 +95,23 @@ def _writer(
     from forecast.fit.compare import comparison_of, is_comparison
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
-    from forecast.projection.result_schema import is_projection
+    from forecast.projection.result import Projection
     from forecast.report import page
 
     found = load(file)
+    if isinstance(found, Answer):
+        found = found.run
     stated = {option: narrowed[key] for option, key in _OPTIONS.items()}
     if isinstance(found, (Fit, Fits)):
         _refuse({**stated, "--report": report}, "a fit", "only a projection is narrowed and reported")
         record = render.provenance(fit_arguments.plugins_of(found.law), computed=True)
         given = 0.9 if level is None else level
         return partial(show_fit, COMMAND, found, level=given, provenance=record, plots=plots)
-    if is_comparison(found):
+    if not isinstance(found, Projection) and is_comparison(found):
         drawn = {"--plot": plots, "--level": level, "--report": report}
         _refuse({**stated, **drawn}, "a comparison", "it is a table, and is printed whole")
         return partial(show_comparison, COMMAND, *comparison_of(found, file))
-    if is_projection(found):
+    if isinstance(found, Projection):
         _refuse({"--level": level}, "a projection", "it has intervals of its own")
         pages = {} if report is None else {report: partial(page.write, found, report)}
         return partial(show_projection, found, COMMAND, plots=plots, pages=pages, **narrowed)
@@ -116,7 +119,7 @@ def _writer(
 
 
 #: What narrows a projection: the option, and its argument.
-_OPTIONS = {"--full": "full", "--quantity": "shown", "--split": "by", "--every": "every"}
+_OPTIONS = {"--show": "section", "--quantity": "shown", "--split": "by", "--every": "every"}
 
 
 def _refuse(given: dict[str, Any], what: str, why: str) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.lazy import xr
 from forecast.conformance.law_checks import refuse
 from forecast.conformance.shape_checks import BAND, LAST, fewest
 from forecast.contract.registry import Record
@@ -17,6 +15,7 @@ from forecast.contract.specs import TrendSpec
 
 if TYPE_CHECKING:
     from forecast.models.protocol import Model, Observations
+    from forecast.projection.result import Projection
 
 Array = NDArray[np.float64]
 
@@ -118,14 +117,11 @@ def _sampled(model: Model, time: Array, *, observed: bool) -> Array:
     return model.fit(seed=0).sample(time, inputs, Streams(seed=0, node=model.name, block=0), observed=observed)
 
 
-def of_run(record: Record, run: xr.DataTree) -> None:
+def of_run(record: Record, run: Projection) -> None:
     """Refuse a run of a scenario in which a quantity leaves what it declares, naming quantity, date and value."""
-    from forecast.base.dates import decimal_year
-
-    data = run["projection"].to_dataset()
-    time = decimal_year(data["time"].values)
-    for name, stated in json.loads(run.attrs.get("limits", "{}")).items():
-        levels = data[name].transpose("time", ...)
+    time = run.years
+    for name, stated in run.constraints.items():
+        levels = run.worlds[name].transpose("time", ...)
         path = levels.values.reshape(len(time), -1)
         problem = _broken(time, path, stated.get("keeps", ""), stated.get("at_most"), levels.attrs.get("units", ""))
         if problem:

@@ -243,13 +243,12 @@ def _scenario_runs(record: Record) -> None:
     """It runs whole, in every combination of its choices, and every quantity keeps what it declares."""
     from forecast.errors import DownloadError
     from forecast.projection.engine import project
-    from forecast.report.plain_data import attribute
 
     try:
         run = project(record.full_name, draws=WORLDS)
     except DownloadError as problem:
         raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
-    if failed := attribute(run, "failures"):
+    if failed := run.failures:
         raise refuse(record, f"{len(failed)} of its parts cannot be had: {printable(failed[0], 400)}")
     constraint_checks.of_run(record, run)
 

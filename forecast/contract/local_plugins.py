@@ -15,7 +15,7 @@ from typing import Any
 
 from forecast.errors import PluginContractError, UsageError, printable
 
-__all__ = ["LOCAL", "LocalPlugin", "entry_point", "is_path", "local_plugin"]
+__all__ = ["LOCAL", "LocalPlugin", "ModulePlugin", "entry_point", "is_path", "local_plugin", "module_plugin"]
 
 #: Stands where an installed plugin has its distribution.
 LOCAL = "local"
@@ -70,6 +70,29 @@ class LocalPlugin:
             del sys.modules[name]
             raise
         return module
+
+
+@dataclass(frozen=True)
+class ModulePlugin(LocalPlugin):
+    """A module, or any object with hooks, that Python code registers while it runs.
+
+    Parameters
+    ----------
+    module : object
+    """
+
+    module: object = None
+
+    def load(self) -> Any:
+        """Return the module."""
+        return self.module
+
+
+def module_plugin(module: object, name: str = "") -> ModulePlugin:
+    """Return a plugin of a module, by default called as the module is, without ``forecast_`` and with hyphens."""
+    own = str(getattr(module, "__name__", type(module).__name__))
+    name = name or own.rpartition(".")[2].removeprefix("forecast_").replace("_", "-").lower()
+    return ModulePlugin(name=name, value=f"./{own}", version="", module=module)
 
 
 def is_path(word: str) -> bool:

@@ -63,7 +63,7 @@ class DatedForecast(Checked):
         Of the interval, such as 0.8; none for a range without a probability.
     outcome : float, optional
         What happened: a decimal year, a value, or of a probability 1 or 0.
-    known : str
+    observed_on : str
         ISO date on which the outcome was known; of a date without an outcome, until when it had not come.
     provisional : bool
         The outcome may still change: it is not counted.
@@ -82,7 +82,7 @@ class DatedForecast(Checked):
         lambda v: v is None or (number(v) and 0 < v < 1), "a share between 0 and 1, or None", default=None
     )
     outcome: float | None = checked(_maybe_number, "a finite number, or None", default=None)
-    known: str = checked(_maybe_date, "a date YYYY-MM-DD, or nothing", default="")
+    observed_on: str = checked(_maybe_date, "a date YYYY-MM-DD, or nothing", default="")
     provisional: bool = checked(_flag, "True or False", default=False)
     verified: bool = checked(_flag, "True or False", default=True)
 
@@ -96,8 +96,8 @@ class DatedForecast(Checked):
             self._refuse("level", "of which interval? Expected low or high")
         if (self.kind == "date") == bool(self.target):
             self._refuse("target", "a value and a probability are about a date; a date is the forecast itself")
-        if self.outcome is not None and not self.known:
-            self._refuse("known", "expected the date on which the outcome was known")
+        if self.outcome is not None and not self.observed_on:
+            self._refuse("observed_on", "expected the date on which the outcome was known")
         if self.kind == "probability" and not (
             self.median is not None and 0 <= self.median <= 1 and self.outcome in (None, 0, 1)
         ):

@@ -22,7 +22,7 @@ import pluggy
 
 from forecast.contract import crash_journal, hookspecs, plugin_calls
 from forecast.contract.fields import references
-from forecast.contract.local_plugins import LOCAL, LocalPlugin, is_path, local_plugin
+from forecast.contract.local_plugins import LOCAL, LocalPlugin, ModulePlugin, is_path, local_plugin, module_plugin
 from forecast.contract.specs import (
     NAME,
     ClaimSpec,
@@ -50,7 +50,7 @@ from forecast.errors import (
     printable,
 )
 
-__all__ = ["HOOKS", "Plugin", "Record", "Registry", "ended_inside", "get_registry", "resolve"]
+__all__ = ["HOOKS", "Plugin", "Record", "Registry", "ended_inside", "get_registry", "register", "resolve", "unregister"]
 
 T = TypeVar("T")
 
@@ -340,7 +340,8 @@ class Registry:
         asked = os.environ.get("FORECAST_PLUGINS") if select is None else select
         chosen = _selection(asked, sorted({e.name for e in installed}))
         local = [local_plugin(word) for word in _words(asked) if is_path(word)]
-        unique = {(e.name, *_origin(e), e.value): e for e in (*installed, *local)}
+        here = _REGISTERED if entries is None else ()
+        unique = {(e.name, *_origin(e), e.value): e for e in (*installed, *local, *here)}
         loaded = [self._load(unique[key], key[1], key[2], chosen, hooks) for key in sorted(unique)]
         self.plugins: tuple[Plugin, ...] = tuple(sorted([*loaded, *unreadable], key=lambda p: p.name))
         self._by_kind: dict[str, dict[str, list[Record]]] = {}
@@ -531,6 +532,70 @@ def resolve(target: str, *, what: str) -> Any:
         if plugin_calls.interrupts(error):
             raise
         raise PluginError(f"{what}: cannot load '{printable(target)}': {one_line(error)}") from error
+
+
+#: What Python code has registered in this process.
+_REGISTERED: list[ModulePlugin] = []
+
+
+def register(module: object, *, name: str = "") -> list[str]:
+    """Register the records of a module in this process, as ``--plugin`` does on the command line.
+
+    A module that is registered again replaces what it brought before.
+
+    Parameters
+    ----------
+    module : module or object
+        With functions that are marked ``@forecast.hookimpl``.
+    name : str
+        Of the plugin; by default that of the module, without ``forecast_`` and with hyphens.
+
+    Returns
+    -------
+    list of str
+        The full names of its records.
+
+    Raises
+    ------
+    PluginError
+        If it cannot be loaded, or brings nothing.
+
+    Examples
+    --------
+    >>> import types, forecast
+    >>> mine = types.ModuleType("mine")
+    >>> def forecast_laws():
+    ...     return [forecast.LawSpec(name="half", title="Half", expression="a*x/2", variables={"x": ""},
+    ...                              reference="ours")]
+    >>> mine.forecast_laws = forecast.hookimpl(forecast_laws)
+    >>> forecast.register(mine), forecast.law("mine/half").text
+    (['mine/half'], 'y = a*x/2')
+    >>> forecast.unregister("mine")
+    """
+    entry = module_plugin(module, name)
+    loaded = Registry([entry]).plugins[0]
+    if loaded.status != "loaded":
+        raise PluginError(f"register '{printable(entry.name, 60)}': {loaded.reason}")
+    if not loaded.specs:
+        raise PluginError(f"register '{printable(entry.name, 60)}': it brings nothing: no function is marked @hookimpl")
+    _REGISTERED[:] = [each for each in _REGISTERED if each.name != entry.name] + [entry]
+    get_registry.cache_clear()
+    return [f"{entry.name}/{spec.name}" for spec in loaded.specs]
+
+
+def unregister(name: str) -> None:
+    """Take out what `register` brought under the name of a plugin.
+
+    Raises
+    ------
+    UnknownNameError
+        If nothing is registered under it.
+    """
+    known = [each.name for each in _REGISTERED]
+    if name not in known:
+        raise UnknownNameError("registered plugin", name, known)
+    _REGISTERED[:] = [each for each in _REGISTERED if each.name != name]
+    get_registry.cache_clear()
 
 
 @functools.cache

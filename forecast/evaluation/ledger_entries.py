@@ -6,7 +6,7 @@ for a quantity at a date, and has a source.
 
 from __future__ import annotations
 
-import json
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 
 from forecast import formula
 from forecast.base.dates import decimal_year, from_decimal_year
-from forecast.base.lazy import xr
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.evaluation.ledger import append, dated, past
-from forecast.projection.answers.pooling import pooled
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
-from forecast.projection.source_tables import last
-from forecast.projection.weights import failing_of, value_quantiles, weights_of
+from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
+from forecast.projection.weights import value_quantiles
 from forecast.scenarios.quantities.choice_numbers import plain
 
 __all__ = ["POINTS", "forecasts", "record"]
@@ -32,7 +30,7 @@ POINTS = 100
 
 
 def record(
-    run: xr.DataTree,
+    run: Projection,
     to: str | Path,
     *,
     on: str,
@@ -44,7 +42,7 @@ def record(
 
     Parameters
     ----------
-    run : xarray.DataTree
+    run : Projection
     to : str or path
         The ledger, a file of JSON lines; made where there is none.
     on, questions, by, source
@@ -59,14 +57,14 @@ def record(
 
 
 def forecasts(
-    run: xr.DataTree, *, on: str, questions: Sequence[str] = (), by: Sequence[str] = (), source: str = ""
+    run: Projection, *, on: str, questions: Sequence[str] = (), by: Sequence[str] = (), source: str = ""
 ) -> list[dict[str, Any]]:
     """Return what a projection says to its questions: one forecast for each definition, and each date of a value.
 
     Parameters
     ----------
-    run : xarray.DataTree
-        As `forecast.project` returns it, with every world.
+    run : Projection
+        With every world.
     on : str
         The date of the forecast, or ``"today"``; none that has not come.
     questions : sequence of str
@@ -90,9 +88,9 @@ def forecasts(
     '2027-01-01'
     """
     on = past(on, "--as-of")
-    asked = {name: ("when", each) for name, each in _attribute(run, "questions").items()}
-    asked |= {name: ("growth" if "growth" in e else "value", e) for name, e in _attribute(run, "values").items()}
-    others = {*_attribute(run, "rankings"), *_attribute(run, "first")}
+    asked: dict[str, DateAnswer | ValueAnswer] = {each.name: each for each in run.dates}
+    asked |= {each.name: each for each in run.values}
+    others = {each.name for each in (*run.rankings, *run.firsts)}
     for name in questions:
         if name in others:
             raise UsageError(f"question '{name}' asks for an order; expected one that asks when, value or growth")
@@ -100,22 +98,23 @@ def forecasts(
             raise UnknownNameError("question", name, asked)
     if not asked:
         raise UsageError("record: the scenario asks no question that can be decided: expected when, value or growth")
-    if "sweep" in run.attrs or "kept" in run.attrs:
-        what = "a sweep holds several answers" if "sweep" in run.attrs else "worlds were counted: keep them all"
+    if run.swept or run.settings.kept < run.settings.draws:
+        what = "a sweep holds several answers" if run.swept else "worlds were counted: keep them all"
         raise UsageError(f"record: {what}; expected one answer, with every world")
-    newest = last(run)
+    newest = max(run.newest.values(), default=None)
     if newest is not None and newest > on:
         raise UsageError(f"--as-of {on}: the data go on until {newest}; expected a date on which they were known")
     extra = tuple(dated(date, "--deadline") for date in by)
     about = {**_settings(run), "on": on, "newest": newest}
     out = []
     for name in questions or asked:
-        kind, stated = asked[name]
-        resolves = source.strip() or stated.get("resolves", "")
+        answer = asked[name]
+        resolves = source.strip() or answer.resolves
         if not resolves:
             raise _lacks(name, "no source that decides", f'resolves = "..." to [questions.{name}]', "--source")
-        said = {**about, "question": name, "title": stated["title"], "asks": kind, "resolves": resolves}
-        made = _of_date(run, name, stated, extra) if kind == "when" else _of_value(run, name, kind, stated)
+        kind = "when" if isinstance(answer, DateAnswer) else "growth" if answer.growth else "value"
+        said = {**about, "question": name, "title": answer.title, "asks": kind, "resolves": resolves}
+        made = _of_date(answer, extra) if isinstance(answer, DateAnswer) else _of_value(answer)
         out += [{"kind": "forecast", **said, **each} for each in made]
     for each in out:
         first = each["at"] if "at" in each else each["by"][0]["date"]
@@ -129,37 +128,30 @@ def _lacks(name: str, what: str, add: str, option: str) -> UsageError:
     return UsageError(f"{question} has {what}: nobody could decide it; add {add}, or give {option}")
 
 
-def _attribute(run: xr.DataTree, name: str) -> Any:
-    return json.loads(run.attrs[name]) if name in run.attrs else {}
-
-
-def _settings(run: xr.DataTree) -> dict[str, Any]:
+def _settings(run: Projection) -> dict[str, Any]:
     """Return what it takes to make the forecast again."""
-    same = ("scenario", "seed", "draws", "data", "plugins", "versions", "scenario_hash")
+    record, stated = run.provenance, run.settings
+    same = ("seed", "draws", "data", "plugins", "versions", "scenario_hash")
     how = ("set", "swap", "changes", "start", "until", "step", "as_of")
-    settings = {name: value for name in how if (value := _attribute(run, name)) not in ({}, [], None)}
-    return {**{name: _attribute(run, name) for name in same}, "settings": settings}
+    settings = {name: value for name in how if (value := stated.plain[name]) not in ({}, [], None)}
+    return {"scenario": run.scenario, **{name: record[name] for name in same}, "settings": settings}
 
 
 # --- dates ------------------------------------------------------------------------------------------------------------
 
 
-def _of_date(run: xr.DataTree, name: str, stated: Mapping[str, Any], extra: Sequence[str]) -> Iterator[dict[str, Any]]:
-
-    dates = sorted({*(date[:10] for date in stated.get("dates", ())), *extra})
+def _of_date(answer: DateAnswer, extra: Sequence[str]) -> Iterator[dict[str, Any]]:
+    name, run = answer.name, answer.run
+    dates = sorted({*(date[:10] for date in answer.dates), *extra})
     if not dates:
         raise _lacks(name, "no date by which it is asked", f"dates = [2030] to [questions.{name}]", "--deadline DATE")
-    time = run["projection"].to_dataset()["time"].values
-    first, last = (str(time[i].astype("datetime64[D]")) for i in (0, -1))
+    first, last = (str(run.time[i].astype("datetime64[D]")) for i in (0, -1))
     if dates[-1] > last:
         raise UsageError(f"question '{name}': it is asked by {dates[-1]}, and the projection ends on {last}: --until")
-    data = run["questions"].to_dataset()
-    stamps = data[f"{name}_date"]
-    years = stamps.copy(data=np.where(np.isnat(stamps.values), np.inf, decimal_year(stamps.values)))
-    if bool(data[f"{name}_never"].isnull().any()):
-        raise UsageError(f"question '{name}' has no answer: {'; '.join(_attribute(run, 'failures'))}")
-    for chosen, over, worlds, weights in _answers(run, name, years.where(~failing_of(data, name))):
-        threshold = _threshold(run, name, stated["when"], chosen)
+    if bool(answer.unmasked.isnull().any()):
+        raise UsageError(f"question '{name}' has no answer: {'; '.join(run.failures)}")
+    for chosen, over, worlds, weights in _answers(answer):
+        threshold = _threshold(answer, chosen)
         known = ~np.isnan(worlds)
         share = weights * known / (weights * known).sum()
         ends = decimal_year(np.array(dates, dtype="datetime64[s]"))
@@ -167,12 +159,11 @@ def _of_date(run: xr.DataTree, name: str, stated: Mapping[str, Any], extra: Sequ
         levels = dict(
             zip(QUANTILES, map(_day, weighted_quantiles(worlds, weights, list(QUANTILES.values()))), strict=True)
         )
-        begin = decimal_year(time[:1])[0]
         yield {
-            "asked": stated["when"], "unit": "year", "threshold": threshold, "choices": chosen, "pooled": over,
+            "asked": answer.text, "unit": "year", "threshold": threshold, "choices": chosen, "pooled": over,
             "start": first, "until": last, "median": levels["p50"], "quantiles": levels,
             "never": float(share[np.isposinf(worlds)].sum()),
-            "already": float(share[worlds <= begin].sum()),
+            "already": float(share[worlds <= run.span[0]].sum()),
             "by": [
                 {"date": date, "probability": min(1.0, float(share[worlds <= end].sum()))}
                 for date, end in zip(dates, ends, strict=True)
@@ -186,8 +177,9 @@ def _day(year: float) -> str | None:
     return str(from_decimal_year([year])[0].astype("datetime64[D]")) if np.isfinite(year) else None
 
 
-def _threshold(run: xr.DataTree, name: str, when: str, chosen: Mapping[str, str]) -> dict[str, Any]:
+def _threshold(answer: DateAnswer, chosen: Mapping[str, str]) -> dict[str, Any]:
     """Return the side of a condition that is the same in every world and at every date, with what it is made of."""
+    name, when, run = answer.name, answer.text, answer.run
     try:
         condition = formula.parse_condition(plain(when)[0], where=f"question '{name}'")
     except FormulaError:
@@ -206,12 +198,12 @@ def _threshold(run: xr.DataTree, name: str, when: str, chosen: Mapping[str, str]
     )
 
 
-def _constant(run: xr.DataTree, name: str, chosen: Mapping[str, str]) -> dict[str, Any] | None:
+def _constant(run: Projection, name: str, chosen: Mapping[str, str]) -> dict[str, Any] | None:
 
-    held = run["projection"].to_dataset()
-    if name not in held or held[name].dtype.kind != "f":
+    if name not in run.numeric:
         return None
-    own = held[name].sel({dim: value for dim, value in chosen.items() if dim in held[name].dims})
+    values = run.worlds[name]
+    own = values.sel({dim: value for dim, value in chosen.items() if dim in values.dims})
     number = float(own.values.flat[0])
     same = np.isfinite(number) and bool((own.values == number).all())
     return {"value": number, "unit": str(own.attrs["units"])} if same else None
@@ -220,48 +212,41 @@ def _constant(run: xr.DataTree, name: str, chosen: Mapping[str, str]) -> dict[st
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
-def _of_value(run: xr.DataTree, name: str, kind: str, stated: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-
-    values = run["values"][name].to_dataset()["value"]
-    for i, date in enumerate(stated["dates"]):
-        for chosen, over, worlds, weights in _answers(run, name, values.isel(date=i, drop=True)):
+def _of_value(answer: ValueAnswer) -> Iterator[dict[str, Any]]:
+    for each in answer.at:
+        for chosen, over, worlds, weights in _answers(each):
             if np.isnan(worlds).all():
-                raise UsageError(f"question '{name}' has no answer on {date}: {'; '.join(_attribute(run, 'failures'))}")
+                failures = "; ".join(answer.run.failures)
+                raise UsageError(f"question '{answer.name}' has no answer on {each.date}: {failures}")
             points = weighted_quantiles(worlds, weights, [(i + 0.5) / POINTS for i in range(POINTS)])
             alike = bool((weights == weights[0]).all())
             found = value_quantiles(worlds[:, None], None if alike else weights)[:, 0]
             levels = dict(zip(QUANTILES, map(float, found), strict=True))
             yield {
-                "asked": stated[kind], "unit": str(values.attrs["units"]), "choices": chosen, "pooled": over,
-                "at": date[:10], "median": levels["p50"], "quantiles": levels, "points": [float(p) for p in points],
+                "asked": each.text, "unit": each.unit, "choices": chosen, "pooled": over, "at": each.date[:10],
+                "median": levels["p50"], "quantiles": levels, "points": [float(p) for p in points],
             }  # fmt: skip
 
 
 # --- worlds -----------------------------------------------------------------------------------------------------------
 
-Worlds = tuple[dict[str, str], dict[str, list[float]], "NDArray[np.float64]", "NDArray[np.float64]"]
+Worlds = tuple[dict[str, str], dict[str, dict[str, float]], "NDArray[np.float64]", "NDArray[np.float64]"]
 
 
-def _answers(run: xr.DataTree, name: str, worlds: xr.DataArray) -> Iterator[Worlds]:
+def _answers(answer: ProjectedAnswer) -> Iterator[Worlds]:
     """Walk the definitions: what is chosen, the weights of pooled rivals, and what every world says and counts."""
-    definitions, rivals = _attribute(run, "definitions") or [], _attribute(run, "rivals")
-    single = {str(dim): str(worlds[dim].values[0]) for dim in worlds.dims if dim != "draw" and worlds.sizes[dim] == 1}
-    open_ = [str(dim) for dim in worlds.dims if dim != "draw" and dim not in single and dim not in definitions]
-    for dim in open_:
-        if dim not in rivals:
-            values = ", ".join(map(str, worlds[dim].values))
+    single = [dim for dim in answer.choices if len(answer.values(dim)) == 1]
+    rivals = [dim for dim in answer.choices if dim not in single and dim not in answer.definitions]
+    for dim in rivals:
+        if dim not in answer.rivals:
+            values = ", ".join(answer.values(dim))
             raise UsageError(
-                f"question '{name}': there is no one forecast: the rivals of '{dim}' have no weights; give one, "
+                f"question '{answer.name}': there is no one forecast: the rivals of '{dim}' have no weights; give one, "
                 f"--set {dim}=... ({values}), or weights in the scenario"
             )
-    over, seed = {dim: rivals[dim] for dim in open_}, _attribute(run, "seed")
-    stated = weights_of(run)
-    drawn = pooled(worlds, over, seed=seed)
-    counts = xr.ones_like(drawn) if stated is None else pooled(stated, over, seed=seed)
-    drawn, counts = xr.broadcast(drawn, counts, exclude=("draw",))
-    drawn, counts = (each.transpose("draw", ...) for each in (drawn, counts))
-    for index in np.ndindex(*drawn.shape[1:]):
-        chosen = {str(d): str(drawn[d].values[i]) for d, i in zip(drawn.dims[1:], index, strict=True)}
-        place = (slice(None), *index)
-        pools = {dim: dict(zip(map(str, worlds[dim].values), over[dim], strict=True)) for dim in open_}
-        yield chosen, pools, drawn.values[place], counts.values[place]  # type: ignore[misc]
+    pools = {dim: dict(zip(answer.values(dim), answer.rivals[dim], strict=True)) for dim in rivals}
+    left = [dim for dim in answer.choices if dim not in rivals]
+    for place in itertools.product(*(answer.values(dim) for dim in left)):
+        chosen = dict(zip(left, place, strict=True))
+        worlds, weights = answer.pooled_draws(chosen)
+        yield chosen, pools, worlds, np.ones(len(worlds)) if weights is None else weights

@@ -44,7 +44,7 @@ def judge(forecast: DatedForecast) -> str:
     Examples
     --------
     >>> made = DatedForecast(who="demo", kind="date", published="2005-01-01", median=2015.0, outcome=2018.5,
-    ...                      known="2018-06-25")
+    ...                      observed_on="2018-06-25")
     >>> judge(made)
     'late'
     """
@@ -53,7 +53,7 @@ def judge(forecast: DatedForecast) -> str:
     if forecast.provisional:
         return "provisional"
     if forecast.outcome is None:
-        overdue = forecast.kind == "date" and forecast.known and _year(forecast.known) > _reach(forecast)[1]
+        overdue = forecast.kind == "date" and forecast.observed_on and _year(forecast.observed_on) > _reach(forecast)[1]
         return "missed" if overdue else "pending"
     if forecast.kind == "probability":
         assert forecast.median is not None
@@ -165,7 +165,7 @@ def headline(rows: Iterable[dict[str, Any]]) -> str:
     Examples
     --------
     >>> made = DatedForecast(who="demo", kind="value", published="2015-01-01", target="2025-01-01", median=100,
-    ...                      outcome=53, known="2025-11-15")
+    ...                      outcome=53, observed_on="2025-11-15")
     >>> headline(summary([made]))
     '0 of 1 dated forecasts whose outcome is known came true (0% to 95% by so few); no interval is decided.'
     """

@@ -18,15 +18,16 @@ from forecast.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Registry
+    from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["TABLE", "compare", "known", "sharing"]
+__all__ = ["TABLE", "compare", "shared_questions", "sharing"]
 
 TABLE = "shared-questions"
 _LEVELS = {"p10": 10, "p50": 50, "p90": 90}
 
 
-def known(registry: Registry) -> dict[str, dict[str, Any]]:
+def shared_questions(registry: Registry) -> dict[str, dict[str, Any]]:
     """Return every shared question by its name: what it is, and what is known of it."""
     from forecast import tables
 
@@ -116,7 +117,7 @@ def compare(
     from forecast.projection.engine import project
 
     registry = get_registry()
-    questions = known(registry)
+    questions = shared_questions(registry)
     for name in only:
         if name not in questions:
             raise UnknownNameError("shared question", name, questions)
@@ -128,43 +129,43 @@ def compare(
     answers: dict[str, list[dict[str, Any]]] = {name: [] for name in (only or questions)}
     for done, (scenario, shared) in enumerate(asked):
         taken = {n: c.values[0] for n, c in scenario.choices.items() if c.kind == "definition" and len(c.values) > 1}
-        tree = project(scenario, set=taken, draws=draws, keep=draws, seed=seed)
+        run = project(scenario, with_=taken, draws=draws, keep=draws, seed=seed)
         made = str(scenario.stated["published_on"]) if "published_on" in scenario.stated else None
         for own, name in shared.items():
             about = {"scenario": scenario.name, "made": made, "definitions": taken}
             row = _of_date if own in scenario.questions else _of_value
-            answers[name].append({**about, **row(tree, own, questions[name], made)})
+            answers[name].append({**about, **row(run, own, questions[name], made)})
         if progress is not None:
             progress(done + 1, len(asked))
     return [{"name": name, **questions[name], "answers": rows} for name, rows in answers.items() if rows]
 
 
-def _of_date(tree: xr.DataTree, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
+def _of_date(run: Projection, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
     """Return the date that a scenario gives, and the score of its probability by the date to which it is known."""
     from forecast.base.dates import decimal_year
     from forecast.projection.claim_values import figure
 
-    found = {name: figure(tree, f"{own} p{level}", where=own) for name, level in _LEVELS.items()}
+    found = {name: figure(run, f"{own} p{level}", where=own) for name, level in _LEVELS.items()}
     out: dict[str, Any] = {name: value if math.isfinite(value) else None for name, value in found.items()}
-    out |= {"never": figure(tree, f"{own} never", where=own), "score": None, "measure": "Brier", "seen": False}
+    out |= {"never": figure(run, f"{own} never", where=own), "score": None, "measure": "Brier", "seen": False}
     if question["known_by"] is None:
         return out
     by, happened = question["known_by"], question["happened"]
     out["seen"] = made is not None and made >= (happened or by)
     if not out["seen"]:
         until = float(decimal_year(np.datetime64(by, "s")))
-        said = figure(tree, f"{own} by {until:.5f}", where=own)
+        said = figure(run, f"{own} by {until:.5f}", where=own)
         out["score"] = (said - (happened is not None)) ** 2
     return out
 
 
-def _of_value(tree: xr.DataTree, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
+def _of_value(run: Projection, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
     """Return the value that a scenario gives at the first of its dates, and its score where it is known."""
     from forecast.evaluation.scores import crps
     from forecast.projection.claim_values import worlds
     from forecast.projection.crossing import weighted_quantiles
 
-    values, weights = worlds(tree, tree["values"][own].to_dataset()["value"].isel(date=0), where=own)
+    values, weights = worlds(run, next(each for each in run.values if each.name == own).every.isel(date=0), where=own)
     levels = [level / 100 for level in _LEVELS.values()]
     found = weighted_quantiles(values, weights, levels)
     out: dict[str, Any] = dict(zip(_LEVELS, map(float, found), strict=True))

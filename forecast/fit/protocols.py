@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
+from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.contract.published import ProtocolSpec
 from forecast.errors import DataError, EmptyDataError, FormulaError, UnknownNameError, UsageError, printable
@@ -47,7 +48,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 @dataclass(frozen=True)
-class Protocol:
+class Protocol(HtmlText):
     """A published way of fitting a law. Made by `forecast.protocol`.
 
     Attributes

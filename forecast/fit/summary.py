@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, printable
-from forecast.fit.inference.by_group import said
+from forecast.fit.inference.by_group import groups_text
 from forecast.fit.inference.interval import origin
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ __all__ = ["summary"]
 
 def summary(fit: Fit) -> str:
     """Return the law, the verdict, the parameters and their intervals; see `forecast.Fit.summary`."""
-    lines = [f"{fit.name}: {fit.law.text}", *said(fit)]
+    lines = [f"{fit.name}: {fit.law.text}", *groups_text(fit)]
     if fit.published:
         lines.append(f"parameters published in {printable(fit.published.reference, 300)}")
         if fit.published.note:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from forecast.base.dates import decimal_year
 from forecast.errors import FormulaError, UnknownNameError, printable
 from forecast.projection.crossing import weighted_quantiles
-from forecast.projection.weights import weights_of
+from forecast.projection.result import DateAnswer, Projection
 
 Array = NDArray[np.float64]
 
@@ -24,12 +22,12 @@ _YEAR = re.compile(r"\d{4}(?:\.\d+)?", re.ASCII)
 _FORMS = "'QUESTION p50', 'QUESTION by 2030', 'QUESTION never', 'QUANTITY p50 2030' or 'QUANTITY mean 2030'"
 
 
-def figure(tree: xr.DataTree, text: str, *, where: str) -> float:
+def figure(run: Projection, text: str, *, where: str) -> float:
     """Return a figure of a projection all of whose worlds are kept.
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    run : Projection
     text : str
         The name of a question and ``p50`` (any quantile of its date, a decimal year, infinite where never), ``by``
         with a year, ``never`` or ``already``; or the name of a quantity, ``p50`` or ``mean``, and a year: of its
@@ -46,22 +44,19 @@ def figure(tree: xr.DataTree, text: str, *, where: str) -> float:
     (2027.5, 4.0)
     """
     name, statistic, year = _words(text, where)
-    asked, levels = tree["questions"].to_dataset(), tree["projection"].to_dataset()
-    if f"{name}_date" in asked:
-        dates = asked[f"{name}_date"]
-        years = dates.copy(data=np.where(np.isnat(dates.values), np.inf, decimal_year(dates.values)))
-        first = float(decimal_year(levels["time"].values[:1])[0])
-        return _of_question(*worlds(tree, years, where=where), first, statistic, year, where)
+    levels, answer = run.worlds, run.answers.get(name)
+    if isinstance(answer, DateAnswer):
+        return _of_question(*worlds(run, answer.unmasked, where=where), run.span[0], statistic, year, where)
     if name not in levels:
-        dated = [each.removesuffix("_date") for each in map(str, asked.data_vars) if each.endswith("_date")]
+        dated = [each.name for each in run.dates]
         raise UnknownNameError("quantity or question", name, [*map(str, levels.data_vars), *dated], where=where)
     values = levels[name]
     if "time" in values.dims:
         if year is None and not bool((values == values.isel(time=0)).all()):
             raise FormulaError(f"{where}: '{printable(name, 60)}' changes with time: expected a year, as {_FORMS}")
-        steps = decimal_year(levels["time"].values)
+        steps = run.years
         values = values.isel(time=0 if year is None else int(np.abs(steps - year).argmin()))
-    drawn, weights = worlds(tree, values, where=where)
+    drawn, weights = worlds(run, values, where=where)
     return (
         float(np.average(drawn, weights=weights))
         if statistic == "mean"
@@ -69,7 +64,7 @@ def figure(tree: xr.DataTree, text: str, *, where: str) -> float:
     )
 
 
-def worlds(tree: xr.DataTree, data: xr.DataArray, *, where: str) -> tuple[Array, Array]:
+def worlds(run: Projection, data: xr.DataArray, *, where: str) -> tuple[Array, Array]:
     """Return the worlds of one quantity, (draw,), over rivals that have weights, and what each counts for.
 
     Raises
@@ -77,12 +72,11 @@ def worlds(tree: xr.DataTree, data: xr.DataArray, *, where: str) -> tuple[Array,
     FormulaError
         Where it depends on a choice that has no weights.
     """
-    known, choices = json.loads(tree.attrs.get("rivals", "{}")), json.loads(tree.attrs["choices"])
-    counted = weights_of(tree)
+    known, counted = run.rivals, run.weights
     total = xr.ones_like(data, dtype=float) if counted is None else counted * xr.ones_like(data, dtype=float)
     for dim in map(str, total.dims):
         if dim in known:
-            total = total * xr.DataArray(known[dim], dims=dim, coords={dim: choices[dim]})
+            total = total * xr.DataArray(list(known[dim]), dims=dim, coords={dim: list(run.choices[dim].values)})
         elif dim != "draw" and total.sizes[dim] > 1:
             raise FormulaError(f"{where}: choose one of each choice in settings: {dim}")
     values, total = xr.broadcast(data, total)

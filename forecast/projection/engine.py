@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import numbers
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -24,6 +25,7 @@ from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.paths.run_cache import Dependencies, RunCache
 from forecast.projection.provenance import provenance
+from forecast.projection.result import Projection
 from forecast.projection.streaming.batches import Checkpoint, Job, run_batches
 from forecast.projection.streaming.histograms import DATE_BINS
 from forecast.projection.weights import FEWEST
@@ -31,6 +33,8 @@ from forecast.projection.world import ModelFits
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.setting_values import names_model
+from forecast.scenarios.toml_text import toml_text
 from forecast.tables import editions
 
 Array = NDArray[np.float64]
@@ -58,19 +62,18 @@ def project(
     step: float | str | None = None,
     draws: int = 2048,
     seed: int | None = 0,
-    set: Mapping[str, Any] | None = None,
-    as_of: float | None = None,
-    changes: Sequence[Mapping[str, Any]] = (),
-    swap: Mapping[str, str] | None = None,
+    with_: Mapping[str, Any] | None = None,
     sweep: Mapping[str, Any] | None = None,
+    what_if: Sequence[Mapping[str, Any]] = (),
+    as_of: float | None = None,
     keep: int = 10_000,
     workers: int = 1,
     client: Any = None,
     progress: Callable[[int, int], None] | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
-    held: RunCache | None = None,
-) -> xr.DataTree:
+    cache: RunCache | None = None,
+) -> Projection:
     """Project a scenario: every quantity over time, in jointly drawn worlds, along every choice.
 
     Parameters
@@ -85,34 +88,34 @@ def project(
         Fewer draws are a prefix of more.
     seed : int or None
         None takes a fresh seed, recorded in the result.
-    set : mapping, optional
-        ``{"trend": "changepoint"}`` narrows a choice; ``{"brain": 1e18}`` fixes a quantity in its unit;
-        ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input, ``{"machine.growth": 0.2}`` a fitted parameter of
-        the models behind a quantity. Instead of a number: ``"1 EFLOP/s"``, a range
-        ``"1e13..1e17"``, or a distribution ``{"lognormal": [1e14, 1e18]}``.
-    as_of : float, optional
-        Use only what was known before this decimal year.
-    changes : sequence of mapping
-        What if, beside the scenario's: ``[{"of": "machine", "growth": "0.5*", "since": 2028, "until": 2032}]``.
-    swap : mapping, optional
-        Another model for a quantity, which measures the same: ``{"machine": "hardware/linpack@random-walk"}``.
+    with_ : mapping, optional
+        Other values for what the scenario has: ``{"trend": "changepoint"}`` narrows a choice; ``{"brain": 1e18}`` fixes
+        a quantity in its unit; ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input,
+        ``{"machine.growth": 0.2}`` a fitted parameter of the models behind a quantity. Instead of a number:
+        ``"1 EFLOP/s"``, a range ``"1e13..1e17"``, a distribution ``{"lognormal": [1e14, 1e18]}``; or another model,
+        ``{"machine": "hardware/linpack@random-walk"}``, or a quantity.
     sweep : mapping, optional
         What is set to each of several values, beside the scenario's: ``{"goal": [1e16, 1e18], "trend": "*"}`` gives a
         dimension for each name; ``"*"`` are all values of a choice. What is swept is never pooled.
+    what_if : sequence of mapping
+        Changes from a date on, beside the scenario's:
+        ``[{"of": "machine", "growth": "0.5*", "since": 2028, "until": 2032}]``.
+    as_of : float, optional
+        Use only what was known before this decimal year.
+    keep : int
+        Up to so many worlds are stored one by one; more are counted.
     workers : int
         Threads; the result is bitwise the same for any number.
     progress : callable, optional
         Called with (blocks done, blocks in all).
-    held : RunCache, optional
+    cache : RunCache, optional
         What earlier runs have fitted and drawn; of it is taken what this run would fit and draw alike.
 
     Returns
     -------
-    xarray.DataTree
-        ``/projection`` (time × draw × choices), ``/questions``, ``/rankings`` where one is asked for, ``/update`` where
-        worlds are weighed, ``/values/<question>``, ``/limits/<quantity>``, ``/observed/<quantity>``,
-        ``/past/<quantity>`` (quantiles of the fitted level at the dates of its points) and ``/posterior/<model>``;
-        everything needed to repeat it is in the attributes of the root.
+    Projection
+        Its ``answers``, ``quantities``, ``limits``, ``settings`` and ``warnings``, and everything needed to repeat it;
+        ``run["projection"]`` and the other groups are those of its `xarray.DataTree`.
 
     Raises
     ------
@@ -120,7 +123,7 @@ def project(
         If what was asked cannot be.
     ForecastError
         If a quantity fails in every combination of choices; one that fails in some is NaN there, and listed under
-        ``failures`` in the root's attributes. A quantity fails where it is no number in more than 1 in 1,000 worlds; up
+        its ``failures``. A quantity fails where it is no number in more than 1 in 1,000 worlds; up
         to that these worlds are NaN, are left out of the answers, and are counted under ``failing``.
 
     Examples
@@ -131,26 +134,29 @@ def project(
     >>> float(abs(run["projection"]["none"]).max())
     0.0
     """
-    swaps, seed = dict(swap or {}), check_seed(seed)
+    seed = check_seed(seed)
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)
-    changed = _scenario(scenario).starting(start).changed(changes)
-    along = {**{key: values for key, values in changed.sweep.items() if key not in (set or {})}, **(sweep or {})}
+    changed = _scenario(scenario).starting(start).changed(what_if)
+    changed, settings, swaps = _replaced(changed, with_ or {})
+    along = {**{key: values for key, values in changed.swept.items() if key not in settings}, **(sweep or {})}
     if along:
         options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
-        options |= {"as_of": as_of, "swap": swap, "keep": keep, "workers": workers, "client": client, "held": held}
+        options |= {"as_of": as_of, "keep": keep, "workers": workers, "client": client, "cache": cache}
 
         def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> xr.DataTree:
             told = None if progress is None else lambda worlds, of: progress(done * of + worlds, runs * of)
-            return project(replace(part, sweep={}), **options, set=given, progress=told)
+            return project(replace(part, swept={}), **options, with_={**given, **swaps}, progress=told).to_xarray()
 
-        return swept(changed, along, set or {}, swaps, one)
+        beside = swept(changed, along, settings, swaps, one)
+        beside.attrs.update(_text(changed, along))
+        return Projection(beside)
     asked = graphs.swapped(changed, swaps)
     workers = _whole("workers", workers, 1, 1024)
     kept = draws if draws <= keep else min(keep, SAMPLE)
     with editions.standing({}) as read:
-        graph = graphs.build(asked, set)
-        rests = None if held is None else Dependencies(graph, held, as_of, seed)
+        graph = graphs.build(asked, settings)
+        rests = None if cache is None else Dependencies(graph, cache, as_of, seed)
         fits = ModelFits(as_of=as_of, seed=seed, rests=rests)
         fits.check_settings(graph, graph.models)
         fits.check_correlations(graph, seed)
@@ -166,8 +172,8 @@ def project(
             "step": width,
             "as_of": as_of,
         }
-        stated = partial(provenance, graph, run=run, settings=dict(set or {}), swaps=swaps)
-        job = Job.of(graph, fits, settings=set, years=steps.years, worlds=draws, kept=kept)
+        stated = partial(provenance, graph, run=run, settings=settings, swaps=swaps)
+        job = Job.of(graph, fits, settings=settings, years=steps.years, worlds=draws, kept=kept)
         described = {
             name: description
             for name, m in graph.models.items()
@@ -201,7 +207,42 @@ def project(
                 newest=source_tables.reach(graph, fits, fitted_to),
             )
         )
-        return result
+        result.attrs.update(_text(changed, {}))
+        return Projection(result)
+
+
+def _replaced(scenario: Scenario, values: Mapping[str, Any]) -> tuple[Scenario, dict[str, Any], dict[str, str]]:
+    """Return a scenario with other quantities, what is set in it, and which models stand in place of others."""
+    plain = (str, numbers.Number, Mapping, list, tuple, np.generic)
+    objects = {key: value for key, value in values.items() if not isinstance(value, plain)}
+    rest = {key: value for key, value in values.items() if key not in objects}
+    swaps = {key: value for key, value in rest.items() if key not in scenario.choices and names_model(value)}
+    changed = scenario.with_(**objects) if objects else scenario
+    return changed, {key: value for key, value in rest.items() if key not in swaps}, swaps
+
+
+def _text(scenario: Scenario, along: Mapping[str, Any]) -> dict[str, str]:
+    """Return the attribute that holds the scenario's text.
+
+    Nothing where it is made of Python's objects, or names a file by where it stands on one machine: results hold no
+    path.
+    """
+    stated = {**scenario.stated, **({"sweep": dict(along)} if along else {})}
+    if _placed(stated):
+        return {}
+    try:
+        return {"scenario_text": json.dumps(toml_text(stated))}
+    except ScenarioError:
+        return {}
+
+
+def _placed(stated: object) -> bool:
+    """Tell whether a path from the root of a file system stands in it."""
+    if isinstance(stated, Mapping):
+        return any(_placed(each) for each in stated.values())
+    if isinstance(stated, (list, tuple)):
+        return any(_placed(each) for each in stated)
+    return isinstance(stated, str) and Path(stated).is_absolute()
 
 
 def _apart(names: Collection[str]) -> list[str]:

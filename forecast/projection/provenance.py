@@ -19,7 +19,7 @@ from forecast.models.law_fits import LawModel
 from forecast.projection import source_tables
 from forecast.scenarios import setting_targets
 from forecast.scenarios.graph import ScenarioGraph
-from forecast.scenarios.quantities.choice_numbers import said
+from forecast.scenarios.quantities.choice_numbers import as_written
 from forecast.scenarios.quantities.law_ref import LawRef
 from forecast.scenarios.quantities.uncertain_inputs import Correlation, OwnDraws
 from forecast.scenarios.scenario import Scenario
@@ -107,7 +107,7 @@ def provenance(
     }
     # questions stay in the scenario's order: the first opens the answer
     out = {key: json.dumps(value, sort_keys=key not in _ORDERED, allow_nan=False) for key, value in what.items()}
-    out |= {key: said(out[key]) for key in _FORMULAS if key in out}
+    out |= {key: as_written(out[key]) for key in _FORMULAS if key in out}
     out["scenario_hash"] = json.dumps(_hash(graph))
     return out
 

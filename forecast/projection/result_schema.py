@@ -136,6 +136,8 @@ _ATTRIBUTES = Record(
         "warnings": _TEXTS,
         "sweep": Named(_TEXTS),
         "swap": Named(TEXT),
+        "given": _TEXTS,
+        "scenario_text": TEXT,
         "failing": Each(_FAILING),
     },
 )

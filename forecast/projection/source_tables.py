@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base.dates import from_decimal_year
-from forecast.base.lazy import xr
 from forecast.errors import ForecastError
 from forecast.models import Model
 from forecast.models.law_fits import LawModel
@@ -23,7 +21,7 @@ from forecast.scenarios.scenario import SeriesRef, TableValue
 if TYPE_CHECKING:
     from forecast.projection.world import ModelFits
 
-__all__ = ["hashes", "last", "newest", "reach"]
+__all__ = ["hashes", "reach"]
 
 #: The column, yes or no, of what a table holds as planned and not as observed.
 PLANNED = "plan"
@@ -151,22 +149,3 @@ def _last_date(name: str, as_of: float | None) -> Any:
     if as_of is not None:
         values = values[values < from_decimal_year([as_of])[0]]
     return values.max() if len(values) else None
-
-
-def newest(tree: xr.DataTree) -> dict[str, str]:
-    """Return the date of the newest datum behind a projection by table or file, as `reach` found it.
-
-    Examples
-    --------
-    >>> import forecast
-    >>> run = forecast.project("brain-parity", draws=8, set={"metric": "linpack", "trend": "exponential"})
-    >>> list(newest(run))
-    ['datasets/supercomputers']
-    """
-    found: dict[str, str] = json.loads(tree.attrs["newest_data"]) if "newest_data" in tree.attrs else {}
-    return found
-
-
-def last(tree: xr.DataTree) -> str | None:
-    """Return the date of the newest datum of all, ISO; None where nothing behind a projection has a date."""
-    return max(newest(tree).values(), default=None)

@@ -20,7 +20,7 @@ from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, printable
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.failures import Attempt, BlockSlice
-from forecast.projection.streaming.accumulators import Holding, KeptColumn, SummedColumn
+from forecast.projection.streaming.accumulators import KeptColumn, SummedColumn, WorldColumn
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, ScenarioGraph
 
@@ -218,7 +218,7 @@ class Updates:
             place = {c: i for i, c in self._cells(of)}[combination]
             self._log[of][(slice(None), *place)] = np.nan
 
-    def holdings(self) -> list[Holding]:
+    def holdings(self) -> list[WorldColumn]:
         """Return what is held of the worlds."""
         return [
             *(KeptColumn(values) for values in self._log.values()),

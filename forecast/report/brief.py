@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from forecast.base.dates import decimal_year
-from forecast.base.lazy import xr
 from forecast.errors import printable
 from forecast.models.shapes.track_record import coverage
-from forecast.projection.source_tables import newest
-from forecast.report.answer_distributions import AnswerDistribution, ReportedAnswer, ReportedDate, ReportedValue
-from forecast.report.headline import Words, best_of, dates_of, event, headline, opening, said_race
-from forecast.report.plain_data import attribute
-from forecast.report.rankings import rankings
+from forecast.projection.result import (
+    AnswerDistribution,
+    DateAnswer,
+    ProjectedAnswer,
+    Projection,
+    RankingAnswer,
+    ValueAnswer,
+)
+from forecast.projection.result.projected_answers import RankingRow
+from forecast.report.headline import Words, cells, event, first_sentence, headline, on_date, value_title
 from forecast.report.result_data import drivers
-from forecast.report.value_quantiles import ValueQuantiles
-from forecast.report.words.date_text import FINE, age, as_text
+from forecast.report.words.date_text import age
 from forecast.report.words.number_text import amount, percent, plain, scale_of
+from forecast.report.words.patterns import fill
 
-__all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief", "newest_data", "past_record"]
+__all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief", "newest_data", "orders", "past_record", "row_of", "sizes"]
 
 #: So many drivers, tables and names of what is left out are named.
 _MOST_DRIVERS, _MOST_TABLES = 5, 2
@@ -116,8 +119,12 @@ class Brief:
         What comes first of several questions, a sentence each, but for the one that the answer opens with.
     data, record : str
         How old the newest data are, and how past forecasts of the kind have done; empty where nothing is known.
+    memory : tuple of str
+        Numbers on which the answer rests that its source has from memory.
+    notes : tuple of str
+        Texts that stand below the tables, as far as there is room.
     left : tuple of str
-        What is not shown.
+        The sections that are not shown, with how much each holds.
     """
 
     sentence: str
@@ -127,214 +134,159 @@ class Brief:
     races: tuple[str, ...] = ()
     data: str = ""
     record: str = ""
+    memory: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     left: tuple[str, ...] = field(default=())
 
 
-def brief(tree: xr.DataTree, *, today: str = "", by: str = "") -> Brief:
+def brief(run: Projection, *, today: str = "", by: str = "") -> Brief:
     """Return a projection's answer in brief.
 
     Parameters
     ----------
-    tree : xarray.DataTree
-        From `forecast.project` or `forecast.load`.
+    run : Projection
     today : str
         ISO; by it the ages of data are said. Without it their dates are, so that it says the same on every day.
     by : str
         A choice whose values come first.
     """
-    words = Words(tree)
-    name, kind = opening(tree)
-    groups = [group for group in _groups(tree, words, name, kind, by) if group.rows]
-    found = drivers(tree, least=0.0, only=[name])[0] if kind == "when" else {"drivers": []}
-    moved = found["drivers"]
-    alone = sum(row["share"] for row in moved)
-    stated = next((row["name"] for row in moved if row["kind"] == "number"), "") if "note" in found else ""
+    words, opening = Words(run), run.opening
+    moved = drivers(run, least=0.0, only=[opening.name])[0] if isinstance(opening, DateAnswer) else {"drivers": []}
+    rows = moved["drivers"]
+    alone = sum(row["share"] for row in rows)
+    stated = next((row["name"] for row in rows if row["kind"] == "number"), "") if "note" in moved else ""
     return Brief(
-        sentence=headline(tree),
-        groups=tuple(groups),
+        sentence=headline(run),
+        groups=tuple(group for group in _groups(run, words, by) if group.rows),
         drivers=tuple(
             (words.driver(d["name"], stated=d["name"] == stated), d["share"])
-            for d in moved[:_MOST_DRIVERS]
+            for d in rows[:_MOST_DRIVERS]
             if d["share"] >= _LEAST_SHARE
         ),
-        together=max(0.0, 1.0 - alone) if moved else 0.0,
-        races=tuple(
-            said_race(tree, each, words)
-            for each in (attribute(tree, "first") if "first" in tree.attrs else {})
-            if each != name
-        ),
-        data=newest_data(tree, today),
-        record=past_record(tree),
-        left=tuple(_left(tree)),
+        together=max(0.0, 1.0 - alone) if rows else 0.0,
+        races=tuple(first_sentence(each, words) for each in run.firsts if each is not opening),
+        data=newest_data(run, today),
+        record=past_record(run),
+        memory=tuple(_from_memory(run, words, [row["name"] for row in rows if row["share"] >= _LEAST_SHARE])),
+        left=tuple(f"{name} ({size})" for name, size in sizes(run).items()),
     )
 
 
-def _groups(tree: xr.DataTree, words: Words, name: str, kind: str, by: str) -> Iterator[Group]:
-    if kind == "when":
-        yield _dates(tree, words, name, by)
-    if "values" in tree.attrs:
-        names = sorted(attribute(tree, "values"), key=lambda each: each != name)
-        first = [ReportedValue(tree, names[0])] if kind == "value" else []
-        yield from (_values(tree, words, figure, by) for figure in first)
-        yield Group(rows=tuple(_single(tree, words, each) for each in names[len(first) :]), kind="text")
-    if kind == "value" and (asked := list(attribute(tree, "questions"))):
-        yield _dates(tree, words, asked[0], by, label=event(tree, asked[0], {}, words, short=True))
-    if "rankings" in tree.attrs:
-        yield from _orders(tree, words)
-    if not kind:
-        yield Group(rows=tuple(_last(tree, words)), kind="text")
+def _groups(run: Projection, words: Words, by: str) -> Iterator[Group]:
+    opening = run.opening
+    if isinstance(opening, DateAnswer):
+        yield _dates(opening, words, by)
+    others = [each for each in run.values if each is not opening]
+    if isinstance(opening, ValueAnswer):
+        yield _values(opening, words, by)
+    yield Group(rows=tuple(_single(each, words) for each in others), kind="text")
+    if isinstance(opening, ValueAnswer) and run.dates:
+        yield _dates(run.dates[0], words, by, label=event(run.dates[0], {}, words, short=True))
+    for ranking in run.rankings:
+        yield from orders(ranking, words)
+    if opening is None:
+        yield Group(rows=tuple(_last(run, words)), kind="text")
 
 
-# --- Dates ------------------------------------------------------------------------------------------------------------
+# --- Dates and values -------------------------------------------------------------------------------------------------
 
 
-def _dates(tree: xr.DataTree, words: Words, name: str, by: str, *, label: str = "") -> Group:
-    """Return a question under its definitions and its rivals, and the other questions.
+def _dates(answer: DateAnswer, words: Words, by: str, *, label: str = "") -> Group:
+    """Return a date under its definitions and its rivals, and the dates of the other questions.
 
     Its own row is called by its definitions where the sentence is about it, else by `label`.
     """
-    question = ReportedDate(tree, name)
-    first, last = dates_of(tree)
-    rows = [_dated(words, question, question.default, first, last, label=label or _own(words, question), leads=True)]
-    for choice in sorted(question.choices, key=lambda c: (c != by, c not in question.definitions)):
-        rows += _along(words, question, choice, first, last)
-    for other in attribute(tree, "questions"):
-        if other != name:
-            asked = ReportedDate(tree, other)
-            named = {
-                c: v for c, v in asked.default.items() if f"{{{c}}}" in attribute(tree, "questions")[other]["title"]
-            }
-            label = event(tree, other, named, words, short=True)
-            rows.append(_dated(words, asked, asked.default, first, last, label=label))
-    return Group(rows=tuple(rows), ends=(first, last), note="never")
+    rows = [*_along(answer, words, by, label)]
+    for other in answer.run.dates:
+        if other is not answer:
+            named = {c: v for c, v in other.default.items() if f"{{{c}}}" in other.title}
+            rows.append(row_of(other, other.default, event(other, named, words, short=True)))
+    return Group(rows=tuple(rows), ends=answer.run.span, note="never")
 
 
-def _own(words: Words, question: ReportedAnswer) -> str:
+def _values(answer: ValueAnswer, words: Words, by: str) -> Group:
+    """Return a value under its definitions and rivals, on an axis of its unit."""
+    return _scaled([*_along(answer, words, by, "")], answer.unit)
+
+
+def _along(answer: ProjectedAnswer, words: Words, by: str, label: str) -> Iterator[Row]:
+    """Walk the sentence's own answer, and it under the values of each choice, which repeat none of the sentence."""
+    yield row_of(answer, answer.default, label or _own(answer, words), leads=True)
+    own = {**answer.default, **_sole(answer)}
+    for choice in sorted(answer.choices, key=lambda c: (c != by, c not in answer.definitions)):
+        values = answer.values(choice)
+        for value in values if len(values) > 1 else ():
+            if own.get(choice) != value:
+                yield row_of(answer, {**answer.default, choice: value}, words(value), of=words(choice))
+
+
+def row_of(answer: ProjectedAnswer, chosen: Mapping[str, str], label: str, *, of: str = "", leads: bool = False) -> Row:
+    """Return the line of an answer under values of choices."""
+    found = answer.over(chosen)
+    text, interval, note = ("failed", "", "") if found is None else cells(answer, found)
+    return Row(label=label, spread=found, text=text, interval=interval, note=note, of=of, leads=leads)
+
+
+def _own(answer: ProjectedAnswer, words: Words) -> str:
     """Call the answer of the sentence by its definition and by the rival that it rests on."""
-    named = [words(value) for value in {**question.default, **_sole(question)}.values()]
-    pooled = [d for d in question.rivals if d not in _sole(question)]
-    return ", ".join(dict.fromkeys([*named, *(["pooled"] if pooled else [])])) or "answer"
+    named = [words(value) for value in {**answer.default, **_sole(answer)}.values()]
+    several = [d for d in answer.rivals if d not in _sole(answer)]
+    return ", ".join(dict.fromkeys([*named, *(["pooled"] if several else [])])) or "answer"
 
 
-def _sole(asked: ReportedAnswer) -> dict[str, str]:
+def _sole(answer: ProjectedAnswer) -> dict[str, str]:
     """Return the rivals that have all the weight of their choice."""
     return {
-        d: next(v for v, w in zip(asked.values(d), weights, strict=True) if w > 0)
-        for d, weights in asked.rivals.items()
+        d: next(v for v, w in zip(answer.values(d), weights, strict=True) if w > 0)
+        for d, weights in answer.rivals.items()
         if sum(w > 0 for w in weights) == 1
     }
 
 
-def _along(words: Words, question: ReportedDate, choice: str, first: float, last: float) -> Iterator[Row]:
-    """Walk the values of one choice, the others as in the sentence; those of the sentence itself are not repeated."""
-    values = question.values(choice)
-    if len(values) < 2:
-        return
-    own = {**question.default, **_sole(question)}
-    for value in values:
-        if own.get(choice) != value:
-            chosen = {**question.default, choice: value}
-            yield _dated(words, question, chosen, first, last, label=words(value), of=words(choice))
-
-
-def _dated(
-    words: Words, question: ReportedDate, chosen: dict[str, str], first: float, last: float, **more: object
-) -> Row:
-    spread = question.spread(chosen)
-    if spread is None:
-        return Row(spread=None, text="failed", **more)  # type: ignore[arg-type]
-    low, middle, high = (spread.quantiles[i] for i in (0, 2, 4))
-    fine = last - first < 3 * FINE
-
-    def date(year: float, level: float) -> str:
-        if not math.isfinite(year):
-            return f">{as_text(last)}"
-        return "already" if spread.already >= level else as_text(year, fine=fine, short=True)
-
-    if spread.medians is not None:
-        nevers = "-".join(dict.fromkeys(percent(n) for n in spread.nevers))
-        return Row(spread=spread, text=f"{date(low, 0.5)} to {date(high, 0.5)}", note=nevers, **more)  # type: ignore[arg-type]
-    begins, ends = date(low, 0.05), date(high, 0.95)
-    interval = "" if low == high else begins if begins == ends else f"{begins} to {ends}"
-    return Row(spread=spread, text=date(middle, 0.5), interval=interval, note=percent(spread.never), **more)  # type: ignore[arg-type]
-
-
-# --- Values and orders ------------------------------------------------------------------------------------------------
-
-
-def _values(tree: xr.DataTree, words: Words, figure: ReportedValue, by: str) -> Group:
-    """Return a value under its definitions and rivals, on an axis of its unit."""
-    rows = [_valued(words, figure, figure.default, label=_own(words, figure), leads=True)]
-    for choice in sorted(figure.choices, key=lambda c: (c != by, c not in figure.definitions)):
-        rows += [
-            _valued(words, figure, {**figure.default, choice: value}, label=words(value), of=words(choice))
-            for value in figure.values(choice)
-            if {**figure.default, **_sole(figure)}.get(choice) != value and len(figure.values(choice)) > 1
-        ]
-    return _scaled(rows, figure.unit)
-
-
-def _valued(words: Words, figure: ReportedValue, chosen: dict[str, str], **more: object) -> Row:
-    spread = figure.spread(chosen)
-    if spread is None:
-        return Row(spread=None, text="failed", **more)  # type: ignore[arg-type]
-    low, middle, high = (amount(spread.quantiles[i], figure.unit) for i in (0, 2, 4))
-    if spread.medians is not None:
-        return Row(spread=spread, text=f"{low} to {high}", **more)  # type: ignore[arg-type]
-    ends = f"{low} to {high}" if low != high else ""
-    return Row(spread=spread, text=middle, interval=ends, **more)  # type: ignore[arg-type]
-
-
-def _single(tree: xr.DataTree, words: Words, name: str) -> Row:
+def _single(answer: ValueAnswer, words: Words) -> Row:
     """Return another value that is asked for, at its last date."""
-    asked, figure = attribute(tree, "values")[name], ReportedValue(tree, name)
-    stated = asked["title"] or asked.get("value") or f"growth of {asked.get('growth')}"
-    title = words.title(words.short(name, stated), figure.default)
-    date = asked["dates"][-1]
-    return _valued(words, figure, figure.default, label=f"{title}, {date[:4] if date.endswith('-01-01') else date}")
+    title = value_title(answer, answer.default, words, short=True)
+    return row_of(answer, answer.default, f"{title}, {on_date(answer.date)}")
 
 
-def _orders(tree: xr.DataTree, words: Words) -> Iterator[Group]:
-    """Walk the rankings: who takes part in each, or the best ones of one that is asked many times."""
-    for name in attribute(tree, "rankings"):
-        rows = [row for row in rankings(tree) if row["name"] == name]
-        if len(rows) > MOST_ORDERS:
-            best = [_winner(words, row) for row in rows]
-            heading = Row(label=words.title(words.short(name, rows[0]["title"]), {}), spread=None, text="")
-            yield Group(rows=(heading, *best), kind="text", note="best in")
-        else:
-            yield from (_order(words, row) for row in rows)
+# --- Orders -----------------------------------------------------------------------------------------------------------
 
 
-def _winner(words: Words, row: dict[str, Any]) -> Row:
-    label = words.given(row["choices"])
-    if (best := best_of(row)) is None:
-        return Row(label=label, spread=None, text="none")
-    return Row(label=label, spread=None, text=words(best["name"]), note=percent(best["first"]))
+def orders(answer: RankingAnswer, words: Words, most: float = MOST_ORDERS) -> Iterator[Group]:
+    """Walk a ranking: who takes part in it, or the best ones of one that is asked many times."""
+    if len(answer.table) > most:
+        best = [_winner(row, words) for row in answer.table]
+        heading = Row(label=words.title(words.short(answer.name, answer.title), {}), spread=None, text="")
+        yield Group(rows=(heading, *best), kind="text", note="best in")
+    else:
+        yield from (_order(answer, row, words) for row in answer.table)
 
 
-def _order(words: Words, row: dict[str, Any]) -> Group:
+def _winner(row: RankingRow, words: Words) -> Row:
+    label = words.given(row.choices)
+    if row.best is None:
+        return Row(label=label, spread=None, text=fill("none_of_them"))
+    return Row(label=label, spread=None, text=words(row.best.name), note=percent(row.best.first))
+
+
+def _order(answer: RankingAnswer, row: RankingRow, words: Words) -> Group:
     """Return those that take part in a ranking, best first, in one unit."""
-    taking = [entry for entry in row["order"] if entry["among"] >= 0.5 and entry["p50"] is not None]
-    spreads = [
-        AnswerDistribution(quantiles=(entry["p05"], entry["p25"], entry["p50"], entry["p75"], entry["p95"]))
-        for entry in taking
-    ]
-    factor, unit = scale_of([s.median for s in spreads], row["unit"])
+    taking = [each for each in row.taking_part if math.isfinite(each.median)]
+    factor, unit = scale_of([each.median for each in taking], answer.unit)
     rows = []
-    for entry, spread in zip(taking, spreads, strict=True):
-        low, middle, high = (plain(spread.quantiles[i] / factor) for i in (0, 2, 4))
-        ends = f"{low} to {high}" if low != high else ""
-        label = words(entry["name"])
-        rows.append(Row(label=label, spread=spread, text=middle, interval=ends, note=percent(entry["first"])))
-    given = words.given(row["choices"])
-    title = words.title(words.short(row["name"], row["title"] or row["rank"]), row["choices"])
+    for each in taking:
+        low, middle, high = (plain(each.quantiles[i] / factor) for i in (0, 2, 4))
+        interval = fill("interval", "same" if low == high else "", low=low, high=high)
+        found = AnswerDistribution(quantiles=each.quantiles)
+        rows.append(Row(label=words(each.name), spread=found, text=middle, interval=interval, note=percent(each.first)))
+    given = words.given(row.choices)
+    title = words.title(words.short(answer.name, answer.title or answer.text), row.choices)
     rest = f"{f' ({given})' if given else ''}{f' [{unit}]' if unit else ''}"
     heading = Row(
         label=textwrap.shorten(title, max(_HEADING - len(rest), 8), placeholder=" …") + rest, spread=None, text=""
     )
-    made = _scaled([heading, *rows], row["unit"], factor=factor, note="best in")
-    return replace(made, title=f"{title}{f' ({given})' if given else ''}")
+    group = _scaled([heading, *rows], answer.unit, factor=factor, note="best in")
+    return replace(group, title=f"{title}{f' ({given})' if given else ''}")
 
 
 def _scaled(rows: list[Row], unit: str, *, factor: float | None = None, note: str = "") -> Group:
@@ -345,28 +297,27 @@ def _scaled(rows: list[Row], unit: str, *, factor: float | None = None, note: st
     return Group(rows=tuple(rows), kind="value", unit=unit, ends=(low, high), factor=factor, log=log, note=note)
 
 
-def _last(tree: xr.DataTree, words: Words) -> Iterator[Row]:
+def _last(run: Projection, words: Words) -> Iterator[Row]:
     """Walk the quantities that are shown, at the last date: no question is asked."""
-    levels = ValueQuantiles(tree)
-    shown = attribute(tree, "show") if "show" in tree.attrs else levels.names()
-    for name in shown:
-        for cell in levels.cells(name) if name in levels.names() else ():
-            unit = str(levels.kept[name].attrs["units"])
-            low, middle, high = (float(levels.quantiles(name, cell)[i][-1]) for i in (0, 2, 4))
+    for name in run.numeric if run.shown is None else run.shown:
+        quantity = run.quantities[name]
+        for cell in quantity.cells if name in run.numeric else ():
+            low, middle, high = (float(quantity.quantiles(cell)[i][-1]) for i in (0, 2, 4))
             if math.isnan(middle):
                 continue
             given = words.given(cell)
-            ends = f"{amount(low, unit)} to {amount(high, unit)}" if low != high else ""
+            begin, end = amount(low, quantity.unit), amount(high, quantity.unit)
+            interval = fill("interval", "same" if low == high else "", low=begin, high=end)
             label = f"{words(name)}{f' ({given})' if given else ''}"
-            yield Row(label=label, spread=None, text=amount(middle, unit), interval=ends)
+            yield Row(label=label, spread=None, text=amount(middle, quantity.unit), interval=interval)
 
 
 # --- Around it --------------------------------------------------------------------------------------------------------
 
 
-def newest_data(tree: xr.DataTree, today: str) -> str:
+def newest_data(run: Projection, today: str) -> str:
     """Say how old the newest data are."""
-    ages = sorted(newest(tree).items(), key=lambda item: item[1], reverse=True)
+    ages = sorted(run.newest.items(), key=lambda item: item[1], reverse=True)
     told = []
     for name, date in ages[:_MOST_TABLES]:
         short = printable(name.rpartition("/")[2], 40)
@@ -379,9 +330,9 @@ def newest_data(tree: xr.DataTree, today: str) -> str:
     return f"{', '.join(told)}{more}" if told else ""
 
 
-def past_record(tree: xr.DataTree) -> str:
+def past_record(run: Projection) -> str:
     """Say how often past intervals of forecasts of this kind have held."""
-    rows = coverage(attribute(tree, "models"))
+    rows = coverage(run.models)
     if not rows:
         return ""
     shares = [row["held"] for row in rows.values()]
@@ -392,19 +343,25 @@ def past_record(tree: xr.DataTree) -> str:
     return f"Record: the 90 % intervals of the {shapes} contained the outcome in {held_in}"
 
 
-def _left(tree: xr.DataTree) -> Iterator[str]:
-    """Name what a brief answer leaves out."""
-    questions = tree["questions"].to_dataset() if "questions" in tree else None
-    if questions is not None:
-        several = [
-            math.prod(questions[name].sizes[d] for d in questions[name].dims if d != "quantile")
-            for name in attribute(tree, "questions")
-        ]
-        if sum(several) > len(several):
-            yield f"{sum(several)} answers by choices"
-    levels = ValueQuantiles(tree).names()
-    yield f"{len(levels)} quantit{'ies' if len(levels) > 1 else 'y'} over time"
-    if "limits" in tree.attrs:
-        yield "limits"
-    if models := attribute(tree, "models"):
-        yield f"{len(models)} model{'s' if len(models) > 1 else ''} with sources"
+def sizes(run: Projection) -> dict[str, int]:
+    """Return how much each section of the answer holds, of those that hold anything."""
+    answers = sum(len(each.rows) for each in (*run.dates, *run.values))
+    answers += sum(len(each.table) for each in run.rankings) + sum(len(each.table) for each in run.firsts)
+    bounds = [bound for stated in run.constraints.values() for bound in ("limit", "at_least") if bound in stated]
+    counts = {
+        "answers": answers,
+        "quantities": len(run.quantities),
+        "limits": len(bounds),
+        "sources": len(run.models),
+        "warnings": len(run.failures) + len(run.warnings),
+    }
+    return {name: size for name, size in counts.items() if size}
+
+
+def _from_memory(run: Projection, words: Words, drivers: Sequence[str]) -> Iterator[str]:
+    """Walk the numbers that move an answer and that somebody stated from memory."""
+    for name in drivers if isinstance(run.opening, DateAnswer) else run.uncertain:
+        owner, _, short = name.rpartition(".")
+        lines = run.models.get(owner, {}).get("assumptions", ())
+        if any("from memory" in line for line in lines if line.startswith(f"{short} [")):
+            yield words.driver(name)

@@ -1,44 +1,50 @@
-"""The sentence that opens an answer: the first question's, in effective values, and what was changed for it."""
+"""The sentence that opens an answer: its numbers in the patterns of `forecast.report.words`, and what was changed."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from forecast.base.dates import decimal_year
-from forecast.base.lazy import xr
 from forecast.errors import printable
-from forecast.report.answer_distributions import AnswerDistribution, ReportedDate, ReportedValue
-from forecast.report.plain_data import attribute
-from forecast.report.rankings import rankings
-from forecast.report.value_quantiles import ValueQuantiles
-from forecast.report.value_text import race
-from forecast.report.words.date_text import FINE, as_text
+from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
+from forecast.projection.result.projected_answers import AnswerDistribution, RankingRow
+from forecast.report.words.date_text import as_text, fine_interval, fine_span
 from forecast.report.words.number_text import amount, percent
-from forecast.scenarios.quantities.changes import as_phrase as spoken_change
-from forecast.scenarios.setting_values import as_phrase, as_text as said_settings
+from forecast.report.words.patterns import fill
+from forecast.scenarios.quantities.changes import as_phrase as change_phrase
+from forecast.scenarios.setting_values import as_phrase, as_text as setting_text
 from forecast.sensitivity.of_answer import uncertain
 
 __all__ = [
-    "MOST_NAMED", "MOST_SAID", "Words", "best_of", "changed", "contestant", "dates_of", "event", "headline", "opening",
-    "said_race",
+    "MAX_COMBINATIONS",
+    "MAX_NAMED",
+    "Words",
+    "cells",
+    "changed",
+    "contestant",
+    "event",
+    "first_sentence",
+    "first_shares",
+    "headline",
+    "on_date",
+    "pooled_over",
+    "sentence",
+    "value_title",
 ]  # fmt: skip
 
 #: So many combinations stand in one sentence; of more the range is said.
-MOST_SAID = 3
+MAX_COMBINATIONS = 3
 #: Digits of a number that stands in a title: it is stated, not estimated.
 _STATED = 6
-#: What is said where all worlds agree.
-_CERTAIN = "no uncertainty is stated"
 #: What parameters of models of this house are called for people.
 _PARAMETERS = {"member": "which source", "log_level": "level"}
 #: So many values of a choice are named in one sentence.
-MOST_NAMED = 6
+MAX_NAMED = 6
+#: So many values at the same dates are said together.
+_MAX_VALUES = 3
 
 
 class Words:
@@ -46,12 +52,12 @@ class Words:
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    run : Projection
     """
 
-    def __init__(self, tree: xr.DataTree) -> None:
-        self.tree = tree
-        self._labels: dict[str, str] = attribute(tree, "labels") if "labels" in tree.attrs else {}
+    def __init__(self, run: Projection) -> None:
+        self.run = run
+        self._labels = run.labels
 
     def __call__(self, name: str) -> str:
         """Return the label of a quantity, a choice or a value, or else its name."""
@@ -94,59 +100,70 @@ class Words:
         return printable(re.sub(r"(\b(?:the|an?) )?\{([^{}]*)\}", fill, text), 300)
 
     def _filled(self, name: str, chosen: Mapping[str, str]) -> str:
-        choices = attribute(self.tree, "choices")
+        choices = self.run.choices
         if name in choices:
-            if name not in chosen and len(choices[name]) > 1:
+            if name not in chosen and len(choices[name].values) > 1:
                 return f"each {self(name)}"
-            return self(chosen.get(name, choices[name][0]))
-        levels = ValueQuantiles(self.tree)
-        if name not in levels.names():
+            return self(chosen.get(name, choices[name].values[0]))
+        if name not in self.run.numeric:
             return name
-        cells = [c for c in levels.cells(name) if all(chosen.get(k, v) == v for k, v in c.items())]
-        low, middle, high = (float(levels.quantiles(name, cells[0])[i][-1]) for i in (0, 2, 4))
-        unit = str(levels.kept[name].attrs["units"])
+        quantity = self.run.quantities[name]
+        cells = [c for c in quantity.cells if all(chosen.get(k, v) == v for k, v in c.items())]
+        low, middle, high = (float(quantity.quantiles(cells[0])[i][-1]) for i in (0, 2, 4))
+        unit = quantity.unit
         if low == high:
             return amount(middle, unit, _STATED)
         return f"{amount(middle, unit)} ({amount(low, unit)} to {amount(high, unit)})"
 
 
-def opening(tree: xr.DataTree) -> tuple[str, str]:
-    """Return which question opens the answer and its kind: when, value, first, rank; empty where none is asked."""
-    first = attribute(tree, "opens") if "opens" in tree.attrs else ""
-    for kind, key in (("when", "questions"), ("rank", "rankings"), ("value", "values"), ("first", "first")):
-        names = list(attribute(tree, key)) if key in tree.attrs else []
-        if names and (not first or first in names):
-            return first or names[0], kind
-    return "", ""
-
-
-def headline(tree: xr.DataTree) -> str:
+def headline(run: Projection) -> str:
     """Return the sentence that opens the answer."""
-    name, kind = opening(tree)
-    words = Words(tree)
-    made = {"when": _when, "value": _value, "first": said_race, "rank": _rank}.get(kind, _level)
-    return f"{made(tree, name, words)}{changed(tree, words)}."
+    words = Words(run)
+    text = sentence(run.opening, words) if run.opening is not None else _level(run, words)
+    given = f"Given {printable(' and '.join(run.given), 600)}: " if run.given else ""
+    return f"{given}{text}{changed(run, words)}."
+
+
+def sentence(answer: ProjectedAnswer, words: Words) -> str:
+    """Return what one answer says, without what was changed for it."""
+    if isinstance(answer, DateAnswer):
+        return _date_sentence(answer, words)
+    if isinstance(answer, ValueAnswer):
+        return _value_sentence(answer, words)
+    if isinstance(answer, FirstAnswer):
+        return first_sentence(answer, words)
+    assert isinstance(answer, RankingAnswer)
+    return _ranking_sentence(answer, words)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _span(texts: Sequence[str], *, between: str = "range") -> str:
+    """Write the lowest and the highest of several, or the one text that both are."""
+    low, high = texts[0], texts[-1]
+    return fill(between, "same_text" if low == high else "", low=low, high=high)
 
 
 # --- What was changed -------------------------------------------------------------------------------------------------
 
 
-def changed(tree: xr.DataTree, words: Words) -> str:
+def changed(run: Projection, words: Words) -> str:
     """Say what was set, swapped and changed, and what stood there instead."""
-    choices = attribute(tree, "choices")
-    replaced = attribute(tree, "replaced") if "replaced" in tree.attrs else {}
+    choices, settings = run.choices, run.settings
     told = []
-    for key, value in attribute(tree, "set").items():
+    for key, value in settings.set.items():
         if key not in choices:
-            was = _stated(**replaced[key]) if key in replaced and not _same(value, replaced[key]["stated"]) else ""
-            stands = _number(value, replaced[key]["unit"]) if key in replaced else ""
-            stands = f" = {stands}" if stands else said_settings({key: value})[0].removeprefix(key)
-            told.append(f"{words(key)}{stands}{f' instead of {was}' if was else ''}")
+            replaced = settings.replaced.get(key)
+            was = _stated(**replaced) if replaced and not _same(value, replaced["stated"]) else ""
+            number = _number(value, replaced["unit"]) if replaced else ""
+            now = f" = {number}" if number else setting_text({key: value})[0].removeprefix(key)
+            told.append(f"{words(key)}{now}{f' instead of {was}' if was else ''}")
         elif isinstance(value, str) and "," not in value:
             told.append(words.given({key: value}))
-    swaps = attribute(tree, "swap") if "swap" in tree.attrs else {}
-    told += said_settings(swaps)
-    told += [spoken_change(change) for change in (attribute(tree, "changes") if "changes" in tree.attrs else [])]
+    told += setting_text(settings.swap)
+    told += [change_phrase(change) for change in settings.changes]
     return f"; with {printable(', '.join(told), 1000)}" if told else ""
 
 
@@ -185,225 +202,279 @@ def _stated(stated: Mapping[str, Any], unit: str) -> str:
 # --- Dates ------------------------------------------------------------------------------------------------------------
 
 
-def event(tree: xr.DataTree, name: str, chosen: Mapping[str, str], words: Words, *, short: bool = False) -> str:
+def event(answer: DateAnswer, chosen: Mapping[str, str], words: Words, *, short: bool = False) -> str:
     """Return what a question asks the date of, as a clause; a definition that it does not name stands behind it.
 
     A title that a setting may have made untrue is not used: it may spell out a number that stands in the condition.
 
     Parameters
     ----------
-    tree : xarray.DataTree
-    name : str
+    answer : DateAnswer
     chosen : mapping of str to str
         The definitions that it is about.
     words : Words
     short : bool
         By the question's label, where it has one.
     """
-    asked = attribute(tree, "questions")[name]
-    title = asked["title"]
+    title = answer.title
     named = set(re.findall(r"\{([^{}]*)\}", title))
-    of = set(re.findall(r"[A-Za-z_]\w*", asked["when"]))
-    replaced = attribute(tree, "replaced") if "replaced" in tree.attrs else {}
+    of = set(re.findall(r"[A-Za-z_]\w*", answer.text))
+    replaced = answer.run.settings.replaced
     spelt = {key for key, was in replaced.items() if set(was["stated"]) == {"value"}}
     if not title or (spelt & of) - named:
-        title, named = f"'{asked['when']}' holds", set()
+        title, named = f"'{answer.text}' holds", set()
     elif short:
-        title = words.short(name, title)
+        title = words.short(answer.name, title)
     rest = {choice: value for choice, value in chosen.items() if choice not in named}
     filled = words.title(title, chosen)
     return f"{filled} ({words.given(rest)})" if rest else filled
 
 
-def dates_of(tree: xr.DataTree) -> tuple[float, float]:
-    """Return the first and the last date, as decimal years."""
-    first, last = decimal_year(tree["projection"].to_dataset()["time"].values[[0, -1]])
-    return float(first), float(last)
+def pooled_over(answer: ProjectedAnswer, words: Words) -> str:
+    """Say over which choices an answer is pooled."""
+    weighed = [words(d) for d, w in answer.rivals.items() if sum(share > 0 for share in w) > 1]
+    return fill("pooled", "" if weighed else "none", choices=" and ".join(weighed))
 
 
-def _when(tree: xr.DataTree, name: str, words: Words) -> str:
-    question = ReportedDate(tree, name)
-    spread = question.spread(question.default)
-    what = event(tree, name, question.default, words)
-    first, last = dates_of(tree)
-    if spread is None:
-        return f"It cannot be said when {what}: every combination of choices failed"
-    if spread.medians is not None:
-        free = [d for d in question.choices if d not in question.default and d not in question.rivals]
-        return _ranged(what, spread, " and ".join(map(words, free)), first, last)
-    weighed = [words(d) for d, w in question.rivals.items() if sum(share > 0 for share in w) > 1]
-    over = f", pooled over {' and '.join(weighed)}" if weighed else ""
-    low, high = (spread.quantiles[i] for i in (0, 4))
-    fine = math.isfinite(high) and high - low < FINE
-    ends = f"{_date(low, spread.already >= 0.05, last, fine)} to {_date(high, spread.already >= 0.95, last, fine)}"
-    about = f"(90 % interval: {ends}; not by {as_text(last)}: {percent(spread.never)}){over}"
-    if low == high and not spread.never and spread.already < 0.5:
-        return f"{_capital(what)} in {as_text(low, fine=True)}{over}; {_CERTAIN}"
-    if spread.already >= 0.5:
-        sure = f" with a probability of {percent(spread.already)}"
-        return f"{_capital(what)} already in {as_text(first)}{sure}{over if spread.already >= 0.95 else f' {about}'}"
-    if not math.isfinite(low) and _certain(tree):
-        return f"It is after {as_text(last)}, if ever, that {what}{over}; {_CERTAIN}"
-    if not math.isfinite(spread.median):
-        begins = f" (5 % by {as_text(low)})" if math.isfinite(low) else ""
-        if spread.already >= 0.05:
-            begun = percent(spread.already)
-            begins = f" ({begun} already in {as_text(first)})" if begun != percent(1 - spread.never) else ""
-        return f"The probability that {what} by {as_text(last)} is {percent(1 - spread.never)}{begins}{over}"
-    return f"{_capital(what)} in {as_text(spread.median, fine=fine)} in the median forecast {about}"
-
-
-def _ranged(what: str, spread: AnswerDistribution, over: str, first: float, last: float) -> str:
-    """Say the range of medians over rivals that nobody has weighed."""
-    assert spread.medians is not None
-    low, high = spread.medians
-    nevers = " to ".join(dict.fromkeys(map(percent, spread.nevers)))
-    if not math.isfinite(low):
-        shares = " to ".join(dict.fromkeys(percent(1 - n) for n in reversed(spread.nevers)))
-        return f"The probability that {what} by {as_text(last)} is {shares}, depending on {over}"
-    fine = math.isfinite(high) and high - low < FINE
-    begin = f"{as_text(first)}, or before," if low <= first else as_text(low, fine=fine)
-    end = f"after {as_text(last)}" if not math.isfinite(high) else as_text(high, fine=fine)
-    when = (
-        f"in {end}" if low == high else f"between {begin} and {end}" if math.isfinite(high) else f"in {begin} to {end}"
+def _date_sentence(answer: DateAnswer, words: Words) -> str:
+    found = answer.headline
+    what = event(answer, answer.default, words)
+    start, until = answer.run.span
+    texts: dict[str, Any] = {"what": what, "What": _capital(what), "given": "", "until": as_text(until)}
+    if found is None:
+        return fill("when", "failed", **texts)
+    texts["start"] = as_text(start)
+    if found.medians is not None:
+        free = [d for d in answer.choices if d not in answer.default and d not in answer.rivals]
+        return _several_dates(found, " and ".join(map(words, free)), texts, start, until)
+    low, high = found.quantiles[0], found.quantiles[4]
+    fine = fine_interval(low, high)
+    by, already = percent(1 - found.never), percent(found.already)
+    flags = {
+        "same": low == high,
+        "dated": not found.never,
+        "certain": not math.isfinite(low) and not any(number.moves for number in uncertain(answer.run).values()),
+        "never_low": not math.isfinite(low),
+        "never_median": not math.isfinite(found.median),
+        "already_some": found.already >= 0.05,
+        "already_half": found.already >= 0.5,
+        "already_most": found.already >= 0.95,
+        "already_all": by == already,
+    }
+    return fill(
+        "when",
+        *(flag for flag, holds in flags.items() if holds),
+        **texts,
+        pooled=pooled_over(answer, words),
+        low=_date(low, until, fine, already=found.already >= 0.05),
+        high=_date(high, until, fine, already=found.already >= 0.95),
+        low_month=as_text(low, fine=True),
+        low_year=as_text(low),
+        median=as_text(found.median, fine=fine),
+        already=already,
+        never=percent(found.never),
+        by=by,
     )
-    return f"{_capital(what)} {when} in the median forecast, depending on {over} (not by {as_text(last)}: {nevers})"
 
 
-def _certain(tree: xr.DataTree) -> bool:
-    """Tell whether nothing is drawn: every world is the same."""
-    return not any(number.moves for number in uncertain(tree).values())
+def _several_dates(found: AnswerDistribution, free: str, texts: Mapping[str, Any], start: float, until: float) -> str:
+    """Say the range of medians over rivals that nobody has weighed."""
+    assert found.medians is not None
+    low, high = found.medians
+    fine = fine_interval(low, high)
+    flags = {
+        "several": True, "same": low == high, "already_low": low <= start,
+        "never_low": not math.isfinite(low), "never_high": not math.isfinite(high),
+    }  # fmt: skip
+    return fill(
+        "when",
+        *(flag for flag, holds in flags.items() if holds),
+        **texts,
+        free=free,
+        chances=_span([percent(1 - never) for never in reversed(found.nevers)]),
+        nevers=_span([percent(never) for never in found.nevers]),
+        begin=fill("begin", "already" if low <= start else "", start=texts["start"], date=as_text(low, fine=fine)),
+        end=_date(high, until, fine),
+    )
 
 
-def _date(year: float, already: bool, last: float, fine: bool) -> str:
-    if not math.isfinite(year):
-        return f"after {as_text(last)}"
-    return "already" if already else as_text(year, fine=fine)
+def _date(year: float, until: float, fine: bool, *, already: bool = False, row: bool = False) -> str:
+    flag = "never" if not math.isfinite(year) else "already" if already else ""
+    date = as_text(year, fine=fine, short=row)
+    return fill("date_in_row" if row else "date", flag, until=as_text(until), date=date)
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def cells(answer: ProjectedAnswer, found: AnswerDistribution) -> tuple[str, str, str]:
+    """Return what a row of a table says of an answer: its median, its 90 % interval, and how likely never is."""
+    low, middle, high = (found.quantiles[i] for i in (0, 2, 4))
+    if isinstance(answer, DateAnswer):
+        start, until = answer.run.span
+        fine = fine_span(start, until)
+
+        def text(year: float, level: float) -> str:
+            return _date(year, until, fine, already=found.already >= level, row=True)
+
+        if found.medians is not None:
+            return _span([text(low, 0.5), text(high, 0.5)]), "", _span([percent(n) for n in found.nevers])
+        ends = (text(low, 0.05), text(high, 0.95))
+        return text(middle, 0.5), _interval(low, high, *ends), percent(found.never)
+    texts = (amount(low, answer.unit), amount(high, answer.unit))
+    if found.medians is not None:
+        return _span(texts), "", ""
+    return amount(middle, answer.unit), _interval(low, high, *texts), ""
+
+
+def _interval(low: float, high: float, begin: str, end: str) -> str:
+    flags = ("same" if low == high else "", "same_text" if begin == end else "")
+    return fill("interval", *flags, low=begin, high=end)
 
 
 # --- Values, races, orders --------------------------------------------------------------------------------------------
 
 
-def _value(tree: xr.DataTree, name: str, words: Words) -> str:
+def _value_sentence(answer: ValueAnswer, words: Words) -> str:
     """Say a value, with those that are asked for next to it at the same dates."""
-    asked = attribute(tree, "values")
-    order = list(asked)
-    beside = itertools.takewhile(
-        lambda each: each in asked and asked[each]["dates"] == asked[name]["dates"], order[order.index(name) :]
-    )
-    first, *others = (_one_value(tree, each, words) for each in itertools.islice(beside, MOST_SAID))
-    return _capital("; ".join([first.replace("(90 %: ", "(90 % interval: "), *others]))
+    order = answer.run.values
+    beside = itertools.takewhile(lambda each: each.dates == answer.dates, order[order.index(answer) :])
+    told = [_one_value(each, words, opens=each is answer) for each in itertools.islice(beside, _MAX_VALUES)]
+    return _capital("; ".join(told))
 
 
-def _one_value(tree: xr.DataTree, name: str, words: Words) -> str:
-    asked = attribute(tree, "values")[name]
-    figure = ReportedValue(tree, name)
-    spread = figure.spread(figure.default)
-    title = words.title(asked["title"] or asked.get("value") or f"growth of {asked.get('growth')}", figure.default)
-    rest = {c: v for c, v in figure.default.items() if f"{{{c}}}" not in asked["title"]}
-    what = f"{title}{f' ({words.given(rest)})' if rest else ''}"
-    when = asked["dates"][-1]
-    on = when[:4] if when.endswith("-01-01") else when
-    if spread is None:
-        return f"{what}: failed by {on}"
-    low, middle, high = (amount(spread.quantiles[i], figure.unit) for i in (0, 2, 4))
-    if spread.medians is not None:
-        ends = " to ".join(dict.fromkeys(amount(end, figure.unit) for end in spread.medians))
-        return f"{what}: {ends} in {on}, the medians of {spread.count} rivals"
-    weighed = [words(d) for d, w in figure.rivals.items() if sum(share > 0 for share in w) > 1]
-    over = f", pooled over {' and '.join(weighed)}" if weighed else ""
-    if spread.quantiles[0] == spread.quantiles[4]:
-        return f"{what}: {middle} in {on}{over}; {_CERTAIN}"
-    return f"{what}: {middle} in {on} (90 %: {low} to {high}){over}"
+def value_title(answer: ValueAnswer, chosen: Mapping[str, str], words: Words, *, short: bool = False) -> str:
+    """Return what a value is called, with the definitions that its title does not name."""
+    stated = answer.title or (f"growth of {answer.text}" if answer.growth else answer.text)
+    title = words.title(words.short(answer.name, stated) if short else stated, chosen)
+    rest = {} if short else {c: v for c, v in chosen.items() if f"{{{c}}}" not in answer.title}
+    return f"{title}{f' ({words.given(rest)})' if rest else ''}"
 
 
-def said_race(tree: xr.DataTree, name: str, words: Words) -> str:
+def on_date(date: str) -> str:
+    """Say the date of a value: the year, where it is the first of it."""
+    return date[:4] if date.endswith("-01-01") else date
+
+
+def _one_value(answer: ValueAnswer, words: Words, *, opens: bool) -> str:
+    found = answer.headline
+    texts: dict[str, Any] = {
+        "what": value_title(answer, answer.default, words),
+        "given": "",
+        "on": on_date(answer.date),
+    }
+    if found is None:
+        return fill("value", "failed", **texts)
+    if found.medians is not None:
+        medians = _span([amount(end, answer.unit) for end in found.medians])
+        return fill("value", "several", **texts, medians=medians, count=found.count)
+    low, median, high = (amount(found.quantiles[i], answer.unit) for i in (0, 2, 4))
+    flags = ("same" if found.quantiles[0] == found.quantiles[4] else "", "opens" if opens else "")
+    return fill("value", *flags, **texts, low=low, median=median, high=high, pooled=pooled_over(answer, words))
+
+
+def first_shares(answer: FirstAnswer, label: Any) -> Iterator[tuple[str, str]]:
+    """Walk what may come first with its probability in words, the likeliest first; then several at once, and none."""
+    row = answer.sentence_row
+    if row is not None:
+        order = sorted(row.first.items(), key=lambda item: -sum(item[1]))
+        yield from ((label(name), _span([percent(end) for end in ends])) for name, ends in order)
+        if row.together[1]:
+            yield fill("several_at_once"), _span([percent(end) for end in row.together])
+        yield fill("none_of_them"), _span([percent(end) for end in row.none])
+
+
+def first_sentence(answer: FirstAnswer, words: Words) -> str:
     """Say what comes first of several questions, and how likely none does."""
-    title = attribute(tree, "first")[name]["title"]
-    made = race(tree, name)
-    if made is None:
-        return f"{_capital(words.title(title or 'what comes first', {}))}: failed"
-    chosen, shares = made
-    what = _capital(words.title(title or "what comes first", chosen))
-    rest = {choice: value for choice, value in chosen.items() if f"{{{choice}}}" not in title}
-    asked = attribute(tree, "questions")
-    told = [f"{contestant(tree, each, words) if each in asked else each} {p}" for each, p in shares.items()]
-    return f"{what}{f' ({words.given(rest)})' if rest else ''}, by {as_text(dates_of(tree)[1])}: {', '.join(told)}"
+    title, row = answer.title or "what comes first", answer.sentence_row
+    if row is None:
+        return fill("first", "failed", What=_capital(words.title(title, {})))
+    rest = {choice: value for choice, value in row.choices.items() if f"{{{choice}}}" not in title}
+    told = (
+        fill("share", label=label, percent=chance)
+        for label, chance in first_shares(answer, lambda name: contestant(answer.run, name, words))
+    )
+    return fill(
+        "first",
+        What=_capital(words.title(title, row.choices)),
+        given=f" ({words.given(rest)})" if rest else "",
+        until=as_text(answer.run.span[1]),
+        shares=", ".join(told),
+    )
 
 
-def contestant(tree: xr.DataTree, name: str, words: Words) -> str:
+def contestant(run: Projection, name: str, words: Words) -> str:
     """Return what may come first, as a clause if it has a title."""
-    return event(tree, name, {}, words, short=True) if attribute(tree, "questions")[name]["title"] else words(name)
+    answer = run.answers[name]
+    return event(answer, {}, words, short=True) if answer.title and isinstance(answer, DateAnswer) else words(name)
 
 
-def _rank(tree: xr.DataTree, name: str, words: Words) -> str:
+def _ranking_sentence(answer: RankingAnswer, words: Words) -> str:
     """Say who is best, and where: combinations of choices that have the same best one are said together."""
-    rows = [row for row in rankings(tree) if row["name"] == name]
-    title = words.title(rows[0]["title"] or f"the {rows[0]['best']} {rows[0]['rank']}", rows[0]["choices"])
-    alike: dict[str | None, list[Mapping[str, Any]]] = {}
+    rows = answer.table
+    title = words.title(answer.title or f"the {answer.best} {answer.text}", rows[0].choices)
+    alike: dict[str | None, list[RankingRow]] = {}
     for row in rows:
-        best = best_of(row)
-        alike.setdefault(None if best is None else best["name"], []).append(row)
-    told = [_best(own, words, alone=len(alike) == 1) for own in itertools.islice(alike.values(), MOST_SAID)]
-    left = sum(len(own) for own in itertools.islice(alike.values(), MOST_SAID, None))
-    return f"{_capital(title)}: {'; '.join(told)}{f'; others in {left} more' if left else ''}"
+        alike.setdefault(None if row.best is None else row.best.name, []).append(row)
+    told = [
+        _best(answer, own, words, alone=len(alike) == 1) for own in itertools.islice(alike.values(), MAX_COMBINATIONS)
+    ]
+    left = sum(len(own) for own in itertools.islice(alike.values(), MAX_COMBINATIONS, None))
+    return fill("rank", "more" if left else "", What=_capital(title), best="; ".join(told), left=left)
 
 
-def best_of(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return who is the likeliest to be best of those that take part; None where none does."""
-    taking = [entry for entry in row["order"] if entry["among"] >= 0.5]
-    return max(taking, key=lambda entry: float(entry["first"]), default=None)
-
-
-def _best(rows: Sequence[Mapping[str, Any]], words: Words, *, alone: bool) -> str:
+def _best(answer: RankingAnswer, rows: Sequence[RankingRow], words: Words, *, alone: bool) -> str:
     """Say who is best under one or several combinations of choices; what is next, where there is only one."""
-    best, row = best_of(rows[0]), rows[0]
-    where = _where(rows, words, alone=alone)
-    if best is None:
-        return f"none of {len(row['order'])} meets {' and '.join(row['among']) or 'what is asked'}{where}"
-    shares = sorted(float(found["first"]) for each in rows if (found := best_of(each)) is not None)
-    likely = " to ".join(dict.fromkeys(map(percent, (shares[0], shares[-1]))))
-    ahead = (entry for entry in row["order"] if entry["among"] >= 0.5 and entry is not best)
-    second = next((f", ahead of {words(entry['name'])}" for entry in ahead), "") if len(rows) == 1 and alone else ""
-    return f"{words(best['name'])}{where}, with a probability of {likely}{second}"
+    row, where = rows[0], _where(rows, words, alone=alone)
+    if row.best is None:
+        conditions = " and ".join(answer.conditions) or "what is asked"
+        return fill("best", "none", count=len(row.order), conditions=conditions, where=where)
+    chances = sorted(each.best.first for each in rows if each.best is not None)
+    ahead = (each for each in row.taking_part if each is not row.best)
+    second = next((words(each.name) for each in ahead), "") if len(rows) == 1 and alone else ""
+    texts = {"label": words(row.best.name), "where": where, "second": second}
+    return fill(
+        "best", "second" if second else "", **texts, chances=_span([percent(c) for c in (chances[0], chances[-1])])
+    )
 
 
-def _where(rows: Sequence[Mapping[str, Any]], words: Words, *, alone: bool) -> str:
+def _where(rows: Sequence[RankingRow], words: Words, *, alone: bool) -> str:
     """Say under which choices."""
-    choices = list(rows[0]["choices"])
+    choices = list(rows[0].choices)
     if not choices:
-        return ""
+        return fill("where", "nowhere")
     if alone and len(rows) > 1:
-        return f" for every {' and '.join(map(words, choices))}"
+        return fill("where", "everywhere", choices=" and ".join(map(words, choices)), given="")
     given = (
-        [words(row["choices"][choices[0]]) for row in rows] if len(choices) == 1 else
-        [words.given(row["choices"]) for row in rows]
+        [words(row.choices[choices[0]]) for row in rows] if len(choices) == 1 else
+        [words.given(row.choices) for row in rows]
     )  # fmt: skip
-    more = f" and {len(given) - MOST_NAMED + 1} more" if len(given) > MOST_NAMED else ""
-    named = ", ".join(given[: MOST_NAMED - 1] if more else given)
-    return f" ({f'{words(choices[0])}: ' if len(choices) == 1 else ''}{named}{more})"
+    more = len(given) > MAX_NAMED
+    named = given[: MAX_NAMED - 1] if more else given
+    stem = f"{words(choices[0])}: " if len(choices) == 1 else ""
+    return fill("where", "more" if more else "", stem=stem, named=", ".join(named), left=len(given) - len(named))
 
 
-def _level(tree: xr.DataTree, name: str, words: Words) -> str:
+def _level(run: Projection, words: Words) -> str:
     """Say the first quantity that is shown at the last date: no question is asked."""
-    levels = ValueQuantiles(tree)
-    shown = attribute(tree, "show") if "show" in tree.attrs else []
-    name = next((n for n in (*shown, *levels.names()) if n in levels.names()), "")
-    title = str(attribute(tree, "title") or attribute(tree, "scenario"))
+    name = next((n for n in (*(run.shown or ()), *run.numeric) if n in run.numeric), "")
+    title = (run.title or run.scenario).rstrip(".") if not name else run.title or run.scenario
     if not name:
-        return title.rstrip(".")
-    cell = next(iter(levels.cells(name)), {})
-    unit = str(levels.kept[name].attrs["units"])
-    low, middle, high = (np.asarray(levels.quantiles(name, cell))[i] for i in (0, 2, 4))
-    first, last = dates_of(tree)
-    given = f" ({words.given(cell)})" if cell else ""
-    begins, ends = amount(float(middle[0]), unit), amount(float(middle[-1]), unit)
-    moved = f"{begins} in {as_text(first)} and " if begins != ends else ""
-    least, most = amount(float(low[-1]), unit), amount(float(high[-1]), unit)
-    span = f" (90 % interval: {least} to {most})" if least != most else ""
-    what = f"{_capital(words(name))}{given} is {moved}{ends} in {as_text(last)}{span}"
+        return title
+    quantity = run.quantities[name]
+    cell = next(iter(quantity.cells), {})
+    low, middle, high = (quantity.quantiles(cell)[i] for i in (0, 2, 4))
+    first, last = run.span
+    begin, end = amount(float(middle[0]), quantity.unit), amount(float(middle[-1]), quantity.unit)
+    least, most = amount(float(low[-1]), quantity.unit), amount(float(high[-1]), quantity.unit)
+    what = fill(
+        "level",
+        "moves" if begin != end else "",
+        "certain" if least == most else "",
+        What=_capital(words(name)),
+        given=f" ({words.given(cell)})" if cell else "",
+        begin=begin,
+        end=end,
+        start=as_text(first),
+        until=as_text(last),
+        low=least,
+        high=most,
+    )
     return f"{title}{'' if title.endswith('?') else ':'} {what}"

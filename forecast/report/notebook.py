@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.base.lazy import xr
 from forecast.errors import FitError, ForecastError, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from forecast.fit.fit import Fit
+    from forecast.projection.result import Projection
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["LIMIT", "answer", "fit", "scenario"]
+__all__ = ["LIMIT", "answer", "fit", "projection", "scenario"]
 
 #: Most bytes of it all: a notebook keeps every output.
 LIMIT = 30_000
@@ -35,21 +35,19 @@ _POINTS, _MOST_DRAWN = 120, 500
 _MOST_COLUMNS, _MOST_HIGH = 5, 10
 
 
-def answer(tree: xr.DataTree, sentence: str, draw: Callable[[Axes], object]) -> str:
+def answer(run: Projection, draw: Callable[[Axes], object]) -> str:
     """Return an answer as HTML: what it says, its figure, its rivals, and what moves it.
 
     Parameters
     ----------
-    tree : xarray.DataTree
-        From `forecast.project`.
-    sentence : str
+    run : Projection
     draw : callable
         Draws it into axes.
     """
     from forecast.report.brief import brief
     from forecast.report.words.number_text import percent
 
-    short = brief(tree)
+    short = brief(run)
     rows = [
         [f"{row.of}: {row.label}" if row.of else row.label, row.text, row.interval, row.note]
         for group in short.groups
@@ -59,7 +57,21 @@ def answer(tree: xr.DataTree, sentence: str, draw: Callable[[Axes], object]) -> 
     told = [f"{name} {percent(share)}" for name, share in short.drivers]
     notes = [f"What moves it, each alone: {', '.join(told)} of the variance." if told else ""]
     notes += [f"{said}." for said in (*short.races, short.data and f"Newest data: {short.data}", short.record) if said]
-    return _page(sentence, _figure(draw, sentence), ["", "median", "90 %", note], rows, notes)
+    return _page(short.sentence, _figure(draw, short.sentence), ["", "median", "90 %", note], rows, notes)
+
+
+def projection(run: Projection) -> str:
+    """Return a projection as HTML: its sentence, every answer by its choices, and its quantities at the last date."""
+    from forecast.report import sections
+
+    words = [sections.section(run, name) for name in ("answers", "quantities")]
+    rows = [
+        [" ".join(filter(None, (row.of, row.label))), row.text, row.interval, row.note]
+        for part in words
+        for group in part.groups
+        for row in group.rows
+    ]
+    return _page(words[0].sentence, "", ["", "median", "90 %", "never"], rows, [*run.failures, *run.warnings])
 
 
 def fit(made: Fit) -> str:

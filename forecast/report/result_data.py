@@ -1,53 +1,130 @@
-"""A projection as plain data and one plain sentence. Works on a fresh projection and on one loaded from a file."""
+"""The answers of a projection as plain data: what ``--json`` prints and `Answer.to_dict` returns."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from forecast.base.dates import decimal_year
-from forecast.base.lazy import xr
+from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.models.shapes.track_record import sentence as track_record
 from forecast.projection.crossing import QUANTILES
-from forecast.projection.source_tables import newest
-from forecast.projection.weights import effective_sample_size, weights_of
-from forecast.report.binding_text import limits, sentence as limit_sentence
-from forecast.report.headline import Words
-from forecast.report.plain_data import attribute, combinations, iso, numbers, places
-from forecast.report.rankings import rankings
-from forecast.report.value_quantiles import ValueQuantiles
-from forecast.report.value_text import first_answers, sentence as asked_sentence, value_answers
+from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
+from forecast.projection.result.combinations import iso, numbers
+from forecast.projection.result.projected_answers import AnswerDistribution, AnswerRow, FirstRow
+from forecast.report.headline import Words, headline
+from forecast.sensitivity.of_answer import first_order, uncertain
 
 __all__ = [
-    "asked_sentence",
-    "attribute",
-    "combinations",
+    "answer_data",
     "data_ages",
     "drivers",
-    "failing",
     "first_answers",
-    "hindcast",
-    "limit_sentence",
     "limits",
-    "newest",
     "pooled",
+    "projection_data",
     "quantities",
     "questions",
     "rankings",
     "regimes",
-    "swept",
     "updates",
     "value_answers",
-    "warnings",
 ]
 
-#: So many of what fails in some worlds are named in the warning, and so many tables in the line about their dates.
-_MOST_FAILING, _MOST_TABLES = 3, 6
+#: So many tables are named in the line about their dates.
+_MAX_TABLES = 6
 
 
-def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
-    """Return every question in every combination of choices.
+def projection_data(run: Projection, *, only: Collection[str] | None = None) -> dict[str, Any]:
+    """Return all of a projection's answers.
+
+    Parameters
+    ----------
+    run : Projection
+    only : collection of str, optional
+        The quantities whose quantiles over time are among it; by default all.
+
+    Returns
+    -------
+    dict
+        ``scenario``, ``headline``, ``answer`` (the numbers of the headline), ``questions``, ``drivers``, ``quantities``
+        and ``models``; and ``pooled``, ``rankings``, ``update``, ``values``, ``first``, ``limits``, ``regimes``,
+        ``failing``, ``record`` and ``newest`` where there are any.
+    """
+    out: dict[str, Any] = {
+        "scenario": run.scenario,
+        "headline": headline(run),
+        "answer": None if run.opening is None else answer_data(run.opening),
+        "questions": questions(run),
+        "pooled": pooled(run),
+        "drivers": drivers(run),
+        "rankings": rankings(run),
+        "update": updates(run),
+        "values": value_answers(run),
+        "first": first_answers(run),
+        "limits": limits(run),
+        "regimes": regimes(run),
+        "failing": run.failing,
+        "quantities": quantities(run, only=only),
+        "models": [{"name": name, **described} for name, described in run.models.items()],
+        "record": track_record(run.models),
+        "newest": run.newest,
+    }
+    always = ("scenario", "headline", "questions", "drivers", "quantities", "models")
+    return {key: each for key, each in out.items() if each or key in always}
+
+
+# --- Answers ----------------------------------------------------------------------------------------------------------
+
+
+def answer_data(answer: ProjectedAnswer) -> dict[str, Any]:
+    """Return the numbers that an answer's sentence says.
+
+    Returns
+    -------
+    dict
+        ``name``, ``kind``, ``asks``, ``unit``, ``choices`` and, of a date, ``crossing`` as in `questions`; of a value
+        ``p05`` to ``p95`` at the ``date``; of what comes first and of rankings their rows. ``medians`` are the lowest
+        and the highest where rivals have no weights.
+    """
+    about: dict[str, Any] = {"name": answer.name, "kind": answer.kind, "asks": answer.text, "unit": answer.unit}
+    if isinstance(answer, FirstAnswer):
+        row = answer.sentence_row
+        return {**about, "choices": {} if row is None else row.choices, **_shares(answer, row)}
+    if isinstance(answer, RankingAnswer):
+        return {**about, "rows": [row for row in rankings(answer.run) if row["name"] == answer.name]}
+    found = answer.headline
+    about["choices"] = answer.default
+    if found is not None and found.medians is not None:
+        ends = [iso(from_decimal_year(end)) for end in found.medians] if answer.kind == "when" else found.medians
+        return {**about, "medians": list(ends), **({"never": list(found.nevers)} if answer.kind == "when" else {})}
+    if isinstance(answer, DateAnswer):
+        return {**about, "crossing": _crossing(found)}
+    assert isinstance(answer, ValueAnswer)
+    return {**about, "date": answer.date, **_levels(found)}
+
+
+def _levels(found: AnswerDistribution | None) -> dict[str, float | None]:
+    return dict(zip(QUANTILES, [None] * 5 if found is None else numbers(found.quantiles), strict=True))
+
+
+def _crossing(found: AnswerDistribution | None) -> dict[str, Any]:
+    """Return a date: ISO quantiles, None inside the never mass, and probabilities; None throughout where it failed."""
+    if found is None:
+        return dict.fromkeys([*QUANTILES, "never", "already", "error"])
+    stamps = from_decimal_year(np.where(np.isfinite(found.quantiles), found.quantiles, np.nan))
+    masses = {"never": found.never, "already": found.already, "error": _plain(found.error)}
+    return {**dict(zip(QUANTILES, map(iso, stamps), strict=True)), **masses}
+
+
+def _plain(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def questions(run: Projection) -> list[dict[str, Any]]:
+    """Return every date in every combination of choices.
 
     Returns
     -------
@@ -57,18 +134,11 @@ def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
         years (None where worlds are too few to tell, or it is never). An unanswered one has None throughout. Where
         dates were asked about also ``dates``: each ``date`` with the ``probability`` that it is so by then.
     """
-    data = tree["questions"].to_dataset()
-    words = Words(tree)
-    return [row for name, asked in attribute(tree, "questions").items() for row in _answers(data, name, asked, words)]
+    words = Words(run)
+    return [_dated(each, row, words) for each in run.dates for row in each.rows if row.weights is None]
 
 
-def swept(tree: xr.DataTree) -> dict[str, list[str]]:
-    """Return what is swept, with its values; it stands side by side as definitions do."""
-    said: dict[str, list[str]] = attribute(tree, "sweep") if "sweep" in tree.attrs else {}
-    return said
-
-
-def pooled(tree: xr.DataTree) -> list[dict[str, Any]]:
+def pooled(run: Projection) -> list[dict[str, Any]]:
     """Return each question's date over rivals that are pooled by their stated weights, for every definition.
 
     Returns
@@ -77,76 +147,178 @@ def pooled(tree: xr.DataTree) -> list[dict[str, Any]]:
         As `questions`, with the weights by choice under ``weights``; of questions all of whose rivals have weights. A
         question that no rival touches is not repeated here.
     """
-    if "pooled" not in tree:
-        return []
-    data, rivals = tree["pooled"].to_dataset(), attribute(tree, "rivals")
-    out, asked, words = [], tree["questions"].to_dataset(), Words(tree)
-    for name, stated in attribute(tree, "questions").items():
-        if name in data:
-            weights = {str(d): rivals[str(d)] for d in asked[f"{name}_never"].dims if d not in data[name].dims}
-            out += [{**row, "weights": weights} for row in _answers(data, name, stated, words)]
+    words = Words(run)
+    return [{**_dated(each, row, words), "weights": _weights(row)} for each in run.dates for row in each.pooled_rows]
+
+
+def _weights(row: AnswerRow) -> dict[str, list[float]]:
+    return {choice: list(weights) for choice, weights in (row.weights or {}).items()}
+
+
+def _dated(answer: DateAnswer, row: AnswerRow, words: Words) -> dict[str, Any]:
+    found = row.distribution
+    about = {"name": answer.name, "title": words.title(answer.title, row.choices), "when": answer.text}
+    out: dict[str, Any] = {**about, "choices": row.choices, "crossing": _crossing(found)}
+    if answer.dates:
+        by = [None] * len(answer.dates) if found is None else [_plain(each) for each in found.by]
+        pairs = zip(answer.dates, by, strict=True)
+        out["dates"] = [{"date": date, "probability": probability} for date, probability in pairs]
     return out
 
 
-def _answers(data: xr.Dataset, name: str, asked: Mapping[str, Any], words: Words) -> list[dict[str, Any]]:
-    out, dims = [], [d for d in data[name].dims if d != "quantile"]
-    parts = ("", "_never", "_already", "_error", *(["_by"] if "dates" in asked else []))
-    values = {part: data[f"{name}{part}"].transpose(*dims, ...).values for part in parts}
-    for chosen, place in places(data[name], ("quantile",)):
-        crossing: dict[str, Any] = dict(zip(QUANTILES, map(iso, values[""][place]), strict=True))
-        for part in ("never", "already"):
-            crossing[part] = _plain(values[f"_{part}"][place])
-        crossing["error"] = _plain(values["_error"][place][list(QUANTILES).index("p50")])
-        about = {"name": name, "title": words.title(asked["title"], chosen), "when": asked["when"]}
-        row = {**about, "choices": chosen, "crossing": crossing}
-        if "dates" in asked:
-            row["dates"] = [
-                {"date": date, "probability": _plain(p)}
-                for date, p in zip(asked["dates"], values["_by"][place], strict=True)
+def value_answers(run: Projection) -> list[dict[str, Any]]:
+    """Return every value asked for at dates, in every combination of choices, and over rivals whose weights are stated.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``title``, ``value`` or ``growth`` (the expression), ``unit``, ``choices``, and ``dates``: each
+        ``date`` with the quantiles ``p05`` to ``p95``, None where it failed. Over rivals there is a row for every
+        definition, with the ``weights`` by choice; where worlds are counted, it is of those that are kept.
+    """
+    out = []
+    for answer in run.values:
+        about = {
+            "name": answer.name,
+            "title": answer.title,
+            "growth" if answer.growth else "value": answer.text,
+            "unit": answer.unit,
+        }
+        for rows in zip(*(each.rows for each in answer.at), strict=True):
+            dates = [{"date": date, **_levels(row.distribution)} for date, row in zip(answer.dates, rows, strict=True)]
+            weights = {} if rows[0].weights is None else {"weights": _weights(rows[0])}
+            out.append({**about, "choices": rows[0].choices, "dates": dates, **weights})
+    return out
+
+
+def first_answers(run: Projection) -> list[dict[str, Any]]:
+    """Return which of several questions' dates comes first, in every combination of choices.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``title``, ``choices``, ``first``: each question with the probability that its date comes before
+        those of all others; ``together`` (several of them on the same first date, as where more than one is so
+        already) and ``none`` (none by the last step). None where one of them failed.
+    """
+    return [
+        {"name": answer.name, "title": answer.title, "choices": row.choices, **_shares(answer, row)}
+        for answer in run.firsts
+        for row in answer.table
+    ]
+
+
+def _shares(answer: FirstAnswer, row: FirstRow | None) -> dict[str, Any]:
+    if row is None:
+        return {"first": dict.fromkeys(answer.events), "together": None, "none": None}
+    first = {event: _one(ends) for event, ends in row.first.items()}
+    return {"first": first, "together": _one(row.together), "none": _one(row.none)}
+
+
+def _one(ends: tuple[float, float]) -> float | list[float] | None:
+    """Return a probability, or the lowest and the highest where rivals have no weights."""
+    return _plain(ends[0]) if ends[0] == ends[1] or math.isnan(ends[0]) else list(ends)
+
+
+def rankings(run: Projection) -> list[dict[str, Any]]:
+    """Return every ranking in every combination of the other choices.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``title``, ``rank``, ``over``, ``best``, ``among`` (the conditions), ``unit``, ``choices``, and
+        ``order``: best median first, each with its ``name``, the quantiles ``p05`` to ``p95``, the probability
+        ``first`` of being the best, and ``among`` of taking part at all. Those that seldom take part come last; where
+        the question says ``ordered``, only those that never do.
+    """
+    out = []
+    for answer in run.rankings:
+        about = {
+            "name": answer.name, "title": answer.title, "rank": answer.text, "over": answer.over_choice,
+            "best": answer.best, "among": answer.conditions, "unit": answer.unit,
+        }  # fmt: skip
+        for row in answer.table:
+            order = [
+                {
+                    "name": each.name,
+                    **dict(zip(QUANTILES, numbers(each.quantiles), strict=True)),
+                    "first": each.first,
+                    "among": each.among,
+                }
+                for each in row.order
             ]
-        out.append(row)
+            out.append({**about, "choices": row.choices, "order": order})
     return out
 
 
-def _plain(value: Any) -> float | None:
-    return None if np.isnan(value) else float(value)
+# --- What moves it, limits --------------------------------------------------------------------------------------------
 
 
-def drivers(tree: xr.DataTree, *, least: float = 0.02, only: Collection[str] | None = None) -> list[dict[str, Any]]:
+def drivers(run: Projection, *, least: float = 0.02, only: Collection[str] | None = None) -> list[dict[str, Any]]:
     """Return what moves each question's date: its ``name``, and ``drivers`` with a share of at least `least`.
 
     ``note`` says so where of what is drawn a number comes first that somebody stated, and no data were fitted to.
     """
-    from forecast.sensitivity.of_answer import first_order as moved, uncertain
-
-    asked, among, out = attribute(tree, "questions"), uncertain(tree), []
-    for name in asked if only is None else only:
-        told = [d for d in moved(tree, name, among=among) if d["share"] >= least]
-        first = next((d["name"] for d in told if d["kind"] == "number"), "")
-        note = _stated(tree, first) if first else ""
-        out.append({"name": name, "drivers": told, **({"note": note} if note else {})})
+    among, out = uncertain(run), []
+    for name in [each.name for each in run.dates] if only is None else only:
+        rows = [row for row in first_order(run, name, among=among) if row["share"] >= least]
+        first = next((row["name"] for row in rows if row["kind"] == "number"), "")
+        note = _assumed(run, first) if first else ""
+        out.append({"name": name, "drivers": rows, **({"note": note} if note else {})})
     return out
 
 
-def _stated(tree: xr.DataTree, number: str) -> str:
+def _assumed(run: Projection, number: str) -> str:
     """Say of an uncertain number that it is stated, with its range and source; nothing of one that is fitted."""
-    kind = tree["projection"].to_dataset()[number].attrs["kind"] if number in tree["projection"] else ""
+    kind = run.quantities[number].kind if number in run.quantities else ""
     if kind == "regime":
         return f"of what is drawn '{number}' comes first, whose probabilities are stated and not measured"
     if kind == "prior":
         return f"of what is drawn '{number}' comes first, which the scenario states and no data were fitted to"
     owner, _, short = number.rpartition(".")
-    lines = attribute(tree, "models").get(owner, {}).get("assumptions", ())
-    said = next((line for line in lines if line.startswith(f"{short} [")), "")
-    return f"of what is drawn '{number}' comes first, a number that is stated and not fitted: {said}" if said else ""
+    lines = run.models.get(owner, {}).get("assumptions", ())
+    line = next((line for line in lines if line.startswith(f"{short} [")), "")
+    return f"of what is drawn '{number}' comes first, a number that is stated and not fitted: {line}" if line else ""
 
 
-def quantities(tree: xr.DataTree, *, only: Collection[str] | None = None) -> list[dict[str, Any]]:
+def limits(run: Projection) -> list[dict[str, Any]]:
+    """Return where and when the limits of quantities bind, in every combination of choices.
+
+    A limit binds where it takes more than 1 % off what the quantity would be without it.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``bound`` (``limit`` or ``at_least``), ``expression``, ``how`` (of a limit), ``choices``, ``time``
+        (ISO dates), ``binds`` (the share of worlds at each of them), ``ever`` (the share in which it binds at all), and
+        ``first``: when it first does, ISO dates ``p05`` to ``p95`` among those worlds, None where there are none.
+    """
+    stamps = [iso(t) for t in run.time] if run.limits else []
+    return [
+        {
+            "name": each.name,
+            "bound": each.bound,
+            "expression": each.expression,
+            **({"how": each.how} if each.how else {}),
+            "choices": each.choices,
+            "time": stamps,
+            "binds": numbers(each.probability),
+            "ever": each.ever,
+            "first": each.first,
+        }
+        for each in run.limits
+    ]
+
+
+# --- Quantities -------------------------------------------------------------------------------------------------------
+
+
+def quantities(run: Projection, *, only: Collection[str] | None = None) -> list[dict[str, Any]]:
     """Return the quantiles of quantities at every step, in every combination of choices; for `regimes` see there.
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    run : Projection
     only : collection of str, optional
         Leave out all others.
 
@@ -155,17 +327,16 @@ def quantities(tree: xr.DataTree, *, only: Collection[str] | None = None) -> lis
     list of dict
         ``name``, ``unit``, ``choices``, ``time`` (ISO dates) and the lists ``p05`` to ``p95``.
     """
-    levels = ValueQuantiles(tree)
-    stamps, out = [iso(t) for t in levels.kept["time"].values], []
-    for name in levels.names():
-        for chosen in levels.cells(name) if only is None or name in only else ():
-            rows = dict(zip(QUANTILES, map(numbers, levels.quantiles(name, chosen)), strict=True))
-            about = {"name": name, "unit": levels.kept[name].attrs["units"]}
-            out.append({**about, "choices": chosen, "time": stamps, **rows})
+    stamps, out = [iso(t) for t in run.time], []
+    for name in run.numeric:
+        quantity = run.quantities[name]
+        for chosen in quantity.cells if only is None or name in only else ():
+            rows = dict(zip(QUANTILES, map(numbers, quantity.quantiles(chosen)), strict=True))
+            out.append({"name": name, "unit": quantity.unit, "choices": chosen, "time": stamps, **rows})
     return out
 
 
-def regimes(tree: xr.DataTree) -> list[dict[str, Any]]:
+def regimes(run: Projection) -> list[dict[str, Any]]:
     """Return how likely each regime is, in every combination of the choices on which that depends.
 
     Returns
@@ -173,15 +344,15 @@ def regimes(tree: xr.DataTree) -> list[dict[str, Any]]:
     list of dict
         ``name``, ``choices`` and ``shares``: each label with its share of the worlds.
     """
-    levels = ValueQuantiles(tree)
     return [
-        {"name": name, "choices": chosen, "shares": levels.shares(name, chosen)}
-        for name in levels.names(regimes=True)
-        for chosen in levels.cells(name)
+        {"name": name, "choices": chosen, "shares": quantity.probabilities(chosen)}
+        for name, quantity in run.quantities.items()
+        if quantity.kind == "regime"
+        for chosen in quantity.cells
     ]
 
 
-def updates(tree: xr.DataTree) -> list[dict[str, Any]]:
+def updates(run: Projection) -> list[dict[str, Any]]:
     """Return how many worlds are effective under what is known besides, in every combination on which that depends.
 
     Returns
@@ -190,55 +361,26 @@ def updates(tree: xr.DataTree) -> list[dict[str, Any]]:
         ``of`` (the quantities of which something is known), ``choices``, ``draws`` and ``effective``; empty where
         worlds count alike.
     """
-    weights = weights_of(tree)
-    if weights is None:
-        return []
-    about = {"of": list(attribute(tree, "update")), "draws": attribute(tree, "draws")}
-    if "levels" in tree:  # of worlds that are counted the least over the choices is known
-        return [{**about, "choices": {}, "effective": attribute(tree, "effective_draws")}]
-    counts = weights.isel(draw=0).copy(data=effective_sample_size(weights.values))
-    rows = ((chosen, float(count)) for chosen, count in combinations(counts, ()))
-    return [{**about, "choices": chosen, "effective": count if np.isfinite(count) else None} for chosen, count in rows]
+    about = {"of": run.updated_by, "draws": run.settings.draws}
+    return [{**about, "choices": chosen, "effective": count} for chosen, count in run.effective()]
 
 
-def hindcast(tree: xr.DataTree) -> str:
-    """Say so where a projection starts before the last year of its observations; else nothing.
-
-    Its first steps, and every date *already* reached at the first of them, then show the fit and not a forecast.
-    """
-    first = int(decimal_year(tree["projection"].to_dataset()["time"].values[0]))
-    seen = [node.to_dataset()["date"].values.max() for node in tree["observed"].leaves] if "observed" in tree else []
-    last = int(decimal_year(max(seen))) if seen else first
-    if first >= last:
-        return ""
-    return f"hindcast: the projection starts in {first}, its data end in {last}; until then it shows the fit"
+# --- Data -------------------------------------------------------------------------------------------------------------
 
 
-def failing(tree: xr.DataTree) -> list[dict[str, Any]]:
-    """Return what fails in some worlds, at most 1 in 1,000, which are left out of its answers.
-
-    Returns
-    -------
-    list of dict
-        ``name`` (a quantity or a question), ``choices``, how many ``worlds``, the ``first`` date on which any of them
-        fails, and the ``reason``, in the words of the first block of worlds.
-    """
-    return attribute(tree, "failing") if "failing" in tree.attrs else []
-
-
-def data_ages(tree: xr.DataTree, today: str = "") -> str:
+def data_ages(run: Projection, today: str = "") -> str:
     """Say in one line how far the data behind a projection reach, the newest first; nothing where no date is known.
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    run : Projection
     today : str
         ISO; by it the line says how old each newest datum is. Without it the line says the same on every day.
     """
-    found = sorted(newest(tree).items(), key=lambda item: item[1], reverse=True)
-    told = [f"{name} {date}{_age(date, today)}" for name, date in found[:_MOST_TABLES]]
-    more = [f"and {len(found) - len(told)} more, to {found[-1][1]}"] if len(found) > len(told) else []
-    return f"newest data: {', '.join([*told, *more])}" if told else ""
+    every = sorted(run.newest.items(), key=lambda item: item[1], reverse=True)
+    named = [f"{name} {date}{_age(date, today)}" for name, date in every[:_MAX_TABLES]]
+    more = [f"and {len(every) - len(named)} more, to {every[-1][1]}"] if len(every) > len(named) else []
+    return f"newest data: {', '.join([*named, *more])}" if named else ""
 
 
 def _age(date: str, today: str) -> str:
@@ -246,27 +388,3 @@ def _age(date: str, today: str) -> str:
         return ""
     now, then = decimal_year(np.array([today, date], dtype="datetime64[s]"))
     return f" ({now - then:.1f} years old)" if now >= then else " (in the future)"
-
-
-def _left_out(tree: xr.DataTree) -> str:
-    """Say in one line which worlds are left out."""
-    rows = failing(tree)
-    if not rows:
-        return ""
-    told = [
-        f"{row['name']}{_given(row['choices'])} fails in {row['worlds']:,}, from {row['first']} on"
-        for row in rows[:_MOST_FAILING]
-    ]
-    more = [f"and {len(rows) - len(told)} more"] if len(rows) > len(told) else []
-    draws = attribute(tree, "draws")
-    return f"worlds that fail are left out, of {draws:,}: {'; '.join([*told, *more])}: {rows[0]['reason']}"
-
-
-def _given(choices: Mapping[str, str]) -> str:
-    return f" ({', '.join(f'{choice} = {value}' for choice, value in choices.items())})" if choices else ""
-
-
-def warnings(tree: xr.DataTree) -> list[str]:
-    """Return what a reader must be warned of: inputs outside a relation's data, worlds that fail, and a hindcast."""
-    recorded = attribute(tree, "warnings") if "warnings" in tree.attrs else []
-    return [*recorded, *filter(None, [_left_out(tree), hindcast(tree)])]

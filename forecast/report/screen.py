@@ -19,6 +19,10 @@ HEIGHT = 24
 _FULL_WIDTH = 80
 #: Lines of the tables, at least, where the sentences fill the height.
 _LEAST_BODY = 4
+#: So many numbers from memory are named.
+_MAX_MEMORY = 3
+#: Lines of the texts below tables that are always shown.
+_MAX_NOTES = 4
 #: Columns of the chart, and of its labels, at most and at least.
 _LEAST_CHART, _MOST_CHART, _LEAST_LABEL, _MOST_LABEL = 10, 60, 16, 44
 _UNICODE = {"line": "─", "box": "━", "dot": "●", "more": "▶", "tick": "┬", "left": "◀"}
@@ -48,11 +52,27 @@ def lines(
     head = _wrapped(brief.sentence, width)
     foot = [line for text in _foot(brief, width) for line in _wrapped(text, width, hanging=2)]
     room = max(height - len(head) - len(foot) - 4, _LEAST_BODY)  # two blank lines, and two for what is not shown
-    body, missing = _body(brief.groups, width, room, marks if charts else None)
+    below = (
+        min(sum(len(_wrapped(text, width, hanging=2)) for text in brief.notes) + 1, _MAX_NOTES) if brief.notes else 0
+    )
+    body, missing = _body(brief.groups, width, room - below, marks if charts else None) if brief.groups else ([], 0)
     left = ", ".join([*([f"{missing} more rows"] if missing > 1 else ["1 more row"] if missing else []), *brief.left])
-    tail = _wrapped(f"More with --full: {left}. Exact values: --json.", width, hanging=2)
-    out = [*head, *(["", *body] if body else []), "", *foot, *tail]
+    notes, unread = _notes(brief.notes, width, room - len(body))
+    left = ", ".join([*([f"{unread} more lines"] if unread else []), *([left] if left else [])])
+    tail = _wrapped(f"More with --show: {left}. Exact values: --json.", width, hanging=2)
+    out = [*head, *(["", *body] if body else []), *(["", *notes] if notes else []), "", *foot, *tail]
     return [line.replace("…", ".") for line in out] if ascii_only else out
+
+
+def _notes(notes: Sequence[str], width: int, room: int) -> tuple[list[str], int]:
+    """Return the texts that there is room for, the first one whole, and how many are missing."""
+    out: list[str] = []
+    for place, text in enumerate(notes):
+        more = _wrapped(text, width, hanging=2)
+        if out and len(out) + len(more) > room:
+            return out, len(notes) - place
+        out += more
+    return out, 0
 
 
 def _body(groups: Sequence[Group], width: int, room: int, marks: dict[str, str] | None) -> tuple[list[str], int]:
@@ -73,6 +93,10 @@ def _foot(brief: Brief, width: int) -> list[str]:
     out = [f"{said}." for said in brief.races]
     if brief.drivers:
         out.append(_moves(brief, width))
+    if brief.memory:
+        named = ", ".join(brief.memory[:_MAX_MEMORY])
+        more = f" and {len(brief.memory) - _MAX_MEMORY} more" if len(brief.memory) > _MAX_MEMORY else ""
+        out.append(f"From memory, not checked: {named}{more}.")
     if brief.data:
         out.append(f"Newest data: {brief.data}.")
     if brief.record:

@@ -14,22 +14,21 @@ from typing import Any
 import numpy as np
 
 from forecast.base.dates import decimal_year
-from forecast.base.lazy import xr
 from forecast.projection.crossing import QUANTILES
+from forecast.projection.result import Projection
 from forecast.report import result_data
-from forecast.report.plain_data import attribute
 
 __all__ = ["columns"]
 
 _BEFORE, _AFTER = ("kind", "name", "of", "unit"), ("date", *QUANTILES, "probability", "already", "never")
 
 
-def columns(tree: xr.DataTree, *, only: Collection[str] = ()) -> dict[str, list[Any]]:
+def columns(run: Projection, *, only: Collection[str] = ()) -> dict[str, list[Any]]:
     """Return the table: ``kind``, ``name``, ``of``, ``unit``, a column for each choice, ``date``, and the figures.
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    run : Projection
     only : collection of str
         Only the steps of these quantities. Default: everything.
 
@@ -40,11 +39,11 @@ def columns(tree: xr.DataTree, *, only: Collection[str] = ()) -> dict[str, list[
         of beyond its name: a condition, one of several questions, one value of a ranking or of a regime. A choice over
         which a row is pooled, or on which it does not depend, is empty.
     """
-    choices = [str(name) for name in attribute(tree, "choices")]
+    choices = list(run.choices)
     heads = {name: _free(name) for name in choices}
     names = [*_BEFORE, *heads.values(), *_AFTER]
     table: dict[str, list[Any]] = {name: [] for name in names}
-    for row, chosen in _steps(tree, only) if only else _rows(tree):
+    for row, chosen in _steps(run, only) if only else _rows(run):
         whole = {**row, **{heads[c]: value for c, value in chosen.items()}}
         for name in names:
             table[name].append(whole.get(name))
@@ -59,8 +58,8 @@ def _free(name: str) -> str:
 Row = tuple[dict[str, Any], Mapping[str, str]]
 
 
-def _rows(tree: xr.DataTree) -> Iterator[Row]:
-    for kind, rows in (("question", result_data.questions(tree)), ("pooled", result_data.pooled(tree))):
+def _rows(run: Projection) -> Iterator[Row]:
+    for kind, rows in (("question", result_data.questions(run)), ("pooled", result_data.pooled(run))):
         for row in rows:
             about = {"name": row["name"], "of": row["when"]}
             crossing = row["crossing"]
@@ -70,27 +69,27 @@ def _rows(tree: xr.DataTree) -> Iterator[Row]:
             for by in row.get("dates", ()):
                 asked = {"date": by["date"], "probability": by["probability"]}
                 yield {"kind": "probability", **about, **asked}, row["choices"]
-    for row in result_data.value_answers(tree):
+    for row in result_data.value_answers(run):
         about = {"kind": "value", "name": row["name"], "of": row.get("value", row.get("growth")), "unit": row["unit"]}
         for at in row["dates"]:
             yield {**about, **at}, row["choices"]
-    for row in result_data.first_answers(tree):
+    for row in result_data.first_answers(run):
         about = {"kind": "first", "name": row["name"]}
         for event, share in {**row["first"], "(together)": row["together"], "(none)": row["none"]}.items():
             yield {**about, "of": event, "probability": share}, row["choices"]
-    for row in result_data.rankings(tree):
+    for row in result_data.rankings(run):
         about = {"kind": "ranking", "name": row["name"], "unit": row["unit"]}
         for entry in row["order"]:
             levels = {q: entry[q] for q in QUANTILES}
             yield {**about, "of": entry["name"], **levels, "probability": entry["first"]}, row["choices"]
-    for row in result_data.regimes(tree):
+    for row in result_data.regimes(run):
         for label, share in row["shares"].items():
             yield {"kind": "regime", "name": row["name"], "of": label, "probability": share}, row["choices"]
-    yield from _steps(tree, None)
+    yield from _steps(run, None)
 
 
-def _steps(tree: xr.DataTree, only: Collection[str] | None) -> Iterator[Row]:
-    for row in result_data.quantities(tree, only=only):
+def _steps(run: Projection, only: Collection[str] | None) -> Iterator[Row]:
+    for row in result_data.quantities(run, only=only):
         about = {"kind": "quantity", "name": row["name"], "unit": row["unit"]}
         for i, date in enumerate(row["time"]):
             yield {**about, "date": date, **{q: row[q][i] for q in QUANTILES}}, row["choices"]

@@ -306,7 +306,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
         _check_ranking(graph, ranking, f"{scenario.where}: questions.{name}")
     found = {key: setting_targets.inputs(graph, key) for key in rest}
     parameters = setting_targets.parameters(graph, {key: value for key, value in rest.items() if not found[key]})
-    setting_targets.check_asked(graph, given or {}, "set")
+    setting_targets.check_has_effect(graph, given or {}, "set")
     setting_targets.check_changes(graph)
     return replace(
         graph,
@@ -339,7 +339,7 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
     graph, tables = build(scenario), Tables(scenario.where, scenario.start)
     before = graph.nodes
     other = replace(scenario, quantities=made, alone=setting_targets.correlated_with(graph, given))
-    setting_targets.check_asked(graph, given, "swap")
+    setting_targets.check_has_effect(graph, given, "swap")
     for name, model in given.items():
         units.check(_resolve(other, name, tables).unit, before[name].unit, where=f"swap {name}={printable(model, 80)}")
     return other

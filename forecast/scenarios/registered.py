@@ -22,7 +22,7 @@ from forecast.contract.registry import Record, get_registry
 from forecast.errors import ForecastError, ScenarioError, printable
 from forecast.scenarios.spec import braces, fill
 
-__all__ = ["LIMIT_BYTES", "data_of", "file_of", "read", "read_registered"]
+__all__ = ["LIMIT_BYTES", "data_of", "file_of", "parsed", "read", "read_registered"]
 
 #: A scenario file larger than this is refused unread.
 LIMIT_BYTES = 1 << 20
@@ -46,13 +46,26 @@ def read(path: Path) -> dict[str, Any]:
     """
     from forecast.base import files
 
-    text = files.read_bytes(path, limit=LIMIT_BYTES, error=ScenarioError)
+    content = files.read_bytes(path, limit=LIMIT_BYTES, error=ScenarioError)
     try:
-        return tomllib.loads(text.decode("utf-8-sig"))
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{printable(path)}: expected UTF-8 text: byte {error.start} is not") from error
+    return parsed(text, str(path))
+
+
+def parsed(text: str, where: str) -> dict[str, Any]:
+    """Return what the text of a scenario's file says.
+
+    Raises
+    ------
+    ScenarioError
+        If it is no TOML.
+    """
+    try:
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: also an integer of more digits than Python converts
-        raise ScenarioError(f"{printable(path)}: not TOML: {printable(error)}") from error
+        raise ScenarioError(f"{printable(where)}: not TOML: {printable(error)}") from error
 
 
 def path_of(origin: Record) -> Path:

@@ -26,10 +26,10 @@ each of its variables (`forecast.scenarios.quantities.law_ref`), a distribution 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
@@ -61,6 +61,7 @@ from forecast.scenarios.toml_text import toml_text
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
+    from forecast.api.options import GridOptions
 
 __all__ = [
     "Choice",
@@ -134,7 +135,7 @@ class Scenario:
         By which worlds are weighed: the logarithm of a likelihood, under the quantity of which something is known.
     changes : tuple of Change
         What if: growth and values of quantities changed from a date on, in this order.
-    sweep : mapping of str to list or str
+    swept : mapping of str to list or str
         What is set to each of several values, side by side; ``"*"`` are all values of a choice.
     folder : Path or None
         The folder of the file it was read from, which its paths may not leave; None for the user's own mapping.
@@ -164,7 +165,7 @@ class Scenario:
     alone: frozenset[str] = frozenset()
     updates: Mapping[str, Formula] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
-    sweep: Mapping[str, Any] = field(default_factory=dict)
+    swept: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -292,10 +293,20 @@ class Scenario:
             correlations=tuple(uncertain_inputs.correlations(reader, record)),
             updates=dict(uncertain_inputs.updates(reader, record)),
             changes=tuple(changes.read(reader, record.get("changes", ()))),
-            sweep=dict(reader.swept(record)),
+            swept=dict(reader.swept(record)),
             folder=folder,
             stated=_copied(record),
         )._labelled()
+
+    @classmethod
+    def from_text(cls, text: str, *, name: str = "scenario", folder: Path | None = None) -> Scenario:
+        """Read a scenario from the text of a TOML file.
+
+        Raises
+        ------
+        ScenarioError
+        """
+        return cls.from_dict(registered.parsed(text, name), name=name, where=name, folder=folder)
 
     def restated(self, stated: Mapping[str, Any]) -> Scenario:
         """Return what was made of this scenario, under its name and in its folder: its paths hold as they did."""
@@ -325,18 +336,24 @@ class Scenario:
         """
         return toml_text(self.stated)
 
-    def with_(self, **changed: Any) -> Scenario:
-        """Return the scenario with other quantities, or other keys of its top.
+    def with_(self, *, add: Mapping[str, Any] | None = None, **values: object) -> Scenario:
+        """Return the scenario with other values, other quantities, or other keys of its top.
 
         Parameters
         ----------
-        **changed
-            A quantity by its name: another one, a model, a number in its unit, or a record as a file has it. A key of
-            the top: `title`, `until`, `start`, `step`, `choices`, `correlations`, `update`, `changes`, `questions`.
+        add : mapping, optional
+            What is new, by its name: quantities, or records as a file has them.
+        **values
+            By the name of a quantity: a number in its unit, a text with a unit (``"1 EFLOP/s"``, ``"1e13..1e17"``), a
+            record as a file has it, a quantity, a model or its name. By the name of a choice: its value, or several in
+            a list. By a key of the top: ``title``, ``until``, ``start``, ``step``, ``choices``, ``correlations``,
+            ``update``, ``changes``, ``questions``.
 
         Raises
         ------
-        UnknownNameError, ScenarioError
+        UnknownNameError
+            For a name that the scenario does not have.
+        ScenarioError
 
         Examples
         --------
@@ -347,9 +364,27 @@ class Scenario:
         """
         from forecast.api.changed_scenario import changed_in
 
-        return changed_in(self, changed)
+        return changed_in(self, values, add or {})
 
-    def ask(self, question: str = "", **options: Any) -> Answer:
+    def what_if(
+        self,
+        of: str,
+        *,
+        since: float,
+        growth: float | str | None = None,
+        value: object = None,
+        until: float | None = None,
+    ) -> Scenario:
+        """Return the scenario with one quantity changed from a date on; see `Answer.what_if`."""
+        keys = {"growth": growth, "value": value, "since": since, "until": until}
+        return self.changed([{"of": of, **{key: each for key, each in keys.items() if each is not None}}])
+
+    def sweep(self, **values: Sequence[object] | str) -> Scenario:
+        """Return the scenario with something set to each of several values, side by side; see `Answer.sweep`."""
+        along = {**self.swept, **values}
+        return replace(self, swept=along, stated={**self.stated, "sweep": along})
+
+    def ask(self, question: str = "", **options: Unpack[GridOptions]) -> Answer:
         """Answer one of the scenario's questions, by default the one that its answer opens with.
 
         Parameters
@@ -357,7 +392,8 @@ class Scenario:
         question : str
             Its name.
         **options
-            Of a run: `until`, `start`, `step`, `draws`, `seed`, `set`, `as_of`, `workers`, `progress`.
+            Of a run: ``until``, ``start``, ``step``, ``draws``, ``seed``, ``with_``, ``as_of``, ``workers``,
+            ``progress``; see `forecast.project`.
 
         Returns
         -------
@@ -365,7 +401,7 @@ class Scenario:
         """
         from forecast.api.build_answer import ask_scenario
 
-        return ask_scenario(self, question, **options)
+        return ask_scenario(self, question, options)
 
     def _repr_html_(self) -> str:
         from forecast.report import notebook
@@ -377,7 +413,7 @@ class Scenario:
         cells = (part for part in self.quantities.values() if isinstance(part, TableValue))
         if start is None or start == self.start or not any(cell.dated for cell in cells):
             return self
-        return replace(self.restated({**self.stated, "start": start}), sweep=self.sweep)
+        return replace(self.restated({**self.stated, "start": start}), swept=self.swept)
 
     def changed(self, stated: object) -> Scenario:
         """Return the scenario with more changes, each as a table of ``[[changes]]`` would hold it."""

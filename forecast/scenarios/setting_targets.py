@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from forecast.scenarios.graph import ScenarioGraph
 
 __all__ = [
-    "asked_of",
     "behind",
-    "check_asked",
     "check_changes",
+    "check_has_effect",
     "check_no_model",
     "correlated_with",
     "inputs",
     "listed",
     "meant",
     "models",
+    "needed_by_questions",
     "opens",
     "owners",
     "parameters",
@@ -131,10 +131,10 @@ def check_no_model(key: str, value: object) -> None:
     known = get_registry().names("model") if name and not name[0].isdigit() else ()
     if any(name in (full, full.partition("/")[2]) for full in known):
         way = f"{printable(key, 80)}={printable(value, 80)}"
-        raise UsageError(f"set {way}: a model is no value; swap it: --swap {way}, or swap= in Python")
+        raise UsageError(f"set {way}: a model is no value; swap it: --swap {way}, or with_(…) in Python")
 
 
-def asked_of(graph: ScenarioGraph, *, shown: bool = False) -> dict[str, None]:
+def needed_by_questions(graph: ScenarioGraph, *, shown: bool = False) -> dict[str, None]:
     """Return the quantities on which what is asked depends; every one where nothing is.
 
     What the scenario names under ``shown`` is asked for too; where it names nothing, and `shown`, a run shows them all.
@@ -173,7 +173,7 @@ def meant(graph: ScenarioGraph, key: str) -> set[str]:
     return {name for name in graph.nodes if not owners.isdisjoint(models(graph, name))}
 
 
-def check_asked(graph: ScenarioGraph, keys: Iterable[str], verb: str) -> None:
+def check_has_effect(graph: ScenarioGraph, keys: Iterable[str], verb: str) -> None:
     """Refuse to set, to swap or to sweep what no answer depends on.
 
     What is set may also change what a run shows; what is swapped or swept must change what is asked. A choice may be
@@ -192,7 +192,7 @@ def check_asked(graph: ScenarioGraph, keys: Iterable[str], verb: str) -> None:
             own = key in graph.nodes
             useless = not _told(graph, means, own=own, echo=own and graph.nodes[key].fixed is not None)
         else:
-            useless = means.isdisjoint(asked_of(graph))
+            useless = means.isdisjoint(needed_by_questions(graph))
         if useless:
             raise UsageError(f"{verb} {printable(key, 80)}: {_instead(graph, means, shown=verb == 'set')}")
 
@@ -283,7 +283,7 @@ def _reached(graph: ScenarioGraph, changed: Iterable[str], unset: Collection[str
 
 def _instead(graph: ScenarioGraph, changed: Collection[str], *, shown: bool) -> str:
     """Say what an answer depends on, those first that are fewest steps away from what was to be changed."""
-    known = asked_of(graph, shown=shown)
+    known = needed_by_questions(graph, shown=shown)
     beside: dict[str, list[str]] = {}
     for name, node in graph.nodes.items():
         for source in node.sources:

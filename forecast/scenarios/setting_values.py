@@ -13,7 +13,7 @@ from forecast.base.distributions import Distribution, distribution
 from forecast.contract.inputs import below
 from forecast.errors import UsageError, printable
 
-__all__ = ["as_phrase", "as_text", "floor", "number", "parsed", "texts"]
+__all__ = ["as_phrase", "as_text", "floor", "names_model", "number", "parsed", "texts"]
 
 #: Numbers as they are typed; ``float`` alone would also take ``1_000``, ``nan`` and full-width digits.
 _DIGITS = r"[+-]?(?:\d+(?:\.\d+)?|\.\d+|\d+\.(?!\.))(?:[eE][+-]?\d+)?"
@@ -25,6 +25,21 @@ _RANGE = re.compile(rf"({_DIGITS})\s*\.\.\s*({_DIGITS})(?:{_UNIT})?", re.ASCII)
 
 #: Families that hold no negative number.
 _POSITIVE = ("lognormal", "loguniform")
+
+
+#: The name of a registered model begins with that of its plugin.
+_MODEL = re.compile(r"[A-Za-z][\w.-]*(::[\w.-]+)?/\S+", re.ASCII)
+
+
+def names_model(value: object) -> bool:
+    """Tell a text that names a model from a number with a unit, a range or the value of a choice.
+
+    Examples
+    --------
+    >>> names_model("hardware/linpack@random-walk"), names_model("1 FLOP/s"), names_model("changepoint")
+    (True, False, False)
+    """
+    return isinstance(value, str) and _MODEL.fullmatch(value) is not None
 
 
 def texts(choice: str, value: object) -> tuple[str, ...]:

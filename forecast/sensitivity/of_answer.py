@@ -9,8 +9,7 @@ together.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,38 +18,34 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.errors import UnknownNameError
-from forecast.projection.weights import failing_of, weights_of
+from forecast.projection.result import DateAnswer, Projection
 
 Array = NDArray[np.float64]
 
 
 __all__ = ["UncertainNumber", "first_order", "ranks", "uncertain", "variance_shares"]
 
-#: Kinds of quantities that are one uncertain number a world.
-_DRAWN = ("prior", "regime", "draws", "fitted")
-
 #: Draws in a bin, and at most so many bins.
 PER_BIN, BINS = 25, 32
 
 
 def first_order(
-    tree: xr.DataTree, question: str, *, among: Mapping[str, UncertainNumber] | None = None
+    run: Projection, question: str, *, among: Mapping[str, UncertainNumber] | None = None
 ) -> list[dict[str, Any]]:
     """Return what explains the variance of a question's date, the largest share first.
 
     Parameters
     ----------
-    tree : xarray.DataTree
-        A projection, fresh or loaded.
+    run : Projection
     question : str
     among : mapping of str to UncertainNumber, optional
-        What `uncertain` returns of the tree, where several questions are asked of one.
+        What `uncertain` returns of the projection, where several questions are asked of one.
 
     Returns
     -------
     list of dict
-        ``name`` (a choice, or ``model.number``), ``kind`` (``choice`` or ``number``) and ``share``, from 0 to 1.
-        Empty where every draw has the same answer.
+        ``name`` (a choice, or ``model.number``), ``kind`` (``choice``, ``number`` or ``group``) and ``share``, from 0
+        to 1. Empty where every draw has the same answer.
 
     Raises
     ------
@@ -66,18 +61,14 @@ def first_order(
     >>> first_order(run, "q")[0]["name"]
     'x'
     """
-    data = tree["questions"].to_dataset()
-    if f"{question}_date" not in data:
-        known = [str(n) for n in data if f"{n}_date" in data]
-        raise UnknownNameError("question", question, known)
-    dates = data[f"{question}_date"]
-    years = dates.copy(data=dates.values.astype("datetime64[s]").astype(np.int64).astype(float))
-    years = years.where(dates.notnull(), np.inf).where(data[f"{question}_never"].notnull())
-    return variance_shares(tree, years, failing_of(data, question), among=among)
+    answer = run.answers.get(question)
+    if not isinstance(answer, DateAnswer):
+        raise UnknownNameError("question", question, [each.name for each in run.dates])
+    return variance_shares(run, answer.unmasked, answer.failing, among=among)
 
 
 def variance_shares(
-    tree: xr.DataTree,
+    run: Projection,
     said: xr.DataArray,
     failing: xr.DataArray | None = None,
     *,
@@ -89,7 +80,7 @@ def variance_shares(
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    run : Projection
     said : xarray.DataArray
         (draw, choices); +inf where never, NaN where a combination has no answer.
     failing : xarray.DataArray, optional
@@ -99,7 +90,7 @@ def variance_shares(
     """
     dims = [str(d) for d in said.dims if d != "draw"]
     said = said.transpose("draw", *dims)
-    weights = weights_of(tree)
+    weights = run.weights
     counts = np.ones(said.shape)
     if weights is not None:  # 1 on average, so that every combination of choices counts alike
         counts = np.nan_to_num(weights.broadcast_like(said).transpose("draw", *dims).values) * said.sizes["draw"]
@@ -122,8 +113,8 @@ def variance_shares(
     flat, held = (each.reshape(len(place), -1) for each in (place, counts))
     answered = ~np.isnan(flat).any(axis=0)
     columns = _Columns(flat[:, answered], held[:, answered])
-    drawn = uncertain(tree) if among is None else among
-    for group in _groups(tree, drawn):
+    drawn = uncertain(run) if among is None else among
+    for group in _groups(run, drawn):
         share = _explained(columns, [drawn[name] for name in group]) / total
         if share > 0:
             kind = "number" if len(group) == 1 else "group"
@@ -163,33 +154,18 @@ class UncertainNumber:
         return order, np.flatnonzero(np.diff(place[order], prepend=-1))
 
 
-def uncertain(tree: xr.DataTree) -> dict[str, UncertainNumber]:
+def uncertain(run: Projection) -> dict[str, UncertainNumber]:
     """Return every uncertain number of a projection by its name."""
-    return {name: UncertainNumber(drawn) for name, drawn in _numbers(tree)}
+    return {name: UncertainNumber(drawn) for name, drawn in run.uncertain.items()}
 
 
-def _groups(tree: xr.DataTree, drawn: Mapping[str, UncertainNumber]) -> list[tuple[str, ...]]:
+def _groups(run: Projection, drawn: Mapping[str, UncertainNumber]) -> list[tuple[str, ...]]:
     """Return the numbers that are explained together: those that the scenario correlates, each other alone."""
-    stated = json.loads(tree.attrs.get("correlations", "[]"))
-    every = [[n for name in group["of"] for n in group.get("fitted", {}).get(name, [name])] for group in stated]
+    groups = run.correlations
+    every = [[n for name in group["of"] for n in group.get("fitted", {}).get(name, [name])] for group in groups]
     together = [tuple(name for name in names if name in drawn) for names in every]
     grouped = {name for group in together for name in group}
     return [*filter(None, together), *((name,) for name in drawn if name not in grouped)]
-
-
-def _numbers(tree: xr.DataTree) -> Iterator[tuple[str, Array]]:
-    """Walk every uncertain number: inputs, fitted parameters, and priors of the scenario."""
-    if "posterior" in tree:
-        for node in tree["posterior"].leaves:
-            model = node.path.removeprefix("/posterior/")
-            for name, drawn in node.to_dataset().data_vars.items():
-                if drawn.dims == ("draw",):
-                    yield f"{model}.{name}", np.asarray(drawn.values, dtype=float)
-    for name, drawn in tree["projection"].to_dataset().data_vars.items():
-        if drawn.attrs.get("kind") in _DRAWN:
-            # under another choice the same uniform makes it: what is high here is high there
-            first = {dim: 0 for dim in drawn.dims if dim != "draw"}
-            yield str(name), np.asarray(drawn.isel(first).values, dtype=float)
 
 
 class _Columns:

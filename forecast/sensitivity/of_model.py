@@ -63,7 +63,7 @@ def sobol_indices(
     *,
     draws: int = 1_000_000,
     seed: int = 0,
-    set: Mapping[str, float] | None = None,
+    with_: Mapping[str, float] | None = None,
     at: float = 2025.0,
 ) -> xr.Dataset:
     """Say which uncertain numbers an estimate's variance comes from.
@@ -75,7 +75,7 @@ def sobol_indices(
     draws : int
         How often the formula is computed for the quantiles, and again, in all, for the indices.
     seed : int
-    set : mapping of str to float
+    with_ : mapping of str to float
         Numbers to fix, by ``input`` or ``plugin/model.input``, as in `forecast.project`.
     at : float
         The decimal year, for an estimate that changes with time.
@@ -111,7 +111,7 @@ def sobol_indices(
     if not (isinstance(at, int | float) and -1e4 < at < 1e5):
         raise UsageError(f"at: expected a year, got '{printable(at, 40)}'")
     numbers = dict(_numbers(made))
-    given = _settings(made, numbers, set or {})
+    given = _settings(made, numbers, with_ or {})
     distributions = {key: distribution(asked.distribution, where=key) for key, asked in numbers.items()}
     free = [key for key, dist in distributions.items() if dist.family != "fixed" and key not in given]
     fixed = {key: given.get(key, dist.points[0][1]) for key, dist in distributions.items() if key not in free}
@@ -204,7 +204,7 @@ def _settings(made: Model, numbers: Mapping[str, Input], given: Mapping[str, Any
     for key, value in given.items():
         plain = key.removeprefix(f"{made.name}.") if isinstance(key, str) else key
         if plain not in numbers:
-            raise UnknownNameError("input", plain, numbers, where=f"model '{made.name}': set")
+            raise UnknownNameError("input", plain, numbers, where=f"model '{made.name}': with_")
         asked = numbers[plain]
         lower = setting_values.floor(distribution(asked.distribution, where=plain), asked.lower)
         values[plain] = setting_values.number(key, value, lower=lower, unit=asked.unit)

@@ -127,7 +127,7 @@ def test_a_trend_of_ones_own_stands_in_expressions():
     data = pd.DataFrame({"year": days, "n": [1.0, 2.1, 3.9, 8.2, 15.8]})
     chips = forecast.trend(data, x="year", y="n", shape="trends/exponential", name="chips")
     answer = (2 * chips >= 1000).when(until=2040, draws=200)
-    assert 2028 < answer.median() < 2031
+    assert 2028 < answer.median < 2031
     assert list(answer.run["projection"].data_vars) == ["chips"]
 
 

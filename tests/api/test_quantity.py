@@ -96,7 +96,7 @@ def test_a_trend_of_ones_own_is_a_quantity():
     data = {"year": [2020.0, 2021.0, 2022.0, 2023.0, 2024.0], "speed": [1.0, 2.1, 3.9, 8.2, 15.8]}
     trend = forecast.trend(data, x="year", y="speed", unit="FLOP/s", shape="trends/exponential", name="speed")
     answer = (2 * forecast.quantity(model=trend) >= 1000).when(until=2040, draws=200)
-    assert 2028 < answer.median() < 2031
+    assert 2028 < answer.median < 2031
 
 
 def test_two_uncertain_quantities_of_one_name_are_refused():
@@ -199,7 +199,7 @@ def test_a_published_fit_gives_the_bytes_of_a_file():
     assert loss.record == quantities["loss"]
     for name in quantities:
         assert_bitwise(answer.run["projection"][name].values, run["projection"][name].values)
-    assert answer.run.attrs == run.attrs
+    assert answer.run.attributes == run.attributes
 
 
 def test_a_fit_called_on_what_is_no_variable_says_which_there_are():

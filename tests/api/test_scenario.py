@@ -31,18 +31,20 @@ def test_given_swap_sweep_and_what_if_of_a_scenario(parity):
     kept = level >= 1e18
     some = parity.given("brain >= 1e18")
     dates = parity.dates.sel(at).values
-    assert float(some.never.sel(at)) == pytest.approx(np.isposinf(dates)[kept].mean(), rel=1e-9)
+    assert float(some.by_choice["never"].sel(at)) == pytest.approx(np.isposinf(dates)[kept].mean(), rel=1e-9)
     mine = forecast.quantity("brain") >= 1e18
-    assert_bitwise(some.never.values, parity.given(mine).never.values)
-    fixed = parity.swap("brain", 1e30)
+    assert_bitwise(some.by_choice["never"].values, parity.given(mine).by_choice["never"].values)
+    fixed = parity.with_(brain=1e30)
     assert_bitwise(fixed.run["projection"]["machine"].values, parity.run["projection"]["machine"].values)
-    assert fixed.never.dims == ("metric", "trend")
-    assert float(fixed.never.max()) > float(parity.never.max())
+    assert fixed.by_choice["never"].dims == ("metric", "trend")
+    assert float(fixed.by_choice["never"].max()) > float(parity.by_choice["never"].max())
+    assert fixed.never > parity.never
     slower = parity.what_if("machine", growth="0.5*", since=2026)
-    assert float(slower.median().sel(at)) >= float(parity.median().sel(at))
-    swept = parity.sweep(metric=["hpcg", "linpack"])
-    both = parity.never.sel(metric=["hpcg", "linpack"])
-    assert_bitwise(swept["never"].transpose(*both.dims).values, both.values)
+    later, sooner = (each.by_choice["quantiles"].sel({**at, "quantile": 0.5}) for each in (slower, parity))
+    assert later >= sooner
+    swept = parity.sweep(metric=["hpcg", "linpack"]).by_choice["never"]
+    both = parity.by_choice["never"].sel(metric=["hpcg", "linpack"])
+    assert_bitwise(swept.transpose(*both.dims).values, both.values)
     with pytest.raises(UsageError, match="does not depend on it; it depends on"):
         parity.given("nothing >= 1")
     with pytest.raises(UsageError, match=r"machine\.at\(2028\)"):
@@ -98,18 +100,16 @@ def test_each_question_of_a_scenario_is_answered_by_its_name():
     assert given.ask("worth", **SMALL).values.shape == (200, 1)
     race = given.ask("race", **SMALL)
     assert set(race.shares["event"].values) == {"one", "two", "together", "none"}
-    assert given.ask(**SMALL).asked == "one"
+    assert given.ask(**SMALL).name == "one"
 
 
 def test_what_is_needed_of_a_scenarios_inputs():
     choices = {"metric": ["hpcg"], "trend": ["exponential"], "estimate": ["dettmers-2015"]}
     answer = forecast.scenario("brain-parity").with_(choices=choices).ask(**SMALL)
     name = "brain/dettmers-2015.firing_rate"
-    found = answer.needed(name, dates=2060)
-    assert answer.with_(**{name: found.item()}).median().item() == pytest.approx(
-        2060, abs=0.1
-    )  # frontiers rise in steps
-    swapped = answer.swap("machine", "hardware/linpack@random-walk")
+    found = answer.needed(name, by=2060)
+    assert answer.with_(**{name: found}).median == pytest.approx(2060, abs=0.1)  # frontiers rise in steps
+    swapped = answer.with_(machine="hardware/linpack@random-walk")
     assert (swapped.run["projection"]["machine"] != answer.run["projection"]["machine"]).any()
     with pytest.raises(UsageError, match="does not depend on it"):
-        answer.needed("brain/dettmers-2015.nothing", dates=2060)
+        answer.needed("brain/dettmers-2015.nothing", by=2060)

@@ -150,8 +150,8 @@ def test_the_example_of_the_language_runs():
     a = (loss <= 1.9).when(until=2045)
     other = forecast.model("hardware/gpu-peak-fp16@random-walk")
     assert 0 < a.given(spend >= 2e8).never < 1
-    assert a.swap(peak, other).never != a.never
-    assert a.sweep(spend=[1e8, 1e9])["never"].sel(spend=1e9) < a.never
+    assert a.with_(**{forecast.quantity(model=peak).name: other}).never != a.never
+    assert a.sweep(spend=[1e8, 1e9]).by_choice["never"].sel(spend=1e9) < a.never
     assert "spend" in a.sensitivity().index
 
 

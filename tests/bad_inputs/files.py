@@ -105,7 +105,7 @@ def of_another_version(case: Case) -> None:
     forecast.law("scaling/power").fit("runs.csv").save("fit.nc")
     tree = netcdf.load(Path("fit.nc"))
     tree.attrs["format"] = '"0"'
-    netcdf.save(tree, Path("fit.nc"))
+    forecast.save(tree, Path("fit.nc"))
     forecast.load("fit.nc")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -93,7 +92,7 @@ def test_what_lies_in_the_folder_is_read_from_there(places, way, naming):
     mine, _ = places
     (mine / "s.toml").write_text(naming(KEYS[0], way))
     run = forecast.project(mine / "s.toml", draws=10)
-    assert json.loads(run.attrs["data"])  # the bytes behind it are cited
+    assert run.data  # the bytes behind it are cited
     assert run["projection"]["x"].sizes["time"] == 3
 
 
@@ -106,7 +105,7 @@ def test_a_parquet_file_lies_beside_its_scenario_too(places, naming):
         frame.to_parquet(folder / "price.parquet")
     (mine / "s.toml").write_text(naming(KEYS[0], "price.parquet"))
     run = forecast.project(mine / "s.toml", draws=10)
-    assert json.loads(run.attrs["data"]) == {"price.parquet": file_hash(mine / "price.parquet")}
+    assert run.data == {"price.parquet": file_hash(mine / "price.parquet")}
     (mine / "s.toml").write_text(naming(KEYS[0], "../out/price.parquet"))
     with pytest.raises(ScenarioError, match="leaves the scenario's folder"):
         forecast.project(mine / "s.toml", draws=10)
@@ -136,7 +135,7 @@ def test_a_registered_table_keeps_its_name(places, naming):
     (mine / "datasets").mkdir()
     (mine / "datasets" / "fabs").mkdir()  # what lies there does not stand in for it
     (mine / "s.toml").write_text(naming("quantities.x.table", "datasets/fabs").replace('"price"', '"cost"'))
-    assert forecast.project(mine / "s.toml", draws=10).attrs["data"].startswith('{"datasets/fabs": "sha256:')
+    assert forecast.project(mine / "s.toml", draws=10).data["datasets/fabs"].startswith("sha256:")
 
 
 def test_a_registered_scenario_keeps_to_its_own_folder(places, fake_plugins, naming):

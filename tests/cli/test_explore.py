@@ -188,15 +188,15 @@ def test_foreign_text_on_the_page_ends_no_script(folder):
     ("asked", "told"),
     [
         ({}, {}),
-        ({"set": {"goal": "1e7"}}, {"set": {"goal": "1e7"}}),
+        ({"set": {"goal": "1e7"}}, {"with_": {"goal": "1e7"}}),
         (
             {"set": {"trend": "random-walk", "machine.growth": "0.2"}},
-            {"set": {"trend": "random-walk", "machine.growth": "0.2"}},
+            {"with_": {"trend": "random-walk", "machine.growth": "0.2"}},
         ),
-        ({"swap": {"machine": "hardware/linpack@exponential"}}, {"swap": {"machine": "hardware/linpack@exponential"}}),
+        ({"swap": {"machine": "hardware/linpack@exponential"}}, {"with_": {"machine": "hardware/linpack@exponential"}}),
         (
             {"changes": ["machine.growth*0.5 since 2028"]},
-            {"changes": [{"of": "machine", "growth": "0.5*", "since": 2028}]},
+            {"what_if": [{"of": "machine", "growth": "0.5*", "since": 2028}]},
         ),
         ({"scenario": ""}, {}),
     ],
@@ -211,7 +211,7 @@ def test_an_answer_is_that_of_a_fresh_projection(ask, folder, asked, told):
 
 def test_what_stands_around_an_answer_is_that_of_the_answer(ask, folder):
     asked = {"set": {"goal": "3e3..4e3"}, "swap": {"machine": "hardware/linpack"}}
-    fresh = project(folder / "fast.toml", draws=64, set={"goal": "3e3..4e3"}, swap={"machine": "hardware/linpack"})
+    fresh = project(folder / "fast.toml", draws=64, with_={"goal": "3e3..4e3", "machine": "hardware/linpack"})
     worlds, toml = EncodedDraws(fresh), Scenario.load(folder / "fast.toml").to_toml()
     parts = {name: part(name, fresh, worlds, toml=toml) for name in ("about", "appendices")}
     assert "3.1 kFLOP/s to 4 kFLOP/s" in parts["appendices"]

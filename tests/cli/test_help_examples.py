@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base.netcdf import save
+from forecast import save
 from forecast.cli import cli
 from forecast.evaluation import ledger
 from forecast.tables import csv_format

@@ -37,36 +37,36 @@ def test_an_answer_is_one_screen_and_opens_with_its_sentence(said):
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("What moves it") for line in lines)
     assert any(line.startswith("Newest data: ") for line in lines)
-    assert "--full" in " ".join(lines)
+    assert "More with --show: answers (" in " ".join(lines)
 
 
-def test_in_full_the_headline_opens_then_crossings_then_quantities(said):
-    code, out, err = said("run", "brain-parity", *QUICK, *FEWER, "--every", "25")
+@pytest.mark.parametrize("section", ["answers", "quantities", "limits", "sources", "warnings"])
+def test_each_section_is_one_screen_that_opens_with_the_sentence(said, section):
+    code, out, err = said("run", "brain-parity", *QUICK, "--show", section)
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith("The fastest supercomputer matches the brain on HPCG already in 20")
-    assert lines[1] == ""
-    assert lines[2] == "parity: machine >= brain"
-    assert lines[3].split()[:3] == ["metric", "trend", "estimate"]
-    assert lines[3].endswith("95 %     never  already")
-    assert len([line for line in lines[5:21] if re.match(r"(hpcg|linpack) ", line)]) == 16
-    assert "16 points, 7 distinct records (effective n" in out
-    start = lines.index("machine [TFLOP/s]")
-    assert [line.split()[2] for line in lines[start + 3 : start + 5]] == ["2027", "2052"]
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    text = " ".join(out.split())
+    assert {
+        "answers": "LINPACK, pooled",
+        "quantities": "Median and 90 % interval in 2060",
+        "limits": "limit of machine (metric = hpcg, trend = pool)",
+        "sources": "brain/kurzweil-2005: 1e+16 [FLOP/s]",
+        "warnings": " none ",
+    }[section] in text
+    assert f"{section} (" not in text  # the others are named
+    assert "--json" in text
     assert "\x1b" not in out
 
 
-def test_a_quantity_along_many_combinations_is_shown_at_its_first_and_its_last_step(said):
-    code, out, err = said("run", "brain-parity", *QUICK, "--full")
+def test_a_quantity_is_shown_step_by_step(said):
+    code, out, err = said("run", "brain-parity", *QUICK, *FEWER, "--quantity", "machine", "--every", "25")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     start = lines.index("machine [TFLOP/s]")
-    heads = ["2027: 5 %", "2027: 50 %", "2027: 95 %", "2060: 5 %", "2060: 50 %", "2060: 95 %"]
-    assert re.split(r"  +", lines[start + 1]) == ["metric", "trend", *heads]
-    shown = [line.split() for line in lines[start + 3 : start + 15]]
-    assert len({tuple(row[:2]) for row in shown}) == 12
-    assert all(float(row[3]) < float(row[6]) for row in shown)
-    assert lines[start + 15] == ""
+    assert [line.split()[2] for line in lines[start + 3 : start + 5]] == ["2027", "2052"]
 
 
 def test_weighed_worlds_and_regimes_are_said(said, tmp_path):
@@ -85,17 +85,20 @@ def test_weighed_worlds_and_regimes_are_said(said, tmp_path):
         """,
         encoding="utf-8",
     )
-    code, out, err = said("run", str(tmp_path / "mine.toml"), "--draws", "1000", "--full")
+    code, out, err = said("run", str(tmp_path / "mine.toml"), "--draws", "1000", "--show", "warnings")
     assert code == 0
     count = re.search(r"weighed by what is known of m: (\d+) of 1,000 worlds are effective", out)[1]
     assert f"update: {count} of 1,000 worlds are effective; answers rest on fewer than 200" in err
-    assert re.search(r"^kind: slow \d+\.\d%, fast \d+\.\d%$", out, re.MULTILINE)
-    assert "in --json and --out alone: m" in out
+    out = said("run", str(tmp_path / "mine.toml"), "--draws", "1000", "--show", "quantities").out
+    assert re.search(r"^kind +slow \d+ %, fast \d+ %$", out, re.MULTILINE)
+    assert "Not shown: m" in out
     result = json_of(said("run", str(tmp_path / "mine.toml"), "--draws", "1000", "--json")[1])["result"]
     assert round(result["update"][0]["effective"]) == int(count)
     assert sum(result["regimes"][0]["shares"].values()) == pytest.approx(1)
-    code, out, _ = said("run", str(tmp_path / "mine.toml"), "--draws", "100", "--set", "kind=fast", "--full")
-    assert "kind: slow 0.0%, fast 100.0%" in out
+    code, out, _ = said(
+        "run", str(tmp_path / "mine.toml"), "--draws", "100", "--set", "kind=fast", "--show", "quantities"
+    )
+    assert "slow under 1 %, fast over 99 %" in out
 
 
 def test_json_is_one_object_of_the_agreed_form(said):
@@ -109,6 +112,7 @@ def test_json_is_one_object_of_the_agreed_form(said):
     keys = [
         "scenario",
         "headline",
+        "answer",
         "questions",
         "pooled",
         "drivers",
@@ -143,16 +147,15 @@ def test_a_quantile_inside_the_never_mass_is_null(said, scenario):
     assert crossing["p05"] == "2025-01-01"
     assert crossing["p75"] is crossing["p95"] is None
     assert crossing["never"] == 1 - crossing["already"]
-    code, out, _ = said("run", "mine.toml", "--full")
-    assert out.splitlines()[5].split()[:2] == ["already", "already"]
-    assert out.splitlines()[5].split()[3:5] == ["never", "never"]
+    out = said("run", "mine.toml", "--show", "answers").out
+    assert "already to >2030" in out
 
 
 def test_out_and_plot_are_written_and_load(said, here, tmp_path):
     code, _, err = said("run", "brain-parity", *QUICK, "--out", "a.nc", "--plot", "a.svg")
     assert (code, err) == (0, "")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "a.svg"]
-    run = forecast.load("a.nc")
+    run = forecast.load("a.nc").run
     assert run["projection"].sizes == {"time": 34, "draw": 40, "metric": 3, "trend": 4, "estimate": 4}
     assert Path("a.svg").read_text().startswith("<?xml")
 

@@ -85,7 +85,7 @@ def test_bad_input_063_066_068_a_failing_model_leaves_the_others_their_answer(ba
     assert '{"command": "mine"}' in err
     never = {q["choices"]["kind"]: q["crossing"]["never"] for q in answer["result"]["questions"]}
     assert never == {"good": 0.0, "raises": None, "exits": None, "prints": 0.0}
-    assert forecast.load("a.nc")["projection"].sizes["kind"] == 4
+    assert forecast.load("a.nc").run["projection"].sizes["kind"] == 4
     code, out, err = said("run", name, "--draws", "5")
     assert code == 1
     assert "forecast: warning: x (kind = raises): model 'bad/raises': sample: RuntimeError: it broke\n" in err

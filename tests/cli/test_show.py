@@ -97,7 +97,9 @@ def test_what_is_shown_is_what_was_printed(said, there, name):
     assert shown["provenance"]["versions"] == made["provenance"]["versions"]
 
 
-@pytest.mark.parametrize("words", [("--full",), ("--split", "speed"), ("--quantity", "size", "--every", "5")], ids=str)
+@pytest.mark.parametrize(
+    "words", [("--show", "answers"), ("--split", "speed"), ("--quantity", "size", "--every", "5")], ids=str
+)
 def test_a_projection_is_narrowed_as_when_it_is_run(said, there, words):
     assert said("show", "projection.nc", *words).out == said(*MADE["projection.nc"], *words).out
 
@@ -190,7 +192,7 @@ def test_a_fit_is_drawn_as_when_it_was_made(said, there, name):
         (("projection.nc", "--level", "0.5"), "--level: the file holds a projection"),
         (("projection.nc", "--split", "sped"), "did you mean 'speed'"),
         (("projection.nc", "--quantity", "siz"), "did you mean 'size'"),
-        (("fit.nc", "--full", "--split", "speed"), "--full, --split: the file holds a fit"),
+        (("fit.nc", "--show", "limits", "--split", "speed"), "--show, --split: the file holds a fit"),
         (("fits.nc", "--every", "2"), "--every: the file holds a fit"),
         (("comparison.nc", "--plot", "a.svg"), "--plot: the file holds a comparison"),
         (("fit.nc", "--level", "2"), "between 0 and 1"),
@@ -218,7 +220,7 @@ def test_parquet_without_pyarrow_says_how_to_get_it(said, there, monkeypatch):
 def test_a_result_of_another_kind_is_refused(said, here):
     import xarray as xr
 
-    netcdf.save(xr.DataTree(xr.Dataset({"a": 1.0})), "other.nc")
+    forecast.save(xr.DataTree(xr.Dataset({"a": 1.0})), "other.nc")
     assert "other.nc: holds no projection, fit or comparison" in said("show", "other.nc").refused(1)
 
 
@@ -226,7 +228,7 @@ def _changed(source: str, key: str, change) -> str:
     tree = netcdf.load(source)
     value = strict_json(tree.attrs[key], where=key)
     tree.attrs[key] = to_json(change(value))
-    return netcdf.save(tree, "changed.nc").name
+    return forecast.save(tree, "changed.nc").name
 
 
 @pytest.mark.parametrize(
@@ -268,7 +270,7 @@ def test_a_comparison_that_was_changed_is_refused(said, there, change, says):
 )
 def test_a_projection_that_was_changed_costs_one_line(said, there, key, change):
     """What no check compares still ends in an answer, or in one line of error."""
-    found = said("show", _changed("projection.nc", key, change), "--full")
+    found = said("show", _changed("projection.nc", key, change), "--show", "sources")
     assert found.code in (0, 1)
     assert "unexpected" not in found.err
     assert "Traceback" not in found.err

@@ -39,10 +39,10 @@ def test_a_line_for_every_combination(said, mine):
     assert done.code == 0
     lines = done.out.splitlines()
     assert lines[0].startswith("'x >= goal' holds between ")
-    assert [line.split()[:2] for line in lines if line[:3] in ("0.1", "0.0")] == [
-        ["0.1", "2"], ["0.1", "20"], ["0.05..0.2", "2"], ["0.05..0.2", "20"]
+    assert [line.split()[:2] for line in lines if line.startswith("0.")] == [
+        ["0.1,", "2"], ["0.1,", "20"], ["0.05..0.2,", "2"], ["0.05..0.2,", "20"]
     ]  # fmt: skip
-    assert len(lines) < 24
+    assert len(lines) <= 24
 
 
 def test_files_and_json_hold_all_of_it(said, mine):
@@ -54,7 +54,7 @@ def test_files_and_json_hold_all_of_it(said, mine):
     assert done.json["provenance"]["set"] == {"g": "{normal = [0.1, 0.3]}"}
     rows = done.json["result"]["questions"]
     assert [row["choices"] for row in rows] == [{"goal": "2"}, {"goal": "20"}]
-    tree = forecast.load("s.nc")
+    tree = forecast.load("s.nc").run
     assert tree["questions"]["q"].sizes == {"quantile": 5, "goal": 2}
     alone = said("run", *WORDS, "--set", "goal=20", "--set", "g={normal = [0.1, 0.3]}", "--json")
     assert alone.json["result"]["questions"][0]["crossing"] == rows[1]["crossing"]

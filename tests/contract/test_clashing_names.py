@@ -73,11 +73,11 @@ def test_both_stand_in_one_scenario_and_its_result_says_whose(clash, tmp_path):
     }
     settings = {"second-maker::demo/speed.rate": 5.0}
     scenario = {"start": 2026, "until": 2028, "quantities": quantities}
-    run = forecast.project(scenario, draws=10, set=settings)
+    run = forecast.project(scenario, draws=10, with_=settings)
     assert (run["projection"]["first"] == 2.0).all()
     assert (run["projection"]["second"] == 10.0).all()
-    assert "datasets/supercomputers" in run.attrs["data"]
-    plugins = run.attrs["plugins"]
+    assert "datasets/supercomputers" in run.to_xarray().attrs["data"]
+    plugins = run.to_xarray().attrs["plugins"]
     assert "first.maker" in plugins
     assert "second-maker" in plugins
     assert "third-maker" not in plugins
@@ -91,7 +91,7 @@ def test_results_and_fits_keep_whose_it_is(clash, tmp_path, capsys):
     )
     out = tmp_path / "run.nc"
     assert main(["run", str(tmp_path / "s.toml"), "--draws", "10", "--out", str(out)]) == 0, capsys.readouterr().err
-    assert "first.maker::demo/fastest@exponential" in forecast.load(out).attrs["models"]
+    assert "first.maker::demo/fastest@exponential" in forecast.load(out).to_xarray().attrs["models"]
     fit = forecast.law("second-maker::demo/line").fit({"x": [1.0, 2.0, 3.0], "y": [3.1, 3.9, 5.0]})
     fit.save(tmp_path / "fit.nc")
     again = forecast.load(tmp_path / "fit.nc")
@@ -201,7 +201,7 @@ def test_a_record_names_what_its_own_distribution_brings(fake_plugins, tmp_path)
         fake_plugins.add("bioscale", source, distribution=maker)
     for factor, maker in ((1, "forecast-bioone"), (3, "forecast-biotwo")):
         run = forecast.project(f"{maker}::bioscale/parity", draws=8)
-        assert run.attrs["failures"] == "[]"
+        assert run.to_xarray().attrs["failures"] == "[]"
         seen = run["projection"]
         for name, times in {"speed": 2, "each": 2, "either": 2, "bare": 2, "fitted": 1, "stated": 1, "seen": 5}.items():
             assert seen[name].values == pytest.approx(times * factor), (maker, name)

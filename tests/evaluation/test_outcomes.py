@@ -6,8 +6,8 @@ from forecast import ClaimSpec, DatedForecast, claims
 from forecast.errors import PluginContractError
 from forecast.evaluation import outcomes
 
-DATE = {"who": "demo", "kind": "date", "published": "2010-01-01", "known": "2021-01-01"}
-VALUE = {"who": "demo", "kind": "value", "published": "2010-01-01", "target": "2020-01-01", "known": "2020-02-01"}
+DATE = {"who": "demo", "kind": "date", "published": "2010-01-01", "observed_on": "2021-01-01"}
+VALUE = {"who": "demo", "kind": "value", "published": "2010-01-01", "target": "2020-01-01", "observed_on": "2020-02-01"}
 CHANCE = {**VALUE, "kind": "probability"}
 
 
@@ -28,10 +28,10 @@ CHANCE = {**VALUE, "kind": "probability"}
         ({**DATE, "low": 2019.0, "outcome": 2900.0}, "hit"),
         ({**DATE, "high": 2019.0, "outcome": 1900.0}, "hit"),
         # what has not come
-        ({**DATE, "median": 2020.0, "known": "2021-06-01"}, "missed"),
-        ({**DATE, "median": 2020.0, "known": "2020-12-01"}, "pending"),
-        ({**DATE, "median": 2020.0, "known": ""}, "pending"),
-        ({**DATE, "low": 2015.0, "known": "2099-01-01"}, "pending"),
+        ({**DATE, "median": 2020.0, "observed_on": "2021-06-01"}, "missed"),
+        ({**DATE, "median": 2020.0, "observed_on": "2020-12-01"}, "pending"),
+        ({**DATE, "median": 2020.0, "observed_on": ""}, "pending"),
+        ({**DATE, "low": 2015.0, "observed_on": "2099-01-01"}, "pending"),
         # a value: 6 %, or its interval
         ({**VALUE, "median": 100.0, "outcome": 106.0}, "hit"),
         ({**VALUE, "median": 100.0, "outcome": 94.0}, "hit"),
@@ -59,7 +59,7 @@ def test_forecasts_add_up_by_kind():
         DatedForecast(**DATE, median=2020.0, outcome=2020.5),
         DatedForecast(**DATE, median=2020.0, outcome=2023.0),
         DatedForecast(**DATE, median=2020.0, low=2019.0, high=2021.0, level=0.8, outcome=2024.0),
-        DatedForecast(**{**DATE, "known": "2030-01-01"}, median=2020.0),
+        DatedForecast(**{**DATE, "observed_on": "2030-01-01"}, median=2020.0),
         DatedForecast(**VALUE, median=10.0, low=5.0, high=30.0, level=0.9, outcome=20.0),
         DatedForecast(**VALUE, median=10.0, low=5.0, high=30.0, outcome=30.0),
         DatedForecast(**VALUE, median=10.0, outcome=1000.0, verified=False),
@@ -96,7 +96,7 @@ def test_a_claim_is_judged_by_its_outcome():
         ({**VALUE, "median": 1.0, "target": ""}, "target: a value and a probability are about a date"),
         ({**VALUE, "median": 1.0, "target": "2020"}, "target: expected a date YYYY-MM-DD"),
         ({**VALUE, "median": 1.0, "published": "2020-02-30"}, "published: expected a date YYYY-MM-DD"),
-        ({**VALUE, "median": 1.0, "outcome": 1.0, "known": ""}, "known: expected the date"),
+        ({**VALUE, "median": 1.0, "outcome": 1.0, "observed_on": ""}, "observed_on: expected the date"),
         ({**VALUE, "low": 2.0, "high": 1.0}, "low: expected less than high, 1, got 2"),
         ({**VALUE, "median": 1.0, "level": 0.9}, "level: of which interval"),
         ({**VALUE, "median": 1.0, "low": 0.5, "level": 90}, "level: expected a share"),

@@ -73,7 +73,7 @@ def test_bad_input_051_not_converged_is_in_the_file(tmp_path):
 def changed(path, **attrs):
     tree = netcdf.load(path)
     tree.attrs.update(attrs)
-    netcdf.save(tree, path)
+    forecast.save(tree, path)
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +185,7 @@ def test_a_law_that_changed_since_is_said(tmp_path):
 
 
 def test_another_result_is_no_fit(tmp_path):
-    netcdf.save(xr.DataTree(xr.Dataset({"x": 1.0})), tmp_path / "a.nc")
+    forecast.save(xr.DataTree(xr.Dataset({"x": 1.0})), tmp_path / "a.nc")
     assert isinstance(forecast.load(tmp_path / "a.nc"), xr.DataTree)
     with pytest.raises(ResultError, match="holds another result, not a fit"):
         load_fit(tmp_path / "a.nc")

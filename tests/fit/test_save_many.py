@@ -121,7 +121,7 @@ def changed(path, change):
     parts = {name: node.to_dataset() for name, node in (("/", tree), *((f"/{n}", c) for n, c in tree.children.items()))}
     parts["/"].attrs.pop(netcdf.HASH, None)
     change(parts)
-    return netcdf.save(xr.DataTree.from_dict(parts), path.with_name("changed.nc"))
+    return forecast.save(xr.DataTree.from_dict(parts), path.with_name("changed.nc"))
 
 
 @pytest.fixture(scope="module")

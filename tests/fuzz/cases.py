@@ -190,9 +190,8 @@ def corpus(folder: Path) -> dict[str, list[Any]]:
     """Return what is changed: scenarios and tables that are shipped, and results that are saved here."""
     import numpy as np
 
-    from forecast import Law, catalogue, law, project
+    from forecast import Law, catalogue, law, project, save
     from forecast.base.files import file_hash
-    from forecast.base.netcdf import save
     from forecast.contract.registry import get_registry
 
     registry = get_registry()

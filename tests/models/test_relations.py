@@ -99,7 +99,7 @@ CHIPS = {
 
 
 def warned(run):
-    return json.loads(run.attrs.get("warnings", "[]"))
+    return json.loads(run.to_xarray().attrs.get("warnings", "[]"))
 
 
 @pytest.mark.bad_input(46)
@@ -113,16 +113,16 @@ def test_bad_input_046_researchers_where_1e5_researchers_are_meant_are_warned_of
 
 def test_inside_the_data_and_a_little_outside_nothing_is_said():
     assert warned(forecast.project(CHIPS, draws=50)) == []
-    assert warned(forecast.project(CHIPS, draws=50, set={"S": 10.0})) == []  # 0.4 decades
+    assert warned(forecast.project(CHIPS, draws=50, with_={"S": 10.0})) == []  # 0.4 decades
 
 
 def test_far_below_is_as_far_as_far_above():
-    (said,) = warned(forecast.project(CHIPS, draws=50, set={"S": 0.1}))
+    (said,) = warned(forecast.project(CHIPS, draws=50, with_={"S": 0.1}))
     assert "S is 0.1 in the median draw, 0.6 decades outside" in said
 
 
 def test_the_warning_does_not_depend_on_the_number_of_draws_or_workers():
-    runs = [forecast.project(CHIPS, draws=n, workers=w, set={"S": 1e5}) for n, w in ((10, 1), (3000, 1), (3000, 3))]
+    runs = [forecast.project(CHIPS, draws=n, workers=w, with_={"S": 1e5}) for n, w in ((10, 1), (3000, 1), (3000, 3))]
     assert warned(runs[0])
     assert len({str(warned(run)) for run in runs}) == 1
 
@@ -131,4 +131,4 @@ def test_the_warning_does_not_depend_on_the_number_of_draws_or_workers():
 @pytest.mark.parametrize("name", ["S", "A"])
 def test_bad_input_046_a_negative_input_is_refused_where_the_law_requires_it_above_zero(name):
     with pytest.raises(DataError, match=rf"chip-progress-from-effort: .*: expected {name} > 0, got -1"):
-        forecast.project(CHIPS, draws=50, set={name: -1.0})
+        forecast.project(CHIPS, draws=50, with_={name: -1.0})

@@ -7,7 +7,6 @@ import pytest
 
 import forecast
 from forecast.contract.specs import Input
-from forecast.report.result_data import attribute
 
 YEARS = np.arange(2000.0, 2026.0)
 #: Far below any cap that is given here.
@@ -30,8 +29,8 @@ def cell(growth=GROWTH):
 
 def said(model, **given):
     quantities = {"x": {"model": model}}
-    run = forecast.project({"start": 2026, "until": 2028, "quantities": quantities}, draws=2, set=given)
-    return attribute(run, "models")[model.name]
+    run = forecast.project({"start": 2026, "until": 2028, "quantities": quantities}, draws=2, with_=given)
+    return run.attributes["models"][model.name]
 
 
 def test_a_judged_cap_is_said_with_its_interval_its_unit_and_its_source():
@@ -85,7 +84,7 @@ def test_an_input_of_a_scenario_s_own_series_is_described_as_set(tmp_path):
               "unit": "TFLOP/s", "options": {"cap": CAP}}  # fmt: skip
     record = {"start": 2026, "until": 2028, "quantities": {"mine": series}}
     for given, says in (({}, "from 2000 to 5e+04"), ({"mine.cap": 3000}, "given cap of 3e+03")):
-        assert says in attribute(forecast.project(record, draws=2, set=given), "models")["mine"]["summary"]
+        assert says in forecast.project(record, draws=2, with_=given).attributes["models"]["mine"]["summary"]
 
 
 def test_estimates_and_mixtures_say_what_is_set():
@@ -94,16 +93,16 @@ def test_estimates_and_mixtures_say_what_is_set():
     assert said(made)["assumptions"][1] == "rate [FLOP/s]: lognormal, p05 = 1, p95 = 9 (a book)"
     assert said(made, **{"guess.rate": 4})["assumptions"][1] == "rate [FLOP/s]: 4 (set for this run)"
     assert said(made, **{"guess.rate": 4})["summary"] == "4 [FLOP/s]"
-    pooled = forecast.project("gpu-capability", draws=2, set={
+    pooled = forecast.project("gpu-capability", draws=2, with_={
         "precision": "fp32", "shape": "pooled", "gpu-peak-fp32@pooled.weight_logistic": 5})  # fmt: skip
-    summary = attribute(pooled, "models")["hardware/gpu-peak-fp32@pooled"]["summary"]
+    summary = pooled.attributes["models"]["hardware/gpu-peak-fp32@pooled"]["summary"]
     assert "logistic 45%" in summary  # 5 of 5 + 6
     assert "exponential 9%" in summary
 
 
 def test_a_set_number_changes_no_other_model():
-    one, two = (attribute(forecast.project("gpu-capability", draws=2, set={"precision": "fp32", "shape": "logistic", **s
-                }), "models") for s in ({}, {"gpu-peak-fp32@logistic.cap": 300.0}))  # fmt: skip
+    one, two = (forecast.project("gpu-capability", draws=2, with_={"precision": "fp32", "shape": "logistic", **s
+                }).attributes["models"] for s in ({}, {"gpu-peak-fp32@logistic.cap": 300.0}))  # fmt: skip
     assert [n for n in one if one[n] != two[n]] == ["hardware/gpu-peak-fp32@logistic"]
     assert "given cap of 300;" in two["hardware/gpu-peak-fp32@logistic"]["summary"]
 

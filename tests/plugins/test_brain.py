@@ -56,7 +56,7 @@ def models():
 
 def draws(name, count=1000, **settings):
     made = {"start": 2025, "until": 2026, "quantities": {"brain": {"model": f"brain/{name}"}}}
-    run = forecast.project(made, draws=count, set=settings)
+    run = forecast.project(made, draws=count, with_=settings)
     level = run["projection"]["brain"].values
     assert (level[0] == level[1]).all()
     return level[0]
@@ -215,7 +215,7 @@ def together(**settings):
     names = [*POOLED, "pooled"]
     made = {"start": 2025, "until": 2026,
             "quantities": {n.replace("-", "_"): {"model": f"brain/{n}"} for n in names}}  # fmt: skip
-    data = forecast.project(made, draws=20_000, keep=20_000, set=settings)["projection"].to_dataset().isel(time=0)
+    data = forecast.project(made, draws=20_000, keep=20_000, with_=settings)["projection"].to_dataset().isel(time=0)
     return np.stack([data[n.replace("-", "_")].values == data["pooled"].values for n in POOLED])
 
 

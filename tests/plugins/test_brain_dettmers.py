@@ -22,7 +22,7 @@ def level(name, **settings):
     given = {f"brain/{name}.{k}": v for k, v in {**MEDIANS, **settings}.items() if k in own}
     assert set(settings) <= own
     made = {"start": 2025, "until": 2026, "quantities": {"brain": {"model": f"brain/{name}"}}}
-    drawn = forecast.project(made, draws=3, set=given)["projection"]["brain"].values
+    drawn = forecast.project(made, draws=3, with_=given)["projection"]["brain"].values
     assert np.ptp(drawn) == 0
     return float(drawn[0, 0])
 
@@ -85,7 +85,7 @@ def test_switches_take_each_factor_in_and_out():
 def test_what_was_left_out_only_adds():
     made = {"start": 2025, "until": 2026, "quantities": {"brain": {"model": "brain/dettmers-2015-extended"}}}
     inputs = {f"brain/dettmers-2015-extended.{k}": v for k, v in MEDIANS.items() if k != "other_inputs"}
-    drawn = forecast.project(made, draws=2000, set=inputs)["projection"]["brain"].values[0]
+    drawn = forecast.project(made, draws=2000, with_=inputs)["projection"]["brain"].values[0]
     assert drawn.min() >= 1.075e21
     assert drawn.max() <= 1.075e21 * np.prod([most for _, most, _ in LEFT_OUT])
     assert np.median(drawn) > 1.075e22

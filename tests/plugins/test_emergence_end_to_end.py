@@ -24,32 +24,32 @@ def spawned(cwd, *words):
 SCENARIOS = {
     "emergence": (
         "by the law with a jump:",
-        ("everywhere: lowest N", "foretold: lowest N [parameter], where N >= threshold, route = hazard"),
+        ("everywhere", "foretold"),
         ("it forecasts the count tolerably and misses the layers and the magnitude", "none by 1e+13 with probability"),
     ),
     "precision": (
         "quantised after training: 4 bits, with a probability of ",
-        ("train: lowest trained_loss", "harmless: lowest width [bit], where tokens <= critical"),
+        ("train", "harmless"),
         ("30M to 220M parameters",),
     ),
     "token-cost": (
         "A million tokens as good as the GPT-4 of 2023 on MMLU sell for one cent",
-        ("ten_cents: price <= 0.1 USD", "cheapest: lowest cost [USD]"),
-        ("effective [TFLOP/s]", "bits [bit/param]", "layers [percent]"),
+        ("ten_cents", "cheapest"),
+        ("TFLOP/s",),
     ),
 }
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_scenario_answers_what_it_asks(name, capsys):
-    headline, tables, notes = SCENARIOS[name]
-    done = run(capsys, name, "--full")
+    headline, asked, notes = SCENARIOS[name]
+    done = run(capsys, name, "--json")
     assert done.code == 0
     # relations carried far outside their data say so, and nothing else is said
-    assert all("outside the data it was fitted to" in line for line in done.err.splitlines())
-    lines = done.out.splitlines()
-    assert headline in " ".join(done.out.split())
-    assert all(any(line.startswith(title) for line in lines) for title in tables)
+    assert all("outside the data it was fitted to" in line for line in done.json["warnings"])
+    result = done.json["result"]
+    assert headline in result["headline"]
+    assert set(asked) <= {row["name"] for key in ("questions", "rankings") for row in result.get(key, ())}
     assert all(note in done.out for note in notes)
 
 

@@ -74,7 +74,7 @@ def test_bits_that_keep_nothing_fail_by_name():
     with pytest.raises(
         ForecastError, match=r"3 bits keep nothing of the parameters \(N_eff <= 0\): .* more than 3\.11 bits"
     ):
-        forecast.project("precision", draws=10, set={"trained": "4", "emergence/width-4-bit.bits": 3})
+        forecast.project("precision", draws=10, with_={"trained": "4", "emergence/width-4-bit.bits": 3})
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_bits_that_keep_nothing_fail_by_name():
 )
 def test_what_is_no_size_is_refused_and_not_ranked(scenario, settings, says):
     with pytest.raises(ForecastError, match=says):
-        forecast.project(scenario, draws=10, set={**settings, **({"size": "13B"} if scenario == "emergence" else {})})
+        forecast.project(scenario, draws=10, with_={**settings, **({"size": "13B"} if scenario == "emergence" else {})})
 
 
 def test_a_stray_draw_of_the_ceiling_leaves_a_magnitude():
@@ -150,13 +150,13 @@ def test_the_chain_reaches_the_cost_of_a_token():
     cost = data["cost"].median("draw")
     assert (cost.sel(scheme="llm-int8") < cost.sel(scheme="plain-int8")).all()
     assert (cost.diff("time") < 0).all()
-    small = forecast.project("token-cost", draws=100, until=2028, set={"compute": 1e20})
+    small = forecast.project("token-cost", draws=100, until=2028, with_={"compute": 1e20})
     assert float(small["projection"]["bits"].sel(scheme="plain-int8").median()) == 8.0
 
 
 def test_the_price_of_a_token_starts_at_the_last_one_there_was():
     """Ten cents were asked for in 2024, where the scenario said 2025 to 2031."""
-    tree = forecast.project("token-cost", draws=200, set={"scheme": "four-bit"})
+    tree = forecast.project("token-cost", draws=200, with_={"scheme": "four-bit"})
     price = tree["projection"]["price"].squeeze("scheme")
     rows = forecast.tables.columns("datasets/token-prices")
     for score in price["score"].values:

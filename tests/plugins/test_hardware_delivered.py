@@ -13,7 +13,7 @@ import forecast_hardware
 
 @pytest.fixture(scope="module")
 def run():
-    return forecast.project("gpu-delivered", draws=1000, seed=0, set={"device": "h100-sxm5"})
+    return forecast.project("gpu-delivered", draws=1000, seed=0, with_={"device": "h100-sxm5"})
 
 
 def test_every_step_takes_its_share(run):
@@ -41,7 +41,7 @@ def test_it_is_near_what_whole_runs_measured(run):
 def test_a_narrow_multiplication_waits_for_memory_and_half_a_tile_is_wasted():
     at = {"device": "h100-sxm5", "rows": 32, "hit_share": 0, "hardware/training-16bit-intensity.side": 64}
     table = (
-        forecast.project("gpu-delivered", draws=50, set=at)["projection"]
+        forecast.project("gpu-delivered", draws=50, with_=at)["projection"]
         .to_dataset()
         .squeeze("device")
         .isel(time=0, draw=0)
@@ -55,7 +55,8 @@ def test_a_slow_link_costs_what_cannot_be_hidden():
     fast = {"device": "h100-sxm5", "hidden_share": 0}
     slow = {**fast, "link": 1.0}
     shares = [
-        float(forecast.project("gpu-delivered", draws=200, set=s)["projection"]["share"].median()) for s in (fast, slow)
+        float(forecast.project("gpu-delivered", draws=200, with_=s)["projection"]["share"].median())
+        for s in (fast, slow)
     ]
     assert shares[1] < 0.5 * shares[0]
 
@@ -63,7 +64,7 @@ def test_a_slow_link_costs_what_cannot_be_hidden():
 def test_gradients_go_over_the_link_of_the_device():
     """NVLink 4 was taken for every device, so that a card on PCIe lost nothing to its slot."""
     asked = {"hidden_share": 0, "latency": 5}
-    level = forecast.project("gpu-delivered", draws=8, set=asked)["projection"].isel(time=0, draw=0)
+    level = forecast.project("gpu-delivered", draws=8, with_=asked)["projection"].isel(time=0, draw=0)
     links = forecast.tables.columns(Path(forecast_hardware.__file__).parent / "scenarios/links/datapackage.json")
     stated = dict(zip(links.column("device"), links.numeric("bandwidth"), strict=True))
     assert set(level["device"].values) <= set(stated)
@@ -72,7 +73,7 @@ def test_gradients_go_over_the_link_of_the_device():
         fixed = {"devices": 8, "size": 2, "bandwidth": stated[device], "latency": 5}
         given = {f"hardware/all-reduce-time.{name}": number for name, number in fixed.items()}
         ring = {"start": 2026, "until": 2027, "quantities": {"ring": {"model": "hardware/all-reduce-time"}}}
-        expected = float(forecast.project(ring, draws=8, set=given)["projection"]["ring"][0, 0])
+        expected = float(forecast.project(ring, draws=8, with_=given)["projection"]["ring"][0, 0])
         assert float(level["communicating"].sel(device=device)) == pytest.approx(expected, rel=1e-9)
 
 

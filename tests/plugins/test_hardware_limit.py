@@ -58,7 +58,7 @@ def test_the_rate_starts_at_the_best_device_and_grows_as_its_features(run):
     table = run["projection"]
     grown = table["peak"] / table["peak"].isel(time=0)
     assert grown.values == pytest.approx((table["by_features"] / table["by_features"].isel(time=0)).values)
-    other = forecast.project("gpu-capability", draws=2000, seed=0, set={"precision": "fp32", "shape": "pool"})
+    other = forecast.project("gpu-capability", draws=2000, seed=0, with_={"precision": "fp32", "shape": "pool"})
     best = other["projection"]["peak"].isel(time=0).squeeze()
     np.testing.assert_allclose(table["peak"].isel(time=0).values, best.values, rtol=1e-12)
     seen = forecast.model("hardware/gpu-peak-fp32").fit().observed()
@@ -76,7 +76,7 @@ def test_the_source_s_answer_is_inside_ours(run):
 
 
 def test_a_larger_limit_comes_sooner_and_leaves_less():
-    near, far = (forecast.project("gpu-limit", draws=500, set={"smallest": nm}) for nm in (2.0, 0.5))
+    near, far = (forecast.project("gpu-limit", draws=500, with_={"smallest": nm}) for nm in (2.0, 0.5))
     assert near["questions"]["ends"].sel(quantile=0.5) < far["questions"]["ends"].sel(quantile=0.5)
     left = [float(r["projection"]["peak"].isel(time=-1).median("draw")) for r in (near, far)]
     assert left[0] < left[1]
@@ -102,7 +102,7 @@ def test_what_moves_goes_a_distance_whose_square_is_the_area_of_a_unit(run):
 
 
 def test_memory_that_does_shrink_changes_nothing():
-    made = forecast.project("gpu-limit", draws=200, set={"memory_stops": 0.0})["projection"]
+    made = forecast.project("gpu-limit", draws=200, with_={"memory_stops": 0.0})["projection"]
     assert np.allclose(made["peak_with_memory"], made["peak"], rtol=1e-9)
     assert np.allclose(made["memory_area"], made["memory_share"], rtol=1e-9)
 

@@ -1,6 +1,5 @@
 """What a machine delivers and costs: the essays' cases, and what follows from the formulas alone."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ def value(name, draws=8, **settings):
     """Return an estimate's value, at fixed inputs, in its own unit."""
     fixed = {f"hardware/{name}.{key}": number for key, number in settings.items()}
     record = {"start": 2025, "until": 2026, "quantities": {"x": {"model": f"hardware/{name}"}}}
-    drawn = forecast.project(record, draws=draws, set=fixed)["projection"]["x"].values[0]
+    drawn = forecast.project(record, draws=draws, with_=fixed)["projection"]["x"].values[0]
     assert np.ptp(drawn) <= 1e-9 * abs(drawn[0]), "an input is left uncertain"
     return float(drawn[0])
 
@@ -28,7 +27,7 @@ def value(name, draws=8, **settings):
 def draws(name, **settings):
     fixed = {f"hardware/{name}.{key}": number for key, number in settings.items()}
     record = {"start": 2025, "until": 2026, "quantities": {"x": {"model": f"hardware/{name}"}}}
-    return forecast.project(record, draws=2000, set=fixed)["projection"]["x"].values[0]
+    return forecast.project(record, draws=2000, with_=fixed)["projection"]["x"].values[0]
 
 
 # One device ---------------------------------------------------------------------------------------------------------
@@ -229,7 +228,7 @@ def test_memory_of_a_model():
 
 @pytest.fixture(scope="module")
 def chosen():
-    return forecast.project("gpu-choice", draws=400, start=2025.25, until=2026.25, set={"memory": 24, "budget": 3000})
+    return forecast.project("gpu-choice", draws=400, start=2025.25, until=2026.25, with_={"memory": 24, "budget": 3000})
 
 
 def ranking(tree, use):
@@ -279,7 +278,7 @@ def test_prices_of_one_kind_of_dollars_are_what_is_asked_for(chosen):
     asked = replace(made, quantities={**made.quantities, "budget": real})
     with pytest.raises(QualifierError, match="'price' is dollars nominal, 'budget' is dollars real 2020"):
         build(asked)
-    assert set(json.loads(chosen.attrs["data"])) == {"datasets/accelerators", "datasets/compute-prices"}
+    assert set(chosen.attributes["data"]) == {"datasets/accelerators", "datasets/compute-prices"}
 
 
 # A training run on rented devices -----------------------------------------------------------------------------------
@@ -305,17 +304,19 @@ def test_a_training_run():
 
 def test_twice_the_chips_take_a_little_more_than_half_the_time():
     """Gradients cross twice as many nodes for half as many tokens each."""
-    one, two = (forecast.project("gpu-cluster", draws=50, set={"chips": n, "device": "h100-sxm5"}) for n in (512, 1024))
+    one, two = (
+        forecast.project("gpu-cluster", draws=50, with_={"chips": n, "device": "h100-sxm5"}) for n in (512, 1024)
+    )
     ratio = one["projection"]["duration"] / two["projection"]["duration"]
     assert 1.5 < float(ratio.min()) < float(ratio.max()) < 2
     assert (two["projection"]["cost"] > one["projection"]["cost"]).all()
     alone = {"chips": 8, "device": "h100-sxm5"}
-    assert float(forecast.project("gpu-cluster", draws=50, set=alone)["projection"]["across_nodes"].max()) == 0
+    assert float(forecast.project("gpu-cluster", draws=50, with_=alone)["projection"]["across_nodes"].max()) == 0
 
 
 def test_what_a_link_costs_is_what_a_ring_sends_over_it():
     at = {"chips": 1024, "width": 8192, "batch": 4e6, "utilisation": 0.4, "hidden_share": 0}
-    level = forecast.project("gpu-cluster", draws=8, set=at)["projection"].isel(time=0, draw=0)
+    level = forecast.project("gpu-cluster", draws=8, with_=at)["projection"].isel(time=0, draw=0)
     for device, link in {"h100-sxm5": 450.0, "l40s": 31.5}.items():
         of = level.sel(device=device)
         ring = 1e3 * value("all-reduce-time", devices=8, size=8192 * 2 / 1e9, bandwidth=link, latency=0)

@@ -13,7 +13,7 @@ EDITIONS = "datasets/capability-editions"
 def drawn(name, **inputs):
     full = f"resources/{name}"
     scenario = {"start": 2025, "until": 2026, "quantities": {"x": {"model": full}}}
-    run = forecast.project(scenario, draws=512, set={f"{full}.{key}": value for key, value in inputs.items()})
+    run = forecast.project(scenario, draws=512, with_={f"{full}.{key}": value for key, value in inputs.items()})
     return run["projection"]["x"].isel(time=0).values
 
 

@@ -65,7 +65,7 @@ def test_effort_has_grown_as_published_from_end_to_end():
 def drawn(**inputs):
     run = forecast.project(
         {"start": 2025, "until": 2026, "quantities": {"x": {"model": "resources/research-effort"}}},
-        set={f"resources/research-effort.{key}": value for key, value in inputs.items()},
+        with_={f"resources/research-effort.{key}": value for key, value in inputs.items()},
     )
     return run["projection"]["x"].isel(time=0)
 

@@ -187,12 +187,12 @@ def test_laws_with_a_ceiling_are_fitted_as_by_scipy_and_lie_nearer_than_the_line
 def test_compute_that_brings_nothing_is_named():
     asked = {"by_compute": 0, "compute": "as-needed"}
     with pytest.raises(DataError, match=r"compute-growth-as-needed: by_compute is 0: .* no growth of it is enough"):
-        forecast.project("scaling-ends", draws=BLOCK, set=asked)
+        forecast.project("scaling-ends", draws=BLOCK, with_=asked)
 
 
 def test_growth_below_zero_gives_no_more_than_there_was():
     """Growth below 0 once gave more before the start than at it: `--set wanted=-20` had 88 % *already*."""
-    asked = forecast.project("scaling-ends", draws=BLOCK, set={"wanted": -20, "compute": "as-needed"})
+    asked = forecast.project("scaling-ends", draws=BLOCK, with_={"wanted": -20, "compute": "as-needed"})
     assert float(asked["questions"]["ends_already"].max()) < 0.05
     run = asked["projection"]["run"]
     np.testing.assert_allclose(run, run.isel(time=0).broadcast_like(run).transpose(*run.dims), rtol=1e-12)
@@ -246,8 +246,8 @@ def test_what_stops_improving_stands_still(run):
 def test_what_a_run_takes_and_is_allowed_is_that_of_model_capability():
     """The same names stand for the same worlds, draw by draw, and not for numbers that were copied once."""
     asked = {"draws": BLOCK, "seed": 0, "until": 2035.75}
-    ours = forecast.project("scaling-ends", set={"hardware": "continues"}, **asked)["projection"].to_dataset()
-    theirs = forecast.project("model-capability", set={"variant": "trends continue"}, step="year", **asked)
+    ours = forecast.project("scaling-ends", with_={"hardware": "continues"}, **asked)["projection"].to_dataset()
+    theirs = forecast.project("model-capability", with_={"variant": "trends continue"}, step="year", **asked)
     theirs = theirs["projection"].to_dataset()
     shared = [
         "per_watt", "flop_per_usd", "utilisation", "duration", "precision", "largest_now", "ratio", "budget",
@@ -269,7 +269,7 @@ def test_compute_compounds_from_the_largest_run(run):
 
 def test_the_power_of_the_run_of_2030_is_what_others_expect():
     """Epoch AI and EPRI (2025) say 4 to 16 GW; growth as measured, held to what there is, lies about there."""
-    run = forecast.project("scaling-ends", set={"compute": "as-measured"}, until=2031.75)
+    run = forecast.project("scaling-ends", with_={"compute": "as-measured"}, until=2031.75)
     power = run["projection"]["power"].sel(hardware="continues").squeeze()
     when = forecast.tables.decimal_year(power["time"].values)
     around = power.isel(time=int(np.argmin(abs(when - 2030.75))))

@@ -58,7 +58,7 @@ def test_a_scenario_projects_it_under_three_futures_of_production(table):
     few, long, month = (
         forecast.project({**record, **change}, draws=300) for change in ({}, {"until": 2080}, {"step": "month"})
     )
-    fixed = forecast.project(record, draws=300, set={"judged.growth": 0.0})
+    fixed = forecast.project(record, draws=300, with_={"judged.growth": 0.0})
     for name in ("on", "stopped", "judged"):
         values = many["projection"][name]
         assert values.attrs["units"] == "USD"
@@ -75,12 +75,12 @@ def test_a_scenario_projects_it_under_three_futures_of_production(table):
     ratio = fixed["projection"]["judged"] / fixed["projection"]["stopped"]
     assert np.log(ratio.isel(time=-1)).mean() == pytest.approx(0.0, abs=0.1)
     assert (
-        forecast.project(
-            {**record, "quantities": quantities | {"stopped": quantity(table, growth=0.1)}}, draws=1
-        ).attrs["scenario_hash"]
-        != many.attrs["scenario_hash"]
+        forecast.project({**record, "quantities": quantities | {"stopped": quantity(table, growth=0.1)}}, draws=1)
+        .to_xarray()
+        .attrs["scenario_hash"]
+        != many.attributes["scenario_hash"]
     )
-    assert "judged.growth" in json.dumps(list(fixed.attrs.items()))
+    assert "judged.growth" in json.dumps(list(fixed.to_xarray().attrs.items()))
     assert many["questions"]["cheap"].sel(quantile=0.5).dt.year.item() > 2025
     assert "on" in many["observed"]
 

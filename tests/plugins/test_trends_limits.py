@@ -101,7 +101,7 @@ def test_a_scenario_fixes_and_draws_the_cap(tmp_path):
     free = forecast.project(str(tmp_path / "s.toml"), draws=1024, seed=0)
     end = free["projection"]["y"].isel(time=-1).values
     assert np.quantile(end, [0.05, 0.95]) == pytest.approx([2000, 20000], rel=0.1)
-    fixed = forecast.project(str(tmp_path / "s.toml"), draws=1024, seed=0, set={"y.cap": 3000})
+    fixed = forecast.project(str(tmp_path / "s.toml"), draws=1024, seed=0, with_={"y.cap": 3000})
     assert np.isclose(fixed["projection"]["y"].isel(time=-1).values, 3000.0, rtol=0.05).mean() > 0.97
 
 

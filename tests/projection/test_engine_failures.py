@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import numpy as np
@@ -167,7 +166,7 @@ def bad(fake_plugins):
 @pytest.mark.parametrize("kind", FAILING)
 def test_bad_input_063_064_066_a_failing_model_is_listed_and_the_others_are_answered(bad, kind):
     run = bad(kind, "good")
-    failures = json.loads(run.attrs["failures"])
+    failures = run.failures
     says = FAILING[kind].removeprefix("PluginError: ")
     assert len(failures) == 2  # the quantity and the expression over it; the question is not blamed
     assert failures[1].startswith(f"x (kind = {kind}): {says}")
@@ -192,7 +191,7 @@ def test_bad_input_063_where_nothing_is_left_the_failure_is_raised(bad):
 @pytest.mark.parametrize("kind", BESIDE)
 def test_bad_input_064_what_fails_beside_the_level_is_listed_and_the_level_stands(bad, kind):
     run = bad(kind, "good")
-    assert json.loads(run.attrs["failures"]) == [BESIDE[kind]]
+    assert run.failures == [BESIDE[kind]]
     assert np.isfinite(run["projection"]["x"].values).all()
     assert (run["questions"]["q_already"].values == 1).all()
 
@@ -231,7 +230,7 @@ def test_failures_are_the_same_for_any_number_of_workers():
         "questions": {"q": {"when": "log(x) >= z"}},
     }
     runs = [forecast.project(made, draws=70_000, workers=w) for w in (1, 3, 3)]
-    failures = [json.loads(r.attrs["failures"]) for r in runs]
+    failures = [r.attributes["failures"] for r in runs]
     assert failures[0] == failures[1] == failures[2]
     assert len(failures[0]) == 1
     assert failures[0][0].startswith("q: questions.q.when: 'log(x)': ")
@@ -276,11 +275,11 @@ def test_a_table_that_is_not_there_fails_its_model_alone(fake_plugins):
         "quantities": {"x": {"model": "lost/{c}"}},
     }
     run = forecast.project(made, draws=3)
-    (failure,) = json.loads(run.attrs["failures"])
+    (failure,) = run.attributes["failures"]
     assert failure.startswith("x (c = lost): model 'lost/lost@exponential': ")
     assert "unknown table 'datasets/supercomputer'; did you mean 'datasets/supercomputers'?" in failure
     assert np.isfinite(run["projection"]["x"].sel(c="good").values).all()
-    assert list(json.loads(run.attrs["data"])) == ["datasets/supercomputers"]
+    assert list(run.attributes["data"]) == ["datasets/supercomputers"]
 
 
 def test_errors_are_ours():

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 import forecast
-from forecast.base.netcdf import save
+from forecast import save
 from forecast.errors import DataError, ResultError
 from forecast.projection.crossing import date_quantiles
 from forecast.projection.weights import value_quantiles
@@ -66,9 +64,9 @@ def test_a_world_that_fails_is_out_as_a_whole_with_all_that_depends_on_it(tree, 
 
 
 def test_they_are_counted_with_the_first_date(tree, bad):
-    rows = {row["name"]: row for row in json.loads(tree.attrs["failing"])}
+    rows = {row["name"]: row for row in tree.attributes["failing"]}
     assert set(rows) == {"late", "y", "q", "v"}
-    assert json.loads(tree.attrs["failures"]) == []
+    assert tree.attributes["failures"] == []
     worst = (tree["projection"]["x"].values[0][bad] < -1).any()
     for row in rows.values():
         assert row["worlds"] == bad.sum()
@@ -105,7 +103,7 @@ def test_fewer_are_a_prefix_and_workers_change_nothing(tree, tmp_path):
 
 def test_worlds_that_were_not_asked_for_do_not_count(tree, bad):
     first = int(bad.argmax())
-    assert "failing" not in project(first).attrs
+    assert "failing" not in project(first).to_xarray().attrs
     with pytest.raises(DataError, match="values are not numbers"):  # one of at most a thousand is too many
         forecast.project(
             {**RECORD, "quantities": {"x": {"value": -5, "unit": ""}, "y": {"expression": "log(x)"}}, "questions": {}},
@@ -154,7 +152,7 @@ def fail(failing, dates):
     ],
 )
 def test_a_saved_file_holds_together(tree, tmp_path, edit, says):
-    changed = tree.copy(deep=True)
+    changed = tree.to_xarray().copy(deep=True)
     edit(changed)
     path = save(changed, tmp_path / "p.nc")
     if says is None:
@@ -165,7 +163,7 @@ def test_a_saved_file_holds_together(tree, tmp_path, edit, says):
 
 
 def test_it_comes_back(tree, tmp_path):
-    assert forecast.load(save(tree, tmp_path / "p.nc")).identical(tree)
+    assert forecast.load(save(tree, tmp_path / "p.nc")).run.identical(tree)
 
 
 WAYS = {

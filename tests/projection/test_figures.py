@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 import forecast
-from forecast.base.netcdf import save
+from forecast import save
 from forecast.errors import ResultError, ScenarioError
 from forecast.report import result_data
 from forecast.report.headline import headline
@@ -47,7 +47,7 @@ def test_growth_at_the_first_step_needs_what_was_before():
     known = project(asked, draws=50, more={"x": {**PATH, "before": 0.5}}.items())
     np.testing.assert_allclose(known["values/w"]["value"].values, np.log(2))
     lost = project(asked, draws=50)
-    assert "before = NUMBER" in lost.attrs["failures"]
+    assert "before = NUMBER" in lost.to_xarray().attrs["failures"]
     assert result_data.value_answers(lost)[0]["dates"][0]["p50"] is None
     with pytest.raises(ScenarioError, match=r"questions\.w\.dates: expected dates from 2025 to 2050, got 2051-01-01"):
         project({"w": {"growth": "x", "dates": [2051]}}, draws=50)
@@ -55,7 +55,7 @@ def test_growth_at_the_first_step_needs_what_was_before():
 
 def test_what_is_not_positive_has_no_growth():
     lost = project({"w": {"growth": "x - 2", "dates": [2030]}}, draws=50)
-    assert "questions.w.growth: 'x - 2' has no growth in " in lost.attrs["failures"]
+    assert "questions.w.growth: 'x - 2' has no growth in " in lost.to_xarray().attrs["failures"]
 
 
 RACE = {
@@ -97,7 +97,7 @@ def test_worlds_are_weighed():
 
 def test_choices_stay_side_by_side():
     tree = forecast.project(
-        "brain-parity", draws=50, until=2060, set={"trend": "exponential", "metric": "hpcg,linpack"}
+        "brain-parity", draws=50, until=2060, with_={"trend": "exponential", "metric": "hpcg,linpack"}
     )
     assert result_data.value_answers(tree) == result_data.first_answers(tree) == []
     record = {
@@ -128,7 +128,7 @@ def test_the_answer_opens_with_the_first_question_whatever_it_asks():
 
 def test_it_is_kept_in_files_and_a_changed_one_is_refused(tmp_path):
     tree = project({"v": {"value": "x", "dates": [2030]}, **RACE}, draws=30)
-    assert forecast.load(save(tree, tmp_path / "p.nc")).identical(tree)
+    assert forecast.load(save(tree, tmp_path / "p.nc")).run.identical(tree)
     for at, (key, text) in enumerate(
         [
             ("values", '{"v": {"value": "x", "dates": ["2031-01-01"], "title": ""}}'),
@@ -137,7 +137,7 @@ def test_it_is_kept_in_files_and_a_changed_one_is_refused(tmp_path):
             ("opens", '"z"'),
         ]
     ):
-        changed = tree.copy()
+        changed = tree.to_xarray().copy()
         changed.attrs[key] = text
         with pytest.raises(ResultError):
             forecast.load(save(changed, tmp_path / f"{at}.nc"))

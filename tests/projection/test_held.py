@@ -13,9 +13,9 @@ DRAWS = 64
 
 
 def same(scenario, held, **asked):
-    ours, fresh = (project(scenario, draws=DRAWS, held=each, **asked) for each in (held, None))
+    ours, fresh = (project(scenario, draws=DRAWS, cache=each, **asked) for each in (held, None))
     assert ours.identical(fresh)
-    assert ours.attrs == fresh.attrs
+    assert ours.attributes == fresh.attributes
     return ours
 
 
@@ -65,15 +65,15 @@ def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine):
     held = RunCache()
     changes = [
         {},
-        {"set": {"brain/dettmers-2015.firing_rate": 3}},
-        {"set": {"goal": 1e5}},
-        {"set": {"goal": "1e3..1e7"}},
-        {"set": {"machine.growth": 0.4}},
-        {"set": {"trend": "random-walk"}},
-        {"set": {"trend": ("random-walk", "exponential"), "part": 0.2}},
-        {"swap": {"goal": "brain/carlsmith-2020"}},
-        {"changes": [{"of": "machine", "growth": "0.5*", "since": 2030}]},
-        {"changes": [{"of": "left", "value": "1e5 FLOP/s", "since": 2030}]},
+        {"with_": {"brain/dettmers-2015.firing_rate": 3}},
+        {"with_": {"goal": 1e5}},
+        {"with_": {"goal": "1e3..1e7"}},
+        {"with_": {"machine.growth": 0.4}},
+        {"with_": {"trend": "random-walk"}},
+        {"with_": {"trend": ("random-walk", "exponential"), "part": 0.2}},
+        {"with_": {"goal": "brain/carlsmith-2020"}},
+        {"what_if": [{"of": "machine", "growth": "0.5*", "since": 2030}]},
+        {"what_if": [{"of": "left", "value": "1e5 FLOP/s", "since": 2030}]},
         {"until": 2040},
         {"as_of": 2018.0},
         {"seed": 1},
@@ -86,7 +86,7 @@ def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine):
 def test_a_shipped_scenario_gives_what_a_fresh_run_gives():
     held, asked = RunCache(), {"trend": ("pool", "exponential"), "metric": "linpack"}
     for more in ({}, {"machine.growth": 0.2}, {"machine.growth": 0.3}, {"brain": 1e17}, {"trend": "exponential"}):
-        same("brain-parity", held, set={**asked, **more})
+        same("brain-parity", held, with_={**asked, **more})
 
 
 @pytest.mark.slow
@@ -94,7 +94,7 @@ def test_a_shipped_scenario_gives_what_a_fresh_run_gives():
 def test_every_choice_of_a_shipped_scenario_gives_what_a_fresh_run_gives(scenario):
     held = RunCache()
     for asked in [{}, {}, *({name: c.values[-1]} for name, c in forecast.scenario(scenario).choices.items())]:
-        same(scenario, held, set=asked)
+        same(scenario, held, with_=asked)
 
 
 def test_what_does_not_depend_on_a_change_is_not_drawn_again(machine, monkeypatch):
@@ -114,25 +114,25 @@ def test_what_does_not_depend_on_a_change_is_not_drawn_again(machine, monkeypatc
         ({}, set()),
     ]:
         sampled.clear()
-        project(machine, draws=DRAWS, held=held, set=asked)
+        project(machine, draws=DRAWS, cache=held, with_=asked)
         assert set(sampled) == again, asked
 
 
 def test_what_is_not_set_of_a_trend_is_drawn_once(machine, monkeypatch):
     """A growth that is set moves draws which it does not change: at the next growth they are the same."""
-    from forecast.models.shapes.conditioned import Conditioned as Holding
+    from forecast.models.shapes.conditioned import Conditioned as WorldColumn
 
     shapes, drawn, held = [], [], RunCache()
 
     def run(growth, held):
         drawn.clear()
-        project(machine, draws=DRAWS, held=held, set={"machine.growth": growth, "trend": "random-walk"})
+        project(machine, draws=DRAWS, cache=held, with_={"machine.growth": growth, "trend": "random-walk"})
         return len(drawn)
 
     with monkeypatch.context() as watched:
-        sample = Holding.sample
+        sample = WorldColumn.sample
         watched.setattr(
-            Holding, "sample", lambda self, *rest, **m: shapes.append(self.shape) or sample(self, *rest, **m)
+            WorldColumn, "sample", lambda self, *rest, **m: shapes.append(self.shape) or sample(self, *rest, **m)
         )
         run(0.2, held)
     kind = type(shapes[0])
@@ -162,7 +162,7 @@ def test_a_model_is_fitted_once(machine, monkeypatch):
     monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
     held = RunCache(size=0)  # fits are kept in any case
     for _ in range(2):
-        project(machine, draws=DRAWS, held=held)
+        project(machine, draws=DRAWS, cache=held)
     assert len(fitted) == len(set(fitted)) > 0
 
 
@@ -191,7 +191,7 @@ def test_warnings_and_failures_come_again():
 
 def _outcome(scenario, held):
     try:
-        return project(scenario, draws=DRAWS, held=held).attrs
+        return project(scenario, draws=DRAWS, cache=held).attrs
     except forecast.errors.ForecastError as error:
         return str(error)
 

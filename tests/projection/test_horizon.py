@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base import netcdf
 from forecast.errors import ForecastError
 from forecast.projection.horizon import horizon, step_of
 
@@ -54,5 +53,5 @@ def test_a_fine_grid_comes_back_from_a_file(tmp_path):
     record = {"start": 2025.25, "until": 2026.5, "step": "1/48", "quantities": {"x": {"p05": 1, "p95": 4, "unit": ""}}}
     run = forecast.project(record, draws=3)
     assert run["projection"].sizes["time"] == 61
-    netcdf.save(run, tmp_path / "run.nc")
-    assert forecast.load(tmp_path / "run.nc").attrs["step"] == '"1/48"'
+    forecast.save(run, tmp_path / "run.nc")
+    assert forecast.load(tmp_path / "run.nc").to_xarray().attrs["step"] == '"1/48"'

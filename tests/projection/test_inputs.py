@@ -24,7 +24,7 @@ def trend(name="trend"):
 
 
 def project(quantities, *, draws=2000, start=2025, until=2027, **more):
-    options = {k: more.pop(k) for k in ("set", "seed", "workers") if k in more}
+    options = {k: more.pop(k) for k in ("with_", "seed", "workers") if k in more}
     return forecast.project(
         {"start": start, "until": until, "quantities": quantities, **more}, draws=draws, keep=20_000, **options
     )  # fmt: skip
@@ -49,7 +49,7 @@ def test_a_regime_has_its_labels_and_its_shares(tmp_path):
     assert row["shares"] == pytest.approx({"fast": 0.45, "slow": 0.45, "none": 0.1}, abs=0.011)
     assert sum(row["shares"].values()) == pytest.approx(1)
     assert result_data.quantities(run) == []
-    from forecast.base.netcdf import save
+    from forecast import save
 
     save(run, tmp_path / "run.nc")
     assert result_data.regimes(forecast.load(tmp_path / "run.nc")) == result_data.regimes(run)
@@ -92,8 +92,8 @@ def test_where_a_file_of_draws_stands_changes_nothing(posterior, tmp_path):
     other.write_bytes((tmp_path / "posterior.csv").read_bytes())
     runs = [project({"x": {"draws": str(p), "column": "x", "unit": ""}}, draws=100) for p in (path, other)]
     assert_bitwise(*(drawn(run, "x") for run in runs))
-    assert runs[0].attrs == runs[1].attrs
-    assert "posterior.csv" in result_data.attribute(runs[0], "data")
+    assert runs[0].to_xarray().attrs == runs[1].to_xarray().attrs
+    assert "posterior.csv" in runs[0].data
 
 
 @pytest.mark.parametrize("family", ["normal", "lognormal"])
@@ -168,7 +168,7 @@ def test_a_matrix_holds_for_every_pair():
     run = project(quantities, draws=DRAWS, correlations=[{"of": ["a", "b", "c"], "matrix": matrix}])
     found = spearmanr(np.stack([drawn(run, n) for n in "abc"], axis=1))[0]
     np.testing.assert_allclose(found, matrix, atol=0.01)
-    assert result_data.attribute(run, "correlations") == [{"of": ["a", "b", "c"], "matrix": matrix}]
+    assert run.attributes["correlations"] == [{"of": ["a", "b", "c"], "matrix": matrix}]
 
 
 @pytest.mark.slow
@@ -237,7 +237,7 @@ def test_to_swap_one_leaves_the_draws_of_all_others(base, name):
 @pytest.mark.parametrize("name", ["prior", "kind", "mine", "req", "plan", "x", "second", "paired"])
 def test_to_fix_one_leaves_the_draws_of_all_others(base, name):
     before = project(base, draws=1100, correlations=GROUPS)
-    after = project(base, draws=1100, correlations=GROUPS, set={name: "slow" if name == "kind" else 2.0})
+    after = project(base, draws=1100, correlations=GROUPS, with_={name: "slow" if name == "kind" else 2.0})
     if name == "prior":  # what is fitted to a number is that number
         assert (drawn(after, "req") == 2.0).all()
     assert_others_same(before, after, {"prior", "req"} if name == "prior" else {name})
@@ -261,7 +261,7 @@ def test_to_leave_out_a_model_leaves_what_moves_with_its_inputs():
     alone, before = project(quantities, choices=more["choices"]), project(quantities, **more)
     assert not np.array_equal(drawn(alone, "second"), drawn(before, "second"))
     for setting in ({"e": "carlsmith-2020"}, {"brain": 1e18}, {"brain/dettmers-2015.firing_rate": 1}):
-        assert_bitwise(drawn(project(quantities, **more, set=setting), "second"), drawn(before, "second"))
+        assert_bitwise(drawn(project(quantities, **more, with_=setting), "second"), drawn(before, "second"))
 
 
 def test_to_correlate_or_weigh_leaves_the_draws_of_all_others(base):
@@ -273,6 +273,6 @@ def test_to_correlate_or_weigh_leaves_the_draws_of_all_others(base):
 
 def test_to_fix_an_input_leaves_the_draws_of_all_others(base):
     groups = [{"of": ["trend.cap", "second"], "rho": 0.5}]
-    before, after = (project(base, draws=1100, correlations=groups, set=s) for s in ({}, {"trend.cap": 1e5}))
+    before, after = (project(base, draws=1100, correlations=groups, with_=s) for s in ({}, {"trend.cap": 1e5}))
     assert_others_same(before, after, {"x"})
     assert not np.array_equal(before["projection"]["x"].values, after["projection"]["x"].values)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 import forecast
+from forecast import save
 from forecast.base.dates import decimal_year
-from forecast.base.netcdf import content_hash, save
+from forecast.base.netcdf import content_hash
 from forecast.errors import DataError, ResultError
 from forecast.projection.paths.apply_limits import limited
 from forecast.report import result_data
+from forecast.report.sections import limit_sentence
 
 #: A growth rate whose distribution function is known: normal, median 0.2, 5 % below 0.1.
 SCORE = norm.isf(0.05)
@@ -90,14 +90,12 @@ def test_the_share_that_binds_is_that_of_the_closed_form():
 
 
 def test_it_is_said_in_one_line_and_a_floor_too():
-    limit, floor = result_data.limits(project(limit="cap", at_least=3, draws=200))
-    assert result_data.limit_sentence(limit).startswith("limit of spend binds by 2050 in ")
-    assert (
-        result_data.limit_sentence(floor) == "floor of spend binds by 2050 in 100 % of worlds, first in 2025 (median)"
-    )
-    assert floor["binds"][0] == 1
-    (never,) = result_data.limits(project(limit="1e9 USD", draws=200))
-    assert result_data.limit_sentence(never) == "limit of spend does not bind by 2050"
+    limit, floor = project(limit="cap", at_least=3, draws=200).limits
+    assert limit_sentence(limit, 2050).startswith("limit of spend binds by 2050 in ")
+    assert limit_sentence(floor, 2050) == "floor of spend binds by 2050 in 100 % of worlds, first in 2025 (median)"
+    assert floor.probability[0] == 1
+    (never,) = project(limit="1e9 USD", draws=200).limits
+    assert limit_sentence(never, 2050) == "limit of spend does not bind by 2050"
 
 
 def test_worlds_are_weighed():
@@ -122,15 +120,16 @@ def test_fewer_draws_are_a_prefix_and_other_quantities_stay():
 def test_it_is_kept_in_files_and_a_changed_one_is_refused(tmp_path):
     tree = project(limit="cap", draws=50)
     assert forecast.load(save(tree, tmp_path / "p.nc")).identical(tree)
-    assert json.loads(tree.attrs["limits"]) == {"spend": {"limit": "cap", "how": "hard"}}
-    changed = tree.copy(deep=True)
+    assert tree.attributes["limits"] == {"spend": {"limit": "cap", "how": "hard"}}
+    changed = tree.to_xarray().copy(deep=True)
     changed["limits/spend"]["limit"].values[:] = 1.5
     with pytest.raises(ResultError, match="expected shares from 0 to 1"):
         forecast.load(save(changed, tmp_path / "q.nc"))
-    del tree.attrs["limits"]
+    lacking = tree.to_xarray().copy()
+    del lacking.attrs["limits"]
     with pytest.raises(ResultError, match="/limits: expected the quantities of the attribute"):
-        forecast.load(save(tree, tmp_path / "r.nc"))
-    assert content_hash(changed) != content_hash(tree)
+        forecast.load(save(lacking, tmp_path / "r.nc"))
+    assert content_hash(changed) != content_hash(tree.to_xarray())
 
 
 # --- what a quantity keeps -------------------------------------------------------------------------------------------
@@ -152,18 +151,18 @@ def test_a_frontier_never_falls_and_starts_at_the_last_record(tmp_path):
     assert (np.diff(kept, axis=0) >= 0).all()
     assert (kept[0] >= 900).all()
     assert (kept[-1] > kept[0]).mean() > 0.5
-    assert result_data.warnings(tree) == []  # by construction: nothing was raised
-    assert json.loads(tree.attrs["limits"]) == {"peak": {"keeps": "frontier"}}
+    assert tree.warnings == []  # by construction: nothing was raised
+    assert tree.attributes["limits"] == {"peak": {"keeps": "frontier"}}
 
 
 def test_a_running_maximum_of_draws_is_warned_of():
     up = {"expression": "where(t < 2030, t - start, 5 - (t - 2030))", "keeps": "frontier"}
     falling = {"up": up}  # 20 of 26 steps
-    (text,) = result_data.warnings(project(more=falling.items(), draws=20))
+    (text,) = project(more=falling.items(), draws=20).warnings
     assert text.startswith("up: keeps: 76.9% of the values of the first worlds")
     assert "had to be raised by a running maximum" in text
     rising = project(more={"up": {"expression": "t - start", "keeps": "frontier"}}.items(), draws=20)
-    assert result_data.warnings(rising) == []
+    assert rising.warnings == []
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_an_equation_with_several_solutions_has_none():
 
 
 def failing(run):
-    return {row["name"]: row for row in json.loads(run.attrs.get("failing", "[]"))}
+    return {row["name"]: row for row in json.loads(run.to_xarray().attrs.get("failing", "[]"))}
 
 
 def test_worlds_in_which_an_equation_has_several_solutions_or_none_are_counted_and_left_out():
@@ -131,4 +131,4 @@ def test_a_date_that_never_comes_stays_infinite_and_is_no_failure():
         questions={"q": {"when": "x >= 6"}},
     )
     assert 0 < float(run["questions"]["q_never"]) < 1
-    assert "failing" not in run.attrs
+    assert "failing" not in run.to_xarray().attrs

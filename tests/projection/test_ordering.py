@@ -12,7 +12,6 @@ from scipy.stats import spearmanr
 import forecast
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError
 from forecast.models import Description, Unfitted
-from forecast.report import result_data
 from forecast.sensitivity import of_answer
 
 YEARS = np.arange(2005.0, 2025.0)
@@ -111,7 +110,7 @@ def test_every_variant_of_a_quantity_moves_with_the_others():
     for model in models:
         found = realised(run, f"{model}.growth", "brain/carlsmith-2020.compute")
         assert found == pytest.approx(-0.7, abs=CLOSE), model
-    (group,) = result_data.attribute(run, "correlations")
+    (group,) = run.attributes["correlations"]
     assert group["fitted"] == {"machine.growth": [f"{model}.growth" for model in models]}
     together = next(row for row in of_answer.first_order(run, "parity") if row["kind"] == "group")
     assert set(together["name"].split(", ")) == {"brain/carlsmith-2020.compute", *group["fitted"]["machine.growth"]}
@@ -121,13 +120,13 @@ def test_others_move_as_before_where_one_is_set_or_left_out():
     groups = [{"of": ["x.growth", "cost", "z.growth"], "rho": 0.7}]
     before = project(groups)
     for key in ({"x": 1e9}, {"x.growth": 0.2}, {"x.growth": "0.1..0.3"}):
-        after = project(groups, set=key)
+        after = project(groups, with_=key)
         for name in ("cost", "three.growth", "z", "y"):
             np.testing.assert_array_equal(number(before, name), number(after, name), err_msg=f"{key} {name}")
     assert realised(after, "one.growth", "three.growth") == pytest.approx(0.7, abs=CLOSE)
-    swapped = project(groups, swap={"x": "capability/training-compute@pool"})
+    swapped = project(groups, with_={"x": "capability/training-compute@pool"})
     np.testing.assert_array_equal(number(before, "three.growth"), number(swapped, "three.growth"))
-    assert "drawn on its own now: x.growth" in swapped.attrs["warnings"]
+    assert "drawn on its own now: x.growth" in str(swapped.attributes["warnings"])
 
 
 class Flat(Unfitted):
@@ -170,7 +169,7 @@ def test_a_name_that_no_variant_has_is_refused_where_a_choice_is_narrowed_too():
     asked = {"extends": "brain-parity", "until": 2028, "correlations": [{"of": ["brain/nobody.x", "machine.growth"],
                                                                          "rho": 0.7}]}  # fmt: skip
     with pytest.raises(UnknownNameError, match=r"input or fitted number .brain/nobody\.x."):
-        forecast.project(asked, draws=64, set={"estimate": "carlsmith-2020"})
+        forecast.project(asked, draws=64, with_={"estimate": "carlsmith-2020"})
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base.netcdf import save
+from forecast import save
 from forecast.errors import ScenarioError, UnknownNameError, UsageError
 from forecast.report import result_data
 from forecast.report.headline import headline
@@ -43,7 +43,7 @@ def run(scenario=PLAIN, draws=300, **options):
 def test_each_value_is_what_it_would_be_alone_and_all_else_is_the_same():
     values = {"goal": [1e5, "1..2 EFLOP/s", {"lognormal": [1, 9]}], "machine.growth": [0.2, 0.4]}
     tree = run(sweep=values)
-    assert result_data.swept(tree) == {
+    assert tree.swept == {
         "goal": ["100000.0", "1..2 EFLOP/s", "{lognormal = [1, 9]}"], "machine.growth": ["0.2", "0.4"]
     }  # fmt: skip
     assert "goal" not in tree["projection"].data_vars
@@ -54,7 +54,7 @@ def test_each_value_is_what_it_would_be_alone_and_all_else_is_the_same():
     assert tree["questions"]["then_date"].dims == ("draw", "machine.growth")
     for i, goal in enumerate(values["goal"]):
         for j, growth in enumerate(values["machine.growth"]):
-            alone = run(set={"goal": goal, "machine.growth": growth})
+            alone = run(with_={"goal": goal, "machine.growth": growth})
             at = {"goal": i, "machine.growth": j}
             for group in ("projection", "questions"):
                 for name, each in tree[group].data_vars.items():
@@ -64,16 +64,16 @@ def test_each_value_is_what_it_would_be_alone_and_all_else_is_the_same():
     assert_bitwise(tree["projection"]["share"].values, untouched["projection"]["share"].values)
     posterior = tree["posterior/mine/machine"]
     assert posterior["growth"].dims == ("draw", "machine.growth")
-    alone = run(set={"machine.growth": 0.4})["posterior/mine/machine"]  # the level follows its regression on growth
+    alone = run(with_={"machine.growth": 0.4})["posterior/mine/machine"]  # the level follows its regression on growth
     assert_bitwise(posterior["log_level"].isel({"machine.growth": 1}).values, alone["log_level"].values)
-    assert "past" in untouched.children
-    assert "past" not in tree.children  # of each growth it is another
+    assert "past" in untouched
+    assert "past" not in tree  # of each growth it is another
     assert tree["observed/machine"].identical(untouched["observed/machine"])
 
 
 def test_it_is_saved_summarised_and_said(tmp_path):
-    tree = run(sweep={"goal": [1e3, 1e5], "machine.growth": [0.2, 0.4]}, set={"share": 1})
-    assert forecast.load(save(tree, tmp_path / "s.nc")).identical(tree)
+    tree = run(sweep={"goal": [1e3, 1e5], "machine.growth": [0.2, 0.4]}, with_={"share": 1})
+    assert forecast.load(save(tree, tmp_path / "s.nc")).run.identical(tree)
     rows = [row["choices"] for row in result_data.questions(tree) if row["name"] == "there"]
     assert rows == [{"machine.growth": g, "goal": v} for g in ("0.2", "0.4") for v in ("1000.0", "100000.0")]
     assert "depending on machine.growth and goal" in headline(tree)
@@ -91,11 +91,11 @@ def test_what_is_swept_is_never_pooled_and_rivals_beside_it_are():
     assert rows[0]["crossing"] == first["crossing"]
     assert "depending on goal (not by" in headline(tree)
     along = run(RIVALS, sweep={"shape": "*"})
-    assert result_data.swept(along) == {"shape": ["exponential", "random-walk"]}
+    assert along.swept == {"shape": ["exponential", "random-walk"]}
     assert result_data.pooled(along) == []
     for name in ("there_date", "then_date"):
         assert_bitwise(along["questions"][name].values, plain["questions"][name].values)
-    assert result_data.swept(run(RIVALS, sweep={"shape": ["random-walk"]})) == {"shape": ["random-walk"]}
+    assert run(RIVALS, sweep={"shape": ["random-walk"]}).swept == {"shape": ["random-walk"]}
 
 
 def test_an_answer_that_stays_the_same_still_stands_along_what_it_depends_on():
@@ -106,14 +106,14 @@ def test_an_answer_that_stays_the_same_still_stands_along_what_it_depends_on():
     assert [row["choices"] for row in result_data.questions(tree) if row["name"] == "there"] == [
         {"goal": "1e-09"}, {"goal": "1e-08"}
     ]  # fmt: skip
-    swapped = run(RIVALS, sweep={"machine.growth": [0.2, 0.3]}, swap={"machine": "hardware/linpack@exponential"})
+    swapped = run(RIVALS, sweep={"machine.growth": [0.2, 0.3]}, with_={"machine": "hardware/linpack@exponential"})
     assert swapped["questions"]["then"].dims == ("quantile", "machine.growth")
 
 
 def test_a_name_with_a_slash_is_a_dimension_without(tmp_path):
     tree = run(sweep={"mine/machine.growth": [0.2, 0.4]})
     assert tree["questions"]["there"].dims == ("quantile", "mine.machine.growth")
-    assert forecast.load(save(tree, tmp_path / "s.nc")).identical(tree)
+    assert forecast.load(save(tree, tmp_path / "s.nc")).run.identical(tree)
 
 
 def test_a_scenario_holds_a_sweep_and_a_setting_ends_it(tmp_path):
@@ -125,18 +125,18 @@ def test_a_scenario_holds_a_sweep_and_a_setting_ends_it(tmp_path):
     )
     tree = run(path)
     assert tree["questions"]["q"].sizes == {"quantile": 5, "g": 2, "goal": 2}
-    fixed = run(path, set={"goal": 2})
+    fixed = run(path, with_={"goal": 2})
     assert fixed["questions"]["q"].sizes == {"quantile": 5, "g": 2}
     assert_bitwise(fixed["questions"]["q_date"].values, tree["questions"]["q_date"].isel(goal=0).values)
     scenario = forecast.Scenario.load(path)
     again = tmp_path / "again.toml"
     again.write_text(scenario.to_toml())
-    assert forecast.Scenario.load(again).sweep == scenario.sweep == {"goal": [2, 20], "g": [0.1, "0.1..0.4"]}
+    assert forecast.Scenario.load(again).swept == scenario.swept == {"goal": [2, 20], "g": [0.1, "0.1..0.4"]}
 
 
 def test_toml_may_write_a_parameter_as_a_table():
     scenario = forecast.Scenario.from_dict({**PLAIN, "sweep": {"machine": {"growth": [0.2]}}})
-    assert scenario.sweep == {"machine.growth": [0.2]}
+    assert scenario.swept == {"machine.growth": [0.2]}
 
 
 def test_progress_counts_the_worlds_of_all_runs():
@@ -169,7 +169,7 @@ def test_what_no_answer_depends_on_is_not_swept():
     ):
         run(sweep={"other": [1, 2]})
     with pytest.raises(UsageError, match="sweep goal: it is set to 3; one of them is enough"):
-        run(sweep={"goal": [1, 2]}, set={"goal": 3})
+        run(sweep={"goal": [1, 2]}, with_={"goal": 3})
 
 
 def test_a_scenario_says_where_its_sweep_is_wrong():

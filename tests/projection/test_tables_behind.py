@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import save
 from forecast.base.dates import decimal_year
-from forecast.base.netcdf import load, save
 from forecast.errors import UsageError
-from forecast.projection.source_tables import last, newest
 from forecast.report import result_data
 from forecast.report.words.date_text import age
 from toolkit import command, package, resource
@@ -63,8 +62,8 @@ when = "speed >= 20 FLOP/s"
 def test_each_table_and_file_says_its_last_date(folder):
     priced(folder, "day")
     run = forecast.project(scenario(folder), draws=8)
-    assert newest(run) == {"prices": "2025-02-03", "speeds.csv": "2023-05-01"}
-    assert last(run) == "2025-02-03"
+    assert run.newest == {"prices": "2025-02-03", "speeds.csv": "2023-05-01"}
+    assert max(run.newest.values()) == "2025-02-03"
     assert result_data.data_ages(run) == "newest data: prices 2025-02-03, speeds.csv 2023-05-01"
     assert result_data.data_ages(run, "2026-02-03").startswith("newest data: prices 2025-02-03 (1.0 years old), speeds")
     assert "prices 2025-02-03 (in the future)" in result_data.data_ages(run, "2025-01-01")
@@ -73,14 +72,14 @@ def test_each_table_and_file_says_its_last_date(folder):
 @pytest.mark.parametrize("dated", [(), ("day", "seen")])
 def test_a_table_without_one_column_of_dates_says_none(folder, dated):
     priced(folder, *dated)
-    assert newest(forecast.project(scenario(folder), draws=8)) == {"speeds.csv": "2023-05-01"}
+    assert forecast.project(scenario(folder), draws=8).newest == {"speeds.csv": "2023-05-01"}
 
 
 def test_what_is_not_known_yet_does_not_count(folder):
     priced(folder, "day")
     run = forecast.project(scenario(folder), draws=8, as_of=2022.5)
-    assert newest(run) == {"speeds.csv": "2022-01-01"}
-    assert newest(forecast.project(scenario(folder), draws=8, as_of=2024.5))["prices"] == "2024-01-01"
+    assert run.newest == {"speeds.csv": "2022-01-01"}
+    assert forecast.project(scenario(folder), draws=8, as_of=2024.5).newest["prices"] == "2024-01-01"
 
 
 def test_data_without_a_name_have_that_of_their_quantity(tmp_path):
@@ -95,28 +94,30 @@ def test_data_without_a_name_have_that_of_their_quantity(tmp_path):
 
 
 def test_a_table_that_the_code_of_a_model_reads_counts_too():
-    run = forecast.project("scaling-ends", draws=8, set={"compute": "as-needed"})
+    run = forecast.project("scaling-ends", draws=8, with_={"compute": "as-needed"})
     rows = forecast.tables.columns("datasets/capability-editions")
     last_row = rows["release_date"][~np.isnat(rows["release_date"])].max()
-    assert newest(run)["datasets/capability-editions"] == str(last_row.astype("datetime64[D]"))
-    assert forecast.project("scaling-ends", draws=8, set={"compute": "as-needed"}, workers=2).attrs == run.attrs
+    assert run.newest["datasets/capability-editions"] == str(last_row.astype("datetime64[D]"))
+    assert (
+        forecast.project("scaling-ends", draws=8, with_={"compute": "as-needed"}, workers=2).to_xarray().attrs
+        == run.to_xarray().attrs
+    )
 
 
 def test_nothing_dated_is_behind_a_calculation():
     run = forecast.project({"start": 2025, "until": 2027, "quantities": {"x": {"expression": "t"}}}, draws=4)
-    assert newest(run) == {}
-    assert last(run) is None
+    assert run.newest == {}
     assert result_data.data_ages(run) == ""
-    assert "newest" not in run.attrs
+    assert "newest" not in run.to_xarray().attrs
 
 
 def test_it_survives_a_file_and_is_asked_of_the_answer(folder, tmp_path):
     priced(folder, "day")
     run = forecast.project(scenario(folder), draws=8)
     save(run, tmp_path / "a.nc")
-    assert newest(load(tmp_path / "a.nc")) == newest(run)
+    assert forecast.load(tmp_path / "a.nc").run.newest == run.newest
     answer = forecast.scenario(str(folder / "mine.toml")).ask(draws=8)
-    assert answer.newest == newest(run)
+    assert answer.newest == run.newest
     assert "newest data: prices 2025-02-03, speeds.csv 2023-05-01\n" in answer.report()
 
 
@@ -134,7 +135,7 @@ def test_the_command_says_it_in_one_line(folder, capsys):
 @pytest.mark.slow
 def test_what_is_planned_is_not_the_newest_datum():
     run = forecast.project("model-capability", draws=8)
-    assert newest(run)["datasets/data-centres"] < "2027"
+    assert run.newest["datasets/data-centres"] < "2027"
 
 
 @pytest.mark.slow
@@ -146,5 +147,5 @@ def test_the_hash_of_a_scenario_does_not_hold_its_folder(tmp_path):
     for folder in ("one", "another"):
         shutil.copytree(path.parent, tmp_path / folder)
         run = forecast.project(str(tmp_path / folder / path.name), draws=8)
-        hashes.add(run.attrs["scenario_hash"])
+        hashes.add(run.attributes["scenario_hash"])
     assert len(hashes) == 1

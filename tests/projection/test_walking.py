@@ -141,7 +141,7 @@ def test_a_stock_may_be_set_and_fewer_worlds_are_the_first_of_more():
               "quantities": {"g": {"p05": 0.1, "p95": 0.9, "unit": "1/year"}}}  # fmt: skip
     few, many = (forecast.project(record, draws=n)["projection"]["S"].values for n in (5, 1500))
     np.testing.assert_array_equal(few, many[:, :5])
-    held = forecast.project(record, draws=5, set={"S": 3})["projection"]["S"].values
+    held = forecast.project(record, draws=5, with_={"S": 3})["projection"]["S"].values
     np.testing.assert_array_equal(held, 3.0)
 
 

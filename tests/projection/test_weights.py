@@ -10,8 +10,9 @@ from hypothesis import given, strategies as st
 from scipy.stats import norm
 
 import forecast
+from forecast import save
 from forecast.base.dates import decimal_year
-from forecast.base.netcdf import content_hash, save
+from forecast.base.netcdf import content_hash
 from forecast.errors import DataError, ResultError
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.weights import effective_sample_size, normalised, weights_of
@@ -67,8 +68,8 @@ def test_the_effective_number_is_that_of_the_closed_form(weighed):
     square = norm(0, np.sqrt(1 + s2 / 2)).pdf(1.5) * np.sqrt(2 * np.pi * s2 / 2)
     (row,) = result_data.updates(weighed)
     assert row["effective"] / row["draws"] == pytest.approx(mean**2 / square, rel=0.03)
-    assert result_data.attribute(weighed, "effective_draws") == row["effective"]
-    assert result_data.attribute(weighed, "update") == {"m": "-(m - 1.5)**2/(2*0.5**2)"}
+    assert weighed.attributes["effective_draws"] == row["effective"]
+    assert weighed.attributes["update"] == {"m": "-(m - 1.5)**2/(2*0.5**2)"}
     assert row["of"] == ["m"]
 
 
@@ -154,7 +155,7 @@ def test_what_is_known_along_a_choice_changes_everything_along_it(chosen):
     questions = result_data.questions(chosen)
     assert [r["choices"] for r in questions] == [r["choices"] for r in rows]
     least = min(row["effective"] for row in result_data.updates(chosen))
-    assert result_data.attribute(chosen, "effective_draws") == least
+    assert chosen.attributes["effective_draws"] == least
 
 
 @pytest.mark.slow
@@ -164,13 +165,14 @@ def test_a_weighed_projection_is_saved_and_drawn(chosen, weighed, tmp_path):
     for number, run in enumerate((chosen, weighed)):
         save(run, tmp_path / f"{number}.nc")
         back = forecast.load(tmp_path / f"{number}.nc")
+        back = back.run if isinstance(back, forecast.Answer) else back
         for said in (result_data.questions, result_data.quantities, result_data.updates, headline):
             assert said(back) == said(run)
         assert figures.plot(run, tmp_path / f"{number}.svg").stat().st_size > 1000
 
 
 def tampered(run, path, change):
-    tree = run.copy(deep=True)
+    tree = run.to_xarray().copy(deep=True)
     change(tree)
     save(tree, path)
     return path
@@ -196,7 +198,7 @@ def test_weights_are_the_same_for_any_number_of_workers_and_a_prefix():
     quantities = {"m": PRIOR}
     one, two, few = (project(quantities, update=SEEN, draws=n, workers=w, until=2026)
                      for n, w in ((5000, 1), (5000, 3), (100, 1)))  # fmt: skip
-    assert content_hash(one) == content_hash(two)
+    assert content_hash(one.to_xarray()) == content_hash(two.to_xarray())
     assert_bitwise(few["update"]["m"].values, np.ascontiguousarray(one["update"]["m"].values[:100]))
 
 
@@ -238,11 +240,11 @@ def test_what_moves_an_answer_is_what_is_left_to_move_it():
 def test_few_effective_worlds_are_warned_of():
     sharp = {"m": {"log_likelihood": "-(m - 3)**2/(2*0.01**2)"}}
     run = project({"m": PRIOR}, update=sharp, draws=2000, until=2026)
-    (warning,) = result_data.warnings(run)
+    (warning,) = run.warnings
     count = result_data.updates(run)[0]["effective"]
     assert count < 200
     assert warning.startswith(f"update: {count:.0f} of 2,000 worlds are effective; answers rest on fewer than 200")
-    assert result_data.warnings(project({"m": PRIOR}, update=SEEN, draws=2000, until=2026)) == []
+    assert project({"m": PRIOR}, update=SEEN, draws=2000, until=2026).warnings == []
 
 
 def test_a_likelihood_of_zero_leaves_worlds_out():
@@ -277,9 +279,9 @@ def test_a_value_of_a_choice_may_be_impossible():
     )  # fmt: skip
     counts = {row["choices"]["e"]: row["effective"] for row in result_data.updates(run)}
     assert counts == {"dettmers-2015": None, "carlsmith-2020": pytest.approx(100)}
-    assert result_data.attribute(run, "effective_draws") == pytest.approx(100)
+    assert run.attributes["effective_draws"] == pytest.approx(100)
     reason = "update (e = dettmers-2015): no world is possible: the likelihood is 0 in each"
-    assert result_data.attribute(run, "failures") == [reason]
+    assert run.attributes["failures"] == [reason]
     never = {row["choices"]["e"]: row["crossing"]["never"] for row in result_data.questions(run)}
     assert never == {"dettmers-2015": None, "carlsmith-2020": pytest.approx(1.0)}
 
@@ -308,5 +310,5 @@ def test_a_projection_without_an_update_says_nothing_of_weights():
     run = project({"m": PRIOR}, draws=10, until=2026)
     assert weights_of(run) is None
     assert result_data.updates(run) == []
-    assert not {"update", "effective_draws", "correlations"} & set(run.attrs)
-    assert json.loads(run.attrs["failures"]) == []
+    assert not {"update", "effective_draws", "correlations"} & set(run.to_xarray().attrs)
+    assert json.loads(run.to_xarray().attrs["failures"]) == []

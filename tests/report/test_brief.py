@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.projection.result import AnswerDistribution
 from forecast.report import result_data
-from forecast.report.answer_distributions import AnswerDistribution, ReportedDate, ReportedValue
 from forecast.report.brief import Brief, Group, Row, brief
 from forecast.report.headline import Words, headline
 from forecast.report.screen import HEIGHT, lines
@@ -47,13 +47,13 @@ def run():
 
 
 def test_a_spread_is_that_of_the_pooled_answer_and_of_each_combination(run):
-    question = ReportedDate(run, "q")
+    question = run.answers["q"]
     assert question.default == {"metric": "1"}
     assert list(question.rivals) == ["growth"]
     (pooled,) = [row for row in result_data.pooled(run) if row["choices"] == {"metric": "1"}]
-    assert question.spread({"metric": "1"}).never == pooled["crossing"]["never"]
+    assert question.over({"metric": "1"}).never == pooled["crossing"]["never"]
     for row in result_data.questions(run):
-        spread = question.spread(row["choices"])
+        spread = question.over(row["choices"])
         assert spread.never == row["crossing"]["never"]
         assert spread.already == row["crossing"]["already"]
         for date, year in zip([row["crossing"][q] for q in ("p05", "p50", "p95")], spread.quantiles[::2], strict=True):
@@ -64,9 +64,9 @@ def test_a_spread_is_that_of_the_pooled_answer_and_of_each_combination(run):
 def test_the_kept_worlds_give_what_all_worlds_give():
     """Pooled from the worlds it is what the projection pooled, so that rows beside the sentence agree with it."""
     run = forecast.project(rivals(), draws=1000)
-    question = ReportedDate(run, "q")
-    exact = question.spread({"metric": "2"})
-    own, counts = question._drawn({"metric": "2"})
+    question = run.answers["q"]
+    exact = question.over({"metric": "2"})
+    own, counts = question.pooled_draws({"metric": "2"})
     assert counts is None
     assert exact.never == np.isposinf(own).mean()
     assert exact.median == pytest.approx(np.sort(own)[499], abs=1e-6)  # dates are kept to the second
@@ -77,7 +77,7 @@ def test_without_weights_the_range_of_the_medians_is_said():
     record["choices"]["growth"] = {"values": ["0.6", "0.3"], "kind": "rival"}
     del record["labels"]["0.1"]
     run = forecast.project(record, draws=500)
-    spread = ReportedDate(run, "q").spread({"metric": "1"})
+    spread = run.answers["q"].over({"metric": "1"})
     expected = [2025 + math.log(8) / rate for rate in (0.6, 0.3)]
     assert spread.medians == pytest.approx(tuple(expected), abs=0.2)
     assert headline(run).startswith("The machine does eight times its work (benchmark: FAST) between ")
@@ -86,9 +86,9 @@ def test_without_weights_the_range_of_the_medians_is_said():
 
 def test_a_value_is_pooled_alike():
     run = forecast.project(rivals(questions={"v": {"value": "machine", "dates": [2030], "title": "work"}}), draws=2000)
-    figure = ReportedValue(run, "v")
+    figure = run.answers["v"]
     rows = {tuple(r["choices"].items()): r for r in result_data.value_answers(run) if "weights" in r}
-    spread = figure.spread(figure.default)
+    spread = figure.over(figure.default)
     assert spread.median == pytest.approx(rows[(("metric", "1"),)]["dates"][0]["p50"], rel=1e-12)
     assert headline(run).startswith("Work (benchmark: FAST): ")
 
@@ -97,7 +97,7 @@ def test_a_value_is_pooled_alike():
 
 
 def test_a_stated_number_that_is_changed_is_never_spelt_by_the_title():
-    run = forecast.project(rivals(), draws=200, set={"goal": 2})
+    run = forecast.project(rivals(), draws=200, with_={"goal": 2})
     said = headline(run)
     assert "eight times" not in said
     assert "'machine >= goal' holds" in said
@@ -107,10 +107,10 @@ def test_a_stated_number_that_is_changed_is_never_spelt_by_the_title():
 def test_a_title_names_numbers_and_definitions_in_braces():
     record = rivals(questions={"q": {"when": "machine >= goal", "title": "the {metric} machine works {goal} times"}})
     assert headline(forecast.project(record, draws=200)).startswith("The FAST machine works 8 times in 20")
-    said = headline(forecast.project(record, draws=200, set={"goal": 2.5, "metric": "2"}))
+    said = headline(forecast.project(record, draws=200, with_={"goal": 2.5, "metric": "2"}))
     assert said.startswith("The 2 machine works 2.5 times in 20")
     assert said.endswith("; with goal = 2.5 instead of 8, benchmark: 2.")
-    (row,) = result_data.questions(forecast.project(record, draws=50, set={"metric": "1", "growth": "0.6"}))
+    (row,) = result_data.questions(forecast.project(record, draws=50, with_={"metric": "1", "growth": "0.6"}))
     assert row["title"] == "the FAST machine works 8 times"
 
 
@@ -196,7 +196,7 @@ def test_best_ones_that_agree_are_said_together():
 def test_where_nothing_is_drawn_no_probability_is_said():
     record = rivals()
     record["quantities"]["noise"] = {"value": 1, "unit": ""}
-    never = forecast.project(record, draws=20, set={"goal": 1e9, "growth": "0.1"})
+    never = forecast.project(record, draws=20, with_={"goal": 1e9, "growth": "0.1"})
     assert headline(never).startswith(
         "It is after 2040, if ever, that 'machine >= goal' holds (benchmark: FAST); no unc"
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base.netcdf import save
+from forecast import save
 from forecast.report import figures, result_data
 from forecast.report.brief import brief
 from forecast.report.headline import headline
@@ -46,7 +46,7 @@ def test_rivals_with_weights_give_one_answer_and_what_moves_it(run):
 
 
 def test_what_moves_nothing_is_not_blamed():
-    made = parity(set={"estimate": "kurzweil-2005,carlsmith-2020", "metric": "linpack"})
+    made = parity(with_={"estimate": "kurzweil-2005,carlsmith-2020", "metric": "linpack"})
     assert "metric" not in dict(brief(made).drivers)
 
 
@@ -104,7 +104,7 @@ def test_quantiles_of_quantities_are_those_of_the_draws(run):
 
 @pytest.mark.slow
 def test_a_loaded_projection_gives_the_same_answers(run, tmp_path):
-    back = forecast.load(save(run, tmp_path / "a.nc"))
+    back = forecast.load(save(run, tmp_path / "a.nc")).run
     assert headline(back) == headline(run)
     assert result_data.questions(back) == result_data.questions(run)
     assert result_data.quantities(back) == result_data.quantities(run)
@@ -112,5 +112,5 @@ def test_a_loaded_projection_gives_the_same_answers(run, tmp_path):
 
 
 def test_attributes_are_json_text(run):
-    assert result_data.attribute(run, "seed") == 0
-    assert all(json.loads(v) is not ... for v in run.attrs.values())
+    assert run.attributes["seed"] == 0
+    assert all(json.loads(v) is not ... for v in run.to_xarray().attrs.values())

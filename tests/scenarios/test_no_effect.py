@@ -6,7 +6,6 @@ import pytest
 
 import forecast
 from forecast.errors import UsageError
-from forecast.report import headline
 
 SCENARIO = {
     "start": 2025,
@@ -36,22 +35,22 @@ def project(*, without=(), more=(), **asked):
 
 
 def what_if(name):
-    return {"changes": [{"of": name, "growth": "0*", "since": 2027}]}
+    return {"what_if": [{"of": name, "growth": "0*", "since": 2027}]}
 
 
 def test_what_moves_nothing_that_is_shown_is_refused_with_what_could_be_changed_nearest_first():
     no = "no answer depends on it; what is asked depends on "
     for asked, says in (
-        ({"set": {"lonely": 3}}, f"set lonely: {no}"),  # its own row alone, which says what was typed
+        ({"with_": {"lonely": 3}}, f"set lonely: {no}"),  # its own row alone, which says what was typed
         (what_if("lonely"), f"changes[1].of: 'lonely': {no}"),
-        ({"set": {"roof": 2}}, f"set roof: {no}"),  # a limit that reaches nothing
-        ({"set": {"bounded": 2}}, f"set bounded: {no}"),
-        ({"set": {"double": 2}}, f"set double: {no}cost, run, price, a"),  # the answer would be what was typed
-        ({"without": ["spent"], "set": {"cost": 2}}, f"set cost: {no}run, a"),
+        ({"with_": {"roof": 2}}, f"set roof: {no}"),  # a limit that reaches nothing
+        ({"with_": {"bounded": 2}}, f"set bounded: {no}"),
+        ({"with_": {"double": 2}}, f"set double: {no}cost, run, price, a"),  # the answer would be what was typed
+        ({"without": ["spent"], "with_": {"cost": 2}}, f"set cost: {no}run, a"),
         ({"without": ["spent"], **what_if("cost")}, f"changes[1].of: 'cost': {no}run, a"),
-        ({"without": ["spent"], "set": {"price": 2}}, f"set price: {no}run, a"),
+        ({"without": ["spent"], "with_": {"price": 2}}, f"set price: {no}run, a"),
         # what is set depends on nothing any more
-        ({"without": ["spent"], "set": {"run": 2, "a": 2}}, f"set a: {no}"),
+        ({"without": ["spent"], "with_": {"run": 2, "a": 2}}, f"set a: {no}"),
     ):
         with pytest.raises(UsageError) as caught:
             project(**asked)
@@ -61,27 +60,27 @@ def test_what_moves_nothing_that_is_shown_is_refused_with_what_could_be_changed_
 
 def test_what_moves_a_question_or_another_quantity_that_is_shown_or_a_limit_of_one_is_taken():
     for asked in (
-        {"set": {"a": 2}},
-        {"set": {"cap": 2}},  # a limit of what is asked
-        {"set": {"b": 2}},  # what is shown, without a question
-        {"set": {"cost": 2}},
+        {"with_": {"a": 2}},
+        {"with_": {"cap": 2}},  # a limit of what is asked
+        {"with_": {"b": 2}},  # what is shown, without a question
+        {"with_": {"cost": 2}},
         what_if("double"),  # a value at a date, which is changed and not typed
-        {"set": {"run": 2}},
-        {"more": {"questions": {}}, "set": {"lonely": 2}},  # where nothing is asked, all quantities are the answer
-        {"more": {"show": None}, "set": {"cost": 2}, "without": ["spent"]},  # a run shows them all
+        {"with_": {"run": 2}},
+        {"more": {"questions": {}}, "with_": {"lonely": 2}},  # where nothing is asked, all quantities are the answer
+        {"more": {"show": None}, "with_": {"cost": 2}, "without": ["spent"]},  # a run shows them all
     ):
         project(**asked)
 
 
 def test_the_answer_opens_with_a_question_that_depends_on_what_was_changed():
-    for asked, opens in (({}, "q"), ({"set": {"a": 2}}, "q"), ({"set": {"cost": 2}}, "spent"),
-                         (what_if("double"), "spent"), ({"set": {"b": 2}}, "q")):  # fmt: skip
+    for asked, opens in (({}, "q"), ({"with_": {"a": 2}}, "q"), ({"with_": {"cost": 2}}, "spent"),
+                         (what_if("double"), "spent"), ({"with_": {"b": 2}}, "q")):  # fmt: skip
         run = project(**asked)
-        assert headline.opening(run)[0] == opens, asked
-        assert ("opens" in run.attrs) == (opens != "q"), asked
+        assert run.opening.name == opens, asked
+        assert ("opens" in run.attributes) == (opens != "q"), asked
     race = {**SCENARIO["questions"], "first": {"first": ["q", "late"]}, "late": {"when": "cost >= 3 USD"}}
-    run = project(more={"questions": race}, set={"price": 2})
-    assert headline.opening(run) == ("late", "when")
+    run = project(more={"questions": race}, with_={"price": 2})
+    assert (run.opening.name, run.opening.kind) == ("late", "when")
 
 
 def test_python_refuses_it_as_the_command_line_does():
@@ -92,12 +91,12 @@ def test_python_refuses_it_as_the_command_line_does():
     with pytest.raises(UsageError, match="run"):
         answer.what_if("cost", growth="0*", since=2027)
     with pytest.raises(UsageError, match="run"):
-        scenario.ask(draws=20, set={"cost": 3})
+        scenario.ask(draws=20, with_={"cost": 3})
 
 
 def test_spending_moves_nothing_of_the_shipped_answers_but_its_own_question():
     with pytest.raises(UsageError, match="what is asked depends on run, flop_per_usd"):
-        forecast.project("scaling-ends", draws=20, changes=[{"of": "spending", "growth": "0*", "since": 2028}])
+        forecast.project("scaling-ends", draws=20, what_if=[{"of": "spending", "growth": "0*", "since": 2028}])
     for name in ("scaling-ends", "model-capability"):
         with pytest.raises(UsageError, match="what is asked depends on run, flop_per_usd"):
-            forecast.project(name, draws=20, set={"spending": 1e9})
+            forecast.project(name, draws=20, with_={"spending": 1e9})

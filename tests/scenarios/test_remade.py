@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base import netcdf
 from forecast.contract.registry import get_registry
 from forecast.errors import ScenarioError
 from toolkit import assert_bitwise
@@ -68,8 +67,9 @@ def _remade(name, folder):
     answer = extended.ask(**SMALL) if given.questions or given.figures or given.firsts else None
     run = answer.run if answer is not None else forecast.project(name, **SMALL)
     _same(run, forecast.project(path, **SMALL))
-    netcdf.save(run, folder / "run.nc")
-    _same(run, forecast.load(folder / "run.nc"))
+    forecast.save(run, folder / "run.nc")
+    loaded = forecast.load(folder / "run.nc")
+    _same(run, loaded.run if isinstance(loaded, forecast.Answer) else loaded)
     if answer is not None:
         some = answer.given(_condition(answer)).scenario
         assert forecast.scenario(tomllib.loads(some.to_toml())).to_toml() == some.to_toml()

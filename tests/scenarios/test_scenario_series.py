@@ -95,9 +95,11 @@ def test_what_where_keeps_is_part_of_the_basis(csv):
 
 def test_the_hash_of_a_scenario_tells_which_rows_are_kept(csv):
     def hashed(**keys):
-        return forecast.project({"until": 2006, "quantities": {"mine": {**PLAIN, "data": csv, **keys}}}, draws=5).attrs[
-            "scenario_hash"
-        ]
+        return (
+            forecast.project({"until": 2006, "quantities": {"mine": {**PLAIN, "data": csv, **keys}}}, draws=5)
+            .to_xarray()
+            .attrs["scenario_hash"]
+        )
 
     kept = [{"kind": "a"}, {"precision": "fp32"}]
     assert hashed(where=kept[0]) == hashed(where=kept[0])
@@ -198,7 +200,7 @@ def test_a_shape_and_the_data_are_choices(csv):
     assert np.isfinite(level.values).all()
     names = {f"mine@{trend},{data}" for trend in ("exponential", "local-linear") for data in ("mine", "other")}
     assert set(run["posterior"].children) == names
-    assert {name.partition(":")[0] for name in json.loads(run.attrs["data"])} == {"mine.csv", "other.csv"}
+    assert {name.partition(":")[0] for name in run.attributes["data"]} == {"mine.csv", "other.csv"}
     points = run["observed/mine"].to_dataset()
     assert set(points.coords) == {"date", "set"}  # the shape changes no point
 
@@ -206,14 +208,16 @@ def test_a_shape_and_the_data_are_choices(csv):
 def test_to_narrow_a_choice_leaves_the_draws_of_the_rest(csv):
     path = fork(csv)
     every = forecast.project(path, draws=30)["projection"]["mine"]
-    one = forecast.project(path, draws=30, set={"trend": "local-linear", "set": "other"})["projection"]["mine"]
+    one = forecast.project(path, draws=30, with_={"trend": "local-linear", "set": "other"})["projection"]["mine"]
     assert one.values.ravel().tobytes() == every.sel(trend="local-linear", set="other").values.ravel().tobytes()
 
 
 def test_a_trend_with_one_shape_is_what_it_is_without_a_choice(csv):
-    fitted = forecast.project(fork(csv), draws=30).attrs["models"]
+    fitted = forecast.project(fork(csv), draws=30).to_xarray().attrs["models"]
     alone = scenario(csv, where={"precision": "fp32"})
-    whole = json.loads(forecast.project(dataclasses.replace(alone, start=2005, until=2008), draws=30).attrs["models"])
+    whole = json.loads(
+        forecast.project(dataclasses.replace(alone, start=2005, until=2008), draws=30).to_xarray().attrs["models"]
+    )
     assert json.loads(fitted)["mine@exponential,mine"]["facts"] == whole["mine"]["facts"]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base.netcdf import save
+from forecast import save
 from forecast.contract.specs import Input
 from forecast.errors import (
     EmptyDataError,
@@ -25,7 +25,7 @@ SPAN = {"start": 2025, "until": 2027}
 
 
 def run(quantities, **given):
-    return forecast.project({**SPAN, "quantities": quantities}, draws=2, set=given)
+    return forecast.project({**SPAN, "quantities": quantities}, draws=2, with_=given)
 
 
 def test_a_number_is_read_as_it_is_typed():
@@ -98,7 +98,7 @@ def test_an_input_states_its_own_under_every_name_it_has(key):
         assert float(run({"x": model}, **{key: 1})["projection"]["x"].max()) == 0.0
     else:
         with pytest.raises(UsageError, match=r"^set stages: expected at least 1, got 0$"):
-            sobol_indices("hardware/pipeline-bubble", draws=1000, set={"stages": 0})
+            sobol_indices("hardware/pipeline-bubble", draws=1000, with_={"stages": 0})
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_an_input_states_its_own_under_every_name_it_has(key):
 )
 def test_what_is_never_negative_is_not_answered_as_if_it_could_be(scenario, key, unit):
     with pytest.raises(UsageError, match=rf"^set {key}: expected at least 0{unit.replace('*', '.')}, got -5$"):
-        forecast.project(scenario, draws=2, set={key: -5})
+        forecast.project(scenario, draws=2, with_={key: -5})
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_what_is_never_negative_is_not_answered_as_if_it_could_be(scenario, key,
 )
 def test_what_no_machine_can_have_is_refused(scenario, given):
     with pytest.raises(UsageError, match=rf"^set {next(iter(given))}: expected at least [01]"):
-        forecast.project(scenario, set=given, draws=10)
+        forecast.project(scenario, with_=given, draws=10)
 
 
 # --- units, ranges, distributions -------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ SET = {
 
 def projected(draws=500, **given):
     record = {**SPAN, "quantities": SET, "questions": {"q": {"when": "machine >= 90 PFLOP/s"}}, "show": ["twice"]}
-    return forecast.project(record, draws=draws, set=given)
+    return forecast.project(record, draws=draws, with_=given)
 
 
 def ends(tree, name):
@@ -197,7 +197,7 @@ def test_an_input_is_set_alike_and_nothing_else_is_drawn_anew():
     ranged = projected(brain="1..2")
     for name in ("rate", "made"):
         assert_bitwise(ranged["projection"][name].values, before["projection"][name].values)
-    assert ranged.attrs["scenario_hash"] == before.attrs["scenario_hash"]
+    assert ranged.attributes["scenario_hash"] == before.attributes["scenario_hash"]
 
 
 def test_what_is_set_is_said_recorded_and_kept(tmp_path):
@@ -206,7 +206,7 @@ def test_what_is_set_is_said_recorded_and_kept(tmp_path):
         "; with brain = 1..2 EFLOP/s (loguniform) instead of 1 PFLOP/s to 100 PFLOP/s, "
         "rate = {normal = [0, 1], truncate = [0, inf]} instead of 0.2 a year to 0.6 a year."
     )
-    assert forecast.load(save(tree, tmp_path / "p.nc")).identical(tree)
+    assert forecast.load(save(tree, tmp_path / "p.nc")).run.identical(tree)
 
 
 @pytest.mark.parametrize(

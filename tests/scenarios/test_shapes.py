@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -24,7 +22,7 @@ def graph(made, **settings):
 
 
 def models(run):
-    return set(json.loads(run.attrs["models"]))
+    return set(run.attributes["models"])
 
 
 def test_choices_may_stand_in_the_series_and_in_the_shape():
@@ -76,15 +74,15 @@ def test_the_weights_of_a_pool_are_set_by_its_shapes():
     line = {"model": "hardware/gpu-peak-fp32@exponential"}
     shapes = ("changepoint", "logistic", "gompertz", "damped-trend", "local-linear", "random-walk")
     zero = {f"gpu-peak-fp32@pooled.weight_{shape.replace('-', '_')}": 0 for shape in shapes}
-    run = forecast.project(record(pool=pool, line=line), draws=100, set=zero)["projection"]
+    run = forecast.project(record(pool=pool, line=line), draws=100, with_=zero)["projection"]
     np.testing.assert_array_equal(run["pool"].values, run["line"].values)
 
 
 def test_the_series_and_its_table_are_in_the_provenance():
     run = forecast.project(record(m={"model": "hardware/linpack", "shape": "trends/random-walk"}), draws=10)
-    assert list(json.loads(run.attrs["data"])) == ["datasets/supercomputers"]
+    assert list(run.attributes["data"]) == ["datasets/supercomputers"]
     other = forecast.project(record(m={"model": "hardware/linpack", "shape": "trends/exponential"}), draws=10)
-    assert run.attrs["scenario_hash"] != other.attrs["scenario_hash"]
+    assert run.attributes["scenario_hash"] != other.attributes["scenario_hash"]
 
 
 @pytest.mark.bad_input(82)

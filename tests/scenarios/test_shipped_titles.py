@@ -18,13 +18,13 @@ def scenario(request):
     return forecast.scenario(request.param)
 
 
-def asked_of(scenario):
+def needed_by_questions(scenario):
     return {**scenario.questions, **scenario.figures, **scenario.firsts, **scenario.rankings}
 
 
 def test_every_question_has_a_title_that_can_follow_other_words(scenario):
     """It is put after "the probability that" or before ": 4 bits, with a probability of 88 %"."""
-    for name, asked in asked_of(scenario).items():
+    for name, asked in needed_by_questions(scenario).items():
         title = asked.title
         assert title, name
         assert len(title) <= 120, name
@@ -35,7 +35,7 @@ def test_every_question_has_a_title_that_can_follow_other_words(scenario):
 
 def test_a_name_in_braces_is_one_that_can_be_filled(scenario):
     first = next(iter(scenario.questions), "")
-    for name, asked in asked_of(scenario).items():
+    for name, asked in needed_by_questions(scenario).items():
         for brace in re.findall(r"\{([^{}]*)\}", asked.title):
             assert brace in scenario.choices or brace in scenario.quantities, f"{name}: {brace}"
             # questions beside the first stand without values of choices
@@ -61,7 +61,7 @@ def test_a_scenario_has_a_title_and_its_labels_read_as_words(scenario):
 def test_a_title_follows_what_is_set(name, settings, said):
     from forecast.report.headline import headline
 
-    told = headline(forecast.project(name, draws=64, set=settings))
+    told = headline(forecast.project(name, draws=64, with_=settings))
     assert said.lower() in told.lower()
 
 

@@ -52,11 +52,9 @@ def test_a_choice_is_told_from_a_number(tmp_path):
     assert found["estimate"]["kind"] == "choice"
     assert found["estimate"]["share"] > 0.3
     assert max(found, key=lambda name: found[name]["share"]) == "estimate"
-    forecast.load  # a saved projection says the same  # noqa: B018
-    from forecast.base.netcdf import save
-
-    save(run, tmp_path / "run.nc")
-    assert first_order(forecast.load(tmp_path / "run.nc"), "parity") == first_order(run, "parity")
+    # a saved projection says the same
+    forecast.save(run, tmp_path / "run.nc")
+    assert first_order(forecast.load(tmp_path / "run.nc").run, "parity") == first_order(run, "parity")
 
 
 def test_noise_explains_nothing():
@@ -82,7 +80,7 @@ def test_a_value_of_a_choice_that_failed_throughout_is_left_out_without_a_warnin
     failing = {**settings, "brain/pooled.weight_kurzweil_2005": -1.0}
     without = {**settings, "estimate": "kurzweil-2005,dettmers-2015"}
     found, expected = (
-        shares(first_order(forecast.project("brain-parity", draws=500, set=given), "parity"))
+        shares(first_order(forecast.project("brain-parity", draws=500, with_=given), "parity"))
         for given in (failing, without)
     )
     assert found["estimate"] == pytest.approx(expected["estimate"])

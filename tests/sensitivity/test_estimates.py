@@ -80,8 +80,8 @@ def test_equal_seeds_give_equal_numbers_and_others_nearly_the_same():
 def test_a_number_that_is_set_explains_nothing():
     model = made("a*b", a=lognormal(3.0, "FLOP"), b=lognormal(2.0))
     for key in ("a", "estimate.a"):
-        assert indices(sobol_indices(model, draws=5000, set={key: 2.0})) == {"b": (1.0, 1.0)}
-    none = sobol_indices(model, draws=5000, set={"a": 2.0, "b": 3.0})
+        assert indices(sobol_indices(model, draws=5000, with_={key: 2.0})) == {"b": (1.0, 1.0)}
+    none = sobol_indices(model, draws=5000, with_={"a": 2.0, "b": 3.0})
     assert none.sizes["input"] == 0
     assert none["value"].values.tolist() == [6.0] * 5
 
@@ -93,7 +93,7 @@ def test_a_mixture_blames_the_pick_and_the_numbers_of_its_members():
     assert found["member"][0] > 0.8
     alone = {f"weight_{n}": 0.0 for n in ("kurzweil_2005", "carlsmith_2020", "ai_impacts_2015",
                                           "sandberg_bostrom_2008", "moravec_1997")}  # fmt: skip
-    only = indices(sobol_indices("brain/pooled", draws=200_000, set=alone))
+    only = indices(sobol_indices("brain/pooled", draws=200_000, with_=alone))
     assert next(iter(only)) == "brain/dettmers-2015.firing_rate"
     assert only["member"] == pytest.approx((0.0, 0.0), abs=1e-9)
 
@@ -103,9 +103,9 @@ def test_a_mixture_blames_the_pick_and_the_numbers_of_its_members():
     [
         ("hardware/hpcg@exponential", {}, UsageError, "draws its own 'parameters'; only named numbers"),
         ("emergence/token-cost", {}, UsageError, "needs the quantity 'per_token' of a scenario"),
-        ("brain/dettmers-2015", {"set": {"firing_rat": 1.0}}, UnknownNameError, "did you mean 'firing_rate'"),
-        ("brain/dettmers-2015", {"set": {"firing_rate": float("nan")}}, UsageError, "expected a finite number"),
-        ("brain/dettmers-2015", {"set": {"firing_rate": True}}, UsageError, "expected a finite number"),
+        ("brain/dettmers-2015", {"with_": {"firing_rat": 1.0}}, UnknownNameError, "did you mean 'firing_rate'"),
+        ("brain/dettmers-2015", {"with_": {"firing_rate": float("nan")}}, UsageError, "expected a finite number"),
+        ("brain/dettmers-2015", {"with_": {"firing_rate": True}}, UsageError, "expected a finite number"),
         ("brain/dettmers-2015", {"draws": 100}, UsageError, "expected an integer from 1280 to 4000000 for 3 numbers"),
         ("brain/dettmers-2015", {"draws": 10**9}, UsageError, "expected an integer from 1280 to 4000000"),
         ("brain/dettmers-2015", {"draws": 1e6}, UsageError, "expected an integer from"),
@@ -136,7 +136,7 @@ def test_the_command_says_who_is_to_blame(capsys):
 
 def test_an_estimate_that_is_not_finite_is_refused_without_a_warning(capsys):
     with pytest.raises(DataError, match=r"'brain/dettmers-2015': 5000 of 5000 values are not finite"):
-        sobol_indices("brain/dettmers-2015", draws=5000, set={"time_steps": 1e308})
+        sobol_indices("brain/dettmers-2015", draws=5000, with_={"time_steps": 1e308})
     assert main(["models", "attribute", "brain/dettmers-2015", "--draws", "5000", "--set", "firing_rate=1e308"]) == 1
     out, err = capsys.readouterr()
     assert (out, len(err.splitlines())) == ("", 1)
@@ -145,7 +145,7 @@ def test_an_estimate_that_is_not_finite_is_refused_without_a_warning(capsys):
 @pytest.mark.parametrize("alone", [False, True])
 def test_numbers_that_move_nothing_are_not_blamed(capsys, alone):
     settings = {"firing_rate": 0.0, **({"time_steps": 5.0} if alone else {})}
-    found = sobol_indices("brain/dettmers-2015", draws=5000, set=settings)
+    found = sobol_indices("brain/dettmers-2015", draws=5000, with_=settings)
     assert not found["first"].any()
     assert not found["total"].any()
     words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]

@@ -9,7 +9,7 @@ import click
 
 from forecast.cli import render
 from forecast.cli.access_options import access_options
-from forecast.cli.ask.run import drawing, pairs
+from forecast.cli.ask.run import drawing, pairs, replacements
 from forecast.cli.catalogue.listing import json_option
 from forecast.errors import printable
 
@@ -58,14 +58,13 @@ def record(
     from forecast.base.files import safe_output
     from forecast.evaluation import ledger, ledger_entries
     from forecast.projection.engine import project
-    from forecast.report import result_data
     from forecast.scenarios.quantities.changes import parse
 
     safe_output(to)
     on = ledger.past(on, "--as-of")
     dates = [ledger.dated(date, "--deadline") for date in by]
     with render.progress("drawing") as report:
-        tree = project(
+        run = project(
             scenario,
             until=until,
             start=start,
@@ -73,28 +72,27 @@ def record(
             draws=draws,
             seed=seed,
             keep=draws,
-            set=pairs(settings, "--set"),
-            swap=pairs(swaps, "--swap"),
-            changes=[parse(text) for text in changes],
+            with_=replacements(pairs(settings, "--set"), pairs(swaps, "--swap")),
+            what_if=[parse(text) for text in changes],
             progress=report,
         )
-    added = ledger_entries.record(tree, to, on=on, questions=questions, by=dates, source=source)
+    added = ledger_entries.record(run, to, on=on, questions=questions, by=dates, source=source)
     rows = [{"id": line["sha256"][: ledger.SHORT], **line} for line in added]
     number = next(n for n, line in enumerate(ledger.read(to), 1) if line["sha256"] == rows[-1]["sha256"])
     result = {"to": printable(to, 200), "head": rows[-1]["sha256"], "records": number, "forecasts": rows}
     render.emit(
-        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=result_data.warnings(tree),
-        provenance={**render.provenance(computed=True, seed=seed), "plugins": result_data.attribute(tree, "plugins")},
+        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=run.warnings,
+        provenance={**render.provenance(computed=True, seed=seed), "plugins": run.provenance["plugins"]},
     )  # fmt: skip
 
 
 def _text(result: dict[str, Any]) -> None:
-    from forecast.cli.ask.resolve import said
+    from forecast.cli.ask.resolve import forecast_text
 
     rows = result["forecasts"]
     render.headline(f"{len(rows)} forecast{'s' * (len(rows) != 1)} of {rows[0]['on']} in {result['to']}.")
     for row in rows:
-        render.prose(f"{row['id']}  {said(row)}", hanging=10)
+        render.prose(f"{row['id']}  {forecast_text(row)}", hanging=10)
         for by in row.get("by", ()):
             render.write(f"          by {by['date']}: {100 * by['probability']:.1f} %")
         render.prose(f"          decided by: {printable(row['resolves'], 200)}", hanging=12)

@@ -14,7 +14,7 @@ from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.errors import UsageError, printable
 
-__all__ = ["resolve", "said"]
+__all__ = ["forecast_text", "resolve"]
 
 COMMAND = "resolve"
 
@@ -97,7 +97,7 @@ def resolve(
     )  # fmt: skip
 
 
-def said(row: Mapping[str, Any]) -> str:
+def forecast_text(row: Mapping[str, Any]) -> str:
     """Say one forecast in a line: what is asked, the median, and the 90 % interval."""
     given = "".join(f", {key} = {value}" for key, value in row["choices"].items())
     at = f" on {row['at']}" if "at" in row else ""
@@ -129,7 +129,7 @@ def _text(result: dict[str, Any]) -> None:
     if open_:
         render.write("open:")
         cells = [
-            [row["id"], row["on"], row["next"] + " (due)" * bool(row["due"]), said(row), row["resolves"]]
+            [row["id"], row["on"], row["next"] + " (due)" * bool(row["due"]), forecast_text(row), row["resolves"]]
             for row in sorted(open_, key=lambda row: row["next"])
         ]
         render.table(["id", "made", "decides", "forecast", "source"], cells, indent=2)

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from forecast.base.lazy import xr
 from forecast.cli import render
+from forecast.cli.ask.step_by_step import show_quantities
 from forecast.cli.output_files import plot_width, writers
 from forecast.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from forecast.projection.result import Projection
 
 __all__ = ["NARROWING", "show_projection"]
 
 #: What says how much of an answer is printed.
 NARROWING: tuple[Callable[[Any], Any], ...] = (
-    click.option("--full", is_flag=True, help="Print all of the answer, not one screen."),
+    click.option(
+        "--show",
+        "section",
+        type=click.Choice(["answers", "quantities", "limits", "sources", "warnings"]),
+        help="Print this section of the answer.",
+    ),
     click.option(
         "--quantity",
         "shown",
@@ -30,16 +38,16 @@ NARROWING: tuple[Callable[[Any], Any], ...] = (
         "--every",
         type=click.IntRange(1),
         metavar="N",
-        help="With --full or --quantity: every Nth step.  [default: as many as leave a dozen]",
+        help="With --quantity: every Nth step.  [default: as many as leave a dozen]",
     ),
 )
 
 
 def show_projection(
-    tree: xr.DataTree,
+    run: Projection,
     command: str,
     *,
-    full: bool,
+    section: str | None,
     shown: tuple[str, ...],
     by: str | None,
     every: int | None,
@@ -52,11 +60,11 @@ def show_projection(
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    run : Projection
         A projection, new or loaded.
     command : str
         Which command answers.
-    full, shown, by, every
+    section, shown, by, every
         What `NARROWING` says.
     files, plots : sequence of str
         As `forecast.cli.output_files.writers` takes them, and figures.
@@ -64,115 +72,63 @@ def show_projection(
         What writes each report.
     as_json : bool
     """
-    from forecast.base.netcdf import save
-    from forecast.report import figures, result_data, tidy
+    from forecast.report import figures, tidy
 
-    _check_narrowed(tree, shown, by)
-    failures = result_data.attribute(tree, "failures")
-    swept = "sweep" in tree.attrs
-    long = full or swept or (every is not None and not shown)
-    result = _result(tree, everything=as_json or swept) if as_json or long else {}
-    warnings, record = [*failures, *result_data.warnings(tree)], _provenance(tree)
+    _check_narrowed(run, shown, by)
+    failures = run.failures
+    result = _result(run, everything=True) if as_json else {}
+    warnings, record = [*failures, *run.warnings], _provenance(run)
 
     def answer() -> str:
-        whole = result if as_json or swept else _result(tree, everything=True)
+        whole = result or _result(run, everything=True)
         return render.answered(whole, command=command, warnings=warnings, provenance=record)
 
     render.emit(
         result,
         json=as_json,
         command=command,
-        text=partial(_show, tree, result, shown=shown, by=by or "", every=every),
+        text=partial(_show, run, section=section, shown=shown, by=by or "", every=every),
         warnings=warnings,
         provenance=record,
         files={
-            **writers(*files, answer=answer, table=lambda: tidy.columns(tree, only=shown), save=partial(save, tree)),
-            **{path: partial(figures.plot, tree, path, width=plot_width()) for path in plots},
+            **writers(*files, answer=answer, table=lambda: tidy.columns(run, only=shown), save=run.save),
+            **{path: partial(figures.plot, run, path, width=plot_width()) for path in plots},
             **pages,
         },
     )
     return bool(failures)
 
 
-def _provenance(tree: xr.DataTree) -> dict[str, Any]:
+def _provenance(run: Projection) -> dict[str, Any]:
     """Return what is needed to repeat the answer: as the projection has it, beside the command that was typed."""
-    from forecast.report.plain_data import attribute
-
-    asked = ("seed", "draws", "start", "until", "step", "set", "data", "scenario_hash")
-    more = {key: attribute(tree, key) for key in asked}
-    found = {key: attribute(tree, key) for key in ("changes", "sweep", "swap") if tree.attrs.get(key, "{}") != "{}"}
-    return {
-        **render.provenance(**more),
-        "plugins": attribute(tree, "plugins"),
-        **found,
-        "versions": attribute(tree, "versions"),
-    }
+    return {**render.provenance(), **run.provenance}
 
 
-def _check_narrowed(tree: xr.DataTree, shown: Sequence[str], by: str | None) -> None:
+def _check_narrowed(run: Projection, shown: Sequence[str], by: str | None) -> None:
     """Refuse a quantity or a choice that the answer does not have."""
-    from forecast.report.plain_data import attribute
-    from forecast.report.value_quantiles import ValueQuantiles
-
-    names = ValueQuantiles(tree).names() if shown else []
     for name in shown:
-        if name not in names:
-            raise UnknownNameError("quantity", name, names, where="--quantity")
-    choices = attribute(tree, "choices")
-    if by is not None and by not in choices:
-        raise UnknownNameError("choice", by, choices, where="--split")
+        if name not in run.numeric:
+            raise UnknownNameError("quantity", name, run.numeric, where="--quantity")
+    if by is not None and by not in run.choices:
+        raise UnknownNameError("choice", by, run.choices, where="--split")
 
 
-def _result(tree: xr.DataTree, *, everything: bool) -> dict[str, Any]:
+def _result(run: Projection, *, everything: bool) -> dict[str, Any]:
     """Return the answer as plain data; without `everything` only those quantities that are shown."""
-    from forecast.models.shapes.track_record import sentence
-    from forecast.report import result_data
-    from forecast.report.headline import headline
+    from forecast.report.result_data import projection_data
 
-    shown = result_data.attribute(tree, "show") if "show" in tree.attrs else None
-    record = sentence(result_data.attribute(tree, "models"))
-    return {
-        "scenario": result_data.attribute(tree, "scenario"),
-        "headline": headline(tree),
-        "questions": result_data.questions(tree),
-        **({"pooled": total} if (total := result_data.pooled(tree)) else {}),
-        "drivers": result_data.drivers(tree),
-        **({"rankings": ranked} if (ranked := result_data.rankings(tree)) else {}),
-        **({"update": weighed} if (weighed := result_data.updates(tree)) else {}),
-        **({"values": figures_asked} if (figures_asked := result_data.value_answers(tree)) else {}),
-        **({"first": race} if (race := result_data.first_answers(tree)) else {}),
-        **({"limits": bounds} if (bounds := result_data.limits(tree)) else {}),
-        **({"regimes": drawn} if (drawn := result_data.regimes(tree)) else {}),
-        **({"failing": failing} if (failing := result_data.failing(tree)) else {}),
-        "quantities": result_data.quantities(tree, only=None if everything else shown),
-        "models": [{"name": n, **described} for n, described in result_data.attribute(tree, "models").items()],
-        **({"record": record} if record else {}),
-        **({"newest": dates} if (dates := result_data.newest(tree)) else {}),
-    }
+    return projection_data(run, only=None if everything else run.shown)
 
 
-def _show(
-    tree: xr.DataTree,
-    result: dict[str, Any],
-    *,
-    shown: Sequence[str],
-    by: str,
-    every: int | None,
-) -> None:
-    """Write the answer: all of it where that was asked for, else one screen; then the quantities that were named."""
-    from forecast.cli.ask import full_text
+def _show(run: Projection, *, section: str | None, shown: Sequence[str], by: str, every: int | None) -> None:
+    """Write the answer on one screen, or one of its sections; then the quantities that were named, step by step."""
+    from forecast.evaluation.ledger import dated
+    from forecast.report import sections
+    from forecast.report.brief import brief
+    from forecast.report.result_data import quantities
 
-    if "sweep" in tree.attrs:
-        full_text.show_swept(tree, result)
-    elif result:
-        full_text.show(tree, result, every)
-    else:
-        from forecast.evaluation.ledger import dated
-        from forecast.report.brief import brief
-
-        render.screen(brief(tree, today=dated("today", "today"), by=by))
+    today, name = dated("today", "today"), section or ("answers" if run.swept else None)
+    render.screen(brief(run, today=today, by=by) if name is None else sections.section(run, name, today=today))
     if shown:
-        from forecast.report.result_data import quantities
-
         render.write()
-        full_text.show_quantities(quantities(tree, only=shown), shown, every)
+        show_quantities(quantities(run, only=shown), shown, every)

@@ -15,7 +15,7 @@ from forecast.cli.ask.result_output import NARROWING, show_projection
 from forecast.cli.output_files import FORMS, out_option, plot_option, report_option
 from forecast.errors import UsageError, printable
 
-__all__ = ["answer", "asking", "drawing", "pairs", "run"]
+__all__ = ["answer", "asking", "drawing", "pairs", "replacements", "run"]
 
 #: What every command that draws a scenario takes, in the order in which ``--help`` shows it.
 _DRAWN: tuple[Callable[[Any], Any], ...] = (
@@ -104,7 +104,7 @@ def run(ctx: click.Context, /, settings: tuple[str, ...], **asked: Any) -> None:
     \b
     forecast run brain-parity
     forecast run brain-parity --split trend
-    forecast run brain-parity --full
+    forecast run brain-parity --show answers
     forecast run brain-parity --set trend=changepoint --set brain=1.075e21 --until 2100
     forecast run brain-parity --what-if "machine.growth*0.5 since 2028 until 2032"
     forecast run brain-parity --report answer.html
@@ -131,7 +131,7 @@ def answer(
     workers: int,
     cluster: str | None,
     resume: bool,
-    full: bool,
+    section: str | None,
     shown: tuple[str, ...],
     by: str | None,
     every: int | None,
@@ -160,7 +160,7 @@ def answer(
         page.check_format(report)
     stated = [parse(text) for text in changes]
     with render.progress("drawing") as drawing:
-        tree = project(
+        projection = project(
             scenario,
             until=until,
             start=start,
@@ -172,15 +172,14 @@ def answer(
             client=cluster,
             checkpoint=None if out is None else f"{out}.part",
             resume=resume,
-            set=settings,
-            swap=pairs(swaps, "--swap"),
+            with_=replacements(settings, pairs(swaps, "--swap")),
             sweep=sweep,
-            changes=stated,
+            what_if=stated,
             progress=drawing,
         )
-    pages = {} if report is None else {report: partial(page.write, tree, report, toml=_toml(scenario))}
-    narrowed: dict[str, Any] = {"full": full, "shown": shown, "by": by, "every": every}
-    if show_projection(tree, command, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed):
+    pages = {} if report is None else {report: partial(page.write, projection, report, toml=_toml(scenario))}
+    narrowed: dict[str, Any] = {"section": section, "shown": shown, "by": by, "every": every}
+    if show_projection(projection, command, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed):
         ctx.exit(1)
 
 
@@ -200,6 +199,32 @@ def pairs(settings: Sequence[str], option: str) -> dict[str, str]:
             raise UsageError(f"{option}: '{printable(key, 60)}' is given twice{way}")
         given[key] = value
     return given
+
+
+def replacements(settings: Mapping[str, Any], swaps: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is set and what is swapped as one mapping; each option takes what it is for.
+
+    Raises
+    ------
+    UsageError
+        For a model that is set, or anything else that is swapped, or both of one name.
+    """
+    from forecast.contract.registry import get_registry
+    from forecast.scenarios.setting_values import names_model
+
+    for key, value in settings.items():
+        if key in swaps:
+            raise UsageError(f"'{printable(key, 60)}' is both set and swapped; one of them is enough")
+        if names_model(value):
+            way = f"{printable(key, 60)}={printable(value, 80)}"
+            raise UsageError(f"--set {way}: a model is no value; swap it: --swap {way}")
+    out = dict(settings)
+    for key, value in swaps.items():
+        if not isinstance(value, str):
+            raise UsageError(f"--swap {printable(key, 60)}: expected the name of a model, got {printable(value, 60)}")
+        name, at, shape = value.partition("@")
+        out[key] = f"{get_registry().find('model', name, where=f'--swap {key}').full_name}{at}{shape}"
+    return out
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

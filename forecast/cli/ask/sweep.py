@@ -47,7 +47,7 @@ def sweep(ctx: click.Context, /, settings: tuple[str, ...], **asked: Any) -> Non
 def _sweeps(scenario: str) -> bool:
     from forecast.scenarios.scenario import Scenario
 
-    return bool(Scenario.load(scenario).sweep)
+    return bool(Scenario.load(scenario).swept)
 
 
 def _parts(text: str) -> list[str]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.lazy import xr
 from forecast.errors import ForecastError
 
 if TYPE_CHECKING:
+    from forecast.projection.result import Projection
     from forecast.tables.editions import Edition
 
 __all__ = ["Changed", "moves"]
@@ -71,14 +71,12 @@ def moves(
 
 
 def _moved(name: str, changed: Sequence[Changed], *, draws: int, seed: int) -> dict[str, Any]:
-    from forecast.projection.source_tables import newest
-
     after, read = _run(name, {each.descriptor: each.after for each in changed}, draws, seed)
     behind = [each for each in changed if each.descriptor in read]
     if not behind:
         return {}
     before, _ = _run(name, {each.descriptor: each.before for each in behind}, draws, seed)
-    then, now = newest(before), newest(after)
+    then, now = before.newest, after.newest
     alone = {}
     for one in behind if len(behind) > 1 else ():
         others = {each.descriptor: each.after if each is one else each.before for each in behind}
@@ -92,7 +90,7 @@ def _moved(name: str, changed: Sequence[Changed], *, draws: int, seed: int) -> d
     }
 
 
-def _run(name: str, stand: Mapping[Path, Edition | None], draws: int, seed: int) -> tuple[xr.DataTree, set[Path]]:
+def _run(name: str, stand: Mapping[Path, Edition | None], draws: int, seed: int) -> tuple[Projection, set[Path]]:
     """Project a scenario with these editions; return it with the tables that were read."""
     from forecast.projection.engine import project
     from forecast.tables.editions import standing
@@ -101,9 +99,9 @@ def _run(name: str, stand: Mapping[Path, Edition | None], draws: int, seed: int)
         return project(name, draws=draws, seed=seed), read
 
 
-def _compared(before: xr.DataTree, after: xr.DataTree) -> list[dict[str, Any]]:
+def _compared(before: Projection, after: Projection) -> list[dict[str, Any]]:
     """Compare every answer that either run gives, in the order of the later one."""
-    was, now = ({_key(each): each for each in _answers(tree)} for tree in (before, after))
+    was, now = ({_key(each): each for each in _answers(run)} for run in (before, after))
     out = []
     for key in dict.fromkeys([*now, *was]):
         one, two = (
@@ -119,19 +117,19 @@ def _key(answer: Mapping[str, Any]) -> tuple[Any, ...]:
     return answer["name"], tuple(answer["choices"].items()), answer["at"]
 
 
-def _answers(tree: xr.DataTree) -> Iterator[dict[str, Any]]:
+def _answers(run: Projection) -> Iterator[dict[str, Any]]:
     """Walk what a projection answers, the question that opens it first, and pooled rivals before each of them."""
     from forecast.report import result_data
 
     asked = [
-        *_dates(result_data.pooled(tree)),
-        *_dates(result_data.questions(tree)),
-        *_orders(result_data.rankings(tree)),
+        *_dates(result_data.pooled(run)),
+        *_dates(result_data.questions(run)),
+        *_orders(result_data.rankings(run)),
     ]
-    asked += _values(sorted(result_data.value_answers(tree), key=lambda row: "weights" not in row))
-    asked += _firsts(result_data.first_answers(tree))
-    opens = result_data.attribute(tree, "opens") if "opens" in tree.attrs else None
-    yield from sorted(asked, key=lambda each: each["name"] != opens)
+    asked += _values(sorted(result_data.value_answers(run), key=lambda row: "weights" not in row))
+    asked += _firsts(result_data.first_answers(run))
+    opens = run.opening
+    yield from sorted(asked, key=lambda each: opens is None or each["name"] != opens.name)
 
 
 def _dates(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

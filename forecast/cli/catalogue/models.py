@@ -253,7 +253,7 @@ def attribute(name: str, settings: tuple[str, ...], at: float, draws: int, seed:
     from forecast.cli.fit import fit_arguments
     from forecast.sensitivity.of_model import sobol_indices
 
-    shares = sobol_indices(name, draws=draws, seed=seed, set=fit_arguments.numbers(settings, "--set"), at=at)
+    shares = sobol_indices(name, draws=draws, seed=seed, with_=fit_arguments.numbers(settings, "--set"), at=at)
     rows = [
         {"name": str(key), "first": float(first), "total": float(total)}
         for key, first, total in zip(*(shares[n].values for n in ("input", "first", "total")), strict=True)

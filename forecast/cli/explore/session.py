@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base import access
-from forecast.base.lazy import xr
+from forecast.cli.ask.run import replacements
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, UsageError, printable
 from forecast.projection.paths.run_cache import RunCache
 
 if TYPE_CHECKING:
+    from forecast.projection.result import Projection
     from forecast.report.page.draw_encoding import EncodedDraws
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.scenario import Scenario
@@ -74,7 +75,7 @@ class Session:
         self._load = lru_cache(maxsize=64)(self._loaded)
         self._folder = tempfile.TemporaryDirectory(prefix="forecast-explore-")
         self.folder = Path(self._folder.name)
-        self._last: tuple[Mapping[str, Any], xr.DataTree, EncodedDraws] | None = None
+        self._last: tuple[Mapping[str, Any], Projection, EncodedDraws] | None = None
 
     def __enter__(self) -> Session:
         return self
@@ -194,16 +195,14 @@ class Session:
 
     def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer with what is changed: what `forecast.report.page` draws, and how to repeat it."""
-        from forecast.report import result_data
         from forecast.report.page.appendices import command
         from forecast.report.page.page_data import answer
-        from forecast.report.plain_data import attribute
 
-        _, tree, worlds = self._last = self._answered(asked)
-        said = [*attribute(tree, "failures"), *result_data.warnings(tree)]
+        _, run, worlds = self._last = self._answered(asked)
+        said = [*run.failures, *run.warnings]
         return {
-            "answer": answer(tree, worlds),
-            "command": command(tree),
+            "answer": answer(run, worlds),
+            "command": command(run),
             "warnings": [printable(text, 400) for text in said],
         }
 
@@ -213,17 +212,17 @@ class Session:
 
         asked = _checked(asked)
         last = self._last
-        _, tree, worlds = last if last is not None and last[0] == asked else self._answered(asked)
+        _, run, worlds = last if last is not None and last[0] == asked else self._answered(asked)
         with self._reach():
-            return {"html": part(name, tree, worlds, toml=self._scenario(asked).to_toml())}
+            return {"html": part(name, run, worlds, toml=self._scenario(asked).to_toml())}
 
-    def _answered(self, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any], xr.DataTree, EncodedDraws]:
+    def _answered(self, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any], Projection, EncodedDraws]:
         from forecast.report.page.draw_encoding import EncodedDraws
 
-        tree = self.run(asked)
-        return asked, tree, EncodedDraws(tree)
+        run = self.run(asked)
+        return asked, run, EncodedDraws(run)
 
-    def run(self, asked: Mapping[str, Any]) -> xr.DataTree:
+    def run(self, asked: Mapping[str, Any]) -> Projection:
         """Return the projection that a page asks for."""
         from forecast.projection.engine import project
         from forecast.scenarios.quantities.changes import parse
@@ -234,11 +233,10 @@ class Session:
                 self._scenario(asked),
                 draws=self.draws,
                 seed=self.seed,
-                set=asked.get("set", {}),
-                swap=asked.get("swap", {}),
-                changes=[parse(text) for text in asked.get("changes", [])],
+                with_=replacements(asked.get("set", {}), asked.get("swap", {})),
+                what_if=[parse(text) for text in asked.get("changes", [])],
                 keep=self.draws,
-                held=self.held,
+                cache=self.held,
             )
 
     def upload(self, name: str, content: bytes) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from forecast.fit.problem.coordinates import coordinates
 from forecast.fit.solutions import Solutions
 from forecast.laws.grouped import Grouped
 
-__all__ = ["GroupSolution", "one_of", "said"]
+__all__ = ["GroupSolution", "groups_text", "one_of"]
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[np.float64]
 
 
-def said(fit: Fit) -> list[str]:
+def groups_text(fit: Fit) -> list[str]:
     """Return in plain words what is shared and what is each group's own, and which errors are counted."""
     lines, form, seen, known = [], fit.law._form, fit.data, fit.uncertainty
     if isinstance(form, Grouped):

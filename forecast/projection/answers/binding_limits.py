@@ -15,7 +15,13 @@ from forecast.errors import ForecastError
 from forecast.projection.answers.crossing_dates import stamps
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.failures import BlockSlice, lost, too_many
-from forecast.projection.streaming.accumulators import CountedColumn, Holding, KeptColumn, SummedColumn, side_by_side
+from forecast.projection.streaming.accumulators import (
+    CountedColumn,
+    KeptColumn,
+    SummedColumn,
+    WorldColumn,
+    side_by_side,
+)
 from forecast.projection.streaming.histograms import DateHistogram
 from forecast.projection.weights import Updates, weighted_share
 from forecast.projection.world import World
@@ -81,7 +87,7 @@ class Binding:
                 else:
                     self._binds[of][(slice(None), part.kept, *index)] = binds[:, : part.held]
 
-    def holdings(self) -> list[Holding]:
+    def holdings(self) -> list[WorldColumn]:
         """Return what is held of the worlds."""
         kept = [
             *(KeptColumn(each, 1) for each in self._binds.values()),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.projection.failures import BlockSlice
-from forecast.projection.streaming.accumulators import Holding, SummedColumn
+from forecast.projection.streaming.accumulators import SummedColumn, WorldColumn
 
 if TYPE_CHECKING:
     from forecast.projection.weights import Updates
@@ -96,7 +96,7 @@ class Earliest:
         chosen = dict(zip(self.dims[name], combination, strict=True))
         return tuple(chosen[d] for d in self._of[event])
 
-    def holdings(self) -> list[Holding]:
+    def holdings(self) -> list[WorldColumn]:
         """Return what is held of the worlds."""
         return [SummedColumn(each) for each in self._counts.values()]
 

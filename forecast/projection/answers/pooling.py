@@ -13,7 +13,7 @@ from forecast.base.sobol import BLOCK
 from forecast.base.streams import Streams, choice as chosen
 from forecast.projection.answers.crossing_dates import DateDraws, Dates, answered
 from forecast.projection.failures import too_many
-from forecast.projection.streaming.accumulators import CountedColumn, Holding, SummedColumn
+from forecast.projection.streaming.accumulators import CountedColumn, SummedColumn, WorldColumn
 from forecast.projection.streaming.histograms import DateHistogram
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class PooledDates:
         if (name, combination) in self._counts:
             self._counts[name, combination].clear()
 
-    def holdings(self) -> list[Holding]:
+    def holdings(self) -> list[WorldColumn]:
         """Return what is held of the worlds."""
         return [
             *(SummedColumn(each) for each in self._weight.values()),

@@ -17,7 +17,7 @@ from forecast.base.lazy import xr
 from forecast.errors import printable
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.failures import Attempt, BlockSlice
-from forecast.projection.streaming.accumulators import CountedColumn, Holding, KeptColumn, SummedColumn
+from forecast.projection.streaming.accumulators import CountedColumn, KeptColumn, SummedColumn, WorldColumn
 from forecast.projection.streaming.histograms import ValueHistogram
 from forecast.projection.weights import Updates, value_quantiles, weighted_share
 from forecast.projection.world import World
@@ -102,7 +102,7 @@ class Ranked:
             among &= holds[0] != 0
         return value[0], among
 
-    def holdings(self) -> list[Holding]:
+    def holdings(self) -> list[WorldColumn]:
         """Return what is held of the worlds."""
         kept = [KeptColumn(each) for part in (self._value, self._among) for each in part.values()]
         sums = [SummedColumn(each) for each in self._sums.values()]

@@ -92,7 +92,7 @@ def swept(
     done = iter(range(runs))
     first = {key: next(iter(each.values())) for key, each in others.items()}
     swept_over = graphs.swapped(scenario, swaps)
-    setting_targets.check_asked(graphs.build(swept_over, given), others, "sweep")
+    setting_targets.check_has_effect(graphs.build(swept_over, given), others, "sweep")
     graph = graphs.build(swept_over, {**given, **first})
     touched = {key: _touched(graph, key) for key in others}
 

@@ -15,7 +15,7 @@ from forecast.errors import DataError, ScenarioError, printable
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.failures import Attempt, BlockSlice
 from forecast.projection.paths.time_functions import ONE_YEAR, SAME_DATE
-from forecast.projection.streaming.accumulators import CountedColumn, Holding, KeptColumn
+from forecast.projection.streaming.accumulators import CountedColumn, KeptColumn, WorldColumn
 from forecast.projection.streaming.histograms import ValueHistogram
 from forecast.projection.weights import Updates
 from forecast.projection.world import World
@@ -67,7 +67,7 @@ class ValueReducer:
                         weights = self.updates.of(self.dims[name], combination, part)
                         self._counts[name, combination].add(values, weights)
 
-    def holdings(self) -> list[Holding]:
+    def holdings(self) -> list[WorldColumn]:
         """Return what is held of the worlds."""
         return [
             *(KeptColumn(each) for each in self._values.values()),

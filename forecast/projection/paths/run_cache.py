@@ -81,7 +81,7 @@ class RunCache:
     >>> from forecast.projection.engine import project
     >>> held = RunCache()
     >>> x = {"start": 2025, "until": 2030, "quantities": {"x": {"p05": 1, "p95": 4, "unit": "FLOP"}}}
-    >>> first, again = (project(x, draws=10, held=held) for _ in range(2))
+    >>> first, again = (project(x, draws=10, cache=held) for _ in range(2))
     >>> first.identical(again)
     True
     """

@@ -13,9 +13,9 @@ from forecast.projection.streaming.histograms import DateHistogram, ValueHistogr
 
 __all__ = [
     "CountedColumn",
-    "Holding",
     "KeptColumn",
     "SummedColumn",
+    "WorldColumn",
     "check_layout",
     "check_values",
     "merge",
@@ -64,10 +64,10 @@ class CountedColumn:
     complete: bool = False
 
 
-Holding = KeptColumn | SummedColumn | CountedColumn
+WorldColumn = KeptColumn | SummedColumn | CountedColumn
 
 
-def merge(mine: Sequence[Holding], theirs: Sequence[Holding], place: slice[int, int, None]) -> None:
+def merge(mine: Sequence[WorldColumn], theirs: Sequence[WorldColumn], place: slice[int, int, None]) -> None:
     """Add what another batch holds; the worlds it keeps stand at `place`."""
     for one, other in zip(mine, theirs, strict=True):
         if isinstance(one, KeptColumn) and isinstance(other, KeptColumn):
@@ -78,12 +78,12 @@ def merge(mine: Sequence[Holding], theirs: Sequence[Holding], place: slice[int, 
             one.counts.merge(other.counts)  # type: ignore[arg-type]
 
 
-def packed(holdings: Sequence[Holding]) -> dict[str, NDArray[Any]]:
+def packed(holdings: Sequence[WorldColumn]) -> dict[str, NDArray[Any]]:
     """Return everything as plain arrays."""
     return dict(_named(holdings))
 
 
-def _named(holdings: Sequence[Holding]) -> Iterator[tuple[str, NDArray[Any]]]:
+def _named(holdings: Sequence[WorldColumn]) -> Iterator[tuple[str, NDArray[Any]]]:
     for number, each in enumerate(holdings):
         if isinstance(each, CountedColumn):
             yield from ((f"{number}.{part}", values) for part, values in each.counts.arrays().items())
@@ -94,7 +94,7 @@ def _named(holdings: Sequence[Holding]) -> Iterator[tuple[str, NDArray[Any]]]:
 Layout = Mapping[str, "tuple[np.dtype[Any], tuple[int, ...]]"]
 
 
-def check_layout(holdings: Sequence[Holding], layout: Layout) -> None:
+def check_layout(holdings: Sequence[WorldColumn], layout: Layout) -> None:
     """Refuse arrays of other names, types and shapes than such holdings have, before any is read.
 
     Raises
@@ -116,7 +116,7 @@ def check_layout(holdings: Sequence[Holding], layout: Layout) -> None:
             raise ValueError(f"array {name}: expected {own.dtype} of shape {own.shape}, got {dtype} of shape {shape}")
 
 
-def check_values(holdings: Sequence[Holding], *, worlds: int, kept: int, weighted: bool, failing: bool) -> None:
+def check_values(holdings: Sequence[WorldColumn], *, worlds: int, kept: int, weighted: bool, failing: bool) -> None:
     """Refuse what `worlds` worlds cannot hold, the first `kept` of them one by one.
 
     Where worlds count differently (`weighted`) their sums have no bound; where something is noted that failed, numbers
@@ -142,7 +142,7 @@ def check_values(holdings: Sequence[Holding], *, worlds: int, kept: int, weighte
             raise ValueError(f"array {number}: counts other than the {worlds:,} worlds that were drawn")
 
 
-def unpack(holdings: Sequence[Holding], arrays: Mapping[str, NDArray[Any]]) -> None:
+def unpack(holdings: Sequence[WorldColumn], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Take everything from plain arrays.
 
     Raises

@@ -24,7 +24,7 @@ from forecast.projection.answers.ranking import Ranked
 from forecast.projection.answers.values import ValueReducer
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog
-from forecast.projection.streaming.accumulators import CountedColumn, Holding, KeptColumn, merge, side_by_side
+from forecast.projection.streaming.accumulators import CountedColumn, KeptColumn, WorldColumn, merge, side_by_side
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
 from forecast.projection.weights import Updates
 from forecast.projection.world import World
@@ -209,7 +209,7 @@ class Sampled:
         first = self._failed.get((name, combination), (block, error))
         self._failed[name, combination] = min(first, (block, error), key=lambda failure: failure[0])
 
-    def holdings(self) -> list[Holding]:
+    def holdings(self) -> list[WorldColumn]:
         """Return what is held of the worlds."""
         counts: list[ValueHistogram | DateHistogram] = [*self._level_counts.values(), *self._date_counts.values()]
         own = [KeptColumn(v, 1, complete=True) for v in self._levels.values()]

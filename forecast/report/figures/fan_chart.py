@@ -16,17 +16,15 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base import plot_style
 from forecast.base.dates import decimal_year
-from forecast.base.lazy import xr
 from forecast.errors import ForecastError, printable
 from forecast.formula import Formula, Measured, parse_condition, parse_expression
 from forecast.projection.answers.pooling import pooled
+from forecast.projection.result import AnswerDistribution, DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.supporting_data import notable
-from forecast.projection.weights import value_quantiles, weights_of
-from forecast.report.answer_distributions import AnswerDistribution, ReportedAnswer, ReportedDate, ReportedValue
+from forecast.projection.weights import value_quantiles
 from forecast.report.figures.labels import Band, Label, Taken, write
 from forecast.report.headline import Words
-from forecast.report.plain_data import attribute
-from forecast.report.words.date_text import FINE, as_text
+from forecast.report.words.date_text import as_text, fine_span
 from forecast.report.words.number_text import amount, scale_of
 
 if TYPE_CHECKING:
@@ -165,17 +163,16 @@ def _cut(near: Array, wide: Array) -> tuple[float, float]:
     return low - room, high + 2.5 * room  # the date stands on top
 
 
-def fans(tree: xr.DataTree, name: str, kind: str, most: int) -> list[Fan]:
-    """Return the panels of a question or a value: one for each of its definitions, as far as `most` panels hold them.
+def fans(answer: DateAnswer | ValueAnswer, most: int) -> list[Fan]:
+    """Return the panels of a date or a value: one for each of its definitions, as far as `most` panels hold them.
 
     Rivals are pooled by their weights. Empty where nothing of it is a number over time.
     """
-    asked = ReportedDate(tree, name) if kind == "when" else ReportedValue(tree, name)
-    own = list(_chosen(asked, most))
-    return [made for chosen in own if (made := _fan(tree, asked, kind, chosen, alone=len(own) == 1)) is not None]
+    own = list(_chosen(answer, most))
+    return [made for chosen in own if (made := _fan(answer, chosen, alone=len(own) == 1)) is not None]
 
 
-def _chosen(asked: ReportedAnswer, most: int) -> Iterator[dict[str, str]]:
+def _chosen(asked: ProjectedAnswer, most: int) -> Iterator[dict[str, str]]:
     """Walk the choices of each panel; a choice of too many values stays at that of the sentence."""
     free = [d for d in asked.choices if d not in asked.rivals]
     default = {d: asked.default.get(d, asked.values(d)[0]) for d in free}
@@ -187,12 +184,12 @@ def _chosen(asked: ReportedAnswer, most: int) -> Iterator[dict[str, str]]:
         yield {**default, **dict(zip(along, values, strict=True))}
 
 
-def _fan(tree: xr.DataTree, asked: ReportedAnswer, kind: str, chosen: dict[str, str], *, alone: bool) -> Fan | None:
-    words = Words(tree)
-    kept = tree["projection"].to_dataset()
-    years = decimal_year(kept["time"].values)
+def _fan(asked: DateAnswer | ValueAnswer, chosen: dict[str, str], *, alone: bool) -> Fan | None:
+    run = asked.run
+    words, years = Words(run), run.years
+    dated = isinstance(asked, DateAnswer)
     try:
-        unit, sides = _when_sides(tree, asked.name) if kind == "when" else _value_side(tree, asked.name)
+        unit, sides = _when_sides(asked) if isinstance(asked, DateAnswer) else _value_side(asked)
     except ForecastError:  # what is asked is no formula of levels: of a path's own past, say
         return None
     threshold, told = None, ""
@@ -202,20 +199,20 @@ def _fan(tree: xr.DataTree, asked: ReportedAnswer, kind: str, chosen: dict[str, 
             threshold = float(units.evaluate(side, {}, {}, target=unit))
             told = amount(threshold, unit, 4)
             continue
-        levels = _levels(tree, side, unit, chosen, asked)
+        levels = _levels(run, side, unit, chosen, asked)
         if levels is None or not np.isfinite(levels).any():
             return None
-        if kind == "when" and lines and (levels == levels.flat[0]).all():
+        if dated and lines and (levels == levels.flat[0]).all():
             threshold = float(levels.flat[0])
             told = f"{words(side.text)}: {amount(threshold, unit)}"
             continue
-        seen = _seen(tree, side.text, unit, chosen, asked)
+        seen = _seen(run, side.text, unit, chosen, asked)
         label = words(side.text) if len(side.names) == 1 else printable(side.text, 40)
-        past = _past(tree, side.text, unit, chosen, asked)
+        past = _past(run, side.text, unit, chosen, asked)
         lines.append(Line(label=label, levels=levels, dates=seen[0], values=seen[1], names=seen[2], past=past))
     if not lines or len(years) < _FEWEST or all((each.levels == each.levels[:, :1]).all() for each in lines):
         return None
-    answer = asked.spread(chosen) if kind == "when" else None
+    answer = asked.over(chosen) if dated else None
     title = lines[0].label if alone else ", ".join(words(value) for value in chosen.values() if value)
     return Fan(
         title=title, years=years, lines=tuple(lines), unit=unit, threshold=threshold, threshold_label=told,
@@ -223,50 +220,44 @@ def _fan(tree: xr.DataTree, asked: ReportedAnswer, kind: str, chosen: dict[str, 
     )  # fmt: skip
 
 
-def _units_of(tree: xr.DataTree, names: Sequence[str]) -> dict[str, str]:
-    kept = tree["projection"].to_dataset()
-    known = {
-        n: str(kept[n].attrs["units"]) for n in names if n in kept.data_vars and kept[n].attrs.get("kind") != "regime"
-    }
+def _units_of(run: Projection, names: Sequence[str]) -> dict[str, str]:
+    known = {name: run.quantities[name].unit for name in names if name in run.numeric}
     if missing := [n for n in names if n not in known]:
         raise ForecastError(f"'{printable(missing[0], 60)}' is no level")
     return known
 
 
-def _when_sides(tree: xr.DataTree, name: str) -> tuple[str, list[Formula]]:
+def _when_sides(asked: DateAnswer) -> tuple[str, list[Formula]]:
     """Return the unit of a question, and its sides: the greater one leads."""
+    run = asked.run
     # the number of a choice is a name here
-    when = parse_condition(re.sub("[{}]", "", attribute(tree, "questions")[name]["when"]))
-    found = units.sides(when, _units_of(tree, when.names))
+    when = parse_condition(re.sub("[{}]", "", asked.text))
+    found = units.sides(when, _units_of(run, when.names))
     sides = [found.left, found.right] if ">" in when.op else [found.right, found.left]
-    if not sides[0].names or _still(tree, sides[0]):  # what moves leads
+    if not sides[0].names or _still(run, sides[0]):  # what moves leads
         sides.reverse()
     stated = sides[1].root  # the unit in which it was asked is that of people
     if isinstance(stated, Measured):
         return stated.unit, sides
-    named = (
-        str(tree["projection"].to_dataset()[sides[0].text].attrs["units"])
-        if sides[0].names == (sides[0].text,)
-        else found.unit
-    )
+    named = run.quantities[sides[0].text].unit if sides[0].names == (sides[0].text,) else found.unit
     return named if units.same_dimension(named, found.unit) else found.unit, sides
 
 
-def _still(tree: xr.DataTree, side: Formula) -> bool:
-    kept = tree["projection"].to_dataset()
+def _still(run: Projection, side: Formula) -> bool:
+    kept = run.worlds
     return all(bool((kept[n] == kept[n].isel(time=0)).all()) for n in side.names)
 
 
-def _value_side(tree: xr.DataTree, name: str) -> tuple[str, list[Formula]]:
-    side = parse_expression(re.sub("[{}]", "", attribute(tree, "values")[name].get("value") or ""))
-    return units.infer(side, _units_of(tree, side.names)), [side]
+def _value_side(asked: ValueAnswer) -> tuple[str, list[Formula]]:
+    side = parse_expression("" if asked.growth else re.sub("[{}]", "", asked.text))
+    return units.infer(side, _units_of(asked.run, side.names)), [side]
 
 
 def _levels(
-    tree: xr.DataTree, side: Formula, unit: str, chosen: Mapping[str, str], asked: ReportedAnswer
+    run: Projection, side: Formula, unit: str, chosen: Mapping[str, str], asked: ProjectedAnswer
 ) -> Array | None:
     """Return the quantiles of a formula of quantities, rivals pooled, (quantile, time)."""
-    kept, seed = tree["projection"].to_dataset(), attribute(tree, "seed")
+    kept, seed = run.worlds, run.settings.seed
     known: dict[str, Any] = {}
     for name in side.names:
         own = kept[name].sel({d: v for d, v in chosen.items() if d in kept[name].dims})
@@ -274,8 +265,8 @@ def _levels(
         if set(drawn.dims) - {"draw", "time"}:
             return None
         known[name] = drawn.transpose("draw", "time").values
-    values = np.asarray(units.evaluate(side, known, _units_of(tree, side.names), target=unit), dtype=float)
-    weights = weights_of(tree)
+    values = np.asarray(units.evaluate(side, known, _units_of(run, side.names), target=unit), dtype=float)
+    weights = run.weights
     if weights is None:
         return value_quantiles(np.clip(values, -_LARGEST, _LARGEST), None)
     own = weights.sel({d: v for d, v in chosen.items() if d in weights.dims})
@@ -286,12 +277,12 @@ def _levels(
 
 
 def _seen(
-    tree: xr.DataTree, name: str, unit: str, chosen: Mapping[str, str], asked: ReportedAnswer
+    run: Projection, name: str, unit: str, chosen: Mapping[str, str], asked: ProjectedAnswer
 ) -> tuple[Array, Array, Sequence[str]]:
     """Return what was observed of a quantity: dates, values and names; of rivals that weigh most."""
-    if f"/observed/{name}" not in tree.groups:
+    if f"observed/{name}" not in run:
         return np.empty(0), np.empty(0), ()
-    seen = tree[f"observed/{name}"].to_dataset()
+    seen = run[f"observed/{name}"].to_dataset()
     keep = np.ones(seen.sizes["point"], dtype=bool)
     for choice in (str(c) for c in seen.coords if c != "date"):
         weights = asked.rivals.get(choice)
@@ -304,12 +295,12 @@ def _seen(
 
 
 def _past(
-    tree: xr.DataTree, name: str, unit: str, chosen: Mapping[str, str], asked: ReportedAnswer
+    run: Projection, name: str, unit: str, chosen: Mapping[str, str], asked: ProjectedAnswer
 ) -> ObservedSeries | None:
     """Return the fitted past of a quantity; None where it has none, or where several rivals each have their own."""
-    if f"/past/{name}" not in tree.groups:
+    if f"past/{name}" not in run:
         return None
-    fitted = tree[f"past/{name}"].to_dataset()
+    fitted = run[f"past/{name}"].to_dataset()
     keep = np.ones(fitted.sizes["point"], dtype=bool)
     for choice in (str(c) for c in fitted.coords if fitted[c].dims == ("point",) and c != "date"):
         weights = asked.rivals.get(choice, ())
@@ -327,24 +318,20 @@ def _past(
     )
 
 
-def lines_over_time(tree: xr.DataTree, names: Sequence[str], cells: Any, most: int) -> list[Fan]:
+def lines_over_time(run: Projection, names: Sequence[str], most: int) -> list[Fan]:
     """Return a panel for each of some quantities, where no question is asked of them."""
-    from forecast.report.value_quantiles import ValueQuantiles
-
-    levels, words, made = ValueQuantiles(tree), Words(tree), []
-    years = decimal_year(levels.kept["time"].values)
-    if len(years) < _FEWEST:
+    words, made = Words(run), []
+    if len(run.years) < _FEWEST:
         return []
-    for name in names:
-        for cell in cells(name):
-            path = np.clip(levels.quantiles(name, cell), -_LARGEST, _LARGEST)
+    for quantity in (run.quantities[name] for name in names):
+        for cell in quantity.cells:
+            path = np.clip(quantity.quantiles(cell), -_LARGEST, _LARGEST)
             if np.isnan(path).all():
                 continue
             given = words.given(cell)
-            line = Line(label=words(name), levels=path)
-            unit = str(levels.kept[name].attrs["units"])
-            title = f"{words(name)}{f' ({given})' if given else ''}"
-            made.append(Fan(title=title, years=years, lines=(line,), unit=unit))
+            line = Line(label=words(quantity.name), levels=path)
+            title = f"{words(quantity.name)}{f' ({given})' if given else ''}"
+            made.append(Fan(title=title, years=run.years, lines=(line,), unit=quantity.unit))
     return made[:most]
 
 
@@ -420,7 +407,7 @@ def _label(axis: Axes, fan: Fan, factor: float) -> None:
     columns: list[float] = []
     if fan.answer is not None and span[0] <= (middle := fan.answer.quantiles[2]) <= span[1]:
         columns.append(middle)
-        fine = span[1] - span[0] < 3 * FINE
+        fine = fine_span(*span)
         told = "already" if fan.answer.already >= 0.5 else as_text(middle, fine=fine, short=True)
         wanted.append(Label([told], ((middle, top), (middle, foot)), size=7.0, over=2))
     line, (points, bands) = fan.lines[0], _drawn(fan, factor)

@@ -10,19 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.base import plot_style
-from forecast.base.lazy import xr
 from forecast.base.plot_style import BLACK, COLOURS, GREY
 from forecast.errors import UsageError, printable
-from forecast.report.answer_distributions import AnswerDistribution
+from forecast.projection.result import AnswerDistribution, DateAnswer, FirstAnswer, Projection, ValueAnswer
 from forecast.report.brief import Group, Row, brief
 from forecast.report.figures import fan_chart, interval_rows, tornado
-from forecast.report.headline import Words, dates_of, event, headline, opening
-from forecast.report.plain_data import attribute
-from forecast.report.rankings import rankings
-from forecast.report.value_quantiles import ValueQuantiles
-from forecast.report.value_text import first_answers
+from forecast.report.headline import Words, event, headline, value_title
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent, scale_of
+from forecast.report.words.patterns import fill
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +70,7 @@ class Panel:
     label: Callable[[], None] | None = None
 
 
-def plot(tree: xr.DataTree, path: str | os.PathLike[str], *, width: str = "two") -> Path:
+def plot(run: Projection, path: str | os.PathLike[str], *, width: str = "two") -> Path:
     """Draw a projection into a file.
 
     The answers first, as dots with their intervals in the order of the text, *already* and *never* as bars beside them;
@@ -83,8 +79,7 @@ def plot(tree: xr.DataTree, path: str | os.PathLike[str], *, width: str = "two")
 
     Parameters
     ----------
-    tree : xarray.DataTree
-        From `forecast.project` or `forecast.load`.
+    run : Projection
     path : path-like
         Ends in ``.svg``, ``.png`` or ``.pdf``.
     width : {"two", "one"}
@@ -101,21 +96,19 @@ def plot(tree: xr.DataTree, path: str | os.PathLike[str], *, width: str = "two")
     """
     plot_style.check_format(path)
     with plot_style.style():
-        return plot_style.write(compose(tree, width=width), path)
+        return plot_style.write(compose(run, width=width), path)
 
 
-def compose(tree: xr.DataTree, *, width: str = "two") -> Figure:
+def compose(run: Projection, *, width: str = "two") -> Figure:
     """Return the figure of a projection, under `forecast.base.plot_style.style`."""
     if width not in plot_style.WIDTHS:
         raise UsageError(f"width: expected one of {', '.join(plot_style.WIDTHS)}, got '{printable(width, 40)}'")
-    parts = _parts(tree, width)
+    parts = _parts(run, width)
     if not parts:
         raise UsageError("nothing to draw: a regime has no level")
     rows = _in_rows(parts, width)
-    title = textwrap.wrap(
-        printable(attribute(tree, "title") or attribute(tree, "scenario"), 200), _ACROSS[width][0]
-    ) or [""]
-    sentence = textwrap.wrap(headline(tree), _ACROSS[width][2], max_lines=_SENTENCE[width], placeholder=" …")
+    title = textwrap.wrap(printable(run.title or run.scenario, 200), _ACROSS[width][0]) or [""]
+    sentence = textwrap.wrap(headline(run), _ACROSS[width][2], max_lines=_SENTENCE[width], placeholder=" …")
     head = _TITLE * (len(title) + 0.85 * len(sentence)) + 0.16
     heights = [head, *(max(part.height for part in row) for row in rows), _LEGEND]
     figure = plot_style.sheet(plot_style.WIDTHS[width], sum(heights))
@@ -154,41 +147,40 @@ def _in_rows(parts: Sequence[Panel], width: str) -> list[list[Panel]]:
     return rows
 
 
-def _parts(tree: xr.DataTree, width: str) -> list[Panel]:
-    name, kind = opening(tree)
-    words = Words(tree)
-    found = brief(tree)
-    drawn = [group for group in found.groups if group.kind != "text" and interval_rows.rows_of(group)]
-    parts = [_group(group, width, title=_called(tree, words, group, name, kind)) for group in drawn]
-    parts += _winners(tree, words, width)
-    if kind == "first":
-        parts = [*_races(tree, words, width), *parts]
+def _parts(run: Projection, width: str) -> list[Panel]:
+    opening, words = run.opening, Words(run)
+    drawn = [group for group in brief(run).groups if group.kind != "text" and interval_rows.rows_of(group)]
+    parts = [_group(group, width, title=_called(run, words, group)) for group in drawn]
+    parts += _winners(run, words, width)
+    if isinstance(opening, FirstAnswer):
+        parts = [*_races(run, words, width), *parts]
     most, across = _MOST[width]
-    if kind in ("when", "value"):
-        parts += _trajectories(fan_chart.fans(tree, name, kind, most), across, half=True)
-    if kind == "when" and (moved := tornado.tornado(tree, name)) is not None:
+    if isinstance(opening, (DateAnswer, ValueAnswer)):
+        parts += _trajectories(fan_chart.fans(opening, most), across, half=True)
+    if isinstance(opening, DateAnswer) and (moved := tornado.tornado(run, opening.name)) is not None:
         beside = width == "one" or (bool(parts) and parts[-1].half)
         parts.append(_tornado(moved, width, alone=not beside))
     if not parts:
-        names = _shown(tree)
-        over = fan_chart.lines_over_time(tree, names, ValueQuantiles(tree).cells, most)
+        names = [name for name in run.shown or () if name in run.numeric] or run.numeric
+        over = fan_chart.lines_over_time(run, names, most)
         parts = _trajectories(over, across, half=False) or [
-            _group(group, width, title=_at(tree, group)) for group in _at_the_end(tree, words, names)
+            _group(group, width, title=_at(run, group)) for group in _at_the_end(run, words, names)
         ]
     return parts
 
 
-def _called(tree: xr.DataTree, words: Words, group: Group, name: str, kind: str) -> str:
+def _called(run: Projection, words: Words, group: Group) -> str:
     """Say what the dots of a group are about."""
+    opening = run.opening
     if group.kind == "date":
-        return event(tree, name if kind == "when" else next(iter(attribute(tree, "questions"))), {}, words)
+        return event(opening if isinstance(opening, DateAnswer) else run.dates[0], {}, words)
     if group.title:
         return group.title
     heading = next((row.label for row in group.rows if row.spread is None and not row.text), "")
     if heading:
         return heading.removesuffix(f" [{scale_of(interval_rows.middles(group.rows), group.unit)[1]}]")
-    asked = attribute(tree, "values")[name]
-    return words.title(asked["title"] or asked.get("value") or f"growth of {asked.get('growth')}", {})
+    assert isinstance(opening, ValueAnswer)
+    return value_title(opening, {}, words)
 
 
 def _group(group: Group, width: str, *, title: str = "") -> Panel:
@@ -272,32 +264,30 @@ def _tornado(made: tornado.Tornado, width: str, *, alone: bool) -> Panel:
 # --- Shares -----------------------------------------------------------------------------------------------------------
 
 
-def _winners(tree: xr.DataTree, words: Words, width: str) -> list[Panel]:
+def _winners(run: Projection, words: Words, width: str) -> list[Panel]:
     """Draw a ranking that is asked many times: who is best in each, and how often."""
-    every = rankings(tree)
     parts = []
-    for name in dict.fromkeys(row["name"] for row in every):
-        rows = [row for row in every if row["name"] == name]
-        if len(rows) < 3:
+    for answer in run.rankings:
+        if len(answer.table) < 3:
             continue
-        told = []
-        for row in rows:
-            taking = [entry for entry in row["order"] if entry["among"] >= 0.5]
-            best = max(taking, key=lambda entry: float(entry["first"]), default=None)
-            told.append((words.given(row["choices"]), *((words(best["name"]), best["first"]) if best else ("none", 0))))
-        parts.append(_shares(told, words.title(rows[0]["title"] or rows[0]["rank"], {}), "best in", width))
+        told = [
+            (words.given(row.choices), *((words(row.best.name), row.best.first) if row.best else ("none", 0.0)))
+            for row in answer.table
+        ]
+        parts.append(_shares(told, words.title(answer.title or answer.text, {}), "best in", width))
     return parts
 
 
-def _races(tree: xr.DataTree, words: Words, width: str) -> list[Panel]:
-    """Draw how likely each event is the first."""
+def _races(run: Projection, words: Words, width: str) -> list[Panel]:
+    """Draw how likely each event is the first, as the sentence says it; a range is drawn up to its middle."""
     parts = []
-    for row in first_answers(tree)[:3]:
-        if row["none"] is not None:
-            order = sorted(row["first"].items(), key=lambda item: -item[1])
-            told = [(words(event), "", share) for event, share in (*order, ("none", row["none"]))]
-            given = words.given(row["choices"])
-            title = words.title(row["title"] or "what comes first", row["choices"])
+    for answer in run.firsts[:3]:
+        if (row := answer.sentence_row) is not None:
+            order = sorted(row.first.items(), key=lambda item: -sum(item[1]))
+            ends = [(words(event), each) for event, each in order] + [(fill("none_of_them"), row.none)]
+            told = [(label, "", (low + high) / 2) for label, (low, high) in ends]
+            given = words.given(row.choices)
+            title = words.title(answer.title or "what comes first", row.choices)
             parts.append(_shares(told, f"{title}{f' ({given})' if given else ''}", "share of worlds", width))
     return parts
 
@@ -329,30 +319,23 @@ def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str,
 # --- Where nothing is asked -------------------------------------------------------------------------------------------
 
 
-def _shown(tree: xr.DataTree) -> list[str]:
-    names = ValueQuantiles(tree).names()
-    shown = attribute(tree, "show") if "show" in tree.attrs else names
-    return [name for name in shown if name in names] or names
-
-
-def _at_the_end(tree: xr.DataTree, words: Words, names: Sequence[str]) -> list[Group]:
+def _at_the_end(run: Projection, words: Words, names: Sequence[str]) -> list[Group]:
     """Return the quantities at the last date, those of one unit on one axis."""
-    levels = ValueQuantiles(tree)
     by_unit: dict[str, list[Row]] = {}
-    for name in names:
-        for cell in levels.cells(name):
-            last: Any = levels.quantiles(name, cell)[:, -1]
+    for quantity in (run.quantities[name] for name in names):
+        for cell in quantity.cells:
+            last: Any = quantity.quantiles(cell)[:, -1]
             if last.size and last[0] == last[0]:
-                label = ", ".join([words(name), *map(words, cell.values())])
+                label = ", ".join([words(quantity.name), *map(words, cell.values())])
                 five = tuple(float(level) for level in last)
                 row = Row(label=label, spread=AnswerDistribution(quantiles=five), text="-")  # type: ignore[arg-type]
-                by_unit.setdefault(str(levels.kept[name].attrs["units"]), []).append(row)
+                by_unit.setdefault(quantity.unit, []).append(row)
     return [_on_one_axis(rows, unit) for unit, rows in by_unit.items()]
 
 
-def _at(tree: xr.DataTree, group: Group) -> str:
+def _at(run: Projection, group: Group) -> str:
     _, unit = scale_of(interval_rows.middles(group.rows), group.unit)
-    return f"{unit or 'no unit'}, {as_text(dates_of(tree)[1])}"
+    return f"{unit or 'no unit'}, {as_text(run.span[1])}"
 
 
 def _on_one_axis(rows: Sequence[Row], unit: str) -> Group:

@@ -12,13 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import plot_style
-from forecast.base.lazy import xr
-from forecast.projection.answers.crossing_dates import DateDraws, answered
-from forecast.projection.crossing import QUANTILES
-from forecast.report.answer_distributions import AnswerDistribution, ReportedDate
+from forecast.projection.result import AnswerDistribution, Projection
 from forecast.report.brief import Row
 from forecast.report.figures.interval_rows import Aside, lines_of
-from forecast.report.headline import Words, dates_of
+from forecast.report.headline import Words
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent
 from forecast.sensitivity.of_answer import first_order, uncertain
@@ -76,30 +73,31 @@ class Tornado:
         return Aside("variance", self.shares, [*map(percent, self.shares)])
 
 
-def tornado(tree: xr.DataTree, name: str) -> Tornado | None:
+def tornado(run: Projection, name: str) -> Tornado | None:
     """Return what moves the date of a question; None where nothing does.
 
     The answers are the median dates; where it is already so, or never, in most worlds, they are the probabilities that
     it is so by the first or by the last date.
     """
-    moved = [row for row in first_order(tree, name)[:_MOST] if row["share"] >= _LEAST]
-    question, words = ReportedDate(tree, name), Words(tree)
-    own = question.spread(question.default)
+    moved = [row for row in first_order(run, name)[:_MOST] if row["share"] >= _LEAST]
+    question, words = run.answers[name], Words(run)
+    own = question.headline
     if not moved or own is None or own.medians is not None:
         return None
-    first, last = dates_of(tree)
+    first, last = run.span
     dates = own.already < 0.5 and own.never < 0.5
     by = first if own.already >= 0.5 else last
-    worlds, counts = question._drawn(question.default)
+    worlds, counts = question.pooled_draws(question.default)
 
     def answer(kept: NDArray[np.bool_]) -> float:
-        return _said(DateDraws(worlds[kept], first, (), None if counts is None else counts[kept]), by, first, dates)
+        found = question.of_worlds(worlds[kept], None if counts is None else counts[kept])
+        return math.nan if found is None else _read(found, by, first, dates)
 
-    known = uncertain(tree)
+    known = uncertain(run)
     ends: list[tuple[float, ...]] = []
     for row in moved:
         if row["kind"] == "choice":
-            found = [question.spread({**question.default, row["name"]: v}) for v in question.values(row["name"])]
+            found = [question.over({**question.default, row["name"]: v}) for v in question.values(row["name"])]
             ends.append(tuple(_read(s, by, first, dates) for s in found if s is not None and s.medians is None))
         else:
             draws = [known[each].draws for each in row["name"].split(", ")]
@@ -125,14 +123,6 @@ def _read(spread: AnswerDistribution, by: float, first: float, dates: bool) -> f
     if dates:
         return spread.median
     return spread.already if by == first else 1 - spread.never
-
-
-def _said(worlds: DateDraws, by: float, first: float, dates: bool) -> float:
-    if not answered(worlds.dates):
-        return math.nan
-    if dates:
-        return float(worlds.quantiles(list(QUANTILES.values()))[2])
-    return float(worlds.already if by == first else 1 - worlds.never)
 
 
 def draw(axis: Axes, made: Tornado, *, width: int = 34) -> None:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.base.files import safe_output, write_atomic
 from forecast.base.json_text import to_json
-from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from forecast.projection.result import Projection
     from forecast.report.page.draw_encoding import EncodedDraws
 
 __all__ = ["Live", "Served", "check_format", "html", "live", "part", "write"]
@@ -43,19 +43,16 @@ def check_format(path: str | os.PathLike[str]) -> None:
         raise UsageError(f"{printable(Path(path).name)}: expected a page that ends in {' or '.join(_ENDINGS)}")
 
 
-def write(tree: xr.DataTree, path: str | os.PathLike[str], *, toml: str = "", given: str = "") -> Path:
+def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "") -> Path:
     """Write the page of a projection's answer.
 
     Parameters
     ----------
-    tree : xarray.DataTree
-        From `forecast.project` or `forecast.load`.
+    run : Projection
     path : path-like
         Ends in ``.html``.
     toml : str
         The scenario that repeats the answer, which stands in an appendix.
-    given : str
-        What the answer is conditioned on, in words.
 
     Returns
     -------
@@ -77,7 +74,7 @@ def write(tree: xr.DataTree, path: str | os.PathLike[str], *, toml: str = "", gi
     'answer.html'
     """
     check_format(path)
-    return write_atomic(safe_output(path), html(tree, toml=toml, given=given))
+    return write_atomic(safe_output(path), html(run, toml=toml))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,30 +101,30 @@ class Served:
     policy: str
 
 
-def html(tree: xr.DataTree, *, toml: str = "", given: str = "") -> str:
+def html(run: Projection, *, toml: str = "") -> str:
     """Return the page of a projection's answer; see `write`."""
-    return _made(tree, toml, given, None).html
+    return _made(run, toml, None).html
 
 
-def live(tree: xr.DataTree, more: Live, *, toml: str = "") -> Served:
+def live(run: Projection, more: Live, *, toml: str = "") -> Served:
     """Return the page of a projection's answer as a server gives it: it may ask that server, and nobody else."""
-    return _made(tree, toml, "", more)
+    return _made(run, toml, more)
 
 
-def part(name: str, tree: xr.DataTree, worlds: EncodedDraws, *, toml: str = "") -> str:
+def part(name: str, run: Projection, worlds: EncodedDraws, *, toml: str = "") -> str:
     """Return what stands around an answer on its page, for who draws the answer anew.
 
     Parameters
     ----------
     name : {"about", "appendices"}
-    tree : xarray.DataTree
+    run : Projection
     worlds : EncodedDraws
     toml : str
         The scenario that repeats the answer.
     """
     from forecast.report.page.appendices import about, appendices
 
-    told = about(tree, worlds) if name == "about" else appendices(tree, toml)
+    told = about(run, worlds) if name == "about" else appendices(run, toml)
     return _templates().get_template(f"{name}.html.j2").render(**told)
 
 
@@ -140,11 +137,11 @@ def _templates() -> Environment:
     )
 
 
-def _made(tree: xr.DataTree, toml: str, given: str, more: Live | None) -> Served:
+def _made(run: Projection, toml: str, more: Live | None) -> Served:
     from forecast.report.page.draw_encoding import EncodedDraws
     from forecast.report.page.page_data import answer, contents
 
-    worlds = EncodedDraws(tree)
+    worlds = EncodedDraws(run)
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     scripts, styles = ([script], [style]) if more is None else ([script, more.script], [style, more.style])
     own = "" if more is None else "connect-src 'self'; "
@@ -156,11 +153,11 @@ def _made(tree: xr.DataTree, toml: str, given: str, more: Live | None) -> Served
         _templates()
         .get_template("page.html.j2")
         .render(
-            **contents(tree, worlds, toml, given),
+            **contents(run, worlds, toml),
             policy=policy,
             styles=styles,
             scripts=scripts,
-            data=_json(answer(tree, worlds, given)),
+            data=_json(answer(run, worlds)),
             live=None if more is None else _json(more.data),
         )
     )

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from forecast.base.json_text import to_json
-from forecast.base.lazy import xr
 from forecast.errors import ForecastError, printable
+from forecast.projection.result import Projection
 from forecast.report import result_data
-from forecast.report.brief import brief, newest_data, past_record
+from forecast.report.brief import newest_data, past_record
 from forecast.report.headline import Words
 from forecast.report.page.draw_encoding import MOST_DATES, EncodedDraws
-from forecast.report.plain_data import attribute
 from forecast.report.words.number_text import amount, plain
 
 __all__ = ["Called", "about", "appendices", "command", "foreign"]
@@ -29,35 +28,35 @@ _MOST_ROWS, _LONG = 120, 2000
 _STATED = re.compile(r"(?P<name>\w+) \[(?P<unit>[^\]]*)\]: (?P<text>.*)", re.ASCII | re.DOTALL)
 
 
-def about(tree: xr.DataTree, worlds: EncodedDraws) -> dict[str, Any]:
+def about(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     """Return what stands below an answer: how old its data are, how such forecasts have done, and warnings."""
-    said = [*attribute(tree, "failures"), *result_data.warnings(tree)]
+    said = [*run.failures, *run.warnings]
     return {
-        "newest": newest_data(tree, ""),
-        "past": past_record(tree),
+        "newest": newest_data(run, ""),
+        "past": past_record(run),
         "warnings": [foreign(text) for text in said],
         "worlds": worlds,
         "most_dates": MOST_DATES,
     }
 
 
-def appendices(tree: xr.DataTree, toml: str) -> dict[str, Any]:
+def appendices(run: Projection, toml: str) -> dict[str, Any]:
     """Return what stands behind an answer.
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    run : Projection
     toml : str
         The scenario that repeats the answer.
     """
     return {
-        "models": list(_models(tree)),
-        "inputs": list(_inputs(tree)),
-        "observed": list(_observed(tree)),
-        "tables": list(_tables(tree)),
-        "facts": _facts(tree),
-        "repeat": command(tree),
-        "record": _text(to_json(_record(tree), indent=1)),
+        "models": list(_models(run)),
+        "inputs": list(_inputs(run)),
+        "observed": list(_observed(run)),
+        "tables": list(_tables(run)),
+        "facts": _facts(run),
+        "repeat": command(run),
+        "record": _text(to_json(_record(run), indent=1)),
         "toml": _text(toml),
     }
 
@@ -77,12 +76,11 @@ class Called:
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    run : Projection
     """
 
-    def __init__(self, tree: xr.DataTree) -> None:
-        self._words, self._levels = Words(tree), tree["projection"].to_dataset().data_vars
-        self._models = attribute(tree, "models")
+    def __init__(self, run: Projection) -> None:
+        self._words, self._levels, self._models = Words(run), run.worlds.data_vars, run.models
 
     def __call__(self, name: str) -> tuple[str, str, str, str]:
         """Return what an assumption is called, whose it is, its unit, and what is stated of it with its source."""
@@ -100,8 +98,8 @@ class Called:
         return label, foreign(model), unit, foreign(text)
 
 
-def _models(tree: xr.DataTree) -> Iterator[dict[str, Any]]:
-    for name, told in attribute(tree, "models").items():
+def _models(run: Projection) -> Iterator[dict[str, Any]]:
+    for name, told in run.models.items():
         yield {
             "name": foreign(name),
             "summary": foreign(told["summary"]),
@@ -111,27 +109,20 @@ def _models(tree: xr.DataTree) -> Iterator[dict[str, Any]]:
         }
 
 
-def _inputs(tree: xr.DataTree) -> Iterator[dict[str, str]]:
+def _inputs(run: Projection) -> Iterator[dict[str, str]]:
     """Walk every assumption of the projection, those that are one number among them, with what it is and whence."""
-    called = Called(tree)
-    for name, drawn in _every(tree):
+    called = Called(run)
+    for name, drawn in run.uncertain.items():
         label, of, unit, text = called(name)
-        low, middle, high = (amount(float(q), unit) for q in np.quantile(drawn, [0.05, 0.5, 0.95]))
+        low, middle, high = (amount(float(q), unit) for q in np.quantile(np.nan_to_num(drawn), [0.05, 0.5, 0.95]))
         span = middle if low == high else f"{middle} ({low} to {high})"
         yield {"label": label, "of": of, "value": span, "source": text}
 
 
-def _every(tree: xr.DataTree) -> Iterator[tuple[str, Any]]:
-    from forecast.sensitivity.of_answer import uncertain
-
-    for name, number in uncertain(tree).items():
-        yield name, number.draws
-
-
-def _observed(tree: xr.DataTree) -> Iterator[dict[str, Any]]:
+def _observed(run: Projection) -> Iterator[dict[str, Any]]:
     """Walk the data that quantities were fitted to, the newest rows first."""
-    words = Words(tree)
-    for node in tree["observed"].leaves if "observed" in tree else ():
+    words = Words(run)
+    for node in run["observed"].leaves if "observed" in run else ():
         data = node.to_dataset()
         name, unit = node.path.rpartition("/")[2], str(data["value"].attrs["units"])
         order = np.argsort(data["date"].values, kind="stable")[::-1]
@@ -147,12 +138,12 @@ def _observed(tree: xr.DataTree) -> Iterator[dict[str, Any]]:
         yield {"name": words(name), "rows": rows, "more": len(order) - len(rows), "marked": bool(marks)}
 
 
-def _tables(tree: xr.DataTree) -> Iterator[dict[str, Any]]:
+def _tables(run: Projection) -> Iterator[dict[str, Any]]:
     """Walk the tables and files behind the answer, with their citations where they are installed."""
     from forecast import tables
 
-    dates = result_data.newest(tree)
-    for name, digest in attribute(tree, "data").items():
+    dates = run.newest
+    for name, digest in run.data.items():
         described: Mapping[str, str] = {}
         if "/" in name:
             with contextlib.suppress(ForecastError):  # it may have been made where other tables are installed
@@ -176,47 +167,38 @@ def _link(record: Mapping[str, str]) -> dict[str, str]:
     return {"title": foreign(record.get("title") or record.get("name") or path), "path": path if web else ""}
 
 
-def _facts(tree: xr.DataTree) -> list[tuple[str, str]]:
+def _facts(run: Projection) -> list[tuple[str, str]]:
     """Return what it takes to repeat the answer."""
-    told = [("scenario", attribute(tree, "scenario")), ("hash of the scenario", attribute(tree, "scenario_hash"))]
-    told += [(key, attribute(tree, key)) for key in ("seed", "draws", "start", "until", "step")]
-    if attribute(tree, "as_of") is not None:
-        told.append(("as of", attribute(tree, "as_of")))
-    told.append(("versions", ", ".join(f"{k} {v}" for k, v in attribute(tree, "versions").items())))
-    told.append(("plugins", ", ".join(f"{p['name']} {p['version']}" for p in attribute(tree, "plugins"))))
+    settings, record = run.settings, run.provenance
+    told = [("scenario", run.scenario), ("hash of the scenario", record["scenario_hash"])]
+    told += [(key, settings.plain[key]) for key in ("seed", "draws", "start", "until", "step")]
+    told += [] if settings.as_of is None else [("as of", settings.as_of)]
+    told.append(("versions", ", ".join(f"{k} {v}" for k, v in record["versions"].items())))
+    told.append(("plugins", ", ".join(f"{p['name']} {p['version']}" for p in record["plugins"])))
     return [(name, foreign(value)) for name, value in told if value not in ("", None)]
 
 
-def command(tree: xr.DataTree) -> str:
+def command(run: Projection) -> str:
     """Return the command that repeats the answer from the scenario in a file."""
     from forecast.scenarios.quantities.changes import as_phrase
     from forecast.scenarios.setting_values import as_text
 
-    words = ["forecast", "run", "scenario.toml"]
-    for key, option in (("set", "--set"), ("swap", "--swap")):
-        stated = attribute(tree, key) if key in tree.attrs else {}
+    words, settings = ["forecast", "run", "scenario.toml"], run.settings
+    for option, stated in (("--set", settings.set), ("--swap", settings.swap)):
         for name, value in stated.items():
-            told = value if isinstance(value, str) else as_text({name: value})[0].partition(" = ")[2]
-            words += [option, f"{name}={told}"]
-    for change in attribute(tree, "changes") if "changes" in tree.attrs else []:
+            text = value if isinstance(value, str) else as_text({name: value})[0].partition(" = ")[2]
+            words += [option, f"{name}={text}"]
+    for change in settings.changes:
         words += ["--what-if", as_phrase(change)]
-    for key in ("until", "start", "step"):
-        words += [f"--{key}", str(attribute(tree, key))]
-    words += ["--draws", str(attribute(tree, "draws")), "--seed", str(attribute(tree, "seed"))]
+    for key in ("until", "start", "step", "draws", "seed"):
+        words += [f"--{key}", str(settings.plain[key])]
     return printable(shlex.join(words), _LONG)
 
 
-def _record(tree: xr.DataTree) -> dict[str, Any]:
+def _record(run: Projection) -> dict[str, Any]:
     """Return the answer as plain data, without quantities step by step: these make a file."""
-    run = ("scenario", "scenario_hash", "seed", "draws", "start", "until", "step", "set")
-    return {
-        "headline": brief(tree).sentence,
-        "questions": result_data.questions(tree),
-        "pooled": result_data.pooled(tree),
-        "drivers": result_data.drivers(tree),
-        "rankings": result_data.rankings(tree),
-        "values": result_data.value_answers(tree),
-        "first": result_data.first_answers(tree),
-        "limits": [{k: v for k, v in row.items() if k not in ("time", "binds")} for row in result_data.limits(tree)],
-        "provenance": {key: attribute(tree, key) for key in (*run, "data", "versions", "plugins")},
-    }
+    record = result_data.projection_data(run, only=())
+    bounds = [{k: v for k, v in row.items() if k not in ("time", "binds")} for row in record.get("limits", ())]
+    parts = ("headline", "answer", "questions", "pooled", "drivers", "rankings", "values", "first")
+    out = {key: record[key] for key in parts if key in record}
+    return {**out, "limits": bounds, "provenance": run.provenance}

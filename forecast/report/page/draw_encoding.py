@@ -15,17 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.models.mixtures import MEMBER
 from forecast.projection.answers.pooling import rival_of_draw
-from forecast.projection.weights import weights_of
-from forecast.report.answer_distributions import ReportedAnswer, ReportedDate, ReportedValue
-from forecast.report.headline import dates_of, opening
+from forecast.projection.result import ProjectedAnswer, Projection, ValueAnswer
 from forecast.report.page.encoding import Coded, EncodedRanks, between, coded, text
 from forecast.report.page.rank_encoding import Order
-from forecast.report.plain_data import attribute
-from forecast.report.value_quantiles import ValueQuantiles
 from forecast.sensitivity.of_answer import uncertain
 
 Array = NDArray[np.float64]
@@ -48,7 +43,7 @@ class EncodedDraws:
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    run : Projection
     limit : int
         Bytes of text that they may take.
 
@@ -74,18 +69,16 @@ class EncodedDraws:
     500
     """
 
-    def __init__(self, tree: xr.DataTree, limit: int = MOST_BYTES) -> None:
-        self.tree, self._stays = tree, dict[str, bool]()
-        self.drawn = int(attribute(tree, "draws"))
-        self.kept = int(tree["projection"].to_dataset().sizes.get("draw", 1))
-        self.choices: dict[str, list[str]] = attribute(tree, "choices")
-        self.seed = int(attribute(tree, "seed"))
-        self._weights = weights_of(tree)
-        members = dict(_members(tree))
-        self.labels = {name: labels for name, (_, labels) in members.items()} | dict(_regimes(tree))
+    def __init__(self, run: Projection, limit: int = MOST_BYTES) -> None:
+        self.run, self._stays = run, dict[str, bool]()
+        self.drawn = run.settings.draws
+        self.kept = int(run.worlds.sizes.get("draw", 1))
+        self.choices = {name: list(choice.values) for name, choice in run.choices.items()}
+        members = dict(_members(run))
+        self.labels = {name: labels for name, (_, labels) in members.items()} | dict(_regimes(run))
         self.draws = {
             name: members[name][0] if name in members else number.draws
-            for name, number in uncertain(tree).items()
+            for name, number in uncertain(run).items()
             if number.moves
         }
         self.count, self.dates, self._paths = self._sized(limit)
@@ -113,8 +106,8 @@ class EncodedDraws:
         along = float(2 * len(self.draws) + len(self._held_choices()))
         along += sum(2 * math.prod(len(each.values(d)) for d in each.choices) for each in self.asked.values())
         along += sum(Order.size(data) for data in self._ranked().values())
-        if self._weights is not None:
-            along += 4 * math.prod(self._weights.shape[1:])
+        if self.run.weights is not None:
+            along += 4 * math.prod(self.run.weights.shape[1:])
         for name in paths:
             data = self._level(name)
             steps = 1 if self._still(name) else min(dates, data.sizes["time"])
@@ -123,11 +116,12 @@ class EncodedDraws:
 
     def _leading(self) -> tuple[list[str], list[str]]:
         """Return the quantities whose paths the opening question needs, and others that one would look at."""
-        known = self._levels.names()
-        opens = opening(self.tree)[0]
-        asked = sorted({name: None for name, _ in self.asked}, key=lambda name: name != opens)
+        known = self.run.numeric
+        asked = sorted(
+            {name: None for name, _ in self.asked}, key=lambda name: self.run.answers[name] is not self.run.opening
+        )
         sides = [self._sides(name) for name in asked]
-        shown = attribute(self.tree, "show") if "show" in self.tree.attrs else [] if sides else known
+        shown = self.run.shown if self.run.shown is not None else [] if sides else known
         more = [n for each in sides[1:] for n in each]
         first = sides[0] if sides else [n for n in shown[:1] if n in known and not self._still(n)]
         rest = dict.fromkeys(n for n in (*more, *shown) if n in known and n not in first)
@@ -137,13 +131,13 @@ class EncodedDraws:
         """Return the quantities that a question compares, or the one whose value it asks for."""
         from forecast.formula import parse_condition
 
-        values = attribute(self.tree, "values") if "values" in self.tree.attrs else {}
-        if question in values:
-            of = [values[question].get("value") or values[question].get("growth")]
+        answer = self.run.answers[question]
+        if isinstance(answer, ValueAnswer):
+            of: Sequence[str] = [answer.text]
         else:  # the number of a choice is a name here
-            when = parse_condition(re.sub("[{}]", "", attribute(self.tree, "questions")[question]["when"]))
+            when = parse_condition(re.sub("[{}]", "", answer.text))
             of = [*when.greater_side.names, *when.lesser_side.names]
-        return [name for name in dict.fromkeys(of) if name in self._levels.names()]
+        return [name for name in dict.fromkeys(of) if name in self.run.numeric]
 
     def sides(self, question: str) -> list[str]:
         """Return those of them whose paths are here."""
@@ -151,12 +145,8 @@ class EncodedDraws:
 
     # --- what is in it ----------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _levels(self) -> ValueQuantiles:
-        return ValueQuantiles(self.tree)
-
     def _level(self, name: str) -> xr.DataArray:
-        data = self._levels.kept[name]
+        data = self.run.worlds[name]
         return data.transpose(*(d for d in data.dims if d not in ("time", "draw")), "time", "draw")
 
     def _still(self, name: str) -> bool:
@@ -167,19 +157,14 @@ class EncodedDraws:
         return self._stays[name]
 
     @cached_property
-    def asked(self) -> dict[tuple[str, int], ReportedAnswer]:
-        """The questions for a date and the values, by name and the place of the date of a value; read once."""
-        dates: dict[tuple[str, int], ReportedAnswer] = {
-            (name, 0): ReportedDate(self.tree, name) for name in attribute(self.tree, "questions")
-        }
-        values = attribute(self.tree, "values") if "values" in self.tree.attrs else {}
-        each = [(name, place) for name, asked in values.items() for place in range(len(asked["dates"]))]
-        return {**dates, **{(name, place): ReportedValue(self.tree, name, place) for name, place in each}}
+    def asked(self) -> dict[tuple[str, int], ProjectedAnswer]:
+        """The questions for a date and the values, by name and the place of the date of a value."""
+        dates: dict[tuple[str, int], ProjectedAnswer] = {(each.name, 0): each for each in self.run.dates}
+        return {**dates, **{(each.name, place): at for each in self.run.values for place, at in enumerate(each.at)}}
 
     def _held_choices(self) -> list[str]:
         """Return the choices of which one holds in every world."""
-        rivals = attribute(self.tree, "rivals") if "rivals" in self.tree.attrs else {}
-        return [name for name in rivals if name in self.choices]
+        return list(self.run.rivals)
 
     @cached_property
     def inputs(self) -> dict[str, EncodedRanks]:
@@ -189,28 +174,30 @@ class EncodedDraws:
     @cached_property
     def held(self) -> dict[str, NDArray[np.int64]]:
         """Which value of a choice that has weights holds in every world, by its place."""
-        rivals = attribute(self.tree, "rivals") if "rivals" in self.tree.attrs else {}
+        seed = self.run.settings.seed
         return {
-            name: rival_of_draw(name, rivals[name], seed=self.seed, worlds=self.count) for name in self._held_choices()
+            name: rival_of_draw(name, weights, seed=seed, worlds=self.count)
+            for name, weights in self.run.rivals.items()
         }
 
     @cached_property
     def weights(self) -> xr.DataArray | None:
         """What every world counts, (choices, draw); None where all count alike."""
-        if self._weights is None:
+        if self.run.weights is None:
             return None
-        return self._weights.isel(draw=slice(self.count)).transpose(..., "draw")
+        return self.run.weights.isel(draw=slice(self.count)).transpose(..., "draw")
 
     @cached_property
     def questions(self) -> dict[str, Coded]:
         """The date of every question in every world, in 16 bits."""
-        first, last = dates_of(self.tree)
+        first, last = self.run.span
         # a step is a part of a month, so that a date comes back in the month that it is in
         low = math.floor(12 * first) / 12
         parts = (_NEVER - 1) // (math.ceil(12 * last) - math.floor(12 * first))
         out = {}
-        for name in attribute(self.tree, "questions"):
-            data = self.asked[name, 0].worlds.isel(draw=slice(self.count)).transpose(..., "draw")
+        for answer in self.run.dates:
+            name = answer.name
+            data = answer.worlds.isel(draw=slice(self.count)).transpose(..., "draw")
             years = np.where(data.values <= first, -np.inf, data.values)  # already
             begin = np.full(data.shape[:-1], low)
             dims = tuple(str(d) for d in data.dims[:-1])
@@ -224,7 +211,7 @@ class EncodedDraws:
         """What is asked for at dates, in 16 bits, by its name and the place of its date."""
         out = {}
         for (_, place), asked in self.asked.items():
-            if isinstance(asked, ReportedValue):
+            if isinstance(asked, ValueAnswer):
                 data = asked.worlds.isel(draw=slice(self.count)).transpose(..., "draw")
                 out[asked.name, place] = between(
                     np.asarray(data.values, dtype=float),
@@ -238,29 +225,23 @@ class EncodedDraws:
         return out
 
     def _ranked(self) -> dict[str, xr.Dataset]:
-        """Return what the kept worlds say to every ranking; a file of an earlier version has none of it."""
-        if "rankings" not in self.tree:
-            return {}
-        known = self.tree["rankings"].to_dataset()
-        return {
-            name: known[[f"{name}_value", f"{name}_takes"]].rename({f"{name}_value": "value", f"{name}_takes": "takes"})
-            for name in attribute(self.tree, "rankings")
-            if f"{name}_value" in known
-        }
+        """Return what the stored worlds say to every ranking."""
+        every = {each.name: each.contests for each in self.run.rankings}
+        return {name: worlds for name, worlds in every.items() if worlds is not None}
 
     @cached_property
     def orders(self) -> dict[str, Order]:
         """Who is best in every world, by the name of the ranking."""
-        asked = attribute(self.tree, "rankings") if "rankings" in self.tree.attrs else {}
+        asked = {each.name: each for each in self.run.rankings}
         return {
-            name: Order.of(name, asked[name]["over"], data, lowest=asked[name]["best"] == "lowest", count=self.count)
+            name: Order.of(name, asked[name].over_choice, data, lowest=asked[name].best == "lowest", count=self.count)
             for name, data in self._ranked().items()
         }
 
     @cached_property
     def paths(self) -> dict[str, Coded]:
         """The paths of quantities in 8 bits."""
-        years, out = decimal_year(self._levels.kept["time"].values), {}
+        years, out = self.run.years, {}
         for name in self._paths:
             data = self._level(name).isel(draw=slice(self.count))
             steps = np.array([0])
@@ -333,9 +314,9 @@ class EncodedDraws:
         }
 
 
-def _members(tree: xr.DataTree) -> Iterator[tuple[str, tuple[Array, list[str]]]]:
+def _members(run: Projection) -> Iterator[tuple[str, tuple[Array, list[str]]]]:
     """Walk the mixtures: which member each world takes, by its place, and what the members are called."""
-    for node in tree["posterior"].leaves if "posterior" in tree else ():
+    for node in run["posterior"].leaves if "posterior" in run else ():
         data = node.to_dataset()
         stated = [str(name) for name in data.data_vars if str(name).startswith("weight_")]
         if MEMBER in data and len(stated) > 1:
@@ -345,7 +326,7 @@ def _members(tree: xr.DataTree) -> Iterator[tuple[str, tuple[Array, list[str]]]]
             yield f"{node.path.removeprefix('/posterior/')}.{MEMBER}", (taken, labels)
 
 
-def _regimes(tree: xr.DataTree) -> Iterator[tuple[str, list[str]]]:
-    for name, drawn in tree["projection"].to_dataset().data_vars.items():
+def _regimes(run: Projection) -> Iterator[tuple[str, list[str]]]:
+    for name, drawn in run.worlds.data_vars.items():
         if drawn.attrs.get("kind") == "regime":
             yield str(name), drawn.attrs["flag_meanings"].split()

@@ -4,11 +4,9 @@
    answered by the worlds that remain; nothing is computed anew and nothing is approximated beyond their number. */
 globalThis.lawcast = (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  const FEWEST = 200, FAILING = 1000, FIFTH = 5, MOST_MOVES = 8, LEAST = 0.01, SURE = 4, PER_BIN = 25, BINS = 32, FINE = 5;
+  const FEWEST = 200, FAILING = 1000, FIFTH = 5, MOST_MOVES = 8, LEAST = 0.01, SURE = 4, PER_BIN = 25, BINS = 32;
   const LEVELS = [5, 25, 50, 75, 95];
   const LINES = ["line-0", "line-1", "line-2", "line-3", "line-4", "line-5", "line-6"];
-  const MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-    "November", "December"];
 
   /* --- elements: text from a file is only ever the text of a node ------------------------------------------------ */
 
@@ -27,11 +25,17 @@ globalThis.lawcast = (() => {
   /* --- words ----------------------------------------------------------------------------------------------------- */
 
   const even = (x) => { const r = Math.round(x); return Math.abs(x % 1) === 0.5 && r % 2 ? r - 1 : r; };
-  const percent = (share) => {
-    if (share === null || Number.isNaN(share)) return "-";
-    return share < 0.01 ? "under 1 %" : share > 0.99 ? "over 99 %" : `${even(100 * share)} %`;
+  /** A text of the patterns that Python reads too: the first rule whose flags all hold is filled. */
+  const say = (name, flags, texts = {}) => {
+    const held = (flag) => (flag[0] === "!" ? !flags[flag.slice(1)] : Boolean(flags[flag]));
+    const rule = data.patterns.texts[name].find((each) => (each.if || []).every(held));
+    return rule.text.replace(/\{(\w+)\}/g, (_, key) => texts[key]);
   };
-  const plain = (value, digits = 2) => {
+  const percent = (share) => {
+    const unknown = share === null || Number.isNaN(share), { hardly, surely } = data.patterns;
+    return say("percent", { unknown, hardly: share < hardly, surely: share > surely }, { number: even(100 * share) });
+  };
+  const plain = (value, digits = data.patterns.digits) => {
     if (value === null || Number.isNaN(value)) return "-";
     if (!Number.isFinite(value)) return value > 0 ? "infinite" : "-infinite";
     if (value === 0) return "0";
@@ -43,7 +47,7 @@ globalThis.lawcast = (() => {
     return `${mantissa.includes(".") ? mantissa.replace(/0+$/, "").replace(/\.$/, "") : mantissa}e${Number(power)}`;
   };
   const scaleOf = (value, scales) => {
-    const size = Math.abs(Number(value.toPrecision(2)));
+    const size = Math.abs(Number(value.toPrecision(data.patterns.digits)));
     return scales.reduce((found, each) => (size >= each[0] ? each : found), scales[0]);
   };
   const amount = (value, scales) => {
@@ -51,14 +55,17 @@ globalThis.lawcast = (() => {
     const [, factor, called] = scaleOf(value, scales);
     return `${plain(value / factor)} ${called}`.trim();
   };
+  const narrow = (low, high) => Number.isFinite(high) && high - low < data.patterns.fine_years;
+  const short_span = () => data.until - data.start < 3 * data.patterns.fine_years;
   const said = (year, fine, short) => {
     const whole = Math.floor(year), month = Math.min(Math.floor((year - whole) * 12 + 1e-6), 11);
     if (!fine) return String(whole);
-    return short ? `${whole}-${String(month + 1).padStart(2, "0")}` : `${MONTHS[month]} ${whole}`;
+    return short ? `${whole}-${String(month + 1).padStart(2, "0")}` : `${data.patterns.months[month]} ${whole}`;
   };
   const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
   const count = (number) => number.toLocaleString("en-US");
   const unique = (list) => [...new Set(list)];
+  const range = ([low, high]) => say("range", { same_text: low === high }, { low, high });
 
   /* --- the worlds ------------------------------------------------------------------------------------------------ */
 
@@ -376,48 +383,50 @@ globalThis.lawcast = (() => {
 
   /* --- texts of an answer ---------------------------------------------------------------------------------------- */
 
-  const date = (one, year, level, fine, short) => {
-    if (year === Infinity) return short ? `>${said(data.until)}` : `after ${said(data.until)}`;
-    return one.already >= level ? "already" : said(year, fine, short);
-  };
+  const date = (one, year, level, fine, short) => say(short ? "date_in_row" : "date",
+    { never: year === Infinity, already: year !== Infinity && one.already >= level }, { until: said(data.until), date: said(year, fine, short) });
   const clause = (asked, picks) => {
     const sizes = asked.own.map((dim) => model.choices.get(dim).values.length);
     return asked.said[asked.own.reduce((sum, dim, i) => sum * sizes[i] + (picks[dim] || 0), 0)];
   };
   const over = (asked, picks) => {
     const weighedRivals = asked.rivals.filter((d) => !(d in picks) && model.choices.get(d).weights.filter((w) => w > 0).length > 1);
-    return weighedRivals.length ? `, pooled over ${weighedRivals.map((d) => model.choices.get(d).label).join(" and ")}` : "";
+    return say("pooled", { none: !weighedRivals.length }, { choices: weighedRivals.map((d) => model.choices.get(d).label).join(" and ") });
   };
   const sentence = (asked, picks, one) => {
     const what = clause(asked, picks);
     const others = asked.dims.filter((d) => d in picks && !asked.own.includes(d))
       .map((d) => `${model.choices.get(d).label}: ${model.choices.get(d).values[picks[d]].label}`);
-    const given = others.length ? ` (${others.join(", ")})` : "";
-    if (!one) return `It cannot be said: every combination of choices failed.`;
-    const last = said(data.until);
-    if (asked.kind === "value") {
-      if (one.each) return `${capital(what)}${given}: ${one.medians.map((m) => amount(m, asked.scales)).join(" to ")} in ${asked.on}, the medians of ${one.each.length} rivals.`;
-      const [low, , middle, , high] = one.q.map((each) => amount(each, asked.scales));
-      return `${capital(what)}${given}: ${middle} in ${asked.on}${low === high ? "" : ` (90 % interval: ${low} to ${high})`}${over(asked, picks)}.`;
-    }
+    const texts = { what, What: capital(what), given: others.length ? ` (${others.join(", ")})` : "", pooled: over(asked, picks) };
+    return `${asked.kind === "value" ? valueText(asked, one, texts) : dateText(asked, picks, one, texts)}.`;
+  };
+  const valueText = (asked, one, texts) => {
+    const on = asked.on, flags = { failed: !one, several: one && one.each, opens: true, same: one && !one.each && one.q[0] === one.q[4] };
+    if (!one) return capital(say("value", flags, { ...texts, on }));
+    if (one.each) return capital(say("value", flags, { ...texts, on, medians: range(one.medians.map((m) => amount(m, asked.scales))), count: one.each.length }));
+    const [low, , median, , high] = one.q.map((each) => amount(each, asked.scales));
+    return capital(say("value", flags, { ...texts, on, low, median, high }));
+  };
+  const dateText = (asked, picks, one, texts) => {
+    const until = said(data.until), start = said(data.start);
+    if (!one) return say("when", { failed: true }, texts);
     if (one.each) {
       const free = asked.dims.filter((d) => !(d in picks) && !asked.own.includes(d) && !asked.rivals.includes(d));
-      const on = `depending on ${free.map((d) => model.choices.get(d).label).join(" and ")}`, [low, high] = one.medians;
-      if (low === Infinity) return `The probability that ${what}${given} by ${last} is ${unique([...one.nevers].reverse().map((each) => percent(1 - each))).join(" to ")}, ${on}.`;
-      const fine = Number.isFinite(high) && high - low < FINE;
-      const begin = low <= data.start ? `${said(data.start)}, or before,` : said(low, fine);
-      const end = high === Infinity ? `after ${last}` : said(high, fine);
-      const when = low === high ? `in ${end}` : high === Infinity ? `in ${begin} to ${end}` : `between ${begin} and ${end}`;
-      return `${capital(what)}${given} ${when} in the median forecast, ${on} (not by ${last}: ${unique(one.nevers.map(percent)).join(" to ")}).`;
+      const [low, high] = one.medians, fine = narrow(low, high);
+      return say("when", { several: true, same: low === high, never_low: low === Infinity, never_high: high === Infinity, already_low: low <= data.start }, {
+        ...texts, until, start, free: free.map((d) => model.choices.get(d).label).join(" and "),
+        chances: range([...one.nevers].reverse().map((each) => percent(1 - each))), nevers: range(one.nevers.map(percent)),
+        begin: say("begin", { already: low <= data.start }, { start, date: said(low, fine) }), end: date({ already: 0 }, high, 1, fine),
+      });
     }
-    const fine = Number.isFinite(one.q[4]) && one.q[4] - one.q[0] < FINE;
-    const about = `(90 % interval: ${date(one, one.q[0], 0.05, fine)} to ${date(one, one.q[4], 0.95, fine)}; not by ${last}: ${percent(one.never)})${over(asked, picks)}`;
-    if (one.already >= 0.5) return `${capital(what)}${given} already in ${said(data.start)} with a probability of ${percent(one.already)}${one.already >= 0.95 ? over(asked, picks) : ` ${about}`}.`;
-    if (one.q[2] === Infinity) {
-      const begins = one.already >= 0.05 ? (percent(one.already) === percent(1 - one.never) ? "" : ` (${percent(one.already)} already in ${said(data.start)})`) : Number.isFinite(one.q[0]) ? ` (5 % by ${said(one.q[0])})` : "";
-      return `The probability that ${what}${given} by ${last} is ${percent(1 - one.never)}${begins}${over(asked, picks)}.`;
-    }
-    return `${capital(what)}${given} in ${said(one.q[2], fine)} in the median forecast ${about}.`;
+    const [low, , median, , high] = one.q, fine = narrow(low, high), by = percent(1 - one.never), already = percent(one.already);
+    return say("when", {
+      same: low === high, dated: one.never === 0, never_low: low === Infinity, never_median: median === Infinity,
+      already_some: one.already >= 0.05, already_half: one.already >= 0.5, already_most: one.already >= 0.95, already_all: by === already,
+    }, {
+      ...texts, until, start, by, already, never: percent(one.never), low: date(one, low, 0.05, fine), high: date(one, high, 0.95, fine),
+      low_month: said(low, true), low_year: said(low), median: said(median, fine),
+    });
   };
   /** Who is best, and where: combinations of choices that have the same best one are said together. */
   const rankSentence = (asked, picks, found) => {
@@ -426,44 +435,49 @@ globalThis.lawcast = (() => {
     const groups = [...alike.values()], alone = groups.length === 1;
     const told = groups.slice(0, data.most_said).map((own) => bestSentence(asked, picks, own, alone));
     const left = groups.slice(data.most_said).reduce((sum, own) => sum + own.length, 0);
-    return `${capital(found[0].title)}: ${told.join("; ")}${left ? `; others in ${left} more` : ""}.`;
+    return `${say("rank", { more: left > 0 }, { What: capital(found[0].title), best: told.join("; "), left })}.`;
   };
   const bestSentence = (asked, picks, own, alone) => {
     const [{ best, second, every }] = own, where = under(asked, picks, own, alone);
-    if (!best) return `none of ${every.length} meets ${asked.meets}${where}`;
+    if (!best) return say("best", { none: true }, { count: every.length, conditions: asked.meets, where });
     const likely = own.filter((each) => each.best).map((each) => each.best.first).sort((a, b) => a - b);
-    const next = own.length === 1 && alone && second ? `, ahead of ${second.label}` : "";
-    return `${best.label}${where}, with a probability of ${unique([likely[0], likely[likely.length - 1]].map(percent)).join(" to ")}${next}`;
+    const next = own.length === 1 && alone && second;
+    return say("best", { second: next }, { label: best.label, where, second: next ? second.label : "", chances: range([likely[0], likely[likely.length - 1]].map(percent)) });
   };
   /** Under which choices these rows of a ranking stand. */
   const under = (asked, picks, own, alone) => {
-    if (!asked.dims.length) return "";
+    if (!asked.dims.length) return say("where", { nowhere: true });
     const label = (dim) => model.choices.get(dim).label, free = asked.dims.filter((dim) => !(dim in picks));
     const given = (dims, { fixed }) => dims.map((dim) => `${label(dim)}: ${model.choices.get(dim).values[fixed[dim]].label}`).join(", ");
-    if (alone && own.length > 1) return ` for every ${free.map(label).join(" and ")}${free.length < asked.dims.length ? ` (${given(asked.dims.filter((dim) => dim in picks), own[0])})` : ""}`;
+    if (alone && own.length > 1) {
+      const picked = free.length < asked.dims.length ? ` (${given(asked.dims.filter((dim) => dim in picks), own[0])})` : "";
+      return say("where", { everywhere: true }, { choices: free.map(label).join(" and "), given: picked });
+    }
     const [only] = asked.dims, one = asked.dims.length === 1;
     const each = own.map((row) => one ? model.choices.get(only).values[row.fixed[only]].label : row.given);
-    const more = each.length > data.most_named ? ` and ${each.length - data.most_named + 1} more` : "";
-    return ` (${one ? `${label(only)}: ` : ""}${each.slice(0, more ? data.most_named - 1 : each.length).join(", ")}${more})`;
+    const more = each.length > data.most_named, named = each.slice(0, more ? data.most_named - 1 : each.length);
+    return say("where", { more }, { stem: one ? `${label(only)}: ` : "", named: named.join(", "), left: each.length - named.length });
   };
   /** What comes first of several questions, and how likely none does. */
   const raceSentence = (asked, found) => {
-    if (!found) return `${capital(asked.title)}: failed.`;
+    if (!found) return `${say("first", { failed: true }, { What: capital(asked.title) })}.`;
     const count = asked.labels.length, [several, none] = found.shares.slice(count);
     const order = asked.labels.map((label, i) => [label, found.shares[i]]).sort((a, b) => b[1] - a[1]);
-    const told = [...order, ...(several ? [["several at once", several]] : []), ["none", none]].map(([label, share]) => `${label} ${percent(share)}`);
-    return `${capital(found.title)}${found.given ? ` (${found.given})` : ""}, by ${said(data.until)}: ${told.join(", ")}.`;
+    const told = [...order, ...(several ? [[say("several_at_once", {}), several]] : []), [say("none_of_them", {}), none]]
+      .map(([label, share]) => say("share", {}, { label, percent: percent(share) }));
+    return `${say("first", {}, { What: capital(found.title), given: found.given ? ` (${found.given})` : "", until: said(data.until), shares: told.join(", ") })}.`;
   };
+  const interval = (low, high, begin, end) => say("interval", { same: low === high, same_text: begin === end }, { low: begin, high: end });
   const cells = (asked, one) => {
     if (!one) return ["failed", "", ""];
     if (asked.kind === "value") {
-      const told = (one.each ? one.medians : one.q).map((each) => amount(each, asked.scales));
-      if (one.each) return [told.join(" to "), "", ""];
-      return [told[2], told[0] === told[4] ? "" : `${told[0]} to ${told[4]}`, ""];
+      if (one.each) return [range(one.medians.map((each) => amount(each, asked.scales))), "", ""];
+      const told = one.q.map((each) => amount(each, asked.scales));
+      return [told[2], interval(one.q[0], one.q[4], told[0], told[4]), ""];
     }
-    const fine = data.until - data.start < 3 * FINE;
-    if (one.each) return [one.medians.map((year) => date(one, year, 0.5, fine, true)).join(" to "), "", unique(one.nevers.map(percent)).join("-")];
-    return [date(one, one.q[2], 0.5, fine, true), `${date(one, one.q[0], 0.05, fine, true)} to ${date(one, one.q[4], 0.95, fine, true)}`, percent(one.never)];
+    const fine = short_span(), text = (year, level) => date(one, year, level, fine, true);
+    if (one.each) return [range(one.medians.map((year) => text(year, 0.5))), "", range(one.nevers.map(percent))];
+    return [text(one.q[2], 0.5), interval(one.q[0], one.q[4], text(one.q[0], 0.05), text(one.q[4], 0.95)), percent(one.never)];
   };
   const worth = (input, share) => {
     const place = (share / 100) * (input.values.length - 1), low = Math.floor(place);
@@ -562,7 +576,7 @@ globalThis.lawcast = (() => {
       const [low, , middle, , high] = now.q;
       const inside = Number.isFinite(middle) && !(dates && now.already >= 0.5);
       if (inside) {
-        const fine = dates && Number.isFinite(high) && high - low < FINE;
+        const fine = dates && Number.isFinite(high) && high - low < data.patterns.fine_years;
         const label = `median ${dates ? said(middle, fine, true) : amount(middle, asked.scales)}`, right2 = x(middle) > (left + right) / 2;
         parts.push(draw("line", { x1: x(middle), x2: x(middle), y1: y(0.5), y2: bottom, class: "drop" }));
         parts.push(draw("circle", { cx: x(middle), cy: y(0.5), r: 4.5, class: "dot" }));
@@ -802,7 +816,7 @@ globalThis.lawcast = (() => {
   const races = (worlds) => {
     at("races").replaceChildren(...data.firsts.map(raced).map((each) => {
       const result = race(each, worlds), found = result && result.shares, named = each.among.map((q) => q.short);
-      const rows = [...named, "several together", "none"].map((label, i) => make("tr", {}, make("th", { scope: "row" }, label),
+      const rows = [...named, say("several_at_once", {}), say("none_of_them", {})].map((label, i) => make("tr", {}, make("th", { scope: "row" }, label),
         make("td", { class: "chart" }, draw("svg", { viewBox: "0 0 200 16", class: "bar", "aria-hidden": "true", preserveAspectRatio: "none" },
           draw("rect", { x: 0, y: 3, width: 200 * (found ? found[i] : 0), height: 10, class: "high" }))),
         make("td", {}, found ? percent(found[i]) : "failed")));
@@ -814,7 +828,7 @@ globalThis.lawcast = (() => {
   const orderTables = (every) => {
     at("orders").replaceChildren(...every.flatMap(({ asked, found }) => {
       if (asked.said.length > data.most_orders) {
-        const rows = found.map((each) => make("tr", {}, make("th", { scope: "row" }, each.given), make("td", {}, each.best ? each.best.label : "none"),
+        const rows = found.map((each) => make("tr", {}, make("th", { scope: "row" }, each.given), make("td", {}, each.best ? each.best.label : say("none_of_them", {})),
           make("td", {}, each.best ? percent(each.best.first) : "")));
         return [section(capital(asked.short), [column("What", true), column(""), column("best in")], rows)];
       }
@@ -857,7 +871,7 @@ globalThis.lawcast = (() => {
     let span = [Math.min(...finite), Math.max(...finite)];
     if (span[0] === span[1]) span = [span[0] - 1, span[1] + 1];
     const log = asked.kind === "value" && span[0] > 0 && span[1] / span[0] > 10;
-    const fine = data.until - data.start < 3 * FINE;
+    const fine = short_span();
     const worded = ({ one, label }) => make("td", {}, bare(one), label ? make("span", { class: "of block" }, label) : null);
     const bare = (one) => {
       if (!one) return "-";

@@ -8,73 +8,67 @@ import itertools
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from forecast.base.dates import decimal_year
-from forecast.base.lazy import xr
 from forecast.errors import ForecastError
-from forecast.report import result_data
-from forecast.report.answer_distributions import ReportedAnswer, ReportedValue
+from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.report.brief import MOST_ORDERS, Group, brief
 from forecast.report.headline import (
-    MOST_NAMED,
-    MOST_SAID,
+    MAX_COMBINATIONS,
+    MAX_NAMED,
     Words,
     changed,
     contestant,
-    dates_of,
     event,
+    first_shares,
     headline,
-    opening,
+    on_date,
+    value_title,
 )
 from forecast.report.page.appendices import Called, about, appendices, foreign
 from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.tornado_data import moves
-from forecast.report.plain_data import attribute
 from forecast.report.words.number_text import amount, percent, scale_of
+from forecast.report.words.patterns import patterns
 
 __all__ = ["answer", "contents", "scales"]
 
 
-def contents(tree: xr.DataTree, worlds: EncodedDraws, toml: str = "", given: str = "") -> dict[str, Any]:
+def contents(run: Projection, worlds: EncodedDraws, toml: str = "") -> dict[str, Any]:
     """Return what the page says, for its template.
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    run : Projection
     worlds : EncodedDraws
     toml : str
         The scenario that repeats the answer.
-    given : str
-        What it is conditioned on, in words.
     """
-    short = brief(tree)
-    called = Called(tree)
-    short = replace(short, sentence=f"{_given(given)}{short.sentence}")
+    short, called, moved = brief(run), Called(run), moves(run, worlds)
     return {
-        "title": foreign(attribute(tree, "title") or attribute(tree, "scenario")),
+        "title": foreign(run.title or run.scenario),
         "brief": short,
         "groups": [(group, _ranked(group)) for group in short.groups if group.rows],
-        "replaced": _steered(tree, worlds),
-        "races": [_race(tree, race) for race in _races(tree, Words(tree))],
-        "moves": (moved := moves(tree, worlds)),
+        "replaced": _steered(run, worlds),
+        "races": [_race(each, Words(run)) for each in run.firsts],
+        "moves": moved,
         "named": {row.name: called(row.name)[:2] for row in moved.rows},
-        "figure": _figure(tree),
-        **about(tree, worlds),
-        **appendices(tree, toml),
+        "figure": _figure(run),
+        **about(run, worlds),
+        **appendices(run, toml),
         "percent": percent,
-        "version": attribute(tree, "versions")["lawcast"],
+        "version": run.provenance["versions"]["lawcast"],
     }
 
 
-def _steered(tree: xr.DataTree, worlds: EncodedDraws) -> bool:
+def _steered(run: Projection, worlds: EncodedDraws) -> bool:
     """Tell whether the script answers what the sentence says."""
-    name, kind = opening(tree)
-    return name in worlds.orders if kind == "rank" else kind != ""
+    opening = run.opening
+    return opening is not None and (opening.kind != "rank" or opening.name in worlds.orders)
 
 
 def _ranked(group: Group) -> bool:
@@ -82,45 +76,39 @@ def _ranked(group: Group) -> bool:
     return group.rows[0].spread is None and not group.rows[0].text
 
 
-def _given(conditions: str) -> str:
-    return f"Given {foreign(conditions)}: " if conditions else ""
-
-
-def _figure(tree: xr.DataTree) -> str:
+def _figure(run: Projection) -> str:
     """Return the figure of the answer as the address of an image; nothing where there is nothing to draw."""
     from forecast.report.figures import plot
 
     with tempfile.TemporaryDirectory() as folder:
         try:
-            image = plot(tree, Path(folder) / "figure.png").read_bytes()
+            image = plot(run, Path(folder) / "figure.png").read_bytes()
         except ForecastError:
             return ""
     return f"data:image/png;base64,{base64.b64encode(image).decode('ascii')}"
 
 
-def _race(tree: xr.DataTree, race: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what comes first under the first values of all choices: rivals are pooled by the script alone."""
-    words = Words(tree)
-    row = next(row for row in result_data.first_answers(tree) if row["name"] == race["name"])
-    told = [(event(tree, name, {}, words), share) for name, share in row["first"].items()]
-    told += [("several together", row["together"]), ("none", row["none"])]
-    given = words.given(row["choices"])
-    return {"title": f"{race['title']}{f' ({given})' if given else ''}", "rows": told}
+def _race(answer: FirstAnswer, words: Words) -> dict[str, Any]:
+    """Return what comes first, as the sentence says it."""
+    row = answer.sentence_row
+    title = words.title(answer.title or "what comes first", {} if row is None else row.choices)
+    given = "" if row is None else words.given(row.choices)
+    rows = list(first_shares(answer, lambda name: contestant(answer.run, name, words)))
+    return {"title": f"{title}{f' ({given})' if given else ''}", "rows": rows or [("failed", "")]}
 
 
 # --- What the script draws from ---------------------------------------------------------------------------------------
 
 
-def answer(tree: xr.DataTree, worlds: EncodedDraws, given: str = "") -> dict[str, Any]:
-    """Return what the script draws from: the worlds, and what everything in them is called.
+def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
+    """Return what the script draws from: the worlds, what everything in them is called, and the patterns of sentences.
 
     ``lawcast.show`` of the page takes it as it is.
     """
-    words = Words(tree)
-    name, kind = opening(tree)
+    words = Words(run)
     packed = worlds.packed()
-    first, last = dates_of(tree)
-    inputs, called = [], Called(tree)
+    first, last = run.span
+    inputs, called = [], Called(run)
     for key, drawn in packed.pop("inputs").items():
         label, of, unit, source = called(key)
         inputs.append(
@@ -128,138 +116,125 @@ def answer(tree: xr.DataTree, worlds: EncodedDraws, given: str = "") -> dict[str
             | ({"labels": [words(each) for each in worlds.labels[key]]} if key in worlds.labels else {})
         )
     asked = [
-        _asked(tree, words, worlds.asked[each, 0]) | {"sides": worlds.sides(each)} | codes
+        _asked(worlds.asked[each, 0], words) | {"sides": worlds.sides(each)} | codes
         for each, codes in packed["questions"].items()
     ]
     figures = []
     for each in packed["values"]:
-        each |= _asked(tree, words, worlds.asked[each["name"], each["place"]])
+        each |= _asked(worlds.asked[each["name"], each["place"]], words)
         each |= {"sides": worlds.sides(each["name"]), "scales": scales(each["unit"])}
         figures.append(_shorter(each))
     packed.pop("questions")
     packed.pop("values")
+    opening = run.opening
     return {
         **packed,
-        "given": _given(given),
-        "sentence": f"{_given(given)}{headline(tree)}",
-        "changed": changed(tree, words),
-        "opens": {"name": name, "kind": kind},
+        "patterns": patterns(),
+        "given": f"Given {foreign(' and '.join(run.given))}: " if run.given else "",
+        "sentence": headline(run),
+        "changed": changed(run, words),
+        "opens": {"name": "" if opening is None else opening.name, "kind": "" if opening is None else opening.kind},
         "start": first,
         "until": last,
-        "choices": list(_choices(tree, words)),
+        "choices": list(_choices(run, words)),
         "inputs": inputs,
         "questions": asked,
-        "firsts": list(_races(tree, words)),
-        "orders": [_shorter(_ordered(tree, words, each)) for each in packed.pop("orders")],
+        "firsts": [_contest(each, words) for each in run.firsts],
+        "orders": [_shorter(_ordered(run, words, each)) for each in packed.pop("orders")],
         "most_orders": MOST_ORDERS,
-        "most_said": MOST_SAID,
-        "most_named": MOST_NAMED,
+        "most_said": MAX_COMBINATIONS,
+        "most_named": MAX_NAMED,
         "values": figures,
-        "paths": list(_paths(tree, words, packed.pop("paths"))),
+        "paths": list(_paths(run, words, packed.pop("paths"))),
     }
 
 
-def _paths(tree: xr.DataTree, words: Words, packed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _paths(run: Projection, words: Words, packed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Walk the quantities over time, with what makes those of one dimension comparable."""
     from forecast import units
 
     for name, codes in packed.items():
         unit = codes["unit"]
         base = next(each["unit"] for each in packed.values() if units.same_dimension(each["unit"], unit))
-        about = {"label": words(name), "scales": scales(unit), "points": _points(tree, name)}
-        about["past"] = list(_past(tree, name))
+        about = {"label": words(name), "scales": scales(unit), "points": _points(run, name)}
+        about["past"] = list(_past(run, name))
         scale = {"dimension": base, "factor": float(units.convert(np.array([1.0]), unit, base)[0])}
         yield _shorter({"name": name, **about, **scale, **codes})
 
 
-def _choices(tree: xr.DataTree, words: Words) -> Iterator[dict[str, Any]]:
+def _choices(run: Projection, words: Words) -> Iterator[dict[str, Any]]:
     """Walk the choices: those that stand side by side, those that are pooled, and those that nobody has weighed."""
-    definitions = attribute(tree, "definitions") if "definitions" in tree.attrs else []
-    swept = attribute(tree, "sweep") if "sweep" in tree.attrs else {}
-    rivals = attribute(tree, "rivals") if "rivals" in tree.attrs else {}
-    for name, values in attribute(tree, "choices").items():
-        kind = "open" if name in swept else "definition" if name in definitions else "open"
-        told = {"name": name, "label": words(name), "values": [{"name": v, "label": words(v)} for v in values]}
-        if name in rivals and kind == "open" and name not in swept:
-            yield {**told, "kind": "rival", "weights": rivals[name]}
-        else:
-            yield {**told, "kind": kind}
+    for name, choice in run.choices.items():
+        values = [{"name": value, "label": words(value)} for value in choice.values]
+        kind = "rival" if choice.weights is not None else "definition" if choice.kind == "definition" else "open"
+        weights = {} if choice.weights is None else {"weights": choice.weights}
+        yield {"name": name, "label": words(name), "values": values, "kind": kind, **weights}
 
 
-def _asked(tree: xr.DataTree, words: Words, asked: ReportedAnswer) -> dict[str, Any]:
-    """Return what is asked: its sentence under every combination of the definitions, and which rivals are pooled."""
+def _asked(asked: ProjectedAnswer, words: Words) -> dict[str, Any]:
+    """Return what is asked: its clause under every combination of the definitions, and which rivals are pooled."""
     own = list(asked.default)
     combinations = itertools.product(*(asked.values(d) for d in own))
     chosen = [dict(zip(own, values, strict=True)) for values in combinations]
-    if isinstance(asked, ReportedValue):
-        stated = attribute(tree, "values")[asked.name]
-        date = stated["dates"][asked.place]
-        title = stated["title"] or stated.get("value") or f"growth of {stated.get('growth')}"
-        told = [_valued(words, title, each) for each in chosen]
-        on = date[:4] if date.endswith("-01-01") else date
-        more = {"on": on, "last": asked.place == len(stated["dates"]) - 1}
+    if isinstance(asked, ValueAnswer):
+        clauses = [value_title(asked, each, words) for each in chosen]
+        more: dict[str, Any] = {"on": on_date(asked.date), "last": asked.place == len(asked.dates) - 1}
     else:
-        told = [event(tree, asked.name, each, words) for each in chosen]
-        more = {"short": event(tree, asked.name, {}, words), **_threshold(tree, asked.name)}
-    return {"name": asked.name, "own": own, "said": told, "rivals": list(asked.rivals), **more}
+        assert isinstance(asked, DateAnswer)
+        clauses = [event(asked, each, words) for each in chosen]
+        more = {"short": event(asked, {}, words), **_threshold(asked)}
+    return {"name": asked.name, "own": own, "said": clauses, "rivals": list(asked.rivals), **more}
 
 
-def _races(tree: xr.DataTree, words: Words) -> Iterator[dict[str, Any]]:
-    """Walk what is asked to come first, with the questions of each."""
-    for name, asked in (attribute(tree, "first") if "first" in tree.attrs else {}).items():
-        title = asked["title"] or "what comes first"
-        yield {
-            "name": name,
-            "title": words.title(title, {}),
-            "stated": foreign(title),
-            "events": asked["first"],
-            "labels": [contestant(tree, each, words) for each in asked["first"]],
-        }
+def _contest(answer: FirstAnswer, words: Words) -> dict[str, Any]:
+    """Return what is asked to come first, with its questions."""
+    title = answer.title or "what comes first"
+    return {
+        "name": answer.name,
+        "title": words.title(title, {}),
+        "stated": foreign(title),
+        "events": answer.events,
+        "labels": [contestant(answer.run, each, words) for each in answer.events],
+    }
 
 
-def _ordered(tree: xr.DataTree, words: Words, packed: Mapping[str, Any]) -> dict[str, Any]:
+def _ordered(run: Projection, words: Words, packed: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ranking with its titles under every combination of its other choices."""
-    asked, choices = attribute(tree, "rankings")[packed["name"]], attribute(tree, "choices")
-    title = asked["title"] or f"the {asked['best']} {asked['rank']}"
-    combinations = itertools.product(*(choices[dim] for dim in packed["dims"]))
+    asked = next(each for each in run.rankings if each.name == packed["name"])
+    title = asked.title or f"the {asked.best} {asked.text}"
+    combinations = itertools.product(*(run.choices[dim].values for dim in packed["dims"]))
     chosen = [dict(zip(packed["dims"], values, strict=True)) for values in combinations]
     return {
         **packed,
         "short": words.title(words.short(packed["name"], title), {}),
         "said": [words.title(title, each) for each in chosen],
         "given": [words.given(each) for each in chosen],
-        "lowest": asked["best"] == "lowest",
-        "meets": foreign(" and ".join(asked["among"]) or "what is asked"),
+        "lowest": asked.best == "lowest",
+        "meets": foreign(" and ".join(asked.conditions) or "what is asked"),
         "scales": scales(packed["values"]["unit"], together=True),
     }
 
 
-def _threshold(tree: xr.DataTree, question: str) -> dict[str, Any]:
+def _threshold(asked: DateAnswer) -> dict[str, Any]:
     """Return the number that a question compares one quantity with, in the unit of the quantity."""
     from forecast import units
     from forecast.formula import Measured, Name, Number, parse_condition
 
-    when = parse_condition(re.sub("[{}]", "", attribute(tree, "questions")[question]["when"]))
+    when = parse_condition(re.sub("[{}]", "", asked.text))
     for of, other in ((when.left.root, when.right.root), (when.right.root, when.left.root)):
-        if isinstance(of, Name) and isinstance(other, (Measured, Number)):
-            known = tree["projection"].to_dataset()
-            unit = other.unit if isinstance(other, Measured) else ""
-            if of.name in known and units.same_dimension(unit, known[of.name].attrs["units"]):
-                value = units.convert(np.array([other.value]), unit, known[of.name].attrs["units"])
+        if isinstance(of, Name) and isinstance(other, (Measured, Number)) and of.name in asked.run.quantities:
+            unit, own = other.unit if isinstance(other, Measured) else "", asked.run.quantities[of.name].unit
+            if units.same_dimension(unit, own):
+                value = units.convert(np.array([other.value]), unit, own)
                 return {"threshold": {"of": of.name, "value": float(value[0])}}
     return {}
 
 
-def _valued(words: Words, title: str, chosen: Mapping[str, str]) -> str:
-    rest = {c: v for c, v in chosen.items() if f"{{{c}}}" not in title}
-    return f"{words.title(title, chosen)}{f' ({words.given(rest)})' if rest else ''}"
-
-
-def _points(tree: xr.DataTree, name: str) -> list[list[Any]]:
+def _points(run: Projection, name: str) -> list[list[Any]]:
     """Return the data behind a quantity: decimal year, value, and the choices that it belongs to."""
-    if f"/observed/{name}" not in tree.groups:
+    if f"observed/{name}" not in run:
         return []
-    data = tree[f"observed/{name}"].to_dataset()
+    data = run[f"observed/{name}"].to_dataset()
     marks = [str(c) for c in data.coords if c != "date" and data[c].dims == ("point",)]
     years = decimal_year(data["date"].values)
     return [
@@ -272,11 +247,11 @@ def _points(tree: xr.DataTree, name: str) -> list[list[Any]]:
     ]
 
 
-def _past(tree: xr.DataTree, name: str) -> Iterator[list[Any]]:
+def _past(run: Projection, name: str) -> Iterator[list[Any]]:
     """Walk the fitted past of a quantity as it is drawn: decimal year, quantiles, and the choices it belongs to."""
-    if f"/past/{name}" not in tree.groups:
+    if f"past/{name}" not in run:
         return
-    data = tree[f"past/{name}"].to_dataset()
+    data = run[f"past/{name}"].to_dataset()
     marks = [str(c) for c in data.coords if c != "date" and data[c].dims == ("point",)]
     before: list[Any] = []
     for place, year in enumerate(decimal_year(data["date"].values)):

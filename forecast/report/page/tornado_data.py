@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.lazy import xr
 from forecast.projection.answers.pooling import pooled
-from forecast.projection.weights import weights_of
-from forecast.report.answer_distributions import AnswerDistribution, ReportedAnswer, ReportedDate, ReportedValue
-from forecast.report.headline import dates_of, opening
-from forecast.report.plain_data import attribute
-from forecast.report.words.date_text import FINE, as_text
-from forecast.report.words.number_text import amount, percent
+from forecast.projection.result import AnswerDistribution, DateAnswer, ProjectedAnswer, Projection, ValueAnswer
+from forecast.report.headline import cells
+from forecast.report.words.date_text import as_text
+from forecast.report.words.number_text import percent
 from forecast.sensitivity.of_answer import BINS, PER_BIN, UncertainNumber, variance_shares
 
 if TYPE_CHECKING:
@@ -73,33 +70,31 @@ class TornadoData:
     rows: tuple[TornadoBar, ...] = ()
 
 
-def moves(tree: xr.DataTree, worlds: EncodedDraws) -> TornadoData:
+def moves(run: Projection, worlds: EncodedDraws) -> TornadoData:
     """Return what moves the answer of the sentence; nothing where it is no date and no value, or a range of rivals.
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    run : Projection
     worlds : EncodedDraws
         The first of all worlds; a page computes the same of those that a reader leaves.
     """
-    name, kind = opening(tree)
-    if kind not in ("when", "value"):
+    asked = run.opening
+    if not isinstance(asked, (DateAnswer, ValueAnswer)):
         return TornadoData()
-    asked: ReportedAnswer = ReportedDate(tree, name) if kind == "when" else ReportedValue(tree, name)
-    whole = asked.spread(asked.default)
+    whole = asked.headline
     if whole is None or whole.medians is not None:
         return TornadoData()
-    weights = weights_of(tree)
+    weights = run.weights
     along = {d: v for d, v in asked.default.items() if d in asked.choices}
-    told = pooled(asked.worlds.sel(along), asked.rivals, seed=attribute(tree, "seed"))
+    told = pooled(asked.worlds.sel(along), asked.rivals, seed=run.settings.seed)
     if weights is not None and weights.dims != ("draw",):
         return TornadoData()
     drawn = {own: UncertainNumber(draws) for own, draws in worlds.draws.items()}
-    first, last = dates_of(tree)
-    measure = _measure(kind, whole)
+    measure = _measure(asked.kind, whole)
     values, counts = told.values[: worlds.count], None if weights is None else weights.values[: worlds.count]
     rows: list[TornadoBar] = []
-    for row in variance_shares(tree, told, among=drawn):
+    for row in variance_shares(run, told, among=drawn):
         for own in row["name"].split(", "):
             if own not in worlds.inputs or row["share"] < _least(worlds, own) or len(rows) == MAX_BARS:
                 continue
@@ -109,11 +104,10 @@ def moves(tree: xr.DataTree, worlds: EncodedDraws) -> TornadoData:
             ]
             ends = sorted(parts, key=lambda part: _measured(part[0], measure)) if worlds.inputs[own].few else parts
             low, high = (
-                f"{_said(asked, each, measure, first, last)}{f' ({label})' if label else ''}"
-                for each, label in (ends[0], ends[-1])
+                f"{_said(asked, each, measure)}{f' ({label})' if label else ''}" for each, label in (ends[0], ends[-1])
             )
             rows.append(TornadoBar(name=own, share=row["share"], low=low, high=high))
-    return TornadoData(measure=measure, until=as_text(last), rows=tuple(rows))
+    return TornadoData(measure=measure, until=as_text(run.span[1]), rows=tuple(rows))
 
 
 def _least(worlds: EncodedDraws, name: str) -> float:
@@ -146,13 +140,9 @@ def _parts(worlds: EncodedDraws, name: str) -> list[tuple[NDArray[np.int64], str
     return [(order[:count], ""), (order[-count:], "")]
 
 
-def _said(asked: ReportedAnswer, spread: Any, measure: str, first: float, last: float) -> str:
+def _said(asked: ProjectedAnswer, spread: AnswerDistribution | None, measure: str) -> str:
     if spread is None:
         return "-"
-    if isinstance(asked, ReportedValue):
-        return amount(spread.median, asked.unit)
-    if measure != "median":
-        return percent(spread.already if measure == "already" else 1 - spread.never)
-    if not np.isfinite(spread.median):
-        return f">{as_text(last)}"
-    return "already" if spread.already >= 0.5 else as_text(spread.median, fine=last - first < 3 * FINE, short=True)
+    if isinstance(asked, ValueAnswer) or measure == "median":
+        return cells(asked, spread)[0]
+    return percent(spread.already if measure == "already" else 1 - spread.never)

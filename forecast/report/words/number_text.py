@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
+from forecast.report.words.patterns import fill, patterns
+
 __all__ = ["amount", "percent", "plain", "scale_of", "written"]
 
 #: Units that take a prefix, and those prefixes; a rate beyond them keeps its power of ten (1.1e21 FLOP/s).
@@ -38,13 +40,13 @@ def percent(share: float | None) -> str:
     ('10 %', 'under 1 %', 'under 1 %', 'over 99 %', '-')
     """
     if share is None or math.isnan(share):
-        return "-"
-    if share < 0.01:
-        return "under 1 %"
-    return "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+        return fill("percent", "unknown")
+    rules = patterns()
+    extreme = "hardly" if share < rules["hardly"] else "surely" if share > rules["surely"] else ""
+    return fill("percent", extreme, number=f"{100 * share:.0f}")
 
 
-def plain(value: float | None, digits: int = 2) -> str:
+def plain(value: float | None, digits: int | None = None) -> str:
     """Write a number with few digits: ordinary size in full, others by a power of ten.
 
     Examples
@@ -54,6 +56,7 @@ def plain(value: float | None, digits: int = 2) -> str:
     >>> plain(0.1, 6), plain(1024.0, 6)
     ('0.1', '1,024')
     """
+    digits = patterns()["digits"] if digits is None else digits
     if value is None or not math.isfinite(value):
         return "-" if value is None or math.isnan(value) else ("infinite" if value > 0 else "-infinite")
     if value == 0:
@@ -79,7 +82,7 @@ def written(value: float, digits: int = 4) -> str:
     return re.sub(r"e([+-])0*", lambda power: "e-" if power[1] == "-" else "e", f"{value:.{digits}g}")
 
 
-def amount(value: float | None, unit: str = "", digits: int = 2) -> str:
+def amount(value: float | None, unit: str = "", digits: int | None = None) -> str:
     """Say a quantity with its unit, at the size at which it is spoken of.
 
     Examples
@@ -93,6 +96,7 @@ def amount(value: float | None, unit: str = "", digits: int = 2) -> str:
     """
     if value is None or not math.isfinite(value):
         return plain(value)
+    digits = patterns()["digits"] if digits is None else digits
     factor, named = scale_of([float(f"{value:.{digits}g}")], unit)
     number = plain(value / factor, digits)
     if number == "1":

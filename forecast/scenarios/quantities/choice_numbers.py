@@ -25,7 +25,7 @@ from forecast.formula import Formula, Name, tree
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["ChoiceNumber", "Chosen", "chosen", "named", "plain", "read", "said", "unit_beside"]
+__all__ = ["ChoiceNumber", "Chosen", "as_written", "chosen", "named", "plain", "read", "unit_beside"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf", re.ASCII)
 _MEASURED = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:\s+([A-Za-z(%$1].*))?", re.ASCII)
@@ -150,12 +150,12 @@ def plain(text: str) -> tuple[str, dict[str, str]]:
     return _BRACES.sub(named, text), names
 
 
-def said(text: str) -> str:
+def as_written(text: str) -> str:
     """Return a formula's text as it was written: a choice that is a number in two units has two names inside.
 
     Examples
     --------
-    >>> said("machine >= {goal}'")
+    >>> as_written("machine >= {goal}'")
     'machine >= {goal}'
     """
     return re.sub(rf"({_BRACES.pattern})'+", r"\1", text, flags=re.ASCII)

@@ -24,7 +24,7 @@ from forecast.base.store import locked
 from forecast.errors import DownloadError, printable
 from forecast.tables.schema.descriptor import HASH
 
-__all__ = ["Known", "Snapshot", "find", "keep", "read", "today"]
+__all__ = ["Snapshot", "UrlSnapshots", "find", "keep", "read", "today"]
 
 NAME = "snapshots.json"
 SCHEMA = 1
@@ -56,7 +56,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class UrlSnapshots:
     """What is recorded of one URL: the snapshot in use, and those before it, the newest first."""
 
     current: Snapshot
@@ -83,7 +83,7 @@ _FORM = Record(
 )
 
 
-def read(folder: Path) -> dict[str, Known]:
+def read(folder: Path) -> dict[str, UrlSnapshots]:
     """Return what is recorded, by URL; nothing where there is no file.
 
     Raises
@@ -116,11 +116,13 @@ def read(folder: Path) -> dict[str, Known]:
         raise DownloadError(f"{label}: {what}; restore it, or move it away and fetch the tables anew") from error
 
 
-def _known(entry: Mapping[str, Any]) -> Known:
-    return Known(current=Snapshot(**entry["current"]), earlier=tuple(Snapshot(**each) for each in entry["earlier"]))
+def _known(entry: Mapping[str, Any]) -> UrlSnapshots:
+    return UrlSnapshots(
+        current=Snapshot(**entry["current"]), earlier=tuple(Snapshot(**each) for each in entry["earlier"])
+    )
 
 
-def find(folder: Path, url: str) -> Known | None:
+def find(folder: Path, url: str) -> UrlSnapshots | None:
     """Return what is recorded of one URL, or None.
 
     Raises
@@ -131,7 +133,7 @@ def find(folder: Path, url: str) -> Known | None:
     return read(folder).get(url)
 
 
-def keep(folder: Path, url: str, snapshot: Snapshot, *, replace: bool = False) -> Known:
+def keep(folder: Path, url: str, snapshot: Snapshot, *, replace: bool = False) -> UrlSnapshots:
     """Record a snapshot and return what then stands; a snapshot that is recorded already keeps its day.
 
     Parameters
@@ -155,13 +157,13 @@ def keep(folder: Path, url: str, snapshot: Snapshot, *, replace: bool = False) -
         record = read(folder)
         known = record.get(url)
         if known is None:
-            record[url] = Known(current=snapshot)
+            record[url] = UrlSnapshots(current=snapshot)
         elif known.current.hash == snapshot.hash or not replace:
             return known
         else:
             chosen = known.of(snapshot.hash) or snapshot
             others = tuple(s for s in (known.current, *known.earlier) if s.hash != chosen.hash)
-            record[url] = Known(current=chosen, earlier=others)
+            record[url] = UrlSnapshots(current=chosen, earlier=others)
         _write(folder, record)
         return record[url]
 
@@ -171,7 +173,7 @@ def today() -> str:
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
-def _write(folder: Path, record: Mapping[str, Known]) -> None:
+def _write(folder: Path, record: Mapping[str, UrlSnapshots]) -> None:
     snapshots = {
         url: {"current": asdict(known.current), "earlier": [asdict(s) for s in known.earlier]}
         for url, known in sorted(record.items())

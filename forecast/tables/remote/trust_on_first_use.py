@@ -20,7 +20,7 @@ from forecast.base.files import arriving, check_regular, file_hash
 from forecast.errors import DataError, DownloadError, printable
 from forecast.tables.remote import snapshots
 from forecast.tables.remote.download import COMMAND, LIMIT_BYTES, absent, cache_folder, check_url, transfer
-from forecast.tables.remote.snapshots import Known, Snapshot
+from forecast.tables.remote.snapshots import Snapshot, UrlSnapshots
 
 __all__ = ["Copy", "intact", "take"]
 
@@ -123,7 +123,7 @@ def take(
 def _made(
     folder: Path,
     url: str,
-    known: Known | None,
+    known: UrlSnapshots | None,
     one: Snapshot,
     how: str,
     *,
@@ -157,7 +157,7 @@ def intact(folder: Path, snapshot: Snapshot, limit: int = LIMIT_BYTES) -> bool:
 
 
 def _unreachable(
-    url: str, reason: str, where: str, command: str, known: Known | None, recorded: Snapshot | None
+    url: str, reason: str, where: str, command: str, known: UrlSnapshots | None, recorded: Snapshot | None
 ) -> str:
     state = "it has not been fetched yet"
     if recorded:
@@ -174,7 +174,7 @@ def _another(
     where: str,
     command: str,
     expected: str | None,
-    known: Known | None,
+    known: UrlSnapshots | None,
     given: bool = False,
 ) -> str:
     if expected or known is None:

@@ -137,5 +137,5 @@ def test_a_parameter_of_it_can_be_set():
         "start": 2026.5, "until": 2030.0, "quantities": {"x": {"model": "capability/time-horizon@pool-at-least"}},
     }  # fmt: skip
     free = forecast.project(asked, draws=128)["projection"]["x"].values
-    held = forecast.project(asked, draws=128, set={"x.growth": 0.5})["projection"]["x"].values
+    held = forecast.project(asked, draws=128, with_={"x.growth": 0.5})["projection"]["x"].values
     assert np.ptp(np.log(held[-1])) < np.ptp(np.log(free[-1]))

@@ -12,7 +12,7 @@ import forecast
 from forecast.cli import main
 from forecast.contract.registry import get_registry
 from forecast.errors import ScenarioError, UnknownNameError
-from forecast.evaluation.shared_questions import compare, known, sharing
+from forecast.evaluation.shared_questions import compare, shared_questions, sharing
 from toolkit import json_of
 
 
@@ -81,7 +81,7 @@ def test_a_scenario_that_shares_what_no_table_has_is_an_error():
 
 
 def test_every_outcome_has_a_day():
-    for name, question in known(get_registry()).items():
+    for name, question in shared_questions(get_registry()).items():
         if question["outcome"] is not None or question["happened"] is not None:
             assert question["known_by"] is not None, name
 

@@ -63,7 +63,7 @@ def test_why_the_figures_since_2019_disagree():
 
 def test_without_the_models_of_2026_02():
     no_error = {"window": "2023", "doubling.error": "0", "horizon.error": "0"}
-    run = forecast.project("capability/metr-2025", draws=1, set=no_error, as_of=2026.0)
+    run = forecast.project("capability/metr-2025", draws=1, with_=no_error, as_of=2026.0)
     facts = forecast.model("capability/horizon-2023").fit(as_of=2026.0).describe().facts
     assert facts["r2"] == pytest.approx(0.9292, abs=5e-5)
     stated = {"day": "2026-03-29", "week": "2027-02-03", "month": "2027-11-07", "year": "2029-03-01"}
@@ -77,7 +77,7 @@ def test_the_last_piece_of_a_trend_is_a_window():
     assert facts["n"] == 12
     assert facts["doubling_days"] == pytest.approx(led("2024-05-13")[0], rel=1e-9)
     straight = {"window": "2024-05", "doubling.error": "0", "fitted.error": "0", "factor": "1", "off": "1"}
-    run = forecast.project("capability/metr-2025-piecewise", draws=1, set=straight)
+    run = forecast.project("capability/metr-2025-piecewise", draws=1, with_=straight)
     own = np.datetime64(led("2024-05-13")[2][2])
     assert abs(run["questions"]["month_date"].values.ravel()[0] - own) <= np.timedelta64(1, "D")
 
@@ -98,7 +98,7 @@ def test_a_bent_trend_is_the_regression_on_days_that_count_double():
     facts = forecast.model("capability/horizon-bent-2023").fit().describe().facts
     assert facts["doubling_days"] == pytest.approx(at_last, rel=1e-9)
     exact = {"window": "2023", "doubling.error": "0", "fitted.error": "0"}
-    run = forecast.project("capability/metr-2025-superexponential", draws=1, set={**exact, "factor": "1", "off": "1"})
+    run = forecast.project("capability/metr-2025-superexponential", draws=1, with_={**exact, "factor": "1", "off": "1"})
     shown, t = run["projection"]["horizon"], 2026.5
     expected = 2 ** (level + slope * bent[-1] * 2 ** ((t - 2026.0959) * 365.25 / 365))  # before the floor of 30 days
     assert float(shown.sel(time="2026-07-02", method="nearest").values.ravel()[0]) == pytest.approx(expected, rel=0.02)
@@ -185,19 +185,19 @@ def test_the_update_of_ai_2027_is_its_walk_by_days(kind, bends_at, goal, share):
     drawn = {"goal": goal, "T": 4.7, "extra": 4, "drawn_decay": 0.095, "drawn_share": share}
     drawn |= {"faster_now": 0.095, "faster_then": 7.75, "delay": 1.22}
     given = {"kind": kind, **{name: str(value) for name, value in drawn.items()}}
-    run = forecast.project("capability/ai-2027-c", draws=1, set=given, until=2050)
+    run = forecast.project("capability/ai-2027-c", draws=1, with_=given, until=2050)
     assert read(run, "base p50") == pytest.approx(base, rel=1e-9)
     assert read(run, "coder p50") == pytest.approx(date, abs=0.06)  # steps of half a month
 
 
 def test_a_superexponential_reaches_any_horizon_in_a_bounded_time():
     """The criticism of titotal 2025: T/0.1 months are enough for a horizon of any length."""
-    run = forecast.project("capability/ai-2027-a", draws=64, set={"kind": "super", "goal": "1e15", "extra": "0"})
+    run = forecast.project("capability/ai-2027-a", draws=64, with_={"kind": "super", "goal": "1e15", "extra": "0"})
     shown = run["projection"]
     np.testing.assert_allclose(shown["base"].values, shown["infinite"].values, rtol=0.01)
     assert (shown["base"].values < shown["infinite"].values).all()
     straight = forecast.project(
-        "capability/ai-2027-a", draws=64, set={"kind": "exponential", "goal": "1e15", "extra": "0"}
+        "capability/ai-2027-a", draws=64, with_={"kind": "exponential", "goal": "1e15", "extra": "0"}
     )
     assert (straight["projection"]["base"].values > 5 * shown["infinite"].values).all()
 

@@ -63,10 +63,10 @@ def test_no_more_are_written_than_asked_for(axis):
 
 
 def test_the_newest_is_named_with_its_value_and_records_by_what_the_table_calls_them():
-    run = forecast.project("metr-2025", draws=64, set={"window": "2023"})
+    run = forecast.project("metr-2025", draws=64, with_={"window": "2023"})
     with plot_style.style():
         figure = compose(run)
-    (fan,) = fan_chart.fans(run, "month", "when", 6)
+    (fan,) = fan_chart.fans(run.answers["month"], 6)
     panel = next(axis for axis in figure.axes if any(line.get_label() == "observed" for line in axis.lines))
     shown = [text.get_text().replace("\n", ": ") for text in panel.texts]
     assert "Claude Opus 4.6: 12 h" in shown

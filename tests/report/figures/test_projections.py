@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base import netcdf, plot_style
+from forecast.base import plot_style
 from forecast.errors import ForecastError, UsageError
 from forecast.report import figures
 from forecast.report.brief import brief
@@ -72,7 +72,7 @@ def test_a_range_of_medians_has_ends_and_no_dot():
 
 
 def test_a_fan_is_what_the_worlds_say_rivals_pooled(run):
-    panels = fan_chart.fans(run, "parity", "when", 6)
+    panels = fan_chart.fans(run.answers["parity"], 6)
     assert [panel.title for panel in panels] == ["HPCG", "LINPACK", "AI 16-bit peak"]
     machine, brain = panels[1].lines
     drawn = run["projection"]["machine"].sel(metric="linpack", trend="pool").values
@@ -107,12 +107,12 @@ def test_a_saved_projection_is_drawn_with_its_past_and_a_formula_without(tmp_pat
     made = growing({"value": 100})
     made["twice"] = {"expression": "2*x"}
     tree = small(made, draws=64, start=2005)
-    again = forecast.load(netcdf.save(tree, tmp_path / "p.nc"))
+    again = forecast.load(forecast.save(tree, tmp_path / "p.nc")).run
     files = [figures.plot(each, tmp_path / f"{i}.svg").read_bytes() for i, each in enumerate((tree, again))]
     assert files[0] == files[1]
-    (fan,) = fan_chart.fans(again, "q", "when", 6)
+    (fan,) = fan_chart.fans(again.answers["q"], 6)
     assert fan.lines[0].past.levels[2] == pytest.approx([1, 2, 4, 8])
-    (fan,) = fan_chart.fans(small(made, when="twice >= limit", draws=64, start=2005), "q", "when", 6)
+    (fan,) = fan_chart.fans(small(made, when="twice >= limit", draws=64, start=2005).answers["q"], 6)
     assert fan.lines[0].past is None
 
 
@@ -122,16 +122,16 @@ def test_rivals_that_are_pooled_have_a_past_where_one_has_all_the_weight():
         "choices": {"s": {"values": ["exponential", "random-walk"], "kind": "rival", "weights": [1, 0]}},
         "quantities": {"x": {"model": "hardware/gpu-per-watt-fp32", "shape": "trends/{s}"}},
     }  # fmt: skip
-    (fan,) = fan_chart.fans(forecast.project(made, draws=64), "q", "when", 6)
+    (fan,) = fan_chart.fans(forecast.project(made, draws=64).answers["q"], 6)
     assert fan.lines[0].past is not None
     made["choices"]["s"]["weights"] = "equal"
-    (fan,) = fan_chart.fans(forecast.project(made, draws=64), "q", "when", 6)
+    (fan,) = fan_chart.fans(forecast.project(made, draws=64).answers["q"], 6)
     assert fan.lines[0].past is None
 
 
 def test_the_window_holds_what_is_to_be_reached_and_not_all_that_comes_after():
     tree = small({"x": {"expression": "2**(3*(t - 2025))", "unit": ""}}, when="x >= 8")
-    (fan,) = fan_chart.fans(tree, "q", "when", 6)
+    (fan,) = fan_chart.fans(tree.answers["q"], 6)
     assert fan.threshold == 8
     assert fan.answer.median == pytest.approx(2026, abs=0.01)
     low, high, log = fan.window(fan.span)
@@ -144,7 +144,7 @@ def test_a_condition_of_formulas_is_drawn_as_its_sides():
     tree = small(
         {"x": {"expression": "t - 2025", "unit": ""}, "y": {"value": 2, "unit": ""}}, when="2*x + y >= y**2 + 4"
     )
-    (fan,) = fan_chart.fans(tree, "q", "when", 6)
+    (fan,) = fan_chart.fans(tree.answers["q"], 6)
     assert fan.lines[0].label == "2*x + y"
     assert fan.lines[0].levels[2] == pytest.approx(2 * (fan.years - 2025) + 2, abs=1e-6)
     assert fan.threshold == 8
@@ -213,7 +213,7 @@ def test_a_race_is_drawn_as_shares(tmp_path):
 
 def test_what_is_swept_has_a_panel_each():
     tree = forecast.project("metr-2025", draws=32, sweep={"window": ["2023", "2019"]})
-    assert [fan.title for fan in fan_chart.fans(tree, "month", "when", 6)] == ["2023", "2019"]
+    assert [fan.title for fan in fan_chart.fans(tree.answers["month"], 6)] == ["2023", "2019"]
 
 
 @pytest.mark.slow
@@ -221,7 +221,7 @@ def test_counted_worlds_give_the_dots_of_all_and_the_paths_of_those_kept():
     tree = parity(draws=3000, keep=300)
     (group,) = brief(tree).groups
     assert axes_of(tree)[0].get_yticklabels()[0].get_text() == group.rows[0].label
-    (fan, *_) = fan_chart.fans(tree, "parity", "when", 1)
+    (fan, *_) = fan_chart.fans(tree.answers["parity"], 1)
     assert fan.lines[0].levels.shape == (5, 74)
 
 
@@ -285,7 +285,7 @@ def test_an_axis_is_in_units_of_people(values, unit, scaled):
 def test_an_axis_of_few_decades_is_labelled_in_plain_text(tmp_path):
     """matplotlib's own labels between powers of ten are TeX, which figures do not write."""
     chosen = {"memory": 24, "budget": 3000}
-    shown = texts(figures.plot(forecast.project("gpu-choice", draws=100, set=chosen), tmp_path / "choice.svg"))
+    shown = texts(figures.plot(forecast.project("gpu-choice", draws=100, with_=chosen), tmp_path / "choice.svg"))
     assert not [t for t in shown if "$" in t or "mathdefault" in t]
     assert {"20", "100"} <= set(shown) or {"10", "100"} <= set(shown)
 
@@ -295,7 +295,7 @@ def test_an_axis_of_few_decades_is_labelled_in_plain_text(tmp_path):
 
 @pytest.mark.slow
 def test_equal_projections_give_equal_files(tmp_path):
-    options = {"draws": 40, "set": {"metric": "hpcg", "trend": "exponential,changepoint"}}
+    options = {"draws": 40, "with_": {"metric": "hpcg", "trend": "exponential,changepoint"}}
     one, two = parity(**options), parity(**options)
     for ending, other in [("svg", "SVG"), ("png", "png"), ("pdf", "pdf")]:
         a = figures.plot(one, tmp_path / f"a.{ending}").read_bytes()
@@ -317,9 +317,9 @@ def test_bad_input_023_024_hostile_names_are_text_in_a_figure(tmp_path):
     run = forecast.project(made, draws=10)
     # a choice value may be any text once a plugin offers a model of that name
     coords = {"c": ["<script>alert(2)</script>", "$\\alpha_{$ ]]> &amp;"]}
-    run.attrs["choices"] = json.dumps(coords)
+    run.to_xarray().attrs["choices"] = json.dumps(coords)
     for group in ("projection", "questions"):
-        run[group] = run[group].to_dataset().assign_coords(coords)
+        run.to_xarray()[group] = run[group].to_dataset().assign_coords(coords)
     path = figures.plot(run, tmp_path / "a.svg")
     raw = path.read_text()
     assert "<script" not in raw
@@ -361,7 +361,7 @@ def test_a_figure_is_written_whole_or_not_at_all(run, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_figures_of_odd_projections(tmp_path, recwarn):
     failed = forecast.project("brain-parity", draws=20, until=2040, as_of=2015.0)
-    far = parity(draws=20, until=3000, set={"metric": "linpack"})
+    far = parity(draws=20, until=3000, with_={"metric": "linpack"})
     negative = small({"x": {"low": -1, "high": 1, "unit": "FLOP"}, "limit": {"value": 0, "unit": "FLOP"}})
     none = small(growing({"value": 1.0}), when="")
     numbers = small({"x": {"low": 1, "high": 2, "unit": ""}}, when="x >= 1.5")

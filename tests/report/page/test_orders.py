@@ -92,15 +92,15 @@ def test_codes_give_the_shares_of_the_projection(keep):
 @pytest.mark.slow
 def test_a_file_without_worlds_keeps_its_table(tmp_path):
     """Files of earlier versions hold no value and no part of each world: the page says that it is of all."""
-    from forecast.base.netcdf import save
+    from forecast import save
     from forecast.report.page import html
 
     tree = forecast.project("gpu-cluster", draws=64)
     held = tree["rankings"].to_dataset()
-    tree["rankings"] = xr.DataTree(
+    tree.to_xarray()["rankings"] = xr.DataTree(
         held.drop_vars([f"cheapest_{part}" for part in ("value", "takes")]).drop_dims("draw", errors="ignore")
     )
-    old = forecast.load(save(tree, tmp_path / "old.nc"))
+    old = forecast.load(save(tree, tmp_path / "old.nc")).run
     assert EncodedDraws(old).orders == {}
     assert '<section class="rows">' in html(old)
     assert '<section class="rows">' not in html(forecast.project("gpu-cluster", draws=64))

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 import forecast
-from forecast.base.netcdf import save
+from forecast import save
 from forecast.errors import ResultError, UsageError
 from forecast.report.brief import brief
 from forecast.report.page import html, write
@@ -124,7 +124,7 @@ def test_the_data_are_json_that_ends_no_script(page):
 
 @pytest.mark.bad_input(23)
 def test_bad_input_023_foreign_text_stays_text(hostile):
-    page = html(hostile, toml=f"title = {hostile.attrs['title']}")
+    page = html(hostile, toml=f"title = {hostile.to_xarray().attrs['title']}")
     seen = Seen(page)
     assert len(seen.called("script")) == 2
     assert len(seen.called("style")) == 1
@@ -147,7 +147,7 @@ def test_equal_answers_make_equal_pages(tree, page):
 
 def test_a_page_of_a_saved_projection_is_that_of_the_fresh_one(tree, page, tmp_path):
     save(tree, tmp_path / "a.nc")
-    assert html(forecast.load(tmp_path / "a.nc"), toml="until = 2060\n") == page
+    assert html(forecast.load(tmp_path / "a.nc").run, toml="until = 2060\n") == page
 
 
 @pytest.mark.parametrize("name", ["f.pdf", "f", "f.html.txt"])

@@ -5,7 +5,6 @@ import pytest
 
 import forecast
 from forecast.projection.crossing import date_quantiles
-from forecast.report.answer_distributions import ReportedDate, ReportedValue
 from forecast.report.page import draw_encoding as made
 from forecast.report.page.draw_encoding import EncodedDraws
 
@@ -24,7 +23,7 @@ def test_every_assumption_that_differs_is_ranked_exactly(worlds, steerable):
 
 
 def test_dates_come_back_to_half_a_day(worlds, steerable):
-    exact = ReportedDate(steerable, "reached").worlds.transpose("pace", "goal", "draw").values
+    exact = steerable.answers["reached"].worlds.transpose("pace", "goal", "draw").values
     coded = worlds.questions["reached"]
     assert coded.dims == ("pace", "goal")
     back = coded.values()
@@ -35,7 +34,7 @@ def test_dates_come_back_to_half_a_day(worlds, steerable):
 
 
 def test_values_come_back_to_a_thousandth(worlds, steerable):
-    exact = ReportedValue(steerable, "size", 1).worlds.transpose("pace", "draw").values
+    exact = steerable.answers["size"].at[1].worlds.transpose("pace", "draw").values
     back = worlds.values["size", 1].values()
     assert np.allclose(back, exact, rtol=1e-3)
 
@@ -60,7 +59,7 @@ def test_what_remains_answers_as_the_projection_does(worlds, steerable):
     same = (rank * 100 >= 20 * 2048) & (rank * 100 < 55 * 2048) & (kind == 1)
     assert (keep == same).all()
     assert 200 < keep.sum() < 800
-    exact = np.sort(ReportedDate(steerable, "reached")._drawn({"goal": "20"})[0][same])
+    exact = np.sort(steerable.answers["reached"].pooled_draws({"goal": "20"})[0][same])
     median = date_quantiles(worlds.said(worlds.questions["reached"], {"goal": "20"})[keep])[2]
     place = -(-len(exact) * 50 // 100) - 1
     assert exact[place - 1] <= median <= exact[place + 1]
@@ -68,7 +67,7 @@ def test_what_remains_answers_as_the_projection_does(worlds, steerable):
 
 def test_a_picked_rival_is_the_answer_of_every_world(worlds, steerable):
     said = worlds.said(worlds.questions["reached"], {"goal": "20", "pace": "0.5"})
-    exact = ReportedDate(steerable, "reached").worlds.sel(goal="20", pace="0.5").values
+    exact = steerable.answers["reached"].worlds.sel(goal="20", pace="0.5").values
     assert np.allclose(said[np.isfinite(said)], exact[np.isfinite(exact)], atol=0.5 / 365)
 
 
@@ -125,7 +124,7 @@ def test_the_quantity_whose_value_opens_the_answer_is_drawn():
 
 
 def test_a_mixture_is_chosen_by_its_members():
-    run = forecast.project("brain-parity", draws=256, until=2040, set={"metric": "linpack", "trend": "pool"})
+    run = forecast.project("brain-parity", draws=256, until=2040, with_={"metric": "linpack", "trend": "pool"})
     worlds = EncodedDraws(run)
     member = worlds.inputs["brain/pooled.member"]
     assert member.few

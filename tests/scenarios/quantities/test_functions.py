@@ -50,8 +50,8 @@ def test_a_registered_function_is_given_quantities_in_its_units(demo):
     levels = run["projection"].to_dataset()
     assert levels["power"].values == pytest.approx(1.3 * levels["bought"].values * 700)
     assert levels["power"].attrs["units"] == "W"
-    assert '"demo"' in run.attrs["plugins"]
-    assert "Power of a cluster" in run.attrs["models"]
+    assert '"demo"' in run.to_xarray().attrs["plugins"]
+    assert "Power of a cluster" in str(run.attributes["models"])
 
 
 def test_one_function_of_different_quantities(demo):
@@ -81,7 +81,7 @@ def test_a_function_of_python(demo):
     levels = forecast.project(mapping(record), draws=20)["projection"]
     assert (levels["power"].values == 2 * levels["bought"].values).all()
     assert seen == [((3, 1024), False), ((3, 7), False)]  # the second to see that each element is made alone
-    hashes = {forecast.project(mapping(record), draws=20).attrs["scenario_hash"] for _ in range(2)}
+    hashes = {forecast.project(mapping(record), draws=20).attributes["scenario_hash"] for _ in range(2)}
     assert len(hashes) == 1
 
 

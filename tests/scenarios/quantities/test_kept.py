@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -61,7 +59,7 @@ def test_models_of_choices_promise_what_all_of_them_do():
 
 def test_what_leaves_a_declared_share_fails_the_quantity():
     run = forecast.project(record({"m": ["kept/share", "kept/beyond"]}, model="{m}"), draws=50)
-    (failed,) = json.loads(run.attrs["failures"])
+    (failed,) = run.attributes["failures"]
     assert "x (m = kept/beyond): quantities.x.keeps: expected shares from 0 to 1, got 1." in failed
     whole = forecast.project(record(model="kept/percent"), draws=50)["projection"]["x"]
     assert float(whole.max()) > 80  # the whole of a percent is 100
@@ -99,7 +97,7 @@ def test_a_series_that_declares_nothing_keeps_a_frontier_where_the_scenario_says
     assert bounds(model=named) == {"keeps": "positive"}  # of its shape
     kept = forecast.project(record(model=named, keeps="frontier"), draws=300)
     assert (np.diff(kept["projection"]["x"].values, axis=0) >= 0).all()
-    assert "warnings" not in kept.attrs  # nothing had to be raised
+    assert "warnings" not in kept.to_xarray().attrs  # nothing had to be raised
     both = record(model=named, keeps="frontier")
     both["quantities"]["y"] = {"model": named}
     with pytest.raises(UsageError, match="differ in the shape, its options or what they keep"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base.netcdf import save
+from forecast import save
 from forecast.errors import FormulaError, ScenarioError, UnitError, UnknownNameError
 from forecast.report import figures, result_data
 from forecast.scenarios.scenario import Scenario
@@ -73,7 +73,7 @@ def test_it_is_a_driver_is_narrowed_set_and_written_out():
     tree = forecast.project(made, draws=1000)
     named = [row["name"] for row in result_data.drivers(tree)[0]["drivers"]]
     assert "x" in named
-    narrowed = forecast.project(made, draws=1000, set={"low": "2", "x": "3..4"})
+    narrowed = forecast.project(made, draws=1000, with_={"low": "2", "x": "3..4"})
     assert narrowed["projection"]["x"].dims == ("time", "draw")
     assert float(narrowed["projection"]["x"].min()) >= 3
     again = Scenario.from_dict(made)
@@ -154,10 +154,10 @@ def test_a_formula_is_what_it_would_be_with_the_number_there():
 
 def test_it_is_said_drawn_saved_and_swept(tmp_path):
     tree = forecast.project(GOALS, draws=100)
-    assert result_data.attribute(tree, "questions")["there"]["when"] == "machine >= {goal}"
-    assert forecast.load(save(tree, tmp_path / "n.nc")).identical(tree)
+    assert tree.attributes["questions"]["there"]["when"] == "machine >= {goal}"
+    assert forecast.load(save(tree, tmp_path / "n.nc")).run.identical(tree)
     figures.plot(tree, tmp_path / "n.svg")
-    narrowed = forecast.project(GOALS, draws=100, set={"goal": "50"})
+    narrowed = forecast.project(GOALS, draws=100, with_={"goal": "50"})
     assert_bitwise(narrowed["questions"]["there_date"].values, tree["questions"]["there_date"].sel(goal=["50"]).values)
     assert Scenario.from_dict(Scenario.from_dict(GOALS).stated) == Scenario.from_dict(GOALS)
 

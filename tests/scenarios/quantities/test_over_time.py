@@ -1,6 +1,5 @@
 """Time in scenarios: functions over time taken out of formulas, computed on whole paths, with what was before."""
 
-import json
 import math
 
 import numpy as np
@@ -211,12 +210,12 @@ def test_results_hold_the_quantities_that_are_named_and_no_other():
     record = scenario({"z": {"expression": "growth(machine)"}}, questions={"q": {"when": "growth(machine) >= 0.5"}})
     run = forecast.project(record, draws=20)
     assert set(run["projection"].data_vars) == {*QUANTITIES, "z"}
-    assert json.loads(run.attrs["questions"])["q"]["when"] == "growth(machine) >= 0.5"
+    assert run.attributes["questions"]["q"]["when"] == "growth(machine) >= 0.5"
     changed = scenario(
         {**{"machine": {**QUANTITIES["machine"], "before": 1.5}}, "z": {"expression": "growth(machine)"}},
         questions={"q": {"when": "growth(machine) >= 0.5"}},
     )
-    assert forecast.project(changed, draws=20).attrs["scenario_hash"] != run.attrs["scenario_hash"]
+    assert forecast.project(changed, draws=20).attributes["scenario_hash"] != run.attributes["scenario_hash"]
 
 
 def test_the_formula_left_reads_as_it_was_written():

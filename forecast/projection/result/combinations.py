@@ -1,9 +1,8 @@
-"""Parts of a projection as plain data."""
+"""The combinations of choices along which an array extends, and parts of arrays as plain data."""
 
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,12 +10,7 @@ import numpy as np
 
 from forecast.base.lazy import xr
 
-__all__ = ["attribute", "combinations", "iso", "numbers", "places"]
-
-
-def attribute(tree: xr.DataTree, name: str) -> Any:
-    """Return one attribute of the root, decoded."""
-    return json.loads(tree.attrs[name])
+__all__ = ["combinations", "iso", "numbers", "places"]
 
 
 def combinations(data: xr.DataArray, over: tuple[str, ...]) -> Iterator[tuple[dict[str, str], xr.DataArray]]:
@@ -25,7 +19,7 @@ def combinations(data: xr.DataArray, over: tuple[str, ...]) -> Iterator[tuple[di
         yield chosen, data.isel(dict(zip(chosen, place, strict=True)))
 
 
-def places(data: xr.DataArray, over: tuple[str, ...]) -> Iterator[tuple[dict[str, str], tuple[int, ...]]]:
+def places(data: xr.DataArray, over: tuple[str, ...] = ()) -> Iterator[tuple[dict[str, str], tuple[int, ...]]]:
     """Walk the same combinations, each with its place along these choices."""
     dims = [str(d) for d in data.dims if d not in over]
     values = [data[d].values.tolist() for d in dims]

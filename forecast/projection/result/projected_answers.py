@@ -1,0 +1,644 @@
+"""The answers of a projection: each number of them is derived here, once, for whoever writes, draws or sends it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
+from forecast.projection.answers.crossing_dates import DateDraws, answered
+from forecast.projection.answers.first_event import earliest
+from forecast.projection.answers.pooling import pooled
+from forecast.projection.crossing import QUANTILES
+from forecast.projection.result.combinations import combinations, places
+from forecast.projection.weights import failing_of, select, value_quantiles, weighted_share
+
+if TYPE_CHECKING:
+    from forecast.projection.result.projection import Projection
+
+__all__ = [
+    "AnswerDistribution", "AnswerRow", "Contestant", "DateAnswer", "FirstAnswer", "FirstRow", "ProjectedAnswer",
+    "RankingAnswer", "RankingRow", "ValueAnswer",
+]  # fmt: skip
+
+Array = NDArray[np.float64]
+_LEVELS = list(QUANTILES.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerDistribution:
+    """Quantiles of an answer, or the range of the medians where rivals have no weights.
+
+    Parameters
+    ----------
+    quantiles : tuple of float
+        At 5, 25, 50, 75 and 95 %: decimal years, +inf inside the never mass; or values.
+    never, already : float
+        Probabilities, of dates.
+    error : float
+        The Monte Carlo error of a median date in years; NaN where it is not known.
+    by : tuple of float
+        The probabilities by the dates that the question states.
+    medians, nevers : (float, float), optional
+        The lowest and the highest of several answers that are not pooled; `quantiles` are then of no use.
+    count : int
+        How many answers those are.
+    """
+
+    quantiles: tuple[float, float, float, float, float]
+    never: float = 0.0
+    already: float = 0.0
+    error: float = math.nan
+    by: tuple[float, ...] = ()
+    medians: tuple[float, float] | None = None
+    nevers: tuple[float, float] = (0.0, 0.0)
+    count: int = 1
+
+    @property
+    def median(self) -> float:
+        """The middle one."""
+        return self.quantiles[2]
+
+    @staticmethod
+    def over(several: list[AnswerDistribution]) -> AnswerDistribution | None:
+        """Return the range of several answers, or the only one."""
+        if len(several) < 2:
+            return several[0] if several else None
+        medians, nevers = [s.median for s in several], [s.never for s in several]
+        ends = (min(medians), max(medians))
+        return AnswerDistribution(
+            quantiles=(ends[0], ends[0], math.nan, ends[1], ends[1]), medians=ends, nevers=(min(nevers), max(nevers)),
+            never=max(nevers), already=min(s.already for s in several), count=len(several),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerRow:
+    """An answer under values of choices.
+
+    Parameters
+    ----------
+    choices : dict of str to str
+    distribution : AnswerDistribution or None
+        None where it failed.
+    weights : dict, optional
+        Of the rivals that are pooled, by choice.
+    """
+
+    choices: dict[str, str]
+    distribution: AnswerDistribution | None
+    weights: dict[str, tuple[float, ...]] | None = None
+
+
+class ProjectedAnswer:
+    """What every world answers to one question, along the choices.
+
+    Parameters
+    ----------
+    run : Projection
+    name : str
+        Of the question.
+    question : mapping
+        The question as files hold it.
+    """
+
+    kind: ClassVar[Literal["when", "value", "first", "rank"]]
+
+    def __init__(self, run: Projection, name: str, question: Mapping[str, Any]) -> None:
+        self.run, self.name, self._question = run, name, question
+        self._distributions: dict[tuple[tuple[str, str], ...], AnswerDistribution | None] = {}
+
+    @property
+    def title(self) -> str:
+        """What the question calls it, with names in braces; empty where it has no title."""
+        return str(self._question["title"])
+
+    @property
+    def text(self) -> str:
+        """What is asked, as the scenario states it."""
+        raise NotImplementedError
+
+    @property
+    def resolves(self) -> str:
+        """The table or page that decides it; empty where none is stated."""
+        return str(self._question.get("resolves", ""))
+
+    @property
+    def dates(self) -> list[str]:
+        """The dates that the question states, ISO."""
+        return list(self._question.get("dates", ()))
+
+    @property
+    def unit(self) -> str:
+        """The unit of the answer; ``year`` of dates."""
+        raise NotImplementedError
+
+    # --- choices ------------------------------------------------------------------------------------------------------
+
+    @property
+    def worlds(self) -> xr.DataArray:
+        """What every stored world says, (draw, choices)."""
+        raise NotImplementedError
+
+    @cached_property
+    def choices(self) -> list[str]:
+        """The choices on which the answer depends."""
+        return [str(d) for d in self.worlds.dims if d != "draw"]
+
+    @cached_property
+    def definitions(self) -> list[str]:
+        """Those of them that stand side by side: what is swept, and definitions."""
+        return [d for d in self.run.definitions if d in self.choices]
+
+    @cached_property
+    def rivals(self) -> dict[str, tuple[float, ...]]:
+        """The weights of those that are pooled."""
+        every = self.run.rivals
+        return {d: every[d] for d in self.choices if d in every}
+
+    def values(self, choice: str) -> list[str]:
+        """Return the values of one of them."""
+        return [str(v) for v in self.worlds[choice].values]
+
+    @cached_property
+    def default(self) -> dict[str, str]:
+        """The definitions, but for what is swept, that the sentence is about: the first that give an answer."""
+        own = [d for d in self.definitions if d not in self.run.swept]
+        every = (dict(zip(own, v, strict=True)) for v in itertools.product(*(self.values(d) for d in own)))
+        return next((each for each in every if self.over(each) is not None), {d: self.values(d)[0] for d in own})
+
+    @cached_property
+    def pooled_over(self) -> dict[str, tuple[float, ...]]:
+        """The weights of all rivals that it depends on; empty where one of them has none, or there are none."""
+        own = [d for d in self.choices if d not in self.definitions]
+        return {d: self.rivals[d] for d in own} if own and all(d in self.rivals for d in own) else {}
+
+    # --- numbers ------------------------------------------------------------------------------------------------------
+
+    def distribution(self, chosen: Mapping[str, str]) -> AnswerDistribution | None:
+        """Return the answer under values of choices, all others pooled by their weights; None where it failed."""
+        key = tuple(sorted(chosen.items()))
+        if key not in self._distributions:
+            self._distributions[key] = self._distribution(dict(chosen))
+        return self._distributions[key]
+
+    def _distribution(self, chosen: dict[str, str]) -> AnswerDistribution | None:
+        raise NotImplementedError
+
+    def over(self, chosen: Mapping[str, str]) -> AnswerDistribution | None:
+        """Return the answer under these values, pooled over weighted rivals; of several others the range of medians."""
+        free = [d for d in self.choices if d not in chosen and d not in self.rivals]
+        several = [
+            self.distribution({**chosen, **dict(zip(free, values, strict=True))})
+            for values in itertools.product(*(self.values(d) for d in free))
+        ]
+        return AnswerDistribution.over([each for each in several if each is not None])
+
+    @property
+    def headline(self) -> AnswerDistribution | None:
+        """The answer of the sentence: under the first definitions, pooled over rivals by their weights."""
+        return self.over(self.default)
+
+    def of_worlds(self, values: Array, weights: Array | None = None) -> AnswerDistribution | None:
+        """Return what some worlds say together, by what each says and counts; None where there is no answer."""
+        raise NotImplementedError
+
+    @cached_property
+    def rows(self) -> list[AnswerRow]:
+        """The answer in every combination of choices, and then pooled over rivals for every definition."""
+        every = [AnswerRow(choices=c, distribution=self.distribution(c)) for c, _ in places(self.worlds, ("draw",))]
+        return [*every, *self.pooled_rows]
+
+    @cached_property
+    def pooled_rows(self) -> list[AnswerRow]:
+        """The answer pooled over rivals, for every combination of the definitions; none where there are no weights."""
+        if not self.pooled_over:
+            return []
+        left = [d for d in self.choices if d not in self.pooled_over]
+        every = itertools.product(*(self.values(d) for d in left))
+        kept = (dict(zip(left, each, strict=True)) for each in every)
+        return [AnswerRow(choices=c, distribution=self.distribution(c), weights=self.pooled_over) for c in kept]
+
+    @cached_property
+    def side_by_side(self) -> list[AnswerRow]:
+        """The answer pooled over the choices that have weights, in every combination of those that have none."""
+        left = [d for d in self.choices if d not in self.rivals]
+        every = itertools.product(*(self.values(d) for d in left))
+        kept = (dict(zip(left, each, strict=True)) for each in every)
+        return [AnswerRow(choices=c, distribution=self.distribution(c), weights=self.rivals or None) for c in kept]
+
+    def pooled_draws(self, chosen: Mapping[str, str]) -> tuple[Array, Array | None]:
+        """Return what every stored world says, one rival of each choice drawn in each, and what it counts; (draw,)."""
+        seed, weights = self.run.settings.seed, self.run.weights
+        rivals = {d: w for d, w in self.rivals.items() if d not in chosen}
+        own = pooled(self.worlds.sel(dict(chosen)), rivals, seed=seed)
+        counts = None
+        if weights is not None:
+            given = {d: v for d, v in chosen.items() if d in weights.dims}
+            counts = pooled(weights.sel(given), rivals, seed=seed).values
+        return np.asarray(own.values, dtype=float), counts
+
+
+class DateAnswer(ProjectedAnswer):
+    """When a condition first holds."""
+
+    kind = "when"
+
+    @property
+    def text(self) -> str:
+        """The condition."""
+        return str(self._question["when"])
+
+    @property
+    def unit(self) -> str:
+        """The unit of decimal years."""
+        return "year"
+
+    @cached_property
+    def _data(self) -> xr.Dataset:
+        return self.run["questions"].to_dataset()
+
+    @cached_property
+    def failing(self) -> xr.DataArray:
+        """The worlds in which it fails though others answer it, (draw, choices)."""
+        return failing_of(self._data, self.name)
+
+    @cached_property
+    def unmasked(self) -> xr.DataArray:
+        """The date in every stored world as a decimal year, +inf where never, and where the world alone fails.
+
+        Under values of choices that have no answer it is NaN; (draw, choices).
+        """
+        dates = self._data[f"{self.name}_date"]
+        years = np.where(np.isnat(dates.values), np.inf, decimal_year(dates.values))
+        answered = self._data[f"{self.name}_never"].notnull()
+        return dates.copy(data=years).where(answered).transpose("draw", ...).reset_coords(drop=True)
+
+    @cached_property
+    def worlds(self) -> xr.DataArray:
+        """The date in every stored world as a decimal year: +inf where never, NaN where it fails; (draw, choices)."""
+        return self.unmasked.where(~self.failing).transpose("draw", ...)
+
+    def _distribution(self, chosen: dict[str, str]) -> AnswerDistribution | None:
+        for group in ("questions", "pooled"):  # of all worlds, where they are more than those stored
+            data = self.run[group].to_dataset() if group in self.run else {}
+            if self.name in data and set(chosen) == {str(d) for d in data[self.name].dims if d != "quantile"}:
+                return self._read(data, chosen)
+        return self.of_worlds(*self.pooled_draws(chosen))
+
+    def _read(self, data: Any, chosen: dict[str, str]) -> AnswerDistribution | None:
+        never = float(data[f"{self.name}_never"].sel(chosen))
+        if math.isnan(never):
+            return None
+        dates = data[self.name].sel(chosen).values
+        by = data[f"{self.name}_by"].sel(chosen).values if "dates" in self._question else ()
+        return AnswerDistribution(
+            quantiles=_five(np.where(np.isnat(dates), np.inf, decimal_year(dates))),
+            never=never,
+            already=float(data[f"{self.name}_already"].sel(chosen)),
+            error=float(data[f"{self.name}_error"].sel(chosen).values[2]),
+            by=tuple(map(float, by)),
+        )
+
+    def of_worlds(self, values: Array, weights: Array | None = None) -> AnswerDistribution | None:
+        """Return what some worlds say together, by what each says and counts; None where too many fail."""
+        if not answered(values) or (weights is not None and not np.nansum(weights) > 0):
+            return None
+        by = decimal_year(np.array(self.dates, dtype="datetime64[s]")) if self.dates else ()
+        counts = None if weights is None else weights / weights.sum()
+        dates = DateDraws(values, self.run.span[0], by, counts)  # type: ignore[arg-type]
+        return AnswerDistribution(
+            quantiles=_five(dates.quantiles(_LEVELS)),
+            never=float(dates.never),
+            already=float(dates.already),
+            by=tuple(dates.reached),
+        )
+
+
+class ValueAnswer(ProjectedAnswer):
+    """A value, or a growth, at one of the dates that are asked for.
+
+    Parameters
+    ----------
+    place : int
+        Of the date; by default the last one, which the sentence is about.
+    """
+
+    kind = "value"
+
+    def __init__(self, run: Projection, name: str, question: Mapping[str, Any], place: int = -1) -> None:
+        self.place = place
+        super().__init__(run, name, question)
+
+    @property
+    def growth(self) -> bool:
+        """Whether it is the growth over the year before."""
+        return "growth" in self._question
+
+    @property
+    def text(self) -> str:
+        """The expression whose value or growth is asked for."""
+        return str(self._question["growth" if self.growth else "value"])
+
+    @property
+    def date(self) -> str:
+        """The date, ISO."""
+        return str(self.dates[self.place])
+
+    @cached_property
+    def at(self) -> list[ValueAnswer]:
+        """The same at each of the dates."""
+        return [ValueAnswer(self.run, self.name, self._question, place) for place in range(len(self.dates))]
+
+    @cached_property
+    def _data(self) -> xr.Dataset:
+        return self.run[f"values/{self.name}"].to_dataset()
+
+    @property
+    def unit(self) -> str:
+        """The unit of the value."""
+        return str(self._data["value"].attrs["units"])
+
+    @property
+    def every(self) -> xr.DataArray:
+        """What every stored world says at all dates, (draw, date, choices)."""
+        return self._data["value"].transpose("draw", "date", ...)
+
+    @cached_property
+    def worlds(self) -> xr.DataArray:
+        """What every stored world says at the date, (draw, choices)."""
+        return self.every.isel(date=self.place, drop=True).reset_coords(drop=True)
+
+    def _distribution(self, chosen: dict[str, str]) -> AnswerDistribution | None:
+        if "quantiles" not in self._data or set(chosen) != set(self.choices):
+            return self.of_worlds(*self.pooled_draws(chosen))
+        levels = self._data["quantiles"].isel(date=self.place).sel(chosen).values
+        return None if np.isnan(levels).any() else AnswerDistribution(quantiles=_five(levels))
+
+    def of_worlds(self, values: Array, weights: Array | None = None) -> AnswerDistribution | None:
+        """Return what some worlds say together, by what each says and counts; None where all fail."""
+        levels = value_quantiles(values[:, None], weights)[:, 0]
+        return None if np.isnan(levels).any() else AnswerDistribution(quantiles=_five(levels))
+
+
+# --- What comes first -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstRow:
+    """How likely each of several events is the first, under values of choices.
+
+    Parameters
+    ----------
+    choices : dict of str to str
+    first : dict of str to (float, float)
+        By event: the probability that its date comes before those of all others; the lowest and the highest where
+        rivals have no weights.
+    together, none : (float, float)
+        Of several events on the same first date, as where more than one is so already; and of none by the last step.
+    """
+
+    choices: dict[str, str]
+    first: dict[str, tuple[float, float]]
+    together: tuple[float, float]
+    none: tuple[float, float]
+
+    @property
+    def failed(self) -> bool:
+        """Whether one of the events failed."""
+        return math.isnan(self.none[0])
+
+
+class FirstAnswer(ProjectedAnswer):
+    """Which of several questions' dates comes first."""
+
+    kind = "first"
+
+    @property
+    def text(self) -> str:
+        """The events, by the names of their questions."""
+        return ", ".join(self.events)
+
+    @property
+    def unit(self) -> str:
+        """Probabilities have no unit."""
+        return ""
+
+    @property
+    def events(self) -> list[str]:
+        """The names of the questions that are compared."""
+        return list(self._question["first"])
+
+    @cached_property
+    def choices(self) -> list[str]:
+        """The choices on which the answer depends."""
+        return list(dict.fromkeys(choice for row in self.table for choice in row.choices))
+
+    @cached_property
+    def table(self) -> list[FirstRow]:
+        """The answer in every combination of choices."""
+        counted = "first" in self.run
+        return [_first_row(self.events, *each) for each in (self._counted() if counted else self._compared())]
+
+    def _counted(self) -> Iterator[tuple[dict[str, str], Array]]:
+        data = self.run["first"].to_dataset()[self.name]
+        yield from ((chosen, each.values) for chosen, each in combinations(data, (f"{self.name}_event",)))
+
+    def _compared(self) -> Iterator[tuple[dict[str, str], Array]]:
+        """Compare the dates of every world."""
+        data, weights = self.run["questions"].to_dataset(), self.run.weights
+        dated = [data[f"{each}_date"].reset_coords(drop=True) for each in self.events]
+        every = xr.concat(xr.broadcast(*dated), dim="event")
+        failing = [failing_of(data, each) for each in self.events]
+        for chosen, dates in combinations(every, ("event", "draw")):
+            failed = any(_failed(data[f"{each}_never"], chosen) for each in self.events)
+            left_out = np.zeros(dates.sizes["draw"], dtype=bool)
+            for own in failing:
+                left_out |= own.sel({d: v for d, v in chosen.items() if d in own.dims}).values
+            stamps = dates.transpose("event", "draw").values
+            years = np.where(np.isnat(stamps), np.inf, stamps.astype("datetime64[s]").astype(float))
+            shares = [float(weighted_share(holds, select(weights, chosen), left_out)) for holds in earliest(years)]
+            yield chosen, np.full(len(shares), np.nan) if failed else np.array(shares)
+
+    @cached_property
+    def sentence_row(self) -> FirstRow | None:
+        """The answer under the first definitions, pooled over rivals by their weights; None where it failed."""
+        rows = [row for row in self.table if not row.failed]
+        if not rows:
+            return None
+        chosen = {choice: value for choice, value in rows[0].choices.items() if choice in self.run.definitions}
+        groups: dict[tuple[str, ...], list[tuple[float, FirstRow]]] = {}
+        for row in rows:
+            if all(row.choices[choice] == value for choice, value in chosen.items()):
+                weight, free = self._weight({c: v for c, v in row.choices.items() if c not in chosen})
+                groups.setdefault(free, []).append((weight, row))
+        several = [_mean(own) for own in groups.values() if sum(weight for weight, _ in own) > 0]
+        if not several:
+            return None
+        ends = [(min(each), max(each)) for each in zip(*several, strict=True)]
+        *first, together, none = ends
+        by_event = dict(zip(self.events, first, strict=True))
+        return FirstRow(choices=chosen, first=by_event, together=together, none=none)
+
+    def _weight(self, chosen: Mapping[str, str]) -> tuple[float, tuple[str, ...]]:
+        """Return the weight of these values of rivals, and those of choices that have none."""
+        choices, rivals = self.run.choices, self.run.rivals
+        weight = math.prod(rivals[c][choices[c].values.index(v)] for c, v in chosen.items() if c in rivals)
+        return weight, tuple(value for choice, value in chosen.items() if choice not in rivals)
+
+
+def _first_row(events: list[str], chosen: dict[str, str], shares: Array) -> FirstRow:
+    *first, together, none = ((float(each), float(each)) for each in shares)
+    return FirstRow(choices=chosen, first=dict(zip(events, first, strict=True)), together=together, none=none)
+
+
+def _mean(rows: list[tuple[float, FirstRow]]) -> list[float]:
+    """Return the probabilities of every event, of several together and of none, averaged by weight."""
+    whole = sum(weight for weight, _ in rows)
+    every = [(weight, [*row.first.values(), row.together, row.none]) for weight, row in rows]
+    return [sum(weight * own[i][0] for weight, own in every) / whole for i in range(len(every[0][1]))]
+
+
+def _failed(never: xr.DataArray, chosen: dict[str, str]) -> bool:
+    return bool(np.isnan(never.sel({d: v for d, v in chosen.items() if d in never.dims}).values).any())
+
+
+# --- Orders -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contestant:
+    """One of those that are ranked.
+
+    Parameters
+    ----------
+    name : str
+        The value of the choice.
+    quantiles : tuple of float
+        Of what is compared.
+    first : float
+        The probability of being the best.
+    among : float
+        The probability of taking part at all.
+    """
+
+    name: str
+    quantiles: tuple[float, float, float, float, float]
+    first: float
+    among: float
+
+    @property
+    def median(self) -> float:
+        """The middle of what is compared."""
+        return self.quantiles[2]
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether it takes part in half of the worlds, or more."""
+        return self.among >= 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingRow:
+    """A ranking under values of the other choices: best median first, those that seldom take part last."""
+
+    choices: dict[str, str]
+    order: tuple[Contestant, ...]
+
+    @property
+    def taking_part(self) -> list[Contestant]:
+        """Those that take part in half of the worlds, or more."""
+        return [each for each in self.order if each.takes_part]
+
+    @property
+    def best(self) -> Contestant | None:
+        """The likeliest to be best of those that take part; None where none does."""
+        return max(self.taking_part, key=lambda each: each.first, default=None)
+
+
+class RankingAnswer(ProjectedAnswer):
+    """Which value of a choice is best at the last step."""
+
+    kind = "rank"
+
+    @property
+    def text(self) -> str:
+        """What is compared."""
+        return str(self._question["rank"])
+
+    @property
+    def over_choice(self) -> str:
+        """The choice whose values are ranked."""
+        return str(self._question["over"])
+
+    @property
+    def best(self) -> str:
+        """``lowest`` or ``highest``."""
+        return str(self._question["best"])
+
+    @property
+    def conditions(self) -> list[str]:
+        """What those that take part must meet."""
+        return list(self._question["among"])
+
+    @cached_property
+    def _data(self) -> xr.Dataset:
+        return self.run["rankings"].to_dataset()
+
+    @property
+    def unit(self) -> str:
+        """The unit of what is compared."""
+        return str(self._data[self.name].attrs["units"])
+
+    @cached_property
+    def choices(self) -> list[str]:
+        """The choices on which it depends, but for the one that is ranked."""
+        return [str(d) for d in self._data[self.name].dims if d not in ("quantile", self.over_choice)]
+
+    @cached_property
+    def table(self) -> list[RankingRow]:
+        """The order under every combination of the other choices."""
+        # where the question says `ordered`, only those that never take part come last
+        least = np.nextafter(0.0, 1.0) if self._question.get("ordered") else 0.5
+        out = []
+        for chosen, levels in combinations(self._data[self.name], ("quantile", self.over_choice)):
+            first, among = (self._data[f"{self.name}_{part}"].sel(chosen).values for part in ("first", "among"))
+            order = [
+                Contestant(
+                    name=str(value),
+                    quantiles=_five(levels.sel({self.over_choice: value}).values),
+                    first=float(first[i]),
+                    among=float(among[i]),
+                )
+                for i, value in enumerate(self._data[self.over_choice].values.tolist())
+            ]
+            order.sort(key=lambda each: self._place(each, least))
+            out.append(RankingRow(choices=chosen, order=tuple(order)))
+        return out
+
+    def _place(self, each: Contestant, least: float) -> tuple[bool, float]:
+        """Sort by the median; those that take part in less than this share of the draws come last."""
+        lowest = self.best == "lowest"
+        middle = each.median if math.isfinite(each.median) else (math.inf if lowest else -math.inf)
+        return each.among < least, middle if lowest else -middle
+
+    @cached_property
+    def contests(self) -> xr.Dataset | None:
+        """What every stored world compares: ``value`` and ``takes``; None in a file that has no worlds here."""
+        if f"{self.name}_value" not in self._data:
+            return None
+        kept = self._data[[f"{self.name}_value", f"{self.name}_takes"]]
+        return kept.rename({f"{self.name}_value": "value", f"{self.name}_takes": "takes"})
+
+
+def _five(levels: Any) -> tuple[float, float, float, float, float]:
+    p05, p25, p50, p75, p95 = (float(level) for level in levels)
+    return p05, p25, p50, p75, p95

@@ -1,0 +1,97 @@
+"""Where and when a limit of a quantity binds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.lazy import xr
+from forecast.projection.crossing import QUANTILES, weighted_quantiles
+from forecast.projection.result.combinations import combinations, iso
+from forecast.projection.weights import select, weighted_share
+
+if TYPE_CHECKING:
+    from forecast.projection.result.projection import Projection
+
+__all__ = ["ProjectedLimit", "limits"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ProjectedLimit:
+    """A limit of a quantity under one combination of choices.
+
+    It binds where it takes more than 1 % off what the quantity would be without it.
+
+    Parameters
+    ----------
+    name : str
+        The quantity.
+    bound : {"limit", "at_least"}
+    expression : str
+    how : str
+        How a limit binds; empty of `at_least`.
+    choices : dict of str to str
+    probability : ndarray
+        Of binding, at each step; NaN where it failed.
+    ever : float or None
+        The probability that it binds at all; None where it failed.
+    first : dict of str to str
+        When it first binds, ISO dates ``p05`` to ``p95`` among the worlds in which it does; None where there are none.
+    """
+
+    name: str
+    bound: str
+    expression: str
+    how: str
+    choices: dict[str, str]
+    probability: NDArray[np.float64]
+    ever: float | None
+    first: dict[str, str | None]
+
+
+def limits(run: Projection) -> Iterator[ProjectedLimit]:
+    """Walk the limits of a projection, in every combination of choices."""
+    for name, own in run.constraints.items():
+        for bound in (part for part in ("limit", "at_least") if part in own):
+            data = run[f"limits/{name}"].to_dataset()
+            for chosen, shares in combinations(data[bound], ("time",)):
+                read = _counted if f"{bound}_ever" in data else _drawn
+                ever, first = read(run, data, name, bound, chosen)
+                yield ProjectedLimit(
+                    name=name,
+                    bound=bound,
+                    expression=own[bound],
+                    how=own["how"] if bound == "limit" else "",
+                    choices=chosen,
+                    probability=shares.values,
+                    ever=None if np.isnan(shares.values).any() else ever,
+                    first=dict(zip(QUANTILES, first, strict=True)),
+                )
+
+
+def _counted(
+    run: Projection, data: xr.Dataset, name: str, bound: str, chosen: dict[str, str]
+) -> tuple[float, list[str | None]]:
+    """Return in how many of the counted worlds a bound binds at all, and when it first does."""
+    return float(data[f"{bound}_ever"].sel(chosen)), [iso(stamp) for stamp in data[f"{bound}_first"].sel(chosen).values]
+
+
+def _drawn(
+    run: Projection, data: xr.Dataset, name: str, bound: str, chosen: dict[str, str]
+) -> tuple[float, list[str | None]]:
+    """Return the same from all worlds."""
+    dates = data[f"{bound}_date"].sel(chosen).values
+    weights, ever = select(run.weights, chosen), ~np.isnat(dates)
+    own = np.full(ever.sum(), 1.0) if weights is None else weights[ever]
+    first: list[str | None] = [None] * len(QUANTILES)
+    if own.sum() > 0:
+        years = weighted_quantiles(decimal_year(dates[ever]), own, list(QUANTILES.values()))
+        first = [iso(stamp) for stamp in from_decimal_year(years)]
+    at_first = run.worlds[name].isel(time=0)
+    failing = at_first.sel({d: v for d, v in chosen.items() if d in at_first.dims}).isnull().values
+    return float(weighted_share(ever, weights, np.asarray(failing))), first

@@ -1,0 +1,84 @@
+"""A quantity of a projection: its levels over time, from the worlds that are stored or from the counts of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.base.lazy import xr
+from forecast.projection.result.combinations import places
+from forecast.projection.weights import broadcast_to_weights, select, value_quantiles, weighted_share
+
+if TYPE_CHECKING:
+    from forecast.projection.result.projection import Projection
+
+__all__ = ["ProjectedQuantity"]
+
+
+class ProjectedQuantity:
+    """A quantity in every world and at every step, along the choices on which it or its worlds' weights depend.
+
+    Parameters
+    ----------
+    run : Projection
+    name : str
+    worlds : xarray.DataArray
+        Its levels in the stored worlds, (time, draw, choices).
+    counted : xarray.DataArray, optional
+        Its quantiles over all worlds, where these are more.
+    """
+
+    def __init__(self, run: Projection, name: str, worlds: xr.DataArray, counted: xr.DataArray | None) -> None:
+        self._run, self.name, self.worlds, self._counted = run, name, worlds, counted
+        self._quantiles: dict[tuple[tuple[str, str], ...], NDArray[np.float64]] = {}
+
+    @property
+    def unit(self) -> str:
+        """The unit; empty for a plain number."""
+        return str(self.worlds.attrs["units"])
+
+    @property
+    def kind(self) -> str:
+        """What it is made as: ``model``, ``expression``, ``prior``, ``regime``, ..."""
+        return str(self.worlds.attrs["kind"])
+
+    @property
+    def label(self) -> str:
+        """What it is called for people: its label, or its name."""
+        return self._run.labels.get(self.name, self.name)
+
+    @cached_property
+    def _along(self) -> xr.DataArray:
+        return broadcast_to_weights(self.worlds, self._run.weights) if self._counted is None else self._counted
+
+    @cached_property
+    def cells(self) -> list[dict[str, str]]:
+        """The combinations of choices under which it has levels of its own."""
+        lead = ("time", "draw", "quantile", f"{self.name}_label")
+        return [chosen for chosen, _ in places(self._along, lead)]
+
+    def quantiles(self, chosen: Mapping[str, str]) -> NDArray[np.float64]:
+        """Return the 5, 25, 50, 75 and 95 % quantiles at every step, (quantile, time)."""
+        key = tuple(sorted(chosen.items()))
+        if key not in self._quantiles:
+            drawn = self._along.sel(chosen)
+            if self._counted is not None:
+                levels = np.asarray(drawn.transpose("quantile", "time").values)
+            else:
+                weights = select(self._run.weights, dict(chosen))
+                levels = value_quantiles(drawn.transpose("draw", "time").values, weights)
+            self._quantiles[key] = levels
+        return self._quantiles[key]
+
+    def probabilities(self, chosen: Mapping[str, str]) -> dict[str, float]:
+        """Return how likely each label of a regime is."""
+        drawn = self._along.sel(chosen)
+        labels = self.worlds.attrs["flag_meanings"].split()
+        if self._counted is not None:
+            return dict(zip(labels, map(float, drawn.values), strict=True))
+        weights, codes = select(self._run.weights, dict(chosen)), drawn.isel(time=0).values
+        return {label: float(weighted_share(codes == code, weights)) for code, label in enumerate(labels)}

@@ -1,0 +1,455 @@
+"""A projection: what the worlds of a scenario hold, with its answers, and everything needed to repeat it.
+
+In memory and in files it is an `xarray.DataTree` whose root has attributes of JSON text. They are decoded here and
+nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
+from forecast.projection.result import projected_limits as bounds
+from forecast.projection.result.combinations import places
+from forecast.projection.result.projected_answers import (
+    DateAnswer,
+    FirstAnswer,
+    ProjectedAnswer,
+    RankingAnswer,
+    ValueAnswer,
+)
+from forecast.projection.result.projected_limits import ProjectedLimit
+from forecast.projection.result.projected_quantities import ProjectedQuantity
+from forecast.projection.weights import effective_sample_size, weights_of
+
+__all__ = ["Choice", "Projection", "Settings"]
+
+
+#: Kinds of quantities that are one uncertain number a world.
+_DRAWN = ("prior", "regime", "draws", "fitted")
+#: So many of what fails in some worlds are named in the warning.
+_MAX_FAILING = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A fork of a scenario, which is a dimension of everything that depends on it.
+
+    Parameters
+    ----------
+    name : str
+    values : tuple of str
+    kind : {"definition", "rival", "sweep"}
+        What is asked (its values stay side by side), what one believes (pooled where there are weights), or what is set
+        to several values.
+    weights : tuple of float, optional
+        Of rivals, in sum 1.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    kind: Literal["definition", "rival", "sweep"]
+    weights: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a projection was run with.
+
+    Parameters
+    ----------
+    seed, draws, kept : int
+        `kept` worlds are stored one by one; where they are fewer than `draws`, all are counted beside.
+    start, until : float
+        The first and the last step, decimal years.
+    step : str
+        ``"year"``, ``"month"`` or a part of a year.
+    as_of : float or None
+        Only what was known before this year was used.
+    set, swap : mapping
+        What was set, and which models stand in place of others.
+    changes : list of mapping
+        What was changed from a date on.
+    replaced : mapping
+        What each number that was set is stated as: ``stated`` and ``unit``.
+    """
+
+    seed: int
+    draws: int
+    kept: int
+    start: float
+    until: float
+    step: str
+    as_of: float | None
+    set: Mapping[str, Any]
+    swap: Mapping[str, str]
+    changes: list[dict[str, Any]]
+    replaced: Mapping[str, dict[str, Any]]
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The same as a mapping."""
+        return asdict(self)
+
+
+class Projection:
+    """What the worlds of a scenario hold: quantities over time, answers, limits, and how to repeat it.
+
+    Made by `forecast.project`; nothing of it changes. ``run["projection"]`` are the groups of its `to_xarray`.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        ``/projection`` (time × draw × choices), ``/questions``, ``/pooled``, ``/rankings``, ``/values/<question>``,
+        ``/first``, ``/limits/<quantity>``, ``/levels`` (quantiles, where worlds are counted), ``/update``,
+        ``/observed/<quantity>``, ``/past/<quantity>`` and ``/posterior/<model>``.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> run = forecast.project({"start": 2025, "until": 2060, "quantities": {
+    ...     "x": {"p05": 1, "p95": 100, "unit": "FLOP"}}, "questions": {"q": {"when": "x >= 10"}}}, draws=100)
+    >>> list(run.answers), run.quantities["x"].unit, run.settings.draws
+    (['q'], 'FLOP', 100)
+    """
+
+    def __init__(self, tree: xr.DataTree) -> None:
+        self._tree = tree
+
+    def to_xarray(self) -> xr.DataTree:
+        """Return it as files hold it; its attributes are JSON text."""
+        return self._tree
+
+    def __getitem__(self, group: str) -> xr.DataTree:
+        return self._tree[group]  # type: ignore[return-value]
+
+    def __contains__(self, group: str) -> bool:
+        return f"/{group.strip('/')}" in self._tree.groups
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it as netCDF, whole or not at all; `forecast.load` reads it.
+
+        Raises
+        ------
+        ResultError
+            If it cannot be written.
+        """
+        from forecast.base import netcdf
+
+        return netcdf.save(self._tree, path)
+
+    def conditioned(self, texts: Sequence[str]) -> Projection:
+        """Return it with the conditions in words in which its worlds are taken: its sentence names them."""
+        if not texts:
+            return self
+        tree = self._tree.copy()
+        tree.attrs["given"] = json.dumps([*self.given, *texts])
+        return Projection(tree)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes of the root as Python has them: lists, mappings and numbers, and not the text of files."""
+        return {str(key): json.loads(text) for key, text in self._tree.attrs.items()}
+
+    def identical(self, other: Projection) -> bool:
+        """Tell whether both hold the same, attributes among it."""
+        return self._tree.identical(other.to_xarray())
+
+    def _attribute(self, name: str, default: Any = None) -> Any:
+        return json.loads(self._tree.attrs[name]) if name in self._tree.attrs else default
+
+    # --- what was run -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def scenario(self) -> str:
+        """The name of the scenario."""
+        return str(self._attribute("scenario"))
+
+    @cached_property
+    def scenario_text(self) -> str:
+        """The scenario as a TOML file holds it; empty where no file could: it is made of Python's objects."""
+        return str(self._attribute("scenario_text", ""))
+
+    @cached_property
+    def given(self) -> tuple[str, ...]:
+        """The conditions in which its worlds are taken, as texts."""
+        return tuple(self._attribute("given", ()))
+
+    @cached_property
+    def title(self) -> str:
+        """The title of the scenario."""
+        return str(self._attribute("title"))
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What it was run with."""
+        draws = self._attribute("draws")
+        plain = {key: self._attribute(key) for key in ("seed", "start", "until", "step", "as_of", "set")}
+        mappings = {key: self._attribute(key, {}) for key in ("swap", "replaced")}
+        kept, changes = self._attribute("kept", draws), self._attribute("changes", [])
+        return Settings(draws=draws, kept=kept, changes=changes, **plain, **mappings)
+
+    @cached_property
+    def choices(self) -> dict[str, Choice]:
+        """The choices, in the order of the scenario."""
+        definitions, weights = self._attribute("definitions", ()), self._attribute("rivals", {})
+        swept, out = self._attribute("sweep", {}), {}
+        for name, values in self._attribute("choices").items():
+            kind: Any = "sweep" if name in swept else "definition" if name in definitions else "rival"
+            own = tuple(weights[name]) if kind == "rival" and name in weights else None
+            out[name] = Choice(name=name, values=tuple(values), kind=kind, weights=own)
+        return out
+
+    @cached_property
+    def swept(self) -> dict[str, list[str]]:
+        """What is swept, with its values."""
+        return dict(self._attribute("sweep", {}))
+
+    @cached_property
+    def definitions(self) -> list[str]:
+        """The choices that stand side by side: what is swept, and definitions."""
+        return list(dict.fromkeys([*self.swept, *self._attribute("definitions", ())]))
+
+    @cached_property
+    def rivals(self) -> dict[str, tuple[float, ...]]:
+        """The weights of the choices that are pooled."""
+        return {name: choice.weights for name, choice in self.choices.items() if choice.weights is not None}
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """What quantities, choices, values and questions are called for people, where that is stated."""
+        return dict(self._attribute("labels", {}))
+
+    @cached_property
+    def models(self) -> dict[str, dict[str, Any]]:
+        """The models behind it: ``summary``, ``assumptions``, ``sources`` and ``facts``."""
+        return dict(self._attribute("models"))
+
+    @cached_property
+    def correlations(self) -> list[dict[str, Any]]:
+        """What moves together: ``of``, ``matrix``, and the ``fitted`` numbers for which names stand."""
+        return list(self._attribute("correlations", []))
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def time(self) -> NDArray[np.datetime64]:
+        """The dates of the steps."""
+        return np.asarray(self._tree["projection"]["time"].values)
+
+    @cached_property
+    def years(self) -> NDArray[np.float64]:
+        """The dates of the steps as decimal years."""
+        return np.asarray(decimal_year(self.time), dtype=float)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The first and the last date, as decimal years."""
+        return float(self.years[0]), float(self.years[-1])
+
+    # --- what it holds ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def worlds(self) -> xr.Dataset:
+        """Every quantity in every stored world, (time, draw, choices)."""
+        return self._tree["projection"].to_dataset()
+
+    @cached_property
+    def weights(self) -> xr.DataArray | None:
+        """What every world counts, in sum 1, (draw, choices); None where all count alike."""
+        return weights_of(self._tree)
+
+    @cached_property
+    def quantities(self) -> dict[str, ProjectedQuantity]:
+        """The quantities, regimes among them, in the order of the scenario."""
+        counted = self._tree["levels"].to_dataset() if "levels" in self._tree else None
+        return {
+            str(name): ProjectedQuantity(self, str(name), values, None if counted is None else counted[str(name)])
+            for name, values in self.worlds.data_vars.items()
+        }
+
+    @cached_property
+    def uncertain(self) -> dict[str, NDArray[np.float64]]:
+        """The draws of every uncertain number by its name: inputs, fitted parameters, and priors of the scenario."""
+        out = {}
+        for node in self._tree["posterior"].leaves if "posterior" in self._tree else ():
+            model = node.path.removeprefix("/posterior/")
+            for name, drawn in node.to_dataset().data_vars.items():
+                if drawn.dims == ("draw",):
+                    out[f"{model}.{name}"] = np.asarray(drawn.values, dtype=float)
+        for name, drawn in self.worlds.data_vars.items():
+            if drawn.attrs.get("kind") in _DRAWN:
+                # under another choice the same uniform makes it: what is high here is high there
+                first = {dim: 0 for dim in drawn.dims if dim != "draw"}
+                out[str(name)] = np.asarray(drawn.isel(first).values, dtype=float)
+        return out
+
+    @property
+    def numeric(self) -> list[str]:
+        """The names of the quantities that are numbers, and no regimes."""
+        return [name for name, each in self.quantities.items() if each.kind != "regime"]
+
+    @cached_property
+    def shown(self) -> list[str] | None:
+        """The quantities that the scenario shows; None where it names none."""
+        return self._attribute("show")  # type: ignore[no-any-return]
+
+    @cached_property
+    def answers(self) -> dict[str, ProjectedAnswer]:
+        """Every answer by the name of its question; the one that the sentence is about comes first."""
+        kinds: dict[str, type[ProjectedAnswer]] = {
+            "questions": DateAnswer, "rankings": RankingAnswer, "values": ValueAnswer, "first": FirstAnswer,
+        }  # fmt: skip
+        every = {
+            name: kind(self, name, stated)
+            for key, kind in kinds.items()
+            for name, stated in self._attribute(key, {}).items()
+        }
+        opens = self._attribute("opens", "")
+        return {opens: every[opens], **every} if opens in every else every
+
+    @property
+    def opening(self) -> ProjectedAnswer | None:
+        """The answer that the sentence is about; None where nothing is asked."""
+        return next(iter(self.answers.values()), None)
+
+    @property
+    def dates(self) -> list[DateAnswer]:
+        """The answers that are dates, in the order of the scenario."""
+        return self._of(DateAnswer, "questions")
+
+    @property
+    def values(self) -> list[ValueAnswer]:
+        """The answers that are values at dates, or growth, in the order of the scenario."""
+        return self._of(ValueAnswer, "values")
+
+    @property
+    def rankings(self) -> list[RankingAnswer]:
+        """The answers that are orders, in the order of the scenario."""
+        return self._of(RankingAnswer, "rankings")
+
+    @property
+    def firsts(self) -> list[FirstAnswer]:
+        """The answers that say what comes first, in the order of the scenario."""
+        return self._of(FirstAnswer, "first")
+
+    def _of(self, kind: type[Any], key: str) -> list[Any]:
+        return [each for name in self._attribute(key, {}) if isinstance(each := self.answers[name], kind)]
+
+    @property
+    def constraints(self) -> dict[str, dict[str, Any]]:
+        """What bounds each quantity: ``limit`` with ``how``, ``at_least``, ``at_most`` and ``keeps``."""
+        return dict(self._attribute("limits", {}))
+
+    @cached_property
+    def limits(self) -> list[ProjectedLimit]:
+        """Where and when the limits of quantities bind, in every combination of choices."""
+        return list(bounds.limits(self))
+
+    # --- what to be careful about -----------------------------------------------------------------------------------
+
+    @cached_property
+    def updated_by(self) -> list[str]:
+        """The quantities of which something is known besides, by which worlds are weighed."""
+        return list(self._attribute("update", {}))
+
+    @cached_property
+    def effective_draws(self) -> float | None:
+        """How many worlds of equal weight would say as much, the least over the choices; None where all count alike."""
+        return self._attribute("effective_draws")  # type: ignore[no-any-return]
+
+    def effective(self) -> list[tuple[dict[str, str], float | None]]:
+        """Return the same in every combination of the choices on which it depends; None where no world is possible."""
+        if self.weights is None:
+            return []
+        if "levels" in self._tree:  # of worlds that are counted the least over the choices is known
+            return [({}, self.effective_draws)]
+        counts = self.weights.isel(draw=0).copy(data=effective_sample_size(self.weights.values))
+        rows = ((chosen, float(counts.values[place])) for chosen, place in places(counts))
+        return [(chosen, count if np.isfinite(count) else None) for chosen, count in rows]
+
+    @cached_property
+    def failures(self) -> list[str]:
+        """Why quantities fail in some combinations of choices."""
+        return list(self._attribute("failures"))
+
+    @cached_property
+    def failing(self) -> list[dict[str, Any]]:
+        """What fails in at most 1 in 1,000 worlds, which are left out: ``name, choices, worlds, first, reason``."""
+        return list(self._attribute("failing", []))
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What a reader must be warned of: recorded while it was drawn, worlds that fail, and a hindcast."""
+        return [*self._attribute("warnings", []), *filter(None, [_left_out(self), self.hindcast])]
+
+    @cached_property
+    def hindcast(self) -> str:
+        """Say so where it starts before the last year of its observations; else empty.
+
+        Its first steps, and every date *already* reached at the first of them, then show the fit and not a forecast.
+        """
+        first = int(self.span[0])
+        observed = self._tree["observed"].leaves if "observed" in self._tree else ()
+        ends = [node.to_dataset()["date"].values.max() for node in observed]
+        last = int(decimal_year(max(ends))) if ends else first
+        if first >= last:
+            return ""
+        return f"hindcast: the projection starts in {first}, its data end in {last}; until then it shows the fit"
+
+    # --- how to repeat it -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def newest(self) -> dict[str, str]:
+        """The date of the newest datum behind it by table or file, ISO; what states no date is not listed."""
+        return dict(self._attribute("newest_data", {}))
+
+    @cached_property
+    def data(self) -> dict[str, str]:
+        """The hash of every table and file behind it."""
+        return dict(self._attribute("data"))
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """What is needed to repeat it: settings, hashes of the data, plugins and versions."""
+        stated = ("seed", "draws", "start", "until", "step", "set", "data", "scenario_hash", "plugins")
+        more = {key: each for key in ("changes", "sweep", "swap") if (each := self._attribute(key))}
+        return {key: self._attribute(key) for key in stated} | more | {"versions": self._attribute("versions")}
+
+    def _repr_html_(self) -> str:
+        from forecast.report import notebook
+
+        return notebook.projection(self)
+
+    def __repr__(self) -> str:
+        """Say what it is of."""
+        about = f"{len(self.quantities)} quantities, {len(self.answers)} answers, {self.settings.draws:,} worlds"
+        return f"<forecast.Projection of '{self.scenario or self.title}': {about}>"
+
+
+def _left_out(run: Projection) -> str:
+    """Say in one line which worlds are left out."""
+    rows = run.failing
+    if not rows:
+        return ""
+    named = [
+        f"{row['name']}{_given(row['choices'])} fails in {row['worlds']:,}, from {row['first']} on"
+        for row in rows[:_MAX_FAILING]
+    ]
+    more = [f"and {len(rows) - len(named)} more"] if len(rows) > len(named) else []
+    worlds = f"worlds that fail are left out, of {run.settings.draws:,}"
+    return f"{worlds}: {'; '.join([*named, *more])}: {rows[0]['reason']}"
+
+
+def _given(choices: Mapping[str, str]) -> str:
+    return f" ({', '.join(f'{choice} = {value}' for choice, value in choices.items())})" if choices else ""

@@ -1,0 +1,197 @@
+"""The sections of an answer: what one screen has no room for, a screen each, laid out as the first one is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from forecast.errors import printable
+from forecast.models.shapes.track_record import sentence as track_record
+from forecast.projection.result import (
+    DateAnswer,
+    FirstAnswer,
+    ProjectedAnswer,
+    ProjectedLimit,
+    ProjectedQuantity,
+    Projection,
+    RankingAnswer,
+    ValueAnswer,
+)
+from forecast.report.brief import Brief, Group, Row, orders, row_of, sizes
+from forecast.report.headline import Words, contestant, event, first_shares, headline, on_date, value_title
+from forecast.report.result_data import data_ages, drivers
+from forecast.report.words.date_text import as_text
+from forecast.report.words.number_text import amount, percent
+from forecast.report.words.patterns import fill
+
+__all__ = ["SECTIONS", "limit_sentence", "section"]
+
+#: Characters of one text from outside.
+_LONG = 600
+#: Characters of a list of names below a table.
+_SHORT = 160
+
+
+def section(run: Projection, name: str, *, today: str = "") -> Brief:
+    """Return one section of an answer.
+
+    Parameters
+    ----------
+    run : Projection
+    name : str
+        One of `SECTIONS`.
+    today : str
+        ISO; by it the ages of data are said.
+    """
+    words = Words(run)
+    groups, notes = SECTIONS[name](run, words, today)
+    others = tuple(f"{other} ({size})" if size else other for other, size in sizes(run).items() if other != name)
+    kept = tuple(group for group in groups if group.rows)
+    return Brief(
+        sentence=headline(run), groups=kept, notes=tuple(notes) or (("none",) if not kept else ()), left=others
+    )
+
+
+Section = tuple[list[Group], list[str]]
+
+
+# --- Answers ----------------------------------------------------------------------------------------------------------
+
+
+def _answers(run: Projection, words: Words, today: str) -> Section:
+    return [group for answer in run.answers.values() for group in _of_answer(answer, words)], []
+
+
+def _of_answer(answer: ProjectedAnswer, words: Words) -> Iterator[Group]:
+    if isinstance(answer, DateAnswer):
+        heading = _heading(_titled(event(answer, {}, words, short=True), answer, words))
+        rows = [heading, *_rows(answer, words), *_by_dates(answer, words)]
+        yield Group(rows=tuple(rows), ends=answer.run.span, note="never")
+    elif isinstance(answer, ValueAnswer):
+        rows = [_heading(_titled(value_title(answer, {}, words, short=True), answer, words))]
+        for at in answer.at:
+            rows += [_on(row, on_date(at.date)) for row in _rows(at, words)]
+        yield Group(rows=tuple(rows), kind="text")
+    elif isinstance(answer, RankingAnswer):
+        yield from orders(answer, words, most=math.inf)
+    elif isinstance(answer, FirstAnswer):
+        title = words.title(answer.title or "what comes first", {})
+        rows = [_heading(title)]
+        shares = first_shares(answer, lambda name: contestant(answer.run, name, words))
+        rows += [Row(label=label, spread=None, text=chance) for label, chance in shares]
+        yield Group(rows=tuple(rows), kind="text")
+
+
+def _titled(title: str, answer: ProjectedAnswer, words: Words) -> str:
+    """Name the choices whose values stand in the rows."""
+    return f"{title} ({', '.join(map(words, answer.choices))})" if answer.choices else title
+
+
+def _heading(text: str) -> Row:
+    return Row(label=text, spread=None, text="")
+
+
+def _on(row: Row, date: str) -> Row:
+    label = f"{date}, {row.label}" if row.label else date
+    return Row(label=label, spread=None, text=row.text, interval=row.interval, note=row.note)
+
+
+def _rows(answer: ProjectedAnswer, words: Words) -> Iterator[Row]:
+    """Walk the answer pooled over rivals, then in every combination of choices."""
+    every = [*answer.pooled_rows, *(row for row in answer.rows if row.weights is None)]
+    for row in every:
+        label = ", ".join([*map(words, row.choices.values()), *(["pooled"] if row.weights else [])])
+        yield row_of(answer, row.choices, label or "answer")
+
+
+def _by_dates(answer: DateAnswer, words: Words) -> Iterator[Row]:
+    """Walk the dates that the question states, with how likely it is by each under the sentence's own choices."""
+    found = answer.headline
+    if found is not None and found.medians is None:
+        for date, chance in zip(answer.dates, found.by, strict=False):
+            yield Row(label=f"by {on_date(date)}", spread=None, text=percent(chance))
+
+
+# --- Quantities and limits --------------------------------------------------------------------------------------------
+
+
+def _quantities(run: Projection, words: Words, today: str) -> Section:
+    """Return the quantities that are shown at the last date, and at the first one beside."""
+    start, until = run.span
+    shown = run.numeric if run.shown is None else [name for name in run.shown if name in run.numeric]
+    rows = []
+    for quantity in (run.quantities[name] for name in shown):
+        for cell in quantity.cells:
+            levels = quantity.quantiles(cell)
+            low, middle, high = (float(levels[i][-1]) for i in (0, 2, 4))
+            given, text = ", ".join(map(words, cell.values())), amount(middle, quantity.unit)
+            ends = amount(low, quantity.unit), amount(high, quantity.unit)
+            same = ("same" if low == high else "", "same_text" if ends[0] == ends[1] else "")
+            interval = fill("interval", *same, low=ends[0], high=ends[1])
+            first = amount(float(levels[2][0]), quantity.unit)
+            label = f"{words(quantity.name)}{f': {given}' if given else ''}"
+            rows.append(
+                Row(label=label, spread=None, text=text, interval=interval, note="" if first == text else first)
+            )
+    heading = _heading(f"Median and 90 % interval in {as_text(until)}; the median in {as_text(start)} where it differs")
+    regimes = [_regime(q, cell, words) for q in run.quantities.values() if q.kind == "regime" for cell in q.cells]
+    helpers = [name for name in run.numeric if name not in shown]
+    notes = [f"Step by step: --quantity NAME. Not shown: {printable(', '.join(helpers), _SHORT)}"] if helpers else []
+    notes = notes or ["Step by step: --quantity NAME"]
+    return [Group(rows=(heading, *rows), kind="text"), Group(rows=tuple(regimes), kind="text")], notes
+
+
+def _regime(quantity: ProjectedQuantity, cell: dict[str, str], words: Words) -> Row:
+    given = ", ".join(map(words, cell.values()))
+    chances = quantity.probabilities(cell).items()
+    text = ", ".join(fill("share", label=words(label), percent=percent(chance)) for label, chance in chances)
+    return Row(label=f"{words(quantity.name)}{f': {given}' if given else ''}", spread=None, text=text)
+
+
+def limit_sentence(limit: ProjectedLimit, until: float) -> str:
+    """Say of one limit in how many worlds it binds, and when it first does."""
+    given = ", ".join(f"{choice} = {value}" for choice, value in limit.choices.items())
+    what = f"{'limit' if limit.bound == 'limit' else 'floor'} of {limit.name}{f' ({given})' if given else ''}"
+    last = as_text(until)
+    if limit.ever is None:
+        return f"{what}: failed"
+    if not limit.ever:
+        return f"{what} does not bind by {last}"
+    first = str(limit.first["p50"])[:4]
+    return f"{what} binds by {last} in {100 * limit.ever:.0f} % of worlds, first in {first} (median)"
+
+
+def _limits(run: Projection, words: Words, today: str) -> Section:
+    return [], [limit_sentence(each, run.span[1]) for each in run.limits]
+
+
+# --- Sources and warnings ---------------------------------------------------------------------------------------------
+
+
+def _sources(run: Projection, words: Words, today: str) -> Section:
+    notes = [f"{printable(name, 120)}: {printable(about['summary'], _LONG)}" for name, about in run.models.items()]
+    ages = data_ages(run, today)
+    record = track_record(run.models)
+    return [], [text for text in (printable(ages, _LONG), printable(record, _LONG)) if text] + notes
+
+
+def _warnings(run: Projection, words: Words, today: str) -> Section:
+    notes = [printable(text, _LONG) for text in (*run.failures, *run.warnings)]
+    for chosen, effective in run.effective():
+        given = f" ({words.given(chosen)})" if chosen else ""
+        count = "no world is possible"
+        if effective is not None:
+            count = f"{effective:,.0f} of {run.settings.draws:,} worlds are effective"
+        notes.append(f"weighed by what is known of {', '.join(run.updated_by)}{given}: {count}")
+    notes += [f"{row['name']}: {printable(row['note'], _LONG)}" for row in drivers(run) if "note" in row]
+    return [], notes
+
+
+#: The sections by their names, in the order in which they are named.
+SECTIONS: dict[str, Callable[[Projection, Words, str], Section]] = {
+    "answers": _answers,
+    "quantities": _quantities,
+    "limits": _limits,
+    "sources": _sources,
+    "warnings": _warnings,
+}

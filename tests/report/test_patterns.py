@@ -1,0 +1,108 @@
+"""One place for a wording and for a rounding: whatever lays an answer out follows it."""
+
+import copy
+import json
+import re
+
+import pytest
+
+import forecast
+from forecast.report import figures, sections
+from forecast.report.brief import brief
+from forecast.report.page import html
+from forecast.report.screen import lines
+from forecast.report.words.patterns import fill, patterns
+from toolkit import command, small
+
+
+@pytest.fixture
+def changed():
+    """The patterns, which a test may change; they are put back."""
+    before = copy.deepcopy(patterns())
+    yield patterns()
+    patterns().clear()
+    patterns().update(before)
+
+
+@pytest.fixture(scope="module")
+def value():
+    record = {
+        "start": 2025,
+        "until": 2030,
+        "quantities": {"x": {"p05": 1.2345, "p95": 9.8765, "unit": "USD"}},
+        "questions": {"worth": {"value": "x", "dates": [2030], "title": "what it is worth"}},
+    }
+    return forecast.project(record, draws=500)
+
+
+def texts_of(run, tmp_path):
+    """Return what the screen, a section, the notebook, JSON, the page, its script and the figure say."""
+    answer = forecast.Answer.loaded(run)
+    page = html(run)
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
+    figure = figures.plot(run, tmp_path / "a.svg").read_text()
+    return {
+        "screen": " ".join(lines(brief(run))),
+        "section": " ".join(lines(sections.section(run, "answers"))),
+        "notebook": answer._repr_html_(),
+        "json": answer.to_json(),
+        "page": page,
+        "script": data["sentence"],
+        "figure": re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", figure)),
+    }
+
+
+def test_a_number_is_rounded_in_one_place(value, changed, tmp_path):
+    two, three = (f"{value.answers['worth'].headline.median:.{digits}g} USD" for digits in (2, 4))
+    assert all(two in text for text in texts_of(value, tmp_path).values())
+    changed["digits"] = 4
+    for name, text in texts_of(value, tmp_path).items():
+        assert three in text, name
+    assert '"digits": 4' in html(value).replace('"digits":4', '"digits": 4')  # the script rounds so too
+
+
+def test_a_sentence_is_worded_in_one_place(changed, tmp_path):
+    run = small({"x": {"expression": "g*(t - 2025)"}, "g": {"p05": 1, "p95": 3, "unit": ""}}, when="x >= 5")
+    assert "in the median forecast" in brief(run).sentence
+    changed["texts"]["when"] = [{"text": "{What} about {median}, give or take"}]
+    for name, text in texts_of(run, tmp_path).items():
+        assert "give or take" in text, name
+        assert "in the median forecast" not in re.sub(r'"patterns".*', "", text), name
+
+
+def test_a_probability_is_worded_in_one_place(changed, tmp_path):
+    run = small({"x": {"expression": "g*(t - 2025)"}, "g": {"p05": 0.1, "p95": 1, "unit": ""}}, when="x >= 5")
+    changed["texts"]["percent"] = [{"text": "{number} in a hundred"}]
+    for name, text in texts_of(run, tmp_path).items():
+        if name != "json":  # numbers, but for the headline
+            assert " in a hundred" in text, name
+    assert " in a hundred" in json.loads(texts_of(run, tmp_path)["json"])["result"]["headline"]
+
+
+def test_the_first_rule_that_holds_is_filled():
+    assert fill("interval", "same", low="1", high="2") == ""
+    assert fill("interval", low="1", high="2") == "1 to 2"
+    for name, rules in patterns()["texts"].items():
+        assert rules, name
+        # the last rule of a text holds whatever else does
+        assert "if" not in rules[-1], name
+        for rule in rules:
+            assert set(rule) <= {"if", "text"}, name
+
+
+def test_the_script_knows_every_text_that_it_says():
+    from importlib.resources import files
+
+    script = files("forecast.report.page").joinpath("page.js").read_text()
+    said = set(re.findall(r'\bsay\("(\w+)"', script)) | {"date", "date_in_row"}
+    assert said <= set(patterns()["texts"])
+    assert {"when", "value", "first", "rank", "best", "where", "interval", "percent"} <= said
+
+
+def test_what_the_terminal_prints_is_worded_there_too(changed, capsys, tmp_path):
+    path = tmp_path / "a.toml"
+    known = '[quantities.x]\nvalue = 3\nunit = ""\n[questions.q]\nwhen = "x >= 2"\n'
+    path.write_text(f"start = 2025\nuntil = 2030\n{known}")
+    changed["texts"]["when"] = [{"text": "so it is"}]
+    done = command("run")(capsys, str(path), "--draws", "10")
+    assert done.out.startswith("so it is.")
