@@ -1,0 +1,407 @@
+"""What changed in tables, and how far the answers of scenarios change by it: the same draws with either edition."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forecast.base import access
+from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
+from forecast.errors import ForecastError, UsageError, printable
+from forecast.projection.engine import project
+from forecast.projection.source_tables import newest
+from forecast.tables import diff, editions
+from forecast.tables.diff import Difference
+from forecast.tables.editions import Edition
+from forecast.tables.remote.resource_fetch import Progress, fetch_resource, silent
+from forecast.tables.schema import descriptor
+from forecast.tables.schema.descriptor import Package, Resource
+
+__all__ = ["AnswerChange", "AnswerLabel", "NewestDatum", "Refresh", "ScenarioChange", "TableChange", "TableRequest",
+           "refresh", "table_requests"]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRequest:
+    """A table to fetch anew; or to compare with an earlier snapshot, or with the edition in its place.
+
+    Parameters
+    ----------
+    name : str
+    package : Package
+    earlier : str
+        ``earlier``, or the hash of a snapshot.
+    substitute : Edition, optional
+    """
+
+    name: str
+    package: Package
+    earlier: str = ""
+    substitute: Edition | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableChange:
+    """How a table was compared, its hashes, and what differs by part; `parts` is None where there was nothing to."""
+
+    name: str
+    state: str
+    before: str | None = None
+    after: str | None = None
+    parts: tuple[Difference, ...] | None = None
+    error: str | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the table has another hash than before."""
+        return self.before != self.after
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerLabel:
+    """What an answer is about: a question in one combination of choices, at one date or of one event.
+
+    Parameters
+    ----------
+    name, title : str
+    choices : mapping of str to str
+    at : str
+        The date of a value, or the event that comes first; else empty.
+    unit : str
+        ``date`` for a date.
+    """
+
+    name: str
+    title: str
+    choices: Mapping[str, str]
+    at: str = ""
+    unit: str
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells the answers of a scenario apart."""
+        return self.name, tuple(self.choices.items()), self.at
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerChange:
+    """The figures of an answer with either edition; None where one edition has no such answer.
+
+    The figures are those of ``p05``, ``p50``, ``p95``, ``never``, ``already``, ``best`` and ``first`` that it has.
+    """
+
+    label: AnswerLabel
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether any figure differs."""
+        return self.before != self.after
+
+    @property
+    def medians(self) -> tuple[float, float] | None:
+        """The medians, dates as decimal years; None where one is missing, or they are of different things."""
+        before, after = self.before or {}, self.after or {}
+        was, now = before.get("p50"), after.get("p50")
+        if was is None or now is None or before.get("best") != after.get("best"):
+            return None
+        if self.label.unit == "date":
+            was, now = decimal_year(np.array([was, now], dtype="datetime64[s]"))
+        return float(was), float(now)
+
+    @property
+    def size(self) -> float:
+        """How far the median went, to sort by: years, or the logarithm of a ratio; -1 without medians."""
+        if self.medians is None:
+            return -1.0
+        was, now = self.medians
+        return abs(math.log(now / was)) if self.label.unit != "date" and min(was, now) > 0 else abs(now - was)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewestDatum:
+    """The date of the newest datum of a table before and after, ISO; None where it has no date."""
+
+    table: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioChange:
+    """How the answers of a scenario change.
+
+    Parameters
+    ----------
+    scenario : str
+    rests_on : tuple of str
+        The changed tables that it reads; without one there is nothing else.
+    answers : tuple of AnswerChange
+    newest : tuple of NewestDatum
+        Of each of these tables.
+    alone : mapping of str to tuple of AnswerChange
+        By table, where it reads several: the answers that change with this table alone.
+    error : str, optional
+        Why it could not be run.
+    """
+
+    scenario: str
+    rests_on: tuple[str, ...] = ()
+    answers: tuple[AnswerChange, ...] = ()
+    newest: tuple[NewestDatum, ...] = ()
+    alone: Mapping[str, tuple[AnswerChange, ...]] = field(default_factory=dict)
+    error: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refresh:
+    """What changed in tables, and in the answers of the scenarios that were run."""
+
+    tables: tuple[TableChange, ...]
+    scenarios: tuple[ScenarioChange, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether a table could not be compared, or a scenario not be run."""
+        errors = [table.error for table in self.tables] + [scenario.error for scenario in self.scenarios]
+        return any(errors)
+
+
+#: Returns the answers of a projection with their figures, in order.
+AnswerReader = Callable[[xr.DataTree], Iterable[tuple[AnswerLabel, Mapping[str, Any]]]]
+
+
+# --- which tables -----------------------------------------------------------------------------------------------------
+
+
+def table_requests(
+    names: Iterable[str] = (),
+    files: Iterable[tuple[str, str]] = (),
+    substitutes: Iterable[tuple[str, str, str]] = (),
+) -> list[TableRequest]:
+    """Return the tables to compare; by default every described table that is downloaded.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Tables to fetch; ``NAME@earlier`` and ``NAME@sha256:...`` compare with a snapshot.
+    files : iterable of (str, str)
+        ``TABLE`` or ``TABLE:RESOURCE``, and a file or description to try in its place.
+    substitutes : iterable of (str, str, str)
+        A table, an edition that it holds, and the one that stands in its place.
+
+    Raises
+    ------
+    UnknownNameError, UsageError, DataError
+        If a table is not known or named twice, if there is nothing to fetch, or a substitute cannot be one.
+    """
+    from forecast import tables
+    from forecast.contract.registry import get_registry
+
+    registered = {str(getattr(r.spec, "descriptor", "")): r.full_name for r in get_registry().records("table")}
+    packages: dict[Path, Package] = {}
+
+    def package_of(name: str) -> Package:
+        path = tables.descriptor_of(name)
+        if path in packages:
+            raise UsageError(f"table '{printable(name, 80)}' is named twice")
+        packages[path] = descriptor.read(path)
+        return packages[path]
+
+    def request(name: str, package: Package, earlier: str = "", substitute: Edition | None = None) -> TableRequest:
+        full_name = registered.get(str(package.file), name)
+        return TableRequest(name=full_name, package=package, earlier=earlier, substitute=substitute)
+
+    requests = []
+    for name, file in files:
+        table, _, resource = name.partition(":")
+        package, where = package_of(table), f"--file {printable(name, 80)}"
+        requests.append(request(table, package, substitute=editions.tried(package, file, resource, where=where)))
+    for table, this, other in substitutes:
+        package, where = package_of(table), f"--edition {printable(f'{table}:{this}', 80)}"
+        requests.append(request(table, package, substitute=editions.substituted(package, this, other, where=where)))
+    for text in names:
+        table, _, which = text.rpartition("@")
+        if table and (which == "earlier" or which.startswith("sha256:")):
+            requests.append(request(table, package_of(table), earlier=which))
+            continue
+        package = package_of(text)
+        if not _remote(package):
+            raise UsageError(
+                f"table '{printable(package.name, 80)}' is shipped: there is nothing to fetch; "
+                f"to try a file in its place: --file {printable(text, 80)}=PATH"
+            )
+        requests.append(request(text, package))
+    if not packages:
+        every = [(full_name, descriptor.read(Path(path))) for path, full_name in registered.items()]
+        requests = [request(full_name, package) for full_name, package in every if _remote(package)]
+    return requests
+
+
+def _remote(package: Package) -> list[Resource]:
+    return [resource for resource in package.resources if resource.remote]
+
+
+# --- what changed -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _EditionPair:
+    """A table with the editions to compare; None is the one that is read today."""
+
+    name: str
+    descriptor: Path
+    before: Edition | None = None
+    after: Edition | None = None
+
+
+def _reading(pairs: Iterable[_EditionPair], side: str) -> contextlib.AbstractContextManager[set[Path]]:
+    """Read the tables in one of their editions; yield the descriptors of all tables that are read."""
+    found = {pair.descriptor: pair.before if side == "before" else pair.after for pair in pairs}
+    return editions.standing({path: edition for path, edition in found.items() if edition is not None})
+
+
+def refresh(
+    requests: Iterable[TableRequest],
+    scenarios: Sequence[str],
+    *,
+    read_answers: AnswerReader,
+    draws: int = 2048,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Refresh:
+    """Compare tables with another edition of themselves, and run scenarios with both.
+
+    A table that cannot be had and a scenario that cannot be run have the reason in `error`. No scenario is run where no
+    table changed.
+
+    Parameters
+    ----------
+    requests : iterable of TableRequest
+        See `table_requests`.
+    scenarios : sequence of str
+    read_answers : callable
+        Returns the answers of a projection with their figures, in order.
+    draws, seed : int
+        Of every run.
+    progress : callable
+        Opens a progress bar; by default none.
+    """
+    tables, pairs = [], []
+    for request in requests:
+        change, pair = _table_change(request, progress)
+        tables.append(change)
+        if pair is not None:
+            pairs.append(pair)
+    runs = _Runs(pairs=pairs, read_answers=read_answers, draws=draws, seed=seed)
+    changes = []
+    names = scenarios if pairs else ()
+    with progress("running scenarios") as report:
+        for number, name in enumerate(names):
+            report(number, len(names))
+            try:
+                changes.append(runs.change(name))
+            except ForecastError as error:
+                changes.append(ScenarioChange(scenario=name, error=str(error)))
+        report(len(names), len(names))
+    return Refresh(tables=tuple(tables), scenarios=tuple(changes))
+
+
+def _table_change(request: TableRequest, progress: Progress) -> tuple[TableChange, _EditionPair | None]:
+    """Return what changed in a table, with its editions if anything did."""
+    try:
+        state, pair = _editions(request, progress)
+        if pair is None:
+            return TableChange(name=request.name, state=state), None
+        versions = []
+        for side in ("before", "after"):
+            with _reading([pair], side):
+                versions.append(diff.read(pair.descriptor))
+        before, after = versions
+        hashes = before.hash, after.hash
+        if pair.after is not None and pair.after.instead:  # both editions are in one file
+            hashes = before.hash, pair.after.hash
+            before, after = diff.editions_within(before, *pair.after.instead) or (before, after)
+        change = TableChange(
+            name=request.name, state=state, before=hashes[0], after=hashes[1], parts=diff.compare(before, after)
+        )
+    except ForecastError as error:
+        return TableChange(name=request.name, state="failed", error=str(error)), None
+    return change, pair if change.changed else None
+
+
+def _editions(request: TableRequest, progress: Progress) -> tuple[str, _EditionPair | None]:
+    """Return how a table is compared, and its editions, fetching it if need be; None where there is no other."""
+    package, substitute = request.package, request.substitute
+    pair = _EditionPair(name=request.name, descriptor=package.file)
+    if substitute is not None:
+        instead = substitute.instead
+        state = f"{instead[1]} in the place of {instead[0]}" if instead else "tried"
+        return f"{state}, nothing is kept", replace(pair, after=substitute)
+    if request.earlier:
+        before = editions.earlier(package, request.earlier)
+        return f"compared with {request.earlier}", replace(pair, before=before)
+    with access.allow(downloads=True):  # for this table, and for nothing that a scenario reads besides
+        files = [fetch_resource(package, each, update=True, progress=progress) for each in _remote(package)]
+    state = "; ".join(dict.fromkeys(file.state for file in files))
+    pinned = {file.resource.name: file.before.hash for file in files if file.before}
+    return state, replace(pair, before=Edition(package=package, pinned=pinned)) if pinned else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Runs:
+    """Runs of scenarios with either edition of the tables that changed, in the same draws."""
+
+    pairs: Sequence[_EditionPair]
+    read_answers: AnswerReader
+    draws: int
+    seed: int
+
+    def change(self, scenario: str) -> ScenarioChange:
+        """Return how the answers of a scenario change."""
+        with _reading(self.pairs, "after") as read:
+            after = self._project(scenario)
+        pairs = [pair for pair in self.pairs if pair.descriptor in read]
+        if not pairs:
+            return ScenarioChange(scenario=scenario)
+        with _reading(pairs, "before"):
+            before = self._project(scenario)
+        alone = {}
+        for pair in pairs if len(pairs) > 1 else ():
+            others = [each for each in pairs if each is not pair]
+            with _reading(others, "before"), _reading([pair], "after"):
+                changes = self._compare(before, self._project(scenario))
+            alone[pair.name] = tuple(change for change in changes if change.changed)
+        was, now = newest(before), newest(after)
+        return ScenarioChange(
+            scenario=scenario,
+            rests_on=tuple(pair.name for pair in pairs),
+            answers=self._compare(before, after),
+            newest=tuple(
+                NewestDatum(table=pair.name, before=was.get(pair.name), after=now.get(pair.name)) for pair in pairs
+            ),
+            alone=alone,
+        )
+
+    def _project(self, scenario: str) -> xr.DataTree:
+        return project(scenario, draws=self.draws, seed=self.seed)
+
+    def _compare(self, before: xr.DataTree, after: xr.DataTree) -> tuple[AnswerChange, ...]:
+        """Compare every answer that either run gives, in the order of the later one."""
+        was, now = ({label.key: (label, figures) for label, figures in self.read_answers(t)} for t in (before, after))
+        return tuple(
+            AnswerChange(
+                label=(now.get(key) or was[key])[0],
+                before=was[key][1] if key in was else None,
+                after=now[key][1] if key in now else None,
+            )
+            for key in dict.fromkeys([*now, *was])
+        )
