@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,13 @@ from forecast.tables.remote.resource_fetch import Progress, fetch_resource, sile
 from forecast.tables.schema import descriptor
 from forecast.tables.schema.descriptor import Package, Resource
 
-__all__ = ["AnswerChange", "AnswerLabel", "NewestDatum", "Refresh", "ScenarioChange", "TableChange", "TableRequest",
+__all__ = ["AnswerChange", "AnswerLabel", "Refresh", "ScenarioChange", "TableChange", "TableRequest",
            "refresh", "table_requests"]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableRequest:
-    """A table to fetch anew; or to compare with an earlier snapshot, or with the edition in its place.
+    """A table to fetch anew; or to compare with an earlier snapshot, or with another edition in its place.
 
     Parameters
     ----------
@@ -38,13 +39,15 @@ class TableRequest:
     package : Package
     earlier : str
         ``earlier``, or the hash of a snapshot.
-    substitute : Edition, optional
+    before, after : Edition, optional
+        What is read in the place of the table; by default the table itself.
     """
 
     name: str
     package: Package
     earlier: str = ""
-    substitute: Edition | None = None
+    before: Edition | None = None
+    after: Edition | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,15 +130,6 @@ class AnswerChange:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewestDatum:
-    """The date of the newest datum of a table before and after, ISO; None where it has no date."""
-
-    table: str
-    before: str | None
-    after: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class ScenarioChange:
     """How the answers of a scenario change.
 
@@ -145,8 +139,8 @@ class ScenarioChange:
     rests_on : tuple of str
         The changed tables that it reads; without one there is nothing else.
     answers : tuple of AnswerChange
-    newest : tuple of NewestDatum
-        Of each of these tables.
+    newest : mapping of str to (str or None, str or None)
+        By these tables: the date of the newest datum before and after, ISO; None where it has no date.
     alone : mapping of str to tuple of AnswerChange
         By table, where it reads several: the answers that change with this table alone.
     error : str, optional
@@ -156,7 +150,7 @@ class ScenarioChange:
     scenario: str
     rests_on: tuple[str, ...] = ()
     answers: tuple[AnswerChange, ...] = ()
-    newest: tuple[NewestDatum, ...] = ()
+    newest: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     alone: Mapping[str, tuple[AnswerChange, ...]] = field(default_factory=dict)
     error: str | None = None
 
@@ -216,18 +210,17 @@ def table_requests(
         packages[path] = descriptor.read(path)
         return packages[path]
 
-    def request(name: str, package: Package, earlier: str = "", substitute: Edition | None = None) -> TableRequest:
-        full_name = registered.get(str(package.file), name)
-        return TableRequest(name=full_name, package=package, earlier=earlier, substitute=substitute)
+    def request(name: str, package: Package, **options: Any) -> TableRequest:
+        return TableRequest(name=registered.get(str(package.file), name), package=package, **options)
 
     requests = []
     for name, file in files:
         table, _, resource = name.partition(":")
         package, where = package_of(table), f"--file {printable(name, 80)}"
-        requests.append(request(table, package, substitute=editions.tried(package, file, resource, where=where)))
+        requests.append(request(table, package, after=editions.tried(package, file, resource, where=where)))
     for table, this, other in substitutes:
         package, where = package_of(table), f"--edition {printable(f'{table}:{this}', 80)}"
-        requests.append(request(table, package, substitute=editions.substituted(package, this, other, where=where)))
+        requests.append(request(table, package, after=editions.substituted(package, this, other, where=where)))
     for text in names:
         table, _, which = text.rpartition("@")
         if table and (which == "earlier" or which.startswith("sha256:")):
@@ -253,19 +246,9 @@ def _remote(package: Package) -> list[Resource]:
 # --- what changed -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class _EditionPair:
-    """A table with the editions to compare; None is the one that is read today."""
-
-    name: str
-    descriptor: Path
-    before: Edition | None = None
-    after: Edition | None = None
-
-
-def _reading(pairs: Iterable[_EditionPair], side: str) -> contextlib.AbstractContextManager[set[Path]]:
-    """Read the tables in one of their editions; yield the descriptors of all tables that are read."""
-    found = {pair.descriptor: pair.before if side == "before" else pair.after for pair in pairs}
+def _reading(requests: Iterable[TableRequest], side: str) -> contextlib.AbstractContextManager[set[Path]]:
+    """Read the tables in their edition ``before`` or ``after``; yield the descriptors of all tables that are read."""
+    found = {request.package.file: request.before if side == "before" else request.after for request in requests}
     return editions.standing({path: edition for path, edition in found.items() if edition is not None})
 
 
@@ -295,113 +278,99 @@ def refresh(
     progress : callable
         Opens a progress bar; by default none.
     """
-    tables, pairs = [], []
+    tables, changed = [], []
     for request in requests:
-        change, pair = _table_change(request, progress)
-        tables.append(change)
-        if pair is not None:
-            pairs.append(pair)
-    runs = _Runs(pairs=pairs, read_answers=read_answers, draws=draws, seed=seed)
-    changes = []
-    names = scenarios if pairs else ()
+        try:
+            state, compared = _editions(request, progress)
+            table = TableChange(name=request.name, state=state) if compared is None else _compare(compared, state)
+            if compared is not None and table.changed:
+                changed.append(compared)
+        except ForecastError as error:
+            table = TableChange(name=request.name, state="failed", error=str(error))
+        tables.append(table)
+    run = partial(project, draws=draws, seed=seed)
+    names, changes = scenarios if changed else (), []
     with progress("running scenarios") as report:
         for number, name in enumerate(names):
             report(number, len(names))
             try:
-                changes.append(runs.change(name))
+                changes.append(_scenario_change(name, changed, run, read_answers))
             except ForecastError as error:
                 changes.append(ScenarioChange(scenario=name, error=str(error)))
         report(len(names), len(names))
     return Refresh(tables=tuple(tables), scenarios=tuple(changes))
 
 
-def _table_change(request: TableRequest, progress: Progress) -> tuple[TableChange, _EditionPair | None]:
-    """Return what changed in a table, with its editions if anything did."""
-    try:
-        state, pair = _editions(request, progress)
-        if pair is None:
-            return TableChange(name=request.name, state=state), None
-        versions = []
-        for side in ("before", "after"):
-            with _reading([pair], side):
-                versions.append(diff.read(pair.descriptor))
-        before, after = versions
-        hashes = before.hash, after.hash
-        if pair.after is not None and pair.after.instead:  # both editions are in one file
-            hashes = before.hash, pair.after.hash
-            before, after = diff.editions_within(before, *pair.after.instead) or (before, after)
-        change = TableChange(
-            name=request.name, state=state, before=hashes[0], after=hashes[1], parts=diff.compare(before, after)
-        )
-    except ForecastError as error:
-        return TableChange(name=request.name, state="failed", error=str(error)), None
-    return change, pair if change.changed else None
-
-
-def _editions(request: TableRequest, progress: Progress) -> tuple[str, _EditionPair | None]:
-    """Return how a table is compared, and its editions, fetching it if need be; None where there is no other."""
-    package, substitute = request.package, request.substitute
-    pair = _EditionPair(name=request.name, descriptor=package.file)
-    if substitute is not None:
-        instead = substitute.instead
-        state = f"{instead[1]} in the place of {instead[0]}" if instead else "tried"
-        return f"{state}, nothing is kept", replace(pair, after=substitute)
+def _editions(request: TableRequest, progress: Progress) -> tuple[str, TableRequest | None]:
+    """Return how a table is compared, and with which editions; None where there is no other."""
+    package = request.package
+    if request.after is not None:
+        instead = request.after.instead
+        return f"{f'{instead[1]} in the place of {instead[0]}' if instead else 'tried'}, nothing is kept", request
     if request.earlier:
         before = editions.earlier(package, request.earlier)
-        return f"compared with {request.earlier}", replace(pair, before=before)
+        return f"compared with {request.earlier}", replace(request, before=before)
     with access.allow(downloads=True):  # for this table, and for nothing that a scenario reads besides
         files = [fetch_resource(package, each, update=True, progress=progress) for each in _remote(package)]
     state = "; ".join(dict.fromkeys(file.state for file in files))
     pinned = {file.resource.name: file.before.hash for file in files if file.before}
-    return state, replace(pair, before=Edition(package=package, pinned=pinned)) if pinned else None
+    return state, replace(request, before=Edition(package=package, pinned=pinned)) if pinned else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Runs:
-    """Runs of scenarios with either edition of the tables that changed, in the same draws."""
+def _compare(request: TableRequest, state: str) -> TableChange:
+    """Compare the two editions of a table."""
+    versions = []
+    for side in ("before", "after"):
+        with _reading([request], side):
+            versions.append(diff.read(request.package.file))
+    before, after = versions
+    hash_after = after.hash
+    if request.after is not None and request.after.instead:  # both editions are in one file
+        hash_after = request.after.hash
+        before, after = diff.editions_within(before, *request.after.instead) or (before, after)
+    parts = diff.compare(before, after)
+    return TableChange(name=request.name, state=state, before=before.hash, after=hash_after, parts=parts)
 
-    pairs: Sequence[_EditionPair]
-    read_answers: AnswerReader
-    draws: int
-    seed: int
 
-    def change(self, scenario: str) -> ScenarioChange:
-        """Return how the answers of a scenario change."""
-        with _reading(self.pairs, "after") as read:
-            after = self._project(scenario)
-        pairs = [pair for pair in self.pairs if pair.descriptor in read]
-        if not pairs:
-            return ScenarioChange(scenario=scenario)
-        with _reading(pairs, "before"):
-            before = self._project(scenario)
-        alone = {}
-        for pair in pairs if len(pairs) > 1 else ():
-            others = [each for each in pairs if each is not pair]
-            with _reading(others, "before"), _reading([pair], "after"):
-                changes = self._compare(before, self._project(scenario))
-            alone[pair.name] = tuple(change for change in changes if change.changed)
-        was, now = newest(before), newest(after)
-        return ScenarioChange(
-            scenario=scenario,
-            rests_on=tuple(pair.name for pair in pairs),
-            answers=self._compare(before, after),
-            newest=tuple(
-                NewestDatum(table=pair.name, before=was.get(pair.name), after=now.get(pair.name)) for pair in pairs
-            ),
-            alone=alone,
-        )
+def _scenario_change(
+    scenario: str,
+    changed: Sequence[TableRequest],
+    run: Callable[[str], xr.DataTree],
+    read_answers: AnswerReader,
+) -> ScenarioChange:
+    """Run a scenario with either edition of the tables that changed, in the same draws."""
+    with _reading(changed, "after") as read:
+        after = run(scenario)
+    sources = [table for table in changed if table.package.file in read]
+    if not sources:
+        return ScenarioChange(scenario=scenario)
+    with _reading(sources, "before"):
+        before = run(scenario)
+    alone = {}
+    for table in sources if len(sources) > 1 else ():
+        others = [each for each in sources if each is not table]
+        with _reading(others, "before"), _reading([table], "after"):
+            changes = _answer_changes(before, run(scenario), read_answers)
+        alone[table.name] = tuple(change for change in changes if change.changed)
+    was, now = newest(before), newest(after)
+    return ScenarioChange(
+        scenario=scenario,
+        rests_on=tuple(table.name for table in sources),
+        answers=_answer_changes(before, after, read_answers),
+        newest={table.name: (was.get(table.name), now.get(table.name)) for table in sources},
+        alone=alone,
+    )
 
-    def _project(self, scenario: str) -> xr.DataTree:
-        return project(scenario, draws=self.draws, seed=self.seed)
 
-    def _compare(self, before: xr.DataTree, after: xr.DataTree) -> tuple[AnswerChange, ...]:
-        """Compare every answer that either run gives, in the order of the later one."""
-        was, now = ({label.key: (label, figures) for label, figures in self.read_answers(t)} for t in (before, after))
-        return tuple(
-            AnswerChange(
-                label=(now.get(key) or was[key])[0],
-                before=was[key][1] if key in was else None,
-                after=now[key][1] if key in now else None,
-            )
-            for key in dict.fromkeys([*now, *was])
-        )
+def _answer_changes(before: xr.DataTree, after: xr.DataTree, read_answers: AnswerReader) -> tuple[AnswerChange, ...]:
+    """Compare every answer that either run gives, in the order of the later one."""
+    labels: dict[tuple[Any, ...], AnswerLabel] = {}
+    figures: dict[str, dict[tuple[Any, ...], Mapping[str, Any]]] = {"after": {}, "before": {}}
+    for side, tree in (("after", after), ("before", before)):
+        for label, each in read_answers(tree):
+            labels.setdefault(label.key, label)
+            figures[side][label.key] = each
+    return tuple(
+        AnswerChange(label=label, before=figures["before"].get(key), after=figures["after"].get(key))
+        for key, label in labels.items()
+    )

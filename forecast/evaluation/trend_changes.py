@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from forecast.errors import DataError, ForecastError, UnknownNameError
+from forecast.errors import ForecastError, UnknownNameError
 from forecast.tables.diff import Version
 
-__all__ = ["FigureChange", "FittedTrend", "TrendChange", "TrendOptions", "compare_figures", "compare_trends"]
+__all__ = ["FigureChange", "TrendChange", "TrendOptions", "compare_figures", "compare_trends"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,62 +55,61 @@ class FigureChange:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FittedTrend:
-    """What a trend says of one version in a sentence, with its figures; or why it could not be fitted."""
-
-    summary: str | None = None
-    figures: Mapping[str, float] = field(default_factory=dict)
-    error: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class TrendChange:
-    """A trend of two versions; `figures` is empty where either fit failed."""
+    """A trend of two versions.
+
+    Parameters
+    ----------
+    options : TrendOptions
+    unit : str
+    summaries : mapping of str to str
+        What the trend says in a sentence, by side: ``before`` and ``after``.
+    errors : mapping of str to str
+        Why it could not be fitted, by side.
+    figures : tuple of FigureChange
+        Empty where either fit failed.
+    """
 
     options: TrendOptions
     unit: str
-    before: FittedTrend
-    after: FittedTrend
+    summaries: Mapping[str, str]
+    errors: Mapping[str, str]
     figures: tuple[FigureChange, ...]
-
-    @property
-    def errors(self) -> list[str]:
-        """Why a version has no trend, with the name of its side."""
-        sides = {"before": self.before, "after": self.after}
-        return [f"trend of {side}: {trend.error}" for side, trend in sides.items() if trend.error is not None]
 
 
 def compare_trends(before: Version, after: Version, options: TrendOptions) -> TrendChange:
     """Fit a trend to two versions of a table and compare its figures.
-
-    A version to which it cannot be fitted has the reason in `error`.
 
     Raises
     ------
     UnknownNameError
         If there is no such shape, column or option.
     """
+    from forecast import models
     from forecast.contract.registry import get_registry
 
     get_registry().find("shape", options.shape)
-    units = (part.units[options.y] for version in (before, after) for part in version.parts if options.y in part.units)
+    versions = {"before": before, "after": after}
+    units = (
+        part.units[options.y] for version in versions.values() for part in version.parts if options.y in part.units
+    )
     unit = next(units, "")
-    first, second = (_fit(version, side, unit, options) for side, version in (("before", before), ("after", after)))
-    both = first.error is None and second.error is None
-    figures = compare_figures(first.figures, second.figures) if both else ()
-    return TrendChange(options=options, unit=unit, before=first, after=second, figures=figures)
-
-
-def _fit(version: Version, side: str, unit: str, options: TrendOptions) -> FittedTrend:
-    from forecast import models
-
-    try:
-        description = models.trend(version.data, unit=unit, name=f"trend of {side}", **vars(options)).fit().describe()
-    except UnknownNameError:
-        raise  # a misspelt column or option is wrong for both versions
-    except (DataError, ForecastError) as error:
-        return FittedTrend(error=str(error))
-    return FittedTrend(summary=description.summary, figures=dict(description.facts))
+    descriptions, errors = {}, {}
+    for side, version in versions.items():
+        try:
+            trend = models.trend(version.data, unit=unit, name=f"trend of {side}", **vars(options))
+            descriptions[side] = trend.fit().describe()
+        except UnknownNameError:
+            raise  # a misspelt column or option is wrong for both versions
+        except ForecastError as error:
+            errors[side] = str(error)
+    return TrendChange(
+        options=options,
+        unit=unit,
+        summaries={side: description.summary for side, description in descriptions.items()},
+        errors=errors,
+        figures=() if errors else compare_figures(descriptions["before"].facts, descriptions["after"].facts),
+    )
 
 
 def compare_figures(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[FigureChange, ...]:

@@ -19,6 +19,7 @@ __all__ = [
 
 #: The figures of a trend that its headline may name, in order of preference: label and unit.
 _HEADLINE_FIGURES = {"doubling_years": ("doubling time", " years"), "growth_per_year": ("growth", " a year in logs")}
+_SIDES = ("before", "after")
 #: Rows of a table that a sentence names; answers of a scenario that are shown after the first.
 _MAX_ROWS, _MAX_ANSWERS = 3, 6
 
@@ -30,25 +31,15 @@ def difference_data(part: Difference) -> dict[str, Any]:
     """Return what differs in one part of a table, as plain data."""
     return {
         "name": _part_name(part),
-        "key": list(part.key),
+        "key": part.key,
         "rows_before": part.before,
         "rows_after": part.after,
         "rows_changed": part.rows_changed,
-        "added": [{"name": _row_name(row), "key": dict(row)} for row in part.added],
-        "removed": [{"name": _row_name(row), "key": dict(row)} for row in part.removed],
-        "changed": [
-            {
-                "name": _row_name(change.key),
-                "key": dict(change.key),
-                "column": change.column,
-                "before": change.before,
-                "after": change.after,
-                "relative": change.relative,
-            }
-            for change in part.changed
-        ],
-        "columns_added": list(part.columns_added),
-        "columns_removed": list(part.columns_removed),
+        "added": [{"name": _row_name(row), "key": row} for row in part.added],
+        "removed": [{"name": _row_name(row), "key": row} for row in part.removed],
+        "changed": [{"name": _row_name(cell.key), **vars(cell), "relative": cell.relative} for cell in part.changed],
+        "columns_added": part.columns_added,
+        "columns_removed": part.columns_removed,
         "units_changed": [
             {"name": name, "before": was, "after": now} for name, (was, now) in part.units_changed.items()
         ],
@@ -61,8 +52,7 @@ def trend_data(trend: TrendChange) -> dict[str, Any]:
         **vars(trend.options),
         "unit": trend.unit,
         "figures": [vars(figure) for figure in trend.figures],
-        "before": {"summary": trend.before.summary, "failed": trend.before.error},
-        "after": {"summary": trend.after.summary, "failed": trend.after.error},
+        **{side: {"summary": trend.summaries.get(side), "failed": trend.errors.get(side)} for side in _SIDES},
     }
 
 
@@ -171,8 +161,8 @@ def _write_trend(trend: TrendChange) -> None:
     told = "".join(f", {column} = {value}" for column, value in conditions.items())
     render.write()
     render.verbatim(f"{options.shape} of {options.y} over {options.x}{told}:")
-    for side, fitted in (("before", trend.before), ("after", trend.after)):
-        render.verbatim(f"  {side}: {fitted.summary or f'failed: {fitted.error}'}")
+    for side in _SIDES:
+        render.verbatim(f"  {side}: {trend.summaries.get(side) or f'failed: {trend.errors.get(side)}'}")
     if trend.figures:
         render.write()
         columns = ["figure", "before", "90 % before", "after", "90 % after", "change"]
@@ -208,7 +198,9 @@ def refresh_data(refresh: Refresh) -> dict[str, Any]:
             {
                 **vars(scenario),
                 "answers": [_answer_data(answer) for answer in scenario.answers],
-                "newest": [vars(reach) for reach in scenario.newest],
+                "newest": [
+                    {"table": table, "before": was, "after": now} for table, (was, now) in scenario.newest.items()
+                ],
                 "alone": {
                     table: [_answer_data(answer) for answer in answers] for table, answers in scenario.alone.items()
                 },
@@ -286,17 +278,16 @@ def _scenario_lines(
 def _because(scenario: ScenarioChange, tables: Mapping[str, TableChange]) -> str:
     """Name the tables that changed, the first of the rows that did, and how far each table reaches."""
     reasons = []
-    for reach in scenario.newest:
-        parts = tables[reach.table].parts or ()
+    for name, (was, now) in scenario.newest.items():
+        parts = tables[name].parts or ()
         rows = [
             _rows("added", [row for part in parts for row in part.added]),
             _rows("removed", [row for part in parts for row in part.removed]),
             _rows("changed", [change.key for part in parts for change in part.changed]),
         ]
-        reason = f"{reach.table} has {', '.join(filter(None, rows)) or 'other columns'}"
-        if reach.before and reach.after:
-            before = f", it was of {reach.before}" if reach.before != reach.after else " as before"
-            reason += f"; its newest datum is of {reach.after}{before}"
+        reason = f"{name} has {', '.join(filter(None, rows)) or 'other columns'}"
+        if was and now:
+            reason += f"; its newest datum is of {now}" + (f", it was of {was}" if was != now else " as before")
         reasons.append(reason)
     return "; ".join(reasons)
 

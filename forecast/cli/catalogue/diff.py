@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +24,9 @@ COMMAND = "tables diff"
 @click.argument("before", metavar="BEFORE")
 @click.argument("after", metavar="AFTER")
 @click.option("--key", metavar="COLUMNS", help="For CSV files: the columns that tell rows apart, like name,date.")
-@click.option("--trend", metavar="SHAPE", help="Fit this shape to both: trends/exponential. Needs --x and --y.")
+@click.option(
+    "--trend", "shape", metavar="SHAPE", help="Fit this shape to both: trends/exponential. Needs --x and --y."
+)
 @click.option("--x", metavar="COLUMN", help="The trend's column of dates or decimal years.")
 @click.option("--y", metavar="COLUMN", help="The trend's column of values.")
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows of the trend: "precision is fp16".')
@@ -39,18 +41,13 @@ COMMAND = "tables diff"
 @click.pass_context
 def diff(
     ctx: click.Context,
+    /,
     before: str,
     after: str,
     key: str | None,
-    trend: str | None,
-    x: str | None,
-    y: str | None,
-    where: tuple[str, ...],
-    since: str,
-    option: tuple[str, ...],
-    frontier: bool,
     limit: int,
     as_json: bool,
+    **trend: Any,
 ) -> None:
     """Say which rows of a table were added, removed and changed, and how far a trend moves.
 
@@ -66,13 +63,14 @@ def diff(
     from forecast.evaluation.trend_changes import compare_trends
     from forecast.tables import diff as table_diff
 
-    options = _trend_options(trend, x, y, where, since, option, frontier)
+    options = _trend_options(**trend)
     columns = [name.strip() for name in (key or "").split(",") if name.strip()]
     if columns and not any(source.lower().endswith(".csv") for source in (before, after)):
         raise UsageError("--key is for CSV files; a described table has its own key")
     sides = {side: table_diff.read(source, key=columns) for side, source in (("before", before), ("after", after))}
     parts = table_diff.compare(**sides)
     change = compare_trends(**sides, options=options) if options else None
+    errors = [f"trend of {side}: {error}" for side, error in change.errors.items()] if change else []
     headline = change_output.difference_headline(parts, change)
     result = {
         "headline": headline,
@@ -85,17 +83,18 @@ def diff(
         json=as_json,
         command=COMMAND,
         text=lambda: change_output.write_difference(headline, parts, change, limit),
-        warnings=change.errors if change else [],
+        warnings=errors,
         provenance=render.provenance(
             [get_registry().find("shape", options.shape).plugin] if options else [],
             data={side: version.hash for side, version in sides.items()},
         ),
     )
-    if change and change.errors:
+    if errors:
         ctx.exit(1)
 
 
 def _trend_options(
+    *,
     shape: str | None,
     x: str | None,
     y: str | None,
@@ -111,8 +110,7 @@ def _trend_options(
 
     if shape is None:
         values = {"x": x, "y": y, "where": where, "since": since, "option": option, "frontier": frontier}
-        if any(values.values()):
-            named = ", ".join(f"--{name}" for name, value in values.items() if value)
+        if named := ", ".join(f"--{name}" for name, value in values.items() if value):
             raise UsageError(f"{named}: about a trend: name its shape with --trend")
         return None
     if not x or not y:
