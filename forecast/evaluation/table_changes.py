@@ -21,7 +21,8 @@ from forecast.projection.source_tables import newest
 from forecast.tables import diff, editions
 from forecast.tables.diff import Difference
 from forecast.tables.editions import Edition
-from forecast.tables.remote.resource_fetch import Progress, fetch_resource, silent
+from forecast.tables.remote import download, resource_bytes
+from forecast.tables.remote.trust_on_first_use import Copy
 from forecast.tables.schema import descriptor
 from forecast.tables.schema.descriptor import Package, Resource
 
@@ -52,13 +53,14 @@ class TableRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class TableChange:
-    """How a table was compared, its hashes, and what differs by part; `parts` is None where there was nothing to."""
+    """How a table was compared, its hashes, and what differs in words and by part; None where nothing was compared."""
 
     name: str
     state: str
     before: str | None = None
     after: str | None = None
-    parts: tuple[Difference, ...] | None = None
+    difference: str | None = None
+    parts: tuple[Difference, ...] = ()
     error: str | None = None
 
     @property
@@ -169,6 +171,8 @@ class Refresh:
         return any(errors)
 
 
+#: Opens a progress bar with a label; what it yields is called with the work done and the work in all.
+Progress = Callable[[str], contextlib.AbstractContextManager[Callable[[float, float], None]]]
 #: Returns the answers of a projection with their figures, in order.
 AnswerReader = Callable[[xr.DataTree], Iterable[tuple[AnswerLabel, Mapping[str, Any]]]]
 
@@ -200,7 +204,6 @@ def table_requests(
     from forecast import tables
     from forecast.contract.registry import get_registry
 
-    registered = {str(getattr(r.spec, "descriptor", "")): r.full_name for r in get_registry().records("table")}
     packages: dict[Path, Package] = {}
 
     def package_of(name: str) -> Package:
@@ -211,7 +214,8 @@ def table_requests(
         return packages[path]
 
     def request(name: str, package: Package, **options: Any) -> TableRequest:
-        return TableRequest(name=registered.get(str(package.file), name), package=package, **options)
+        record = resource_bytes.record_of(package)
+        return TableRequest(name=record.full_name if record else name, package=package, **options)
 
     requests = []
     for name, file in files:
@@ -234,8 +238,8 @@ def table_requests(
             )
         requests.append(request(text, package))
     if not packages:
-        every = [(full_name, descriptor.read(Path(path))) for path, full_name in registered.items()]
-        requests = [request(full_name, package) for full_name, package in every if _remote(package)]
+        described = (Path(record.spec.descriptor) for record in get_registry().records("table"))  # type: ignore[attr-defined]
+        requests = [request(package.name, package) for package in map(descriptor.read, described) if _remote(package)]
     return requests
 
 
@@ -259,7 +263,7 @@ def refresh(
     read_answers: AnswerReader,
     draws: int = 2048,
     seed: int = 0,
-    progress: Progress = silent,
+    progress: Progress = lambda label: contextlib.nullcontext(lambda done, total: None),
 ) -> Refresh:
     """Compare tables with another edition of themselves, and run scenarios with both.
 
@@ -311,10 +315,17 @@ def _editions(request: TableRequest, progress: Progress) -> tuple[str, TableRequ
         before = editions.earlier(package, request.earlier)
         return f"compared with {request.earlier}", replace(request, before=before)
     with access.allow(downloads=True):  # for this table, and for nothing that a scenario reads besides
-        files = [fetch_resource(package, each, update=True, progress=progress) for each in _remote(package)]
-    state = "; ".join(dict.fromkeys(file.state for file in files))
-    pinned = {file.resource.name: file.before.hash for file in files if file.before}
+        copies = {each.name: _fetched_copy(package, each, progress) for each in _remote(package)}
+    state = "; ".join(dict.fromkeys(copy.state for copy in copies.values()))
+    pinned = {name: copy.before.hash for name, copy in copies.items() if copy.before}
     return state, replace(request, before=Edition(package=package, pinned=pinned)) if pinned else None
+
+
+def _fetched_copy(package: Package, resource: Resource, progress: Progress) -> Copy:
+    with progress(f"downloading {resource.name}") as report, download.watched(report):
+        copy = resource_bytes.local_copy(package, resource, update=True)
+    resource_bytes.readable(resource, copy.path, resource_bytes.where_of(package, resource))
+    return copy
 
 
 def _compare(request: TableRequest, state: str) -> TableChange:
@@ -329,14 +340,18 @@ def _compare(request: TableRequest, state: str) -> TableChange:
         hash_after = request.after.hash
         before, after = diff.editions_within(before, *request.after.instead) or (before, after)
     parts = diff.compare(before, after)
-    return TableChange(name=request.name, state=state, before=before.hash, after=hash_after, parts=parts)
+    return TableChange(
+        name=request.name,
+        state=state,
+        before=before.hash,
+        after=hash_after,
+        difference=diff.summary(parts),
+        parts=parts,
+    )
 
 
 def _scenario_change(
-    scenario: str,
-    changed: Sequence[TableRequest],
-    run: Callable[[str], xr.DataTree],
-    read_answers: AnswerReader,
+    scenario: str, changed: Sequence[TableRequest], run: Callable[[str], xr.DataTree], read_answers: AnswerReader
 ) -> ScenarioChange:
     """Run a scenario with either edition of the tables that changed, in the same draws."""
     with _reading(changed, "after") as read:

@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 Key = tuple[Any, ...]
 
 
-__all__ = ["ChangedResource", "Difference", "RowChange", "Version", "compare", "editions_within", "read"]
+__all__ = ["ChangedResource", "Difference", "RowChange", "Version", "compare", "editions_within", "read", "summary"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,6 +259,19 @@ def compare(before: Version, after: Version) -> tuple[Difference, ...]:
         first, second = _keyed(one, two, before.name, after.name)
         pairs.append(_difference(first, second, before.name, after.name))
     return tuple(pairs)
+
+
+def summary(parts: Sequence[Difference]) -> str:
+    """Say in one sentence how many rows differ between two versions, without a full stop."""
+    added, removed = sum(len(p.added) for p in parts), sum(len(p.removed) for p in parts)
+    before, after = sum(p.before for p in parts), sum(p.after for p in parts)
+    changed = sum(p.rows_changed for p in parts)
+    if added or removed or changed:
+        rows = "row" if added == 1 else "rows"
+        return f"{added} {rows} added, {removed} removed, {changed} changed ({before} rows before, {after} after)"
+    if any(p.columns_added or p.columns_removed or p.units_changed for p in parts):
+        return f"no row differs in the columns that both versions have ({before} rows)"
+    return f"the versions hold the same {before} rows"
 
 
 def _paired(before: Version, after: Version) -> Iterator[tuple[ChangedResource, ChangedResource]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forecast.cli import render
+from forecast.tables.diff import summary
 
 if TYPE_CHECKING:
     from forecast.evaluation.table_changes import AnswerChange, Refresh, ScenarioChange, TableChange
@@ -66,20 +67,7 @@ def _row_name(key: Mapping[str, Any]) -> str:
 
 def difference_headline(parts: Sequence[Difference], trend: TrendChange | None = None) -> str:
     """Say in one sentence which rows differ, and how far a trend moves."""
-    added, removed = sum(len(p.added) for p in parts), sum(len(p.removed) for p in parts)
-    changed, before, after = (
-        sum(p.rows_changed for p in parts),
-        sum(p.before for p in parts),
-        sum(p.after for p in parts),
-    )
-    if added or removed or changed:
-        rows = "row" if added == 1 else "rows"
-        sentence = f"{added} {rows} added, {removed} removed, {changed} changed ({before} rows before, {after} after)"
-    elif any(p.columns_added or p.columns_removed or p.units_changed for p in parts):
-        sentence = f"no row differs in the columns that both versions have ({before} rows)"
-    else:
-        sentence = f"the versions hold the same {before} rows"
-    return f"{sentence}; {_trend_sentence(trend)}." if trend else f"{sentence}."
+    return f"{summary(parts)}; {_trend_sentence(trend)}." if trend else f"{summary(parts)}."
 
 
 def _trend_sentence(trend: TrendChange) -> str:
@@ -183,16 +171,7 @@ def refresh_data(refresh: Refresh) -> dict[str, Any]:
     return {
         "headline": refresh_headline(refresh),
         "tables": [
-            {
-                "name": table.name,
-                "state": table.state,
-                "before": table.before,
-                "after": table.after,
-                "difference": _table_difference(table),
-                "parts": [difference_data(part) for part in table.parts or ()],
-                "error": table.error,
-            }
-            for table in refresh.tables
+            {**vars(table), "parts": [difference_data(part) for part in table.parts]} for table in refresh.tables
         ],
         "scenarios": [
             {
@@ -214,10 +193,6 @@ def _answer_data(answer: AnswerChange) -> dict[str, Any]:
     return {**vars(answer.label), "before": answer.before, "after": answer.after, "moved": answer.changed}
 
 
-def _table_difference(table: TableChange) -> str | None:
-    return None if table.parts is None else difference_headline(table.parts).removesuffix(".")
-
-
 def refresh_headline(refresh: Refresh) -> str:
     """Say in one sentence how many tables changed, and how many forecasts moved."""
     tables, scenarios = refresh.tables, refresh.scenarios
@@ -234,7 +209,7 @@ def write_refresh(refresh: Refresh) -> None:
     """Write what changed in tables, and how the forecasts that rest on them moved."""
     render.headline(refresh_headline(refresh))
     for table in refresh.tables:
-        states = [f"failed: {table.error}"] if table.error else [table.state, _table_difference(table)]
+        states = [f"failed: {table.error}"] if table.error else [table.state, table.difference]
         render.verbatim(f"{table.name}: {'; '.join(filter(None, states))}")
     tables = {table.name: table for table in refresh.tables}
     still: list[str] = []
@@ -279,7 +254,7 @@ def _because(scenario: ScenarioChange, tables: Mapping[str, TableChange]) -> str
     """Name the tables that changed, the first of the rows that did, and how far each table reaches."""
     reasons = []
     for name, (was, now) in scenario.newest.items():
-        parts = tables[name].parts or ()
+        parts = tables[name].parts
         rows = [
             _rows("added", [row for part in parts for row in part.added]),
             _rows("removed", [row for part in parts for row in part.removed]),

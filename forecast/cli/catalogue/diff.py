@@ -40,14 +40,7 @@ COMMAND = "tables diff"
 @json_option
 @click.pass_context
 def diff(
-    ctx: click.Context,
-    /,
-    before: str,
-    after: str,
-    key: str | None,
-    limit: int,
-    as_json: bool,
-    **trend: Any,
+    ctx: click.Context, /, before: str, after: str, key: str | None, limit: int, as_json: bool, **trend: Any
 ) -> None:
     """Say which rows of a table were added, removed and changed, and how far a trend moves.
 

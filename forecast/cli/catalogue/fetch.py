@@ -14,8 +14,7 @@ from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 
 if TYPE_CHECKING:
-    from forecast.contract.registry import Plugin
-    from forecast.tables.remote.resource_fetch import FetchedResource
+    from forecast.tables.remote.trust_on_first_use import Copy
     from forecast.tables.schema.descriptor import Package, Resource
 
 __all__ = ["fetch"]
@@ -44,8 +43,7 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast import tables
     from forecast.errors import UsageError, printable
-    from forecast.tables.remote import resource_bytes
-    from forecast.tables.remote.resource_fetch import fetch_resource
+    from forecast.tables.remote import download, resource_bytes
     from forecast.tables.schema import descriptor
     from forecast.tables.schema.descriptor import RECORDED
 
@@ -64,16 +62,13 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
         warnings.simplefilter("always")
         rows = []
         for resource in remote:
-            file = fetch_resource(
-                package,
-                resource,
-                update=update,
-                file=replacements.get(resource.name),
-                expected=expected.get(resource.name),
-                progress=render.progress,
-            )
-            rows.append(_row(file))
+            with render.progress(f"downloading {resource.name}") as report, download.watched(report):
+                file, digest = replacements.get(resource.name), expected.get(resource.name)
+                copy = resource_bytes.local_copy(package, resource, file=file, update=update, expected=digest)
+            usable_rows = resource_bytes.readable(resource, copy.path, resource_bytes.where_of(package, resource))
+            rows.append(_row(resource, copy, usable_rows))
             render.written.append(resource.name)  # an interrupt does not cost those before it
+    record = resource_bytes.record_of(package)
     asked = resource_bytes.command(package).removeprefix("forecast tables fetch ")
     result = {"headline": _headline(package, rows), "name": asked, "data version": package.version, "resources": rows}
     render.emit(
@@ -82,7 +77,9 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
         command=COMMAND,
         text=lambda: _text(result, asked),
         warnings=list(dict.fromkeys(str(warning.message) for warning in caught)),
-        provenance=render.provenance(_plugins(package), data={row["name"]: row["hash"] for row in rows}),
+        provenance=render.provenance(
+            [record.plugin] if record else [], data={row["name"]: row["hash"] for row in rows}
+        ),
     )
 
 
@@ -108,27 +105,20 @@ def _by_resource(texts: Sequence[str], option: str, remote: Sequence[Resource]) 
     return files
 
 
-def _row(file: FetchedResource) -> dict[str, Any]:
-    before = file.before
+def _row(resource: Resource, copy: Copy, rows: int) -> dict[str, Any]:
+    snapshot, before = copy.snapshot, copy.before
     return {
-        "name": file.resource.name,
-        "state": file.state,
-        "hash": file.hash,
-        "bytes": file.path.stat().st_size,
-        "rows": file.rows,
-        "licence": file.resource.licenses,
-        "url": file.resource.path,
-        "file": str(file.path),
-        "recorded": file.recorded,
+        "name": resource.name,
+        "state": copy.state,
+        "hash": snapshot.hash,
+        "bytes": snapshot.bytes,
+        "rows": rows,
+        "licence": resource.licenses,
+        "url": resource.path,
+        "file": str(copy.path),
+        "recorded": snapshot.fetched or None,
         "before": {"hash": before.hash, "recorded": before.fetched} if before else None,
     }
-
-
-def _plugins(package: Package) -> list[Plugin]:
-    from forecast.contract.registry import get_registry
-
-    records = get_registry().records("table")
-    return [r.plugin for r in records if getattr(r.spec, "descriptor", "") == str(package.file)]
 
 
 def _headline(package: Package, rows: Sequence[Mapping[str, Any]]) -> str:
