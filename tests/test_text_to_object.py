@@ -26,7 +26,6 @@ PLACES = {
     "cli/__init__.py: _plugin_command: resolve": RECORD,
     "cli/__init__.py: _signals: getattr": OURS,
     "cli/ask/claims.py: _one.text: getattr": OURS,
-    "cli/catalogue/diff.py: headline: getattr": OURS,
     "cli/catalogue/plugins.py: _pip: find_spec": OURS,
     "conformance/called_with_data.py: _code: resolve": RECORD,
     "conformance/record_checks.py: _command_loads: resolve": RECORD,

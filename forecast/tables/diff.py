@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 Key = tuple[Any, ...]
 
 
-__all__ = ["ChangedResource", "Difference", "RowChange", "Version", "compare", "held", "moved", "read"]
+__all__ = ["ChangedResource", "Difference", "RowChange", "Version", "compare", "editions_within", "read", "summary"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,7 +197,7 @@ def _values(array: Array, kind: str) -> list[Any]:
     return [str(v) or None for v in array.tolist()]
 
 
-def held(version: Version, this: str, other: str) -> tuple[Version, Version] | None:
+def editions_within(version: Version, this: str, other: str) -> tuple[Version, Version] | None:
     """Take two editions that a table holds as rows for two versions of it; None where it does not.
 
     The column that tells them apart goes, and so does `source`, which names the edition in every row. Where each row
@@ -207,7 +207,7 @@ def held(version: Version, this: str, other: str) -> tuple[Version, Version] | N
     --------
     >>> part = ChangedResource(key=("edition", "model"), columns={
     ...     "edition": ["1", "1", "2"], "model": ["a", "b", "a"], "score": [1.0, 2.0, 1.5]})
-    >>> both = held(Version(name="index", version="", hash="", parts=(part,), data=None), "1", "2")
+    >>> both = editions_within(Version(name="index", version="", hash="", parts=(part,), data=None), "1", "2")
     >>> difference, = compare(*both)
     >>> difference.removed, difference.changed[0].before, difference.changed[0].after
     (({'model': 'b'},), 1.0, 1.5)
@@ -259,6 +259,19 @@ def compare(before: Version, after: Version) -> tuple[Difference, ...]:
         first, second = _keyed(one, two, before.name, after.name)
         pairs.append(_difference(first, second, before.name, after.name))
     return tuple(pairs)
+
+
+def summary(parts: Sequence[Difference]) -> str:
+    """Say in one sentence how many rows differ between two versions, without a full stop."""
+    added, removed = sum(len(p.added) for p in parts), sum(len(p.removed) for p in parts)
+    before, after = sum(p.before for p in parts), sum(p.after for p in parts)
+    changed = sum(p.rows_changed for p in parts)
+    if added or removed or changed:
+        rows = "row" if added == 1 else "rows"
+        return f"{added} {rows} added, {removed} removed, {changed} changed ({before} rows before, {after} after)"
+    if any(p.columns_added or p.columns_removed or p.units_changed for p in parts):
+        return f"no row differs in the columns that both versions have ({before} rows)"
+    return f"the versions hold the same {before} rows"
 
 
 def _paired(before: Version, after: Version) -> Iterator[tuple[ChangedResource, ChangedResource]]:
@@ -375,47 +388,3 @@ def _same(a: Any, b: Any) -> bool:
         # a conversion of units leaves rounding behind; nothing that is printed with 12 digits differs by less
         return a == b or math.isclose(a, b, rel_tol=1e-13)
     return bool(a == b)
-
-
-def moved(before: Mapping[str, float], after: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Compare the figures of a fitted trend (``describe().facts``): each with what it was, is, and whether it left.
-
-    A figure ``doubling_years`` has its interval in ``doubling_p05`` and ``doubling_p95``; `outside` says whether the
-    new figure lies outside the interval it had, None where there is none.
-
-    Examples
-    --------
-    >>> was = {"n": 10.0, "doubling_years": 2.0, "doubling_p05": 1.5, "doubling_p95": 3.0}
-    >>> now = {"n": 12.0, "doubling_years": 3.5, "doubling_p05": 2.5, "doubling_p95": 5.0}
-    >>> moves = moved(was, now)
-    >>> moves[1]["name"], moves[1]["relative"], moves[1]["outside"]
-    ('doubling_years', 0.75, True)
-    """
-    moves = []
-    for name in (*before, *(n for n in after if n not in before)):
-        if name.endswith(("_p05", "_p95")):
-            continue
-        stem = name.rpartition("_")[0] if name.endswith("_years") else name.removesuffix("_per_year")
-        was, now = _finite(before.get(name)), _finite(after.get(name))
-        spans = [[_finite(side.get(f"{stem}_{q}")) for q in ("p05", "p95")] for side in (before, after)]
-        has = f"{stem}_p05" in before and f"{stem}_p95" in before
-        outside = None
-        if has and name in after:
-            low, high = before[f"{stem}_p05"], before[f"{stem}_p95"]
-            outside = not low <= after[name] <= high
-        moves.append(
-            {
-                "name": name,
-                "before": was,
-                "after": now,
-                "relative": now / was - 1 if was and now is not None else None,
-                "interval_before": dict(zip(("p05", "p95"), spans[0], strict=True)) if has else None,
-                "interval_after": dict(zip(("p05", "p95"), spans[1], strict=True)) if has else None,
-                "outside": outside,
-            }
-        )
-    return moves
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)

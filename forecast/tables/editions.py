@@ -23,7 +23,7 @@ from forecast.tables.remote import resource_bytes
 from forecast.tables.schema import descriptor
 from forecast.tables.schema.descriptor import Package, Resource
 
-__all__ = ["Edition", "earlier", "held", "mark", "noted", "of", "replaced", "standing", "tried"]
+__all__ = ["Edition", "earlier", "mark", "noted", "of", "replaced", "standing", "substituted", "tried"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +131,7 @@ def tried(package: Package, file: str, resource: str = "", *, where: str) -> Edi
     return Edition(package=replace(package, resources=taken))
 
 
-def held(package: Package, this: str, other: str, *, where: str) -> Edition:
+def substituted(package: Package, this: str, other: str, *, where: str) -> Edition:
     """Return a table with one of the editions that it holds in the place of another.
 
     Parameters

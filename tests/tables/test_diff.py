@@ -170,14 +170,3 @@ def test_applying_the_difference_gives_the_other_version(one, two):
     back = only(after, before)
     assert {r["run"] for r in back.added} == {r["run"] for r in found.removed}
     assert {c.key["run"] for c in back.changed} == {c.key["run"] for c in found.changed}
-
-
-def test_moved_figures_carry_their_intervals():
-    was = {"n": 5.0, "doubling_years": 2.0, "doubling_p05": 1.0, "doubling_p95": float("inf"), "break": 2010.0}
-    now = {"n": 6.0, "doubling_years": 0.5, "doubling_p05": 0.4, "doubling_p95": 0.7}
-    found = {figure["name"]: figure for figure in diff.moved(was, now)}
-    assert list(found) == ["n", "doubling_years", "break"]
-    assert found["doubling_years"]["interval_before"] == {"p05": 1.0, "p95": None}
-    assert found["doubling_years"]["outside"] is True
-    assert found["doubling_years"]["relative"] == -0.75
-    assert (found["break"]["after"], found["break"]["relative"], found["break"]["outside"]) == (None, None, None)

@@ -100,7 +100,7 @@ def holding(tmp_path, key, **schema):
 @pytest.mark.parametrize("key", [["edition", "run"], []])
 def test_rows_of_another_edition_stand_under_either_name(tmp_path, key):
     path = holding(tmp_path, key)
-    held = editions.held(descriptor.read(path), "1", "2", where="--edition")
+    held = editions.substituted(descriptor.read(path), "1", "2", where="--edition")
     with editions.standing({path: held}):
         rows = tables.columns(str(path))
         kept = {(rows.column("edition")[i], rows.column("run")[i]): rows.numeric("loss")[i] for i in range(rows.rows)}
@@ -112,7 +112,7 @@ def test_rows_of_another_edition_stand_under_either_name(tmp_path, key):
 
 def test_a_column_has_the_values_of_the_other(tmp_path):
     path = holding(tmp_path, ["edition", "run"])
-    with editions.standing({path: editions.held(descriptor.read(path), "loss", "loss_old", where="--edition")}):
+    with editions.standing({path: editions.substituted(descriptor.read(path), "loss", "loss_old", where="--edition")}):
         ds = tables.table(path)
     assert ds["loss"].sel(edition="1", run="a") == ds["loss_old"].sel(edition="1", run="a") == 3
     assert np.isnan(ds["loss"].sel(edition="1", run="b"))
@@ -122,11 +122,11 @@ def test_what_is_no_edition_is_refused(tmp_path):
     path = holding(tmp_path, ["edition", "run"])
     described = descriptor.read(path)
     with pytest.raises(UsageError, match="the columns 'run' and 'loss' differ in type, unit or qualifiers"):
-        editions.held(described, "run", "loss", where="--edition")
+        editions.substituted(described, "run", "loss", where="--edition")
     with pytest.raises(UsageError, match="'1' stands in its own place already"):
-        editions.held(described, "1", "1", where="--edition")
+        editions.substituted(described, "1", "1", where="--edition")
     with (
-        editions.standing({path: editions.held(described, "1", "3", where="--edition")}),
+        editions.standing({path: editions.substituted(described, "1", "3", where="--edition")}),
         pytest.raises(UnknownNameError, match="table 'held': unknown edition '3'; known: 1, 2, "),
     ):
         tables.table(path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,10 +14,10 @@ from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 
 if TYPE_CHECKING:
-    from forecast.contract.registry import Plugin
+    from forecast.tables.remote.trust_on_first_use import Copy
     from forecast.tables.schema.descriptor import Package, Resource
 
-__all__ = ["fetch", "fetched"]
+__all__ = ["fetch"]
 
 COMMAND = "tables fetch"
 
@@ -44,7 +43,7 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast import tables
     from forecast.errors import UsageError, printable
-    from forecast.tables.remote import resource_bytes
+    from forecast.tables.remote import download, resource_bytes
     from forecast.tables.schema import descriptor
     from forecast.tables.schema.descriptor import RECORDED
 
@@ -54,8 +53,8 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
         raise UsageError(f"table '{printable(package.name, 80)}' is shipped: there is nothing to fetch")
     if update and all(resource.hash != RECORDED for resource in remote):
         raise UsageError(f"table '{printable(package.name, 80)}' has published hashes: there is nothing to update")
-    given = _given(files, "--file", remote)
-    expected = _given(hashes, "--hash", remote)
+    replacements = _by_resource(files, "--file", remote)
+    expected = _by_resource(hashes, "--hash", remote)
     for text in expected.values():
         if not descriptor.HASH.fullmatch(text):
             raise UsageError(f"--hash: expected 'sha256:' and 64 hexadecimal digits, got '{printable(text, 80)}'")
@@ -63,8 +62,13 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
         warnings.simplefilter("always")
         rows = []
         for resource in remote:
-            rows.append(fetched(package, resource, update, given.get(resource.name), expected.get(resource.name)))
+            with render.progress(f"downloading {resource.name}") as report, download.watched(report):
+                file, digest = replacements.get(resource.name), expected.get(resource.name)
+                copy = resource_bytes.local_copy(package, resource, file=file, update=update, expected=digest)
+            usable_rows = resource_bytes.readable(resource, copy.path, resource_bytes.where_of(package, resource))
+            rows.append(_row(resource, copy, usable_rows))
             render.written.append(resource.name)  # an interrupt does not cost those before it
+    record = resource_bytes.record_of(package)
     asked = resource_bytes.command(package).removeprefix("forecast tables fetch ")
     result = {"headline": _headline(package, rows), "name": asked, "data version": package.version, "resources": rows}
     render.emit(
@@ -73,11 +77,13 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
         command=COMMAND,
         text=lambda: _text(result, asked),
         warnings=list(dict.fromkeys(str(warning.message) for warning in caught)),
-        provenance=render.provenance(_plugins(package), data={row["name"]: row["hash"] for row in rows}),
+        provenance=render.provenance(
+            [record.plugin] if record else [], data={row["name"]: row["hash"] for row in rows}
+        ),
     )
 
 
-def _given(texts: Sequence[str], option: str, remote: Sequence[Resource]) -> dict[str, str]:
+def _by_resource(texts: Sequence[str], option: str, remote: Sequence[Resource]) -> dict[str, str]:
     """Return what an option says, by resource: ``VALUE`` where there is one resource, else ``RESOURCE=VALUE``."""
     from forecast.errors import UnknownNameError, UsageError
 
@@ -99,86 +105,20 @@ def _given(texts: Sequence[str], option: str, remote: Sequence[Resource]) -> dic
     return files
 
 
-def fetched(
-    package: Package, resource: Resource, update: bool, file: str | None, expected: str | None
-) -> dict[str, Any]:
-    """Fetch one file and return what there is to say of it."""
-    from forecast.tables.remote import download, resource_bytes
-    from forecast.tables.schema.descriptor import RECORDED
-
-    where = resource_bytes.where_of(package, resource)
-    take = _recorded if resource.hash == RECORDED else _published
-    with render.progress(f"downloading {resource.name}") as report, download.watched(report):
-        record = take(package, resource, where, update, file, expected)
-    path: Path = record.pop("path")
+def _row(resource: Resource, copy: Copy, rows: int) -> dict[str, Any]:
+    snapshot, before = copy.snapshot, copy.before
     return {
         "name": resource.name,
-        "state": record.pop("state"),
-        "hash": record.pop("hash"),
-        "bytes": path.stat().st_size,
-        "rows": resource_bytes.readable(resource, path, where),
+        "state": copy.state,
+        "hash": snapshot.hash,
+        "bytes": snapshot.bytes,
+        "rows": rows,
         "licence": resource.licenses,
         "url": resource.path,
-        "file": str(path),
-        **record,
-    }
-
-
-def _published(
-    package: Package, resource: Resource, where: str, update: bool, file: str | None, expected: str | None
-) -> dict[str, Any]:
-    from forecast.errors import DownloadError
-    from forecast.tables.remote import download, resource_bytes
-
-    if expected and expected != resource.hash:
-        raise DownloadError(f"{where}: the published hash is {resource.hash}, expected is {expected}")
-    name = resource_bytes.in_cache(resource)
-    if file is not None:
-        path = download.adopt(file, resource.hash, name, where=where)
-    else:
-        path = download.fetch(resource.path, resource.hash, name, where=where, command=resource_bytes.command(package))
-    state = "verified against the published hash"
-    return {"path": path, "state": state, "hash": resource.hash, "recorded": None, "before": None}
-
-
-_STATES = {
-    "recorded": "recorded today",
-    "unchanged": "unchanged since {day}",
-    "updated": "updated today",
-    "chosen": "taken back, recorded on {day}",
-}
-
-
-def _recorded(
-    package: Package, resource: Resource, where: str, update: bool, file: str | None, expected: str | None
-) -> dict[str, Any]:
-    from forecast.tables.remote import resource_bytes, trust_on_first_use
-
-    copy = trust_on_first_use.take(
-        resource.path,
-        resource_bytes.in_cache(resource),
-        where=where,
-        command=resource_bytes.command(package),
-        check=lambda path: resource_bytes.readable(resource, path, where),
-        file=file,
-        update=update,
-        expected=expected,
-    )
-    one, before = copy.snapshot, copy.before
-    return {
-        "path": copy.path,
-        "state": _STATES.get(copy.how, "recorded on {day}").format(day=one.fetched),
-        "hash": one.hash,
-        "recorded": one.fetched,
+        "file": str(copy.path),
+        "recorded": snapshot.fetched or None,
         "before": {"hash": before.hash, "recorded": before.fetched} if before else None,
     }
-
-
-def _plugins(package: Package) -> list[Plugin]:
-    from forecast.contract.registry import get_registry
-
-    records = get_registry().records("table")
-    return [r.plugin for r in records if getattr(r.spec, "descriptor", "") == str(package.file)]
 
 
 def _headline(package: Package, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import TABLES, check_plots, out_option, plot_option, plot_width, writers
+from forecast.cli.fit.fit_options import FitOptions, emit_files, level_option, output_options, seed_option
+from forecast.cli.output_files import TABLES
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -26,24 +26,11 @@ COST = "6*N*D"
 @click.option("--compute", type=float, required=True, help="The budget, in the unit of the cost (FLOP): 1e25.")
 @click.option("--cost", default=COST, show_default=True, help="Cost of a split, a formula over the law's variables.")
 @click.option("--inference-tokens", type=float, metavar="TOKENS", help="Served over the model's life: adds 2*N*TOKENS.")
-@click.option("--level", type=float, default=0.9, show_default=True, help="Of the intervals.")
+@level_option("Of the intervals.")
 @click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint draws of the parameters.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal intervals.")
-@out_option(TABLES, "Write the split.")
-@plot_option
-@json_option
-def allocate(
-    fit: str,
-    compute: float,
-    cost: str,
-    inference_tokens: float | None,
-    level: float,
-    draws: int,
-    seed: int,
-    out: str | None,
-    plots: tuple[str, ...],
-    as_json: bool,
-) -> None:
+@seed_option("Equal seeds give equal intervals.")
+@output_options(TABLES, "Write the split.", reads_files=False)
+def allocate(fit: str, options: FitOptions, **budget: Any) -> None:
     """Find the split of a compute budget that a law says is best.
 
     FIT.nc is a file that 'forecast fit --out' saved. For instance:
@@ -52,33 +39,29 @@ def allocate(
     forecast allocate scaling/chinchilla@besiroglu2024 --compute 1e25 --plot split.svg
     forecast allocate mine.nc --compute 1e24 --inference-tokens 2e12 --out split.csv
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit.fit_arguments import fit_of, outputs
+    from forecast.cli.fit.fit_arguments import fit_of
     from forecast.planning.allocate import allocate as best_split
 
-    check_plots(plots)
-    outputs([("--out", out), *(("--plot", path) for path in plots)], fit, "FIT")
+    options.check_outputs(fit, "FIT")
     fitted, plugins = fit_of(fit)
-    asked: dict[str, Any] = {
-        "compute": compute, "cost": cost, "inference_tokens": inference_tokens, "level": level, "draws": draws,
-        "seed": seed,
-    }  # fmt: skip
-    best = best_split(fitted, **asked)
-    warnings = [line for line in best.attrs["warnings"].splitlines() if line]
-    result = _answer(fitted, best)
-    said: dict[str, Any] = {
-        "command": COMMAND,
-        "warnings": warnings,
-        "provenance": render.provenance(plugins, computed=True, seed=seed),
-    }
-    files = writers(out, answer=lambda: render.answered(result, **said), table=lambda: _columns(best))
-    files |= {path: partial(_plot, fitted, path, plot_width(), asked) for path in plots}
-    render.emit(result, json=as_json, text=lambda: _text(fitted, best), files=files, **said)
+    budget |= {"level": options.level, "seed": options.seed}
+    best = best_split(fitted, **budget)
+    emit_files(
+        _answer(fitted, best),
+        text=lambda: _text(fitted, best),
+        table=lambda: _columns(best),
+        draw=partial(_plot, fitted, budget),
+        **options.files,
+        command=COMMAND,
+        warnings=[line for line in best.attrs["warnings"].splitlines() if line],
+        provenance=render.provenance(plugins, computed=True, seed=options.seed),
+    )
 
 
-def _plot(fit: Fit, path: str, width: str, asked: dict[str, Any]) -> None:
+def _plot(fit: Fit, budget: dict[str, Any], path: str, width: str) -> None:
     from forecast.report.figures.plan_figure import plot_allocation
 
-    plot_allocation(fit, path, width=width, **asked)
+    plot_allocation(fit, path, width=width, **budget)
 
 
 def _values(best: Allocation) -> dict[str, dict[str, Any]]:

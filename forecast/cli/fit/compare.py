@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.access_options import access_options
-from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import FORMS, check_plots, out_option, plot_option, plot_width, writers
+from forecast.cli.fit.fit_options import FitOptions, data_options, emit_files, output_options, seed_option
+from forecast.cli.output_files import FORMS
 
 __all__ = ["compare", "show_comparison"]
 
@@ -21,42 +20,19 @@ _SAID = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
 
 @click.command()
 @click.argument("laws", nargs=-1, required=True, metavar="LAW...", shell_complete=completion.names("law"))
-@click.option(
-    "--data",
-    required=True,
-    metavar="TABLE|FILE",
-    shell_complete=completion.names("table", files=True),
-    help="A table's name, or a .csv or .parquet file.",
+@data_options(
+    let="A variable as a formula over columns.",
+    y="The column, or formula, that the laws explain.",
+    variables="The variables of formulas: x or N,D.",
 )
-@click.option("--let", multiple=True, metavar='"N = FORMULA"', help="A variable as a formula over columns.")
-@click.option("--y", metavar="COLUMN", help="The column, or formula, that the laws explain.")
-@click.option("--variables", multiple=True, metavar="NAMES", help="The variables of formulas: x or N,D.")
-@click.option("--where", multiple=True, metavar="CONDITION", help='Rows to keep: "params_b > 0.1", "kind is dense".')
 @click.option(
     "--objective", metavar="NAME", help="Of every law.  [default: least squares of logs, where y is positive]"
 )
 @click.option("--by", metavar="FORMULA", help="What the rollout goes along, small to large.  [default: 1st variable]")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
-@out_option(FORMS, "Save the comparison, for show, or its figures.")
-@plot_option
-@access_options
-@json_option
+@seed_option()
+@output_options(FORMS, "Save the comparison, for show, or its figures.")
 @click.pass_context
-def compare(
-    ctx: click.Context,
-    laws: tuple[str, ...],
-    data: str,
-    let: tuple[str, ...],
-    y: str | None,
-    variables: tuple[str, ...],
-    where: tuple[str, ...],
-    objective: str | None,
-    by: str | None,
-    seed: int,
-    out: str | None,
-    plots: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def compare(ctx: click.Context, laws: tuple[str, ...], options: FitOptions) -> None:
     """Fit several laws to the same points: AIC, AICc and BIC, beside the error of forecasts by rollout.
 
     The rollout fits the smallest 50, 60, 70, 80 and 90 % of the points and forecasts the others. A law that cannot be
@@ -70,26 +46,28 @@ def compare(
     from forecast.cli.fit import fit_arguments
     from forecast.fit import compare as comparing
 
-    check_plots(plots)
-    fit_arguments.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
-    columns, source = fit_arguments.data_of(data, COMMAND)
-    rows, note = fit_arguments.write_outputs(columns, where)
+    options.check_outputs()
+    columns, source = options.columns(COMMAND)
+    rows, note = fit_arguments.write_outputs(columns, options.where)
     rivals, plugins = [], []
     for text in dict.fromkeys(laws):
         # a name stays a name where the formulas beside it need variables
-        given = () if fit_arguments.is_name(text) else variables
-        law, behind = fit_arguments.law_of(text, given)
+        law, behind = fit_arguments.law_of(text, () if fit_arguments.is_name(text) else options.variables)
         rivals.append(law)
         plugins += behind
-    lets = fit_arguments.formulas(let, "--let")
     with render.progress("fitting") as report:
         table, about = comparing.compare(
-            rivals, rows, objective=objective, let=lets, y=y, by=by, seed=seed, progress=report
+            rivals,
+            rows,
+            objective=options.objective,
+            let=options.lets,
+            y=options.y,
+            by=options.by,
+            seed=options.seed,
+            progress=report,
         )
-    about |= {"seed": seed, "data": source}
-    show_comparison(
-        COMMAND, table, about, plugins=plugins, notes=[note] if note else [], files=(out,), plots=plots, as_json=as_json
-    )
+    about |= {"seed": options.seed, "data": source}
+    show_comparison(COMMAND, table, about, plugins=plugins, notes=[note] if note else [], **options.files)
     if sum("failed" not in row for row in table) < min(len(table), 2):
         ctx.exit(1)
 
@@ -119,19 +97,19 @@ def show_comparison(
         "tied": {measure: list(names) for measure, names in best.items()},
         "laws": [_whole(row) for row in table],
     }
-    said: dict[str, Any] = {
-        "command": command,
-        "warnings": [*notes, *reasons],
-        "provenance": render.provenance(plugins, computed=True, seed=about["seed"], data=about["data"]),
-    }
-    files_of = writers(
-        *files,
-        answer=lambda: render.answered(result, **said),
+    emit_files(
+        result,
+        text=lambda: _text(result),
         table=lambda: _columns(result),
+        draw=partial(_plot, result),
         save=partial(comparing.save_comparison, table, about),
+        files=files,
+        plots=plots,
+        as_json=as_json,
+        command=command,
+        warnings=[*notes, *reasons],
+        provenance=render.provenance(plugins, computed=True, seed=about["seed"], data=about["data"]),
     )
-    drawn = {path: partial(_plot, result, path, plot_width()) for path in plots}
-    render.emit(result, json=as_json, text=lambda: _text(result), files={**files_of, **drawn}, **said)
 
 
 def _plot(result: dict[str, Any], path: str, width: str) -> None:

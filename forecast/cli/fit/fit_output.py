@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from forecast.cli import render
-from forecast.cli.output_files import plot_width, writers
+from forecast.cli.fit.fit_options import emit_files
 from forecast.errors import FitError, printable
 
 if TYPE_CHECKING:
@@ -65,25 +64,24 @@ def show_fit(
 
     several = isinstance(made, Fits)
     result = many(made, level) if isinstance(made, Fits) else one(made, level, title or made.name)
-    said: dict[str, Any] = {"command": command, "warnings": [*notes, *made.warnings], "provenance": provenance}
 
-    def draw(path: str) -> object:
+    def draw(path: str, width: str) -> object:
         if isinstance(made, Fits):
-            return many_fits.plot(made, path, width=plot_width())
-        return fit_figure.plot(made, path, width=plot_width())
+            return many_fits.plot(made, path, width=width)
+        return fit_figure.plot(made, path, width=width)
 
-    files_of = writers(
-        *files,
-        answer=lambda: render.answered(result, **said),
-        table=lambda: _columns(result),
-        save=made.save,
-    )
-    render.emit(
+    emit_files(
         result,
-        json=as_json,
         text=lambda: write_many(result) if several else write_one(result),
-        files={**files_of, **{path: partial(draw, path) for path in plots}},
-        **said,
+        table=lambda: _columns(result),
+        draw=draw,
+        save=made.save,
+        files=files,
+        plots=plots,
+        as_json=as_json,
+        command=command,
+        warnings=[*notes, *made.warnings],
+        provenance=provenance,
     )
     return bool(made.converged.values.all()) if isinstance(made, Fits) else made.converged is not False
 

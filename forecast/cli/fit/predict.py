@@ -12,9 +12,8 @@ import numpy as np
 
 from forecast.base.lazy import xr
 from forecast.cli import completion, render
-from forecast.cli.access_options import access_options
-from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import TABLES, check_plots, out_option, plot_option, plot_width, writers
+from forecast.cli.fit.fit_options import FitOptions, emit_files, let_option, level_option, output_options
+from forecast.cli.output_files import TABLES
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -34,26 +33,12 @@ _MOST_WARNED = 10
 @click.argument("fit", metavar="LAW@PUBLISHED|FIT.nc", shell_complete=completion.names("law", files=True))
 @click.argument("values", nargs=-1, metavar="[VARIABLE=NUMBER[,NUMBER...]]...")
 @click.option("--data", metavar="TABLE|FILE", help="Points to predict: a table's name, or a .csv or .parquet file.")
-@click.option("--let", multiple=True, metavar='"N = FORMULA"', help="A variable as a formula over columns of --data.")
-@click.option("--level", type=float, default=0.9, show_default=True, help="Of both bands.")
+@let_option("A variable as a formula over columns of --data.")
+@level_option("Of both bands.")
 @click.option("--statistic", type=click.Choice(["median", "mean"]), default="median", show_default=True, help="Centre.")
-@out_option(TABLES, "Write the points and predictions.")
-@plot_option
-@access_options
-@json_option
+@output_options(TABLES, "Write the points and predictions.")
 @click.pass_context
-def predict(
-    ctx: click.Context,
-    fit: str,
-    values: tuple[str, ...],
-    data: str | None,
-    let: tuple[str, ...],
-    level: float,
-    statistic: str,
-    out: str | None,
-    plots: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: str, options: FitOptions) -> None:
     """Predict at points: the law, the confidence band of the law, and the band of one observation.
 
     A file of many fits ('forecast fit --by') predicts each point by the fit that the point names, in a column of --data
@@ -69,16 +54,12 @@ def predict(
     from forecast.cli.fit import fit_arguments
     from forecast.fit.fits import Fits
 
-    check_plots(plots)
-    fit_arguments.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
+    options.check_outputs()
     fitted, plugins = fit_arguments.fits_of(fit)
-    if plots and isinstance(fitted, Fits):
+    if options.plots and isinstance(fitted, Fits):
         raise UsageError("--plot: many fits are drawn by 'forecast show FILE.nc --plot'")
-    columns: Columns | None = None
-    source: dict[str, str] = {}
-    if data is not None:
-        columns, source = fit_arguments.data_of(data, COMMAND)
-    points = _points(fitted, values, columns, fit_arguments.formulas(let, "--let"))
+    columns, source = (None, {}) if options.data is None else options.columns(COMMAND)
+    level, points = options.level, _points(fitted, values, columns, options.lets)
     if isinstance(fitted, Fits):
         answer = _by_many(fitted, points, level, statistic)
     else:
@@ -99,22 +80,21 @@ def predict(
         "verdict": fitted.summary().splitlines()[0] if isinstance(fitted, Fits) else fitted.verdict,
         "reference": fitted.published.reference if fitted.published else fitted.law.reference,
     }
-    said: dict[str, Any] = {
-        "command": COMMAND,
-        "warnings": [line for line in answer.attrs["warnings"].splitlines() if line],
-        "provenance": render.provenance(plugins, computed=True, **({"data": source} if source else {})),
-    }
-    files = writers(
-        out, answer=lambda: render.answered(result, **said), table=lambda: _columns(columns, fitted, answer)
+    emit_files(
+        result,
+        text=lambda: _text(fitted, result),
+        table=lambda: _columns(columns, fitted, answer),
+        draw=partial(_plot, fitted, rows, level),
+        **options.files,
+        command=COMMAND,
+        warnings=[line for line in answer.attrs["warnings"].splitlines() if line],
+        provenance=render.provenance(plugins, computed=True, **({"data": source} if source else {})),
     )
-    if not isinstance(fitted, Fits):
-        files |= {path: partial(_plot, fitted, rows, path, level, plot_width()) for path in plots}
-    render.emit(result, json=as_json, text=lambda: _text(fitted, result), files=files, **said)
     if not any(row[centre] is not None for row in rows):
         ctx.exit(1)
 
 
-def _plot(fit: Fit, rows: list[dict[str, Any]], path: str, level: float, width: str) -> None:
+def _plot(fit: Any, rows: list[dict[str, Any]], level: float, path: str, width: str) -> None:
     from forecast.report.figures.plan_figure import plot_predictions
 
     plot_predictions(fit, rows, path, level=level, width=width)

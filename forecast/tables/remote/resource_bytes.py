@@ -27,8 +27,20 @@ from forecast.tables.schema.validate import validated
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Record
+    from forecast.tables.remote.trust_on_first_use import Copy
 
-__all__ = ["Source", "command", "in_cache", "opened", "pinned", "read_with", "readable", "where_of"]
+__all__ = [
+    "Source",
+    "command",
+    "in_cache",
+    "local_copy",
+    "opened",
+    "pinned",
+    "read_with",
+    "readable",
+    "record_of",
+    "where_of",
+]
 
 #: In the place of a hash: the snapshot before the current one.
 EARLIER = "earlier"
@@ -51,12 +63,17 @@ def where_of(package: Package, resource: Resource) -> str:
     return f"table '{package.name}', resource '{resource.name}'"
 
 
-def command(package: Package) -> str:
-    """Return what fetches a table from the command line: by its registered name, or the descriptor's path."""
+def record_of(package: Package) -> Record | None:
+    """Return the record of a table that a plugin registered; None of any other."""
     from forecast.contract.registry import get_registry
 
-    known = (r for r in get_registry().records("table") if getattr(r.spec, "descriptor", "") == str(package.file))
-    record = next(known, None)
+    records = get_registry().records("table")
+    return next((r for r in records if getattr(r.spec, "descriptor", "") == str(package.file)), None)
+
+
+def command(package: Package) -> str:
+    """Return what fetches a table from the command line: by its registered name, or the descriptor's path."""
+    record = record_of(package)
     return f"forecast tables fetch {record.full_name if record else shlex.quote(printable(package.file, 300))}"
 
 
@@ -75,44 +92,76 @@ def opened(package: Package, resource: Resource, snapshot: str = "") -> Source:
     snapshot : str
         The recorded hash of another snapshot than the current one, which is in the cache.
     """
-    where = where_of(package, resource)
+    where, recorded = where_of(package, resource), ""
     if not resource.remote:
-        return Source(
-            cells=_verified(resource, package.folder / resource.path, resource.hash, where), hash=resource.hash
-        )
-    if resource.hash == RECORDED:
-        return _recorded(package, resource, snapshot, where)
-    from forecast.tables.remote.download import fetch
-
-    path = fetch(resource.path, resource.hash, in_cache(resource), where=where, command=command(package))
-    return Source(cells=_verified(resource, path, resource.hash, where), hash=resource.hash)
-
-
-def _recorded(package: Package, resource: Resource, snapshot: str, where: str) -> Source:
-    from forecast.tables.remote import snapshots, trust_on_first_use
-    from forecast.tables.remote.download import cache_folder
-
-    if snapshot:
-        folder = cache_folder()
-        known = snapshots.find(folder, resource.path)
-        one = known.of(snapshot) if known else None
-        if one is None:
-            raise DataError(f"{where}: no snapshot {printable(snapshot, 80)} is recorded")
-        path = folder / one.file
-        if not trust_on_first_use.intact(folder, one):
-            why = "altered in the cache" if path.exists() else "not in the cache any more"
-            put = f"put a copy of it at {printable(path, 300)}, or compare with another snapshot"
-            raise DownloadError(f"{where}: the file recorded on {one.fetched} ({one.hash}) is {why}: {put}")
+        path, digest = package.folder / resource.path, resource.hash
     else:
-        copy = trust_on_first_use.take(
+        copy = _snapshot_copy(resource, snapshot, where) if snapshot else local_copy(package, resource)
+        path, digest, recorded = copy.path, copy.snapshot.hash, copy.snapshot.fetched
+    return Source(cells=_verified(resource, path, digest, where), hash=digest, recorded=recorded)
+
+
+def local_copy(
+    package: Package, resource: Resource, *, file: str | None = None, update: bool = False, expected: str | None = None
+) -> Copy:
+    """Return the file of a resource that is downloaded, in the cache, fetching it if need be.
+
+    Parameters
+    ----------
+    package : Package
+    resource : Resource
+    file : str, optional
+        A file to take instead of a download.
+    update : bool
+        Take what the source gives now, where no hash is published.
+    expected : str, optional
+        The hash that the file must have; where none is published, also that of an earlier snapshot.
+
+    Raises
+    ------
+    DownloadError
+    """
+    from forecast.tables.remote import download, trust_on_first_use
+    from forecast.tables.remote.snapshots import Snapshot
+
+    where, name = where_of(package, resource), in_cache(resource)
+    if resource.hash == RECORDED:
+        return trust_on_first_use.take(
             resource.path,
-            in_cache(resource),
+            name,
             where=where,
             command=command(package),
             check=lambda path: readable(resource, path, where),
+            file=file,
+            update=update,
+            expected=expected,
         )
-        one, path = copy.snapshot, copy.path
-    return Source(cells=_verified(resource, path, one.hash, where), hash=one.hash, recorded=one.fetched)
+    if expected and expected != resource.hash:
+        raise DownloadError(f"{where}: the published hash is {resource.hash}, expected is {expected}")
+    if file is not None:
+        path = download.adopt(file, resource.hash, name, where=where)
+    else:
+        path = download.fetch(resource.path, resource.hash, name, where=where, command=command(package))
+    published = Snapshot(hash=resource.hash, bytes=path.stat().st_size, fetched="", file=path.name)
+    return trust_on_first_use.Copy(path=path, snapshot=published, how="verified")
+
+
+def _snapshot_copy(resource: Resource, snapshot: str, where: str) -> Copy:
+    """Return another snapshot than the current one, by its hash."""
+    from forecast.tables.remote import snapshots, trust_on_first_use
+    from forecast.tables.remote.download import cache_folder
+
+    folder = cache_folder()
+    known = snapshots.find(folder, resource.path)
+    one = known.of(snapshot) if known else None
+    if one is None:
+        raise DataError(f"{where}: no snapshot {printable(snapshot, 80)} is recorded")
+    path = folder / one.file
+    if not trust_on_first_use.intact(folder, one):
+        why = "altered in the cache" if path.exists() else "not in the cache any more"
+        put = f"put a copy of it at {printable(path, 300)}, or compare with another snapshot"
+        raise DownloadError(f"{where}: the file recorded on {one.fetched} ({one.hash}) is {why}: {put}")
+    return trust_on_first_use.Copy(path=path, snapshot=one, how="cached")
 
 
 def pinned(package: Package, which: str) -> dict[str, str]:

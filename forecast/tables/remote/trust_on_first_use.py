@@ -24,20 +24,28 @@ from forecast.tables.remote.snapshots import Snapshot, UrlSnapshots
 
 __all__ = ["Copy", "intact", "take"]
 
+_STATES = {
+    "verified": "verified against the published hash",
+    "recorded": "recorded today",
+    "unchanged": "unchanged since {day}",
+    "updated": "updated today",
+    "chosen": "taken back, recorded on {day}",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Copy:
-    """A file in the cache that has its recorded hash.
+    """A file in the cache that has its recorded hash, or the published one.
 
     Parameters
     ----------
     path : Path
     snapshot : Snapshot
-        What is recorded of it.
+        What is recorded of it; without a day where its hash is published.
     how : str
         ``cached``: it was there; ``recorded``: fetched for the first time; ``restored``: fetched again, with the hash
         that was recorded; ``unchanged`` and ``updated``: what an update found; ``chosen``: another snapshot was asked
-        for and is the current one now.
+        for and is the current one now; ``verified``: it has the published hash.
     before : Snapshot, optional
         The one that was current before, if it is another.
     """
@@ -46,6 +54,11 @@ class Copy:
     snapshot: Snapshot
     how: str
     before: Snapshot | None = None
+
+    @property
+    def state(self) -> str:
+        """What the file was verified against, in words."""
+        return _STATES.get(self.how, "recorded on {day}").format(day=self.snapshot.fetched)
 
 
 def take(

@@ -1,0 +1,174 @@
+"""Options that the commands about laws share: declared once, checked once, and handed on as one record."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forecast.cli import completion, render
+from forecast.cli.access_options import access_options
+from forecast.cli.catalogue.listing import json_option
+from forecast.cli.output_files import Decorator, check_plots, out_option, plot_option, plot_width, writers
+
+if TYPE_CHECKING:
+    from forecast.tables.columns import Columns
+
+__all__ = ["FitOptions", "data_options", "emit_files", "let_option", "level_option", "output_options", "seed_option"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """The values of the shared options; those that a command does not have keep their defaults."""
+
+    data: str | None = None
+    let: tuple[str, ...] = ()
+    y: str | None = None
+    variables: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    objective: str | None = None
+    by: str | None = None
+    level: float = 0.9
+    seed: int = 0
+    out: str | None = None
+    plots: tuple[str, ...] = ()
+    as_json: bool = False
+
+    @property
+    def lets(self) -> dict[str, str]:
+        """Names and the formulas over columns that stand for them."""
+        from forecast.cli.fit import fit_arguments
+
+        return fit_arguments.formulas(self.let, "--let")
+
+    def check_outputs(self, source: str | None = None, named: str = "--data") -> None:
+        """Refuse files that cannot be written, before the work.
+
+        Parameters
+        ----------
+        source : str, optional
+            The file that is read, which no output may replace.  [default: that of ``--data``]
+        named : str
+            How a command calls it.
+        """
+        from forecast.cli.fit import fit_arguments
+
+        paths = [("--out", self.out), *(("--plot", path) for path in self.plots)]
+        fit_arguments.outputs(paths, source or self.data, named)
+        check_plots(self.plots)
+
+    def columns(self, where: str) -> tuple[Columns, dict[str, str]]:
+        """Return the columns of ``--data``, and its hash by name."""
+        from forecast.cli.fit import fit_arguments
+
+        return fit_arguments.data_of(self.data or "", where)
+
+    @property
+    def files(self) -> dict[str, Any]:
+        """The arguments of `emit_files` that say what is written."""
+        return {"files": (self.out,), "plots": self.plots, "as_json": self.as_json}
+
+
+def _together(*options: Decorator) -> Decorator:
+    """Add options in this order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def let_option(help: str) -> Decorator:
+    """Make the option ``--let``."""
+    return click.option("--let", multiple=True, metavar='"N = FORMULA"', help=help)
+
+
+def level_option(help: str) -> Decorator:
+    """Make the option ``--level``."""
+    return click.option("--level", type=float, default=0.9, show_default=True, help=help)
+
+
+def seed_option(help: str = "Equal seeds give equal bytes.") -> Decorator:
+    """Make the option ``--seed``."""
+    return click.option("--seed", type=int, default=0, show_default=True, metavar="N", help=help)
+
+
+def data_options(*, let: str, y: str, variables: str) -> Decorator:
+    """Make the options that say what laws are fitted to, from the help of three of them."""
+    return _together(
+        click.option(
+            "--data",
+            required=True,
+            metavar="TABLE|FILE",
+            shell_complete=completion.names("table", files=True),
+            help="A table's name, or a .csv or .parquet file.",
+        ),
+        let_option(let),
+        click.option("--y", metavar="COLUMN", help=y),
+        click.option("--variables", multiple=True, metavar="NAMES", help=variables),
+        click.option(
+            "--where", multiple=True, metavar="CONDITION", help='Rows to keep: "params_b > 0.1", "kind is dense".'
+        ),
+    )
+
+
+def output_options(forms: Sequence[str], out: str, *, reads_files: bool = True) -> Decorator:
+    """Make the options that say what a command writes, and hand the shared options on as one `FitOptions`.
+
+    Parameters
+    ----------
+    forms : sequence of str
+        Endings that ``--out`` can write.
+    out : str
+        Its help.
+    reads_files : bool
+        Whether the command has the options of `access_options`.
+    """
+    access = (access_options,) if reads_files else ()
+    return _together(out_option(forms, out), plot_option, *access, json_option, _with_record)
+
+
+def _with_record(command: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(command)
+    def run(*args: Any, **values: Any) -> Any:
+        shared = {field.name: values.pop(field.name) for field in fields(FitOptions) if field.name in values}
+        return command(*args, options=FitOptions(**shared), **values)
+
+    return run
+
+
+def emit_files(
+    result: dict[str, Any],
+    *,
+    text: Callable[[], None],
+    table: Callable[[], Mapping[str, Sequence[Any]]],
+    draw: Callable[[str, str], object],
+    save: Callable[[str], object] | None = None,
+    files: Sequence[str | None],
+    plots: Sequence[str],
+    as_json: bool,
+    **answer: Any,
+) -> None:
+    """Write an answer and every file that was asked for.
+
+    Parameters
+    ----------
+    result : dict
+    text, table, save : callable
+        As in `forecast.cli.render.emit` and `forecast.cli.output_files.writers`.
+    draw : callable
+        Draws to a path, for a width of the page.
+    files, plots : sequence of str
+    as_json : bool
+    **answer
+        Its ``command``, ``warnings`` and ``provenance``.
+    """
+    writes = writers(*files, answer=lambda: render.answered(result, **answer), table=table, save=save)
+    writes |= {path: partial(draw, path, plot_width()) for path in plots}
+    render.emit(result, json=as_json, text=text, files=writes, **answer)
