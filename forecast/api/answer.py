@@ -72,6 +72,8 @@ class Answer:
         The name of the question.
     saved : Projection, optional
         The file's, where the answer was loaded.
+    folder : path, optional
+        Where that file stands: what its scenario names must lie there too.
     cache : RunCache
         The fits and draws that it shares with the answers made from it, so that these draw only what is changed.
 
@@ -92,6 +94,7 @@ class Answer:
     base: Scenario | None = None
     name: str = ASKED
     saved: Projection | None = None
+    folder: Path | None = None
     cache: RunCache = field(default_factory=partial(RunCache, SHARED_BYTES), repr=False)
 
     @classmethod
@@ -100,8 +103,11 @@ class Answer:
         return cls(run=Projection(xr.DataTree()), **asked)._answered()
 
     @classmethod
-    def loaded(cls, run: Projection) -> Answer:
-        """Return the answer that a projection opens with; it is run again from the scenario that the file holds."""
+    def loaded(cls, run: Projection, folder: Path) -> Answer:
+        """Return the answer that a projection opens with; it is run again from the scenario that the file holds.
+
+        The file may be a stranger's: its scenario reaches what lies in the file's folder, and nothing else.
+        """
         assert run.opening is not None
         stated = run.settings
         how = {
@@ -111,7 +117,7 @@ class Answer:
             "with_": {**stated.set, **stated.swap},
         }
         grid = {"until": stated.until, "start": stated.start, "step": stated.step}
-        return cls(question={}, run=run, options={**how, **grid}, name=run.opening.name, saved=run)
+        return cls(question={}, run=run, options={**how, **grid}, name=run.opening.name, saved=run, folder=folder)
 
     def _answered(self) -> Answer:
         from forecast.projection.engine import project
@@ -154,7 +160,7 @@ class Answer:
                 "the file holds no scenario that can be run again: it was made of Python's objects, or of files named "
                 "by where they stand on one machine"
             )
-        return Scenario.from_text(self.saved.scenario_text, name=self.saved.scenario)
+        return Scenario.from_text(self.saved.scenario_text, name=self.saved.scenario, folder=self.folder)
 
     @cached_property
     def scenario(self) -> Scenario:

@@ -85,5 +85,5 @@ def load(path: str | os.PathLike[str]) -> Fit | Fits | Answer | Projection | xr.
     if is_projection(tree):
         guarded(lambda: check_projection(tree, printable(path)), printable(path), "projection")
         run = Projection(tree)
-        return run if run.opening is None else Answer.loaded(run)
+        return run if run.opening is None else Answer.loaded(run, Path(path).parent)
     return tree

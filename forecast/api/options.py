@@ -7,7 +7,10 @@ from typing import Any, TypedDict
 
 from forecast.errors import UnknownNameError
 
-__all__ = ["GRID", "RUN", "STATED", "AskOptions", "GridOptions", "RunOptions", "check_keywords"]
+__all__ = [
+    "GRID", "RUN", "STATED", "AskOptions", "ConstraintKeys", "DistributionKeys", "GridOptions", "RunOptions",
+    "check_keywords",
+]  # fmt: skip
 
 #: What a run takes beside its scenario; its time grid; and what is stated of a scenario as a whole, as in TOML.
 RUN = ("draws", "seed", "with_", "as_of", "workers", "progress")
@@ -44,6 +47,46 @@ class AskOptions(GridOptions, total=False):
     what_if: Sequence[Mapping[str, Any]]
     dates: Sequence[float | str]
     resolves: str
+
+
+class DistributionKeys(TypedDict, total=False):
+    """The forms of a distribution, as a scenario has them; other quantiles of two digits go into ``quantiles``."""
+
+    value: float
+    p01: float
+    p05: float
+    p10: float
+    p25: float
+    p50: float
+    p75: float
+    p90: float
+    p95: float
+    p99: float
+    low: float
+    mode: float
+    high: float
+    quantiles: Mapping[Any, float]
+    normal: Sequence[float]
+    lognormal: Sequence[float]
+    uniform: Sequence[float]
+    loguniform: Sequence[float]
+    triangular: Sequence[float]
+    width: float
+    truncate: Sequence[float]
+
+
+class ConstraintKeys(TypedDict, total=False):
+    """What bounds a quantity, as a scenario has it."""
+
+    limit: object
+    how: str
+    sharpness: float
+    at_least: object
+    at_most: float
+    keeps: str
+    before: float
+    unit: str
+    lower: float
 
 
 def check_keywords(keywords: Mapping[str, object], valid: Sequence[str], where: str) -> None:

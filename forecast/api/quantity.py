@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast.api.answer import Answer
-    from forecast.api.options import AskOptions
+    from forecast.api.options import AskOptions, ConstraintKeys
     from forecast.fit.fit import Fit
     from forecast.models import Model
 
@@ -86,7 +86,7 @@ class Quantity(HtmlText, Operators):
         """
         return replace(self, name=check_name(name, where="named"), depth=0, automatic=False, label="")
 
-    def with_(self, **keys: Any) -> Quantity:
+    def with_(self, **keys: Unpack[ConstraintKeys]) -> Quantity:
         """Return the quantity with more keys of the language: ``limit``, ``how``, ``at_least``, ``keeps``, ``before``.
 
         Examples
@@ -96,7 +96,7 @@ class Quantity(HtmlText, Operators):
         >>> (spend * 9).named("wish").with_(limit=0.01 * gdp, how="saturating").record
         {'expression': 'spend*9', 'limit': '0.01*gdp', 'how': 'saturating'}
         """
-        return replace(self, stated={**self.stated, **_read(keys)})
+        return replace(self, stated={**self.stated, **_read(dict(keys))})
 
     def sample(self, n: int = 1000, *, at: float | None = None, seed: int = 0) -> NDArray[np.float64]:
         """Return draws of the quantity, (n,): those that it has under its name in every answer of this seed.

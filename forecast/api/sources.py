@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from forecast.api import automatic_names as names
+from forecast.api.options import DistributionKeys
 from forecast.api.quantity import Quantity, as_quantity, named_as, quantity
 from forecast.api.quantity_formulas import finite
 from forecast.errors import UsageError
@@ -17,7 +18,9 @@ from forecast.errors import UsageError
 __all__ = ["draws", "function", "path", "uncertain", "value"]
 
 
-def uncertain(given: Any = None, /, *, unit: str = "", name: str = "", **distribution: Any) -> Quantity:
+def uncertain(
+    given: object = None, /, *, unit: str = "", name: str = "", **distribution: Unpack[DistributionKeys]
+) -> Quantity:
     """Make an uncertain number, by any form of a distribution that a scenario takes, or by one of scipy's.
 
     Parameters
@@ -44,12 +47,11 @@ def uncertain(given: Any = None, /, *, unit: str = "", name: str = "", **distrib
     """
     from forecast.base.distributions import distribution as read
 
-    if given is not None:
-        distribution = {**_of_scipy(given), **distribution}
-    if isinstance(distribution.get("quantiles"), Mapping):
-        distribution["quantiles"] = {str(key): each for key, each in distribution["quantiles"].items()}
-    read(distribution, where=name or "uncertain")
-    return quantity(name, **distribution, unit=unit)
+    stated: dict[str, Any] = {**(_of_scipy(given) if given is not None else {}), **distribution}
+    if isinstance(stated.get("quantiles"), Mapping):
+        stated["quantiles"] = {str(key): each for key, each in stated["quantiles"].items()}
+    read(stated, where=name or "uncertain")
+    return quantity(name, **stated, unit=unit)
 
 
 def _of_scipy(given: Any) -> dict[str, Any]:
@@ -82,7 +84,13 @@ def value(number: float, unit: str = "", *, name: str = "") -> Quantity:
     return quantity(name or names.plain_word(f"value_{names.word(made)}_{unit}"), value=made, unit=unit)
 
 
-def draws(given: Any, /, *, unit: str | Mapping[str, str] = "", name: str) -> Any:
+@overload
+def draws(
+    given: Mapping[str, ArrayLike], /, *, unit: str | Mapping[str, str] = "", name: str
+) -> dict[str, Quantity]: ...
+@overload
+def draws(given: ArrayLike, /, *, unit: str = "", name: str) -> Quantity: ...
+def draws(given: Any, /, *, unit: str | Mapping[str, str] = "", name: str) -> Quantity | dict[str, Quantity]:
     """Make a quantity of draws of your own, or several of the columns of one posterior.
 
     Parameters

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from forecast.errors import DataError, EmptyDataError, FormulaError, UnknownName
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
-    from forecast.fit.options import Request
+    from forecast.fit.options import Keywords, Request
     from forecast.laws import Law
 
 Array = NDArray[np.float64]
@@ -115,7 +115,7 @@ class Protocol(HtmlText):
         attrs = {"protocol": f"{self.law}@{self.name}", "rows": len(rows), "rows_given": chosen.size}
         return xr.Dataset(found, coords={"row": rows}, attrs=attrs)
 
-    def fit(self, data: Any, **options: Any) -> Fit:
+    def fit(self, data: Any, **options: Unpack[Keywords]) -> Fit:
         """Fit the law to all rows of `data` as the source does: ``law.fit(data, protocol=name)``.
 
         Parameters
@@ -126,7 +126,8 @@ class Protocol(HtmlText):
         """
         from forecast.laws import law
 
-        found: Fit = law(self.law).fit(data, protocol=self.name, **options)
+        keywords: Keywords = {**options, "protocol": self.name}
+        found: Fit = law(self.law).fit(data, **keywords)
         return found
 
 

@@ -231,3 +231,25 @@ def test_a_notebook_shows_every_object_of_the_front_door(answer):
     assert "growth reaches" in answer.run._repr_html_()
     assert "&gt;= 2" in (x >= 2)._repr_html_()
     assert forecast.law("scaling/chinchilla")._repr_latex_().startswith("$")
+
+
+def test_a_file_from_a_stranger_reaches_nothing_outside_its_folder(tmp_path):
+    (tmp_path / "private.csv").write_text("x\n1\n2\n3\n")
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    record = {
+        "start": 2025,
+        "until": 2027,
+        "quantities": {"x": {"p05": 1, "p95": 4, "unit": ""}},
+        "questions": {"q": {"when": "x >= 2"}},
+    }
+    tree = forecast.project(record, draws=50).to_xarray()
+    for place in ("../private.csv", str(tmp_path / "private.csv")):
+        stated = {**record, "quantities": {"x": {"draws": place, "column": "x", "unit": ""}}}
+        text = "".join(f"{key} = {stated[key]}\n" for key in ("start", "until"))
+        text += f'[quantities.x]\ndraws = "{place}"\ncolumn = "x"\nunit = ""\n[questions.q]\nwhen = "x >= 2"\n'
+        tree.attrs["scenario_text"] = json.dumps(text)
+        loaded = forecast.load(forecast.save(tree, mine / "a.nc"))
+        assert loaded.median > 2020  # what the file holds is read
+        with pytest.raises(ScenarioError, match="leaves the scenario's folder|outside"):
+            loaded.with_(x=3)
