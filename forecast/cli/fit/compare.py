@@ -79,11 +79,9 @@ def show_comparison(
     *,
     plugins: Sequence[Any] = (),
     notes: Sequence[str] = (),
-    files: Sequence[str | None],
-    plots: Sequence[str] = (),
-    as_json: bool,
+    **outputs: Any,
 ) -> None:
-    """Write a comparison, new or loaded, and every file that was asked for."""
+    """Write a comparison, new or loaded, and the files, plots and JSON of `emit_files`."""
     from forecast.fit import compare as comparing
 
     best = comparing.winners(table)
@@ -103,9 +101,7 @@ def show_comparison(
         table=lambda: _columns(result),
         draw=partial(_plot, result),
         save=partial(comparing.save_comparison, table, about),
-        files=files,
-        plots=plots,
-        as_json=as_json,
+        **outputs,
         command=command,
         warnings=[*notes, *reasons],
         provenance=render.provenance(plugins, computed=True, seed=about["seed"], data=about["data"]),

@@ -131,7 +131,11 @@ def _keywords(options: FitOptions, **keywords: Any) -> dict[str, Any]:
     start, option, sigma_x = (keywords.pop(name) for name in ("start", "option", "sigma_x"))
     return {
         **keywords,
-        **{name: getattr(options, name) for name in ("objective", "y", "by", "seed", "level")},
+        "objective": options.objective,
+        "y": options.y,
+        "by": options.by,
+        "seed": options.seed,
+        "level": options.level,
         "start": fit_arguments.numbers(start, "--start") if start else None,
         "options": fit_arguments.settings(option, "--option") or None,
         "sigma_x": fit_arguments.formulas(sigma_x, "--sigma-x") or None,

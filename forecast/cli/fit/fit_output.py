@@ -37,9 +37,7 @@ def show_fit(
     title: str = "",
     notes: Sequence[str] = (),
     provenance: Mapping[str, Any],
-    files: Sequence[str | None],
-    plots: Sequence[str],
-    as_json: bool,
+    **outputs: Any,
 ) -> bool:
     """Write a fit, or many, new or loaded, and every file that was asked for; tell whether all of it converged.
 
@@ -55,9 +53,8 @@ def show_fit(
     notes : sequence of str
         Warnings beside those of the fit.
     provenance : mapping
-    files, plots : sequence of str
-        As `forecast.cli.output_files.writers` takes them, and figures.
-    as_json : bool
+    **outputs
+        The files, plots and JSON of `emit_files`.
     """
     from forecast.fit.fits import Fits
     from forecast.report.figures import fit_figure, many_fits
@@ -76,9 +73,7 @@ def show_fit(
         table=lambda: _columns(result),
         draw=draw,
         save=made.save,
-        files=files,
-        plots=plots,
-        as_json=as_json,
+        **outputs,
         command=command,
         warnings=[*notes, *made.warnings],
         provenance=provenance,
