@@ -203,43 +203,38 @@ def table_requests(
     from forecast import tables
     from forecast.contract.registry import get_registry
 
-    packages: dict[Path, Package] = {}
+    requests: dict[Path, TableRequest] = {}
 
-    def package_of(name: str) -> Package:
+    def add(name: str, earlier: str = "", edition: Callable[[Package], Edition] | None = None) -> Package:
         path = tables.descriptor_of(name)
-        if path in packages:
+        if path in requests:
             raise UsageError(f"table '{printable(name, 80)}' is named twice")
-        packages[path] = descriptor.read(path)
-        return packages[path]
+        package = descriptor.read(path)
+        record, after = resource_bytes.record_of(package), edition(package) if edition else None
+        full_name = record.full_name if record else name
+        requests[path] = TableRequest(name=full_name, package=package, earlier=earlier, after=after)
+        return package
 
-    def request(name: str, package: Package, **options: Any) -> TableRequest:
-        record = resource_bytes.record_of(package)
-        return TableRequest(name=record.full_name if record else name, package=package, **options)
-
-    requests = []
     for name, file in files:
         table, _, resource = name.partition(":")
-        package, where = package_of(table), f"--file {printable(name, 80)}"
-        requests.append(request(table, package, after=editions.tried(package, file, resource, where=where)))
+        where = f"--file {printable(name, 80)}"
+        add(table, edition=partial(editions.tried, file=file, resource=resource, where=where))
     for table, this, other in substitutes:
-        package, where = package_of(table), f"--edition {printable(f'{table}:{this}', 80)}"
-        requests.append(request(table, package, after=editions.substituted(package, this, other, where=where)))
+        where = f"--edition {printable(f'{table}:{this}', 80)}"
+        add(table, edition=partial(editions.substituted, this=this, other=other, where=where))
     for text in names:
         table, _, which = text.rpartition("@")
         if table and (which == "earlier" or which.startswith("sha256:")):
-            requests.append(request(table, package_of(table), earlier=which))
-            continue
-        package = package_of(text)
-        if not _remote(package):
+            add(table, which)
+        elif not _remote(package := add(text)):
             raise UsageError(
                 f"table '{printable(package.name, 80)}' is shipped: there is nothing to fetch; "
                 f"to try a file in its place: --file {printable(text, 80)}=PATH"
             )
-        requests.append(request(text, package))
-    if not packages:
-        described = (Path(record.spec.descriptor) for record in get_registry().records("table"))  # type: ignore[attr-defined]
-        requests = [request(package.name, package) for package in map(descriptor.read, described) if _remote(package)]
-    return requests
+    if requests:
+        return list(requests.values())
+    every = [(r.full_name, descriptor.read(Path(r.spec.descriptor))) for r in get_registry().records("table")]  # type: ignore[attr-defined]
+    return [TableRequest(name=name, package=package) for name, package in every if _remote(package)]
 
 
 def _remote(package: Package) -> list[Resource]:

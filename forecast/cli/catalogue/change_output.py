@@ -146,9 +146,9 @@ def _percent(share: float | None) -> str | None:
 def _write_trend(trend: TrendChange) -> None:
     options = trend.options
     conditions = {**options.where, **({"since": options.since} if options.since else {}), **options.options}
-    told = "".join(f", {column} = {value}" for column, value in conditions.items())
+    text = "".join(f", {column} = {value}" for column, value in conditions.items())
     render.write()
-    render.verbatim(f"{options.shape} of {options.y} over {options.x}{told}:")
+    render.verbatim(f"{options.shape} of {options.y} over {options.x}{text}:")
     for side in _SIDES:
         render.verbatim(f"  {side}: {trend.summaries.get(side) or f'failed: {trend.errors.get(side)}'}")
     if trend.figures:

@@ -69,13 +69,18 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
             rows.append(_row(resource, copy, usable_rows))
             render.written.append(resource.name)  # an interrupt does not cost those before it
     record = resource_bytes.record_of(package)
-    asked = resource_bytes.command(package).removeprefix("forecast tables fetch ")
-    result = {"headline": _headline(package, rows), "name": asked, "data version": package.version, "resources": rows}
+    table_name = resource_bytes.command(package).removeprefix("forecast tables fetch ")
+    result = {
+        "headline": _headline(package, rows),
+        "name": table_name,
+        "data version": package.version,
+        "resources": rows,
+    }
     render.emit(
         result,
         json=as_json,
         command=COMMAND,
-        text=lambda: _text(result, asked),
+        text=lambda: _text(result, table_name),
         warnings=list(dict.fromkeys(str(warning.message) for warning in caught)),
         provenance=render.provenance(
             [record.plugin] if record else [], data={row["name"]: row["hash"] for row in rows}
@@ -128,13 +133,13 @@ def _headline(package: Package, rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{package.name}: {files}, {count:,} rows, {'; '.join(states)}."
 
 
-def _text(result: Mapping[str, Any], asked: str) -> None:
+def _text(result: Mapping[str, Any], table_name: str) -> None:
     render.headline(result["headline"])
     for line in _lines(result["resources"]):
         render.verbatim(line)
     if any(row["before"] for row in result["resources"]):
         render.write()
-        render.verbatim(f"compare: forecast tables diff {asked}@earlier {asked}")
+        render.verbatim(f"compare: forecast tables diff {table_name}@earlier {table_name}")
 
 
 def _lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

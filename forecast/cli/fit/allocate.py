@@ -86,7 +86,7 @@ def _columns(best: Allocation) -> dict[str, list[Any]]:
 
 def _answer(fit: Fit, best: Allocation) -> dict[str, Any]:
     values = _values(best)
-    known = "no_interval" not in best.attrs
+    has_interval = "no_interval" not in best.attrs
     ends = {name: {"lower": v["lower"], "upper": v["upper"]} for name, v in values.items()}
     return {
         "fit": best.attrs["fit"],
@@ -94,7 +94,7 @@ def _answer(fit: Fit, best: Allocation) -> dict[str, Any]:
         "cost": best.attrs["cost"],
         **{name: value["value"] for name, value in values.items()},
         "units": {name: value["unit"] for name, value in values.items()},
-        "interval": {"level": best.attrs["level"], **ends} if known else None,
+        "interval": {"level": best.attrs["level"], **ends} if has_interval else None,
         "no_interval": best.attrs.get("no_interval"),
         "converged": fit.converged,
         "verdict": fit.verdict,
@@ -110,24 +110,24 @@ def _number(value: float) -> str:
     return written(value)
 
 
-def _said(name: str, value: dict[str, Any]) -> str:
+def _value_text(name: str, value: dict[str, Any]) -> str:
     between = "" if value["lower"] is None else f" ({_number(value['lower'])} to {_number(value['upper'])})"
     return f"{name} = {_number(value['value'])}{between} {value['unit']}".rstrip()
 
 
 def _text(fit: Fit, best: Allocation) -> None:
     values = _values(best)
-    split = ", ".join(_said(n, values[n]) for n in fit.law.variables)
-    output = _said(fit.law.output, values[fit.law.output]).replace(" = ", ", ", 1)
+    split = ", ".join(_value_text(n, values[n]) for n in fit.law.variables)
+    output = _value_text(fit.law.output, values[fit.law.output]).replace(" = ", ", ", 1)
     compute = _number(best.attrs["compute"])
     budget = f"{compute} FLOP" if best.attrs["cost"] == COST else f"a cost of {compute}"
-    known = "no_interval" not in best.attrs
-    end = f"{100 * best.attrs['level']:g} % intervals" if known else f"no intervals: {best.attrs['no_interval']}"
+    has_interval = "no_interval" not in best.attrs
+    end = f"{100 * best.attrs['level']:g} % intervals" if has_interval else f"no intervals: {best.attrs['no_interval']}"
     render.headline(f"With {budget}, {best.attrs['fit']} reaches its best {output}, at {split} ({end}).")
-    columns = ["quantity", "value", *(("lower", "upper") if known else ()), "unit"]
+    columns = ["quantity", "value", *(("lower", "upper") if has_interval else ()), "unit"]
     rows = []
     for name, value in values.items():
-        ends = [_number(value["lower"]), _number(value["upper"])] if known else []
+        ends = [_number(value["lower"]), _number(value["upper"])] if has_interval else []
         rows.append([name, _number(value["value"]), *ends, value["unit"]])
     render.table(columns, rows)
     render.write()

@@ -15,7 +15,7 @@ from forecast.cli.output_files import FORMS
 __all__ = ["compare", "show_comparison"]
 
 COMMAND = "compare"
-_SAID = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
+_MEASURES = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
 
 
 @click.command()
@@ -79,11 +79,9 @@ def show_comparison(
     *,
     plugins: Sequence[Any] = (),
     notes: Sequence[str] = (),
-    files: Sequence[str | None],
-    plots: Sequence[str] = (),
-    as_json: bool,
+    **outputs: Any,
 ) -> None:
-    """Write a comparison, new or loaded, and every file that was asked for."""
+    """Write a comparison, new or loaded, and the files, plots and JSON of `emit_files`."""
     from forecast.fit import compare as comparing
 
     best = comparing.winners(table)
@@ -103,9 +101,7 @@ def show_comparison(
         table=lambda: _columns(result),
         draw=partial(_plot, result),
         save=partial(comparing.save_comparison, table, about),
-        files=files,
-        plots=plots,
-        as_json=as_json,
+        **outputs,
         command=command,
         warnings=[*notes, *reasons],
         provenance=render.provenance(plugins, computed=True, seed=about["seed"], data=about["data"]),
@@ -167,10 +163,10 @@ def _text(result: dict[str, Any]) -> None:
     render.headline(result["headline"])
     rows = []
     for row in result["laws"]:
-        marks = [_number(row[m]) + (" *" if row["law"] in result["tied"][m] else "") for m in _SAID]
+        marks = [_number(row[m]) + (" *" if row["law"] in result["tied"][m] else "") for m in _MEASURES]
         tried = "-" if row["origins_tried"] is None else f"{row['origins']} of {row['origins_tried']}"
         rows.append([row["law"], row["parameters"], *marks, tried, "converged" if row["converged"] else "failed"])
-    render.table(["law", "parameters", *_SAID.values(), "origins", "fit"], rows)
+    render.table(["law", "parameters", *_MEASURES.values(), "origins", "fit"], rows)
     render.write()
     kind = "of logs" if result["objective"].endswith("_log") else "in the unit of y"
     render.details(
@@ -186,7 +182,7 @@ def _text(result: dict[str, Any]) -> None:
     for row in result["laws"]:
         reasons = {"every": row["failed"]} if row["failed"] else row["without"]
         for reason in dict.fromkeys(reasons.values()):
-            measures = [_SAID.get(measure, measure) for measure, why in reasons.items() if why == reason]
+            measures = [_MEASURES.get(measure, measure) for measure, why in reasons.items() if why == reason]
             lines.append([row["law"], ", ".join(measures), reason])
     if lines:
         render.write()

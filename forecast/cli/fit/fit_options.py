@@ -151,7 +151,7 @@ def emit_files(
     draw: Callable[[str, str], object],
     save: Callable[[str], object] | None = None,
     files: Sequence[str | None],
-    plots: Sequence[str],
+    plots: Sequence[str] = (),
     as_json: bool,
     **answer: Any,
 ) -> None:

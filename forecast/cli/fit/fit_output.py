@@ -31,15 +31,13 @@ def _formula(law: Law) -> str:
 
 def show_fit(
     command: str,
-    made: Fit | Fits,
+    fit: Fit | Fits,
     *,
     level: float,
     title: str = "",
     notes: Sequence[str] = (),
     provenance: Mapping[str, Any],
-    files: Sequence[str | None],
-    plots: Sequence[str],
-    as_json: bool,
+    **outputs: Any,
 ) -> bool:
     """Write a fit, or many, new or loaded, and every file that was asked for; tell whether all of it converged.
 
@@ -47,7 +45,7 @@ def show_fit(
     ----------
     command : str
         Which command answers.
-    made : Fit or Fits
+    fit : Fit or Fits
     level : float
         Of the intervals.
     title : str
@@ -55,35 +53,32 @@ def show_fit(
     notes : sequence of str
         Warnings beside those of the fit.
     provenance : mapping
-    files, plots : sequence of str
-        As `forecast.cli.output_files.writers` takes them, and figures.
-    as_json : bool
+    **outputs
+        The files, plots and JSON of `emit_files`.
     """
     from forecast.fit.fits import Fits
     from forecast.report.figures import fit_figure, many_fits
 
-    several = isinstance(made, Fits)
-    result = many(made, level) if isinstance(made, Fits) else one(made, level, title or made.name)
+    several = isinstance(fit, Fits)
+    result = many(fit, level) if isinstance(fit, Fits) else one(fit, level, title or fit.name)
 
     def draw(path: str, width: str) -> object:
-        if isinstance(made, Fits):
-            return many_fits.plot(made, path, width=width)
-        return fit_figure.plot(made, path, width=width)
+        if isinstance(fit, Fits):
+            return many_fits.plot(fit, path, width=width)
+        return fit_figure.plot(fit, path, width=width)
 
     emit_files(
         result,
         text=lambda: write_many(result) if several else write_one(result),
         table=lambda: _columns(result),
         draw=draw,
-        save=made.save,
-        files=files,
-        plots=plots,
-        as_json=as_json,
+        save=fit.save,
+        **outputs,
         command=command,
-        warnings=[*notes, *made.warnings],
+        warnings=[*notes, *fit.warnings],
         provenance=provenance,
     )
-    return bool(made.converged.values.all()) if isinstance(made, Fits) else made.converged is not False
+    return bool(fit.converged.values.all()) if isinstance(fit, Fits) else fit.converged is not False
 
 
 def _columns(result: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -151,12 +146,12 @@ def _parameter(fit: Fit, name: str, level: float) -> dict[str, Any]:
 
 
 def _headline(fit: Fit, title: str, parameters: list[dict[str, Any]], level: float) -> str:
-    sentences = [_said(row) for row in parameters[:NAMED]] + (["…"] if len(parameters) > NAMED else [])
+    sentences = [_parameter_text(row) for row in parameters[:NAMED]] + (["…"] if len(parameters) > NAMED else [])
     begin = "" if fit.converged else "Not converged: "
     return f"{begin}{title} on {fit.n} points: {', '.join(sentences)} ({100 * level:g} % intervals)."
 
 
-def _said(row: dict[str, Any]) -> str:
+def _parameter_text(row: dict[str, Any]) -> str:
     between = "no interval" if row["lower"] is None else f"{row['lower']:.4g} to {row['upper']:.4g}"
     return f"{row['name']} = {row['value']:.4g} ({between})"
 

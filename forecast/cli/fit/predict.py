@@ -151,18 +151,18 @@ def _points(fit: Fit | Fits, words: tuple[str, ...], columns: Columns | None, le
 
 def _by_many(fits: Fits, points: dict[str, Any], level: float, statistic: str) -> xr.Dataset:
     """Predict every point by the fit that it names, else by all of them, one after the other; (point,)."""
-    asked = {n: v for n, v in points.items() if n != fits.by}
+    variables = {n: v for n, v in points.items() if n != fits.by}
     if fits.by not in points:
-        whole = fits.predict(level=level, statistic=statistic, **asked)
+        whole = fits.predict(level=level, statistic=statistic, **variables)
         count = len(fits)
-        size = next((v.size for v in asked.values()), 1)
+        size = next((v.size for v in variables.values()), 1)
         columns = {str(n): v.values.ravel() for n, v in whole.data_vars.items()}
-        names = {fits.by: np.repeat(fits.labels, size), **{n: np.tile(v, count) for n, v in asked.items()}}
+        names = {fits.by: np.repeat(fits.labels, size), **{n: np.tile(v, count) for n, v in variables.items()}}
         return xr.Dataset(
             {n: ("point", v) for n, v in columns.items()}, {n: ("point", v) for n, v in names.items()}, whole.attrs
         )
     labels = _labelled(fits, points[fits.by])
-    made: dict[str, Any] = {}
+    predicted: dict[str, Any] = {}
     notes: list[list[str]] = []
     attrs: dict[str, Any] = {"level": level, "fit": fits.name}
     with render.progress("predicting") as report:
@@ -172,7 +172,7 @@ def _by_many(fits: Fits, points: dict[str, Any], level: float, statistic: str) -
             rows = labels == label
             try:
                 part = fits.select(label).predict(
-                    level=level, statistic=statistic, **{n: v[rows] for n, v in asked.items()}
+                    level=level, statistic=statistic, **{n: v[rows] for n, v in variables.items()}
                 )
             except FitError as problem:  # of this fit alone
                 notes.append([str(problem)])
@@ -181,28 +181,30 @@ def _by_many(fits: Fits, points: dict[str, Any], level: float, statistic: str) -
             far = part.attrs.get("extrapolation_decades", 0.0)
             attrs["extrapolation_decades"] = max(far, attrs.get("extrapolation_decades", 0.0))
             for name, values in part.data_vars.items():
-                made.setdefault(str(name), np.full(labels.size, np.nan))[rows] = values.values
+                predicted.setdefault(str(name), np.full(labels.size, np.nan))[rows] = values.values
     lines = [line for each in notes[:_MOST_WARNED] for line in each]
     if more := sum(map(bool, notes[_MOST_WARNED:])):
         lines.append(f"{fits.name}: {more} more fits warn")
-    names = {fits.by: labels, **asked}
+    names = {fits.by: labels, **variables}
     attrs["warnings"] = "\n".join(lines)
-    made.setdefault("mean" if statistic == "mean" else "median", np.full(labels.size, np.nan))
-    return xr.Dataset({n: ("point", v) for n, v in made.items()}, {n: ("point", v) for n, v in names.items()}, attrs)
+    predicted.setdefault("mean" if statistic == "mean" else "median", np.full(labels.size, np.nan))
+    return xr.Dataset(
+        {n: ("point", v) for n, v in predicted.items()}, {n: ("point", v) for n, v in names.items()}, attrs
+    )
 
 
-def _labelled(fits: Fits, given: Any) -> Any:
+def _labelled(fits: Fits, labels: Any) -> Any:
     """Return labels as the fits have them: 7, 7.0 and "7" are one number."""
-    known = {_label(label): place for place, label in enumerate(fits.labels.tolist())}
+    index_of = {_label(label): place for place, label in enumerate(fits.labels.tolist())}
     numeric, places = fits.labels.dtype.kind in "iuf", []
-    for each in given.tolist():
+    for each in labels.tolist():
         text = str(each)
         if numeric:
             with contextlib.suppress(ValueError):
                 text = _label(float(text))
-        if text not in known:
-            raise UnknownNameError(fits.by, printable(text, 60), list(known), where=fits.name)
-        places.append(known[text])
+        if text not in index_of:
+            raise UnknownNameError(fits.by, printable(text, 60), list(index_of), where=fits.name)
+        places.append(index_of[text])
     return fits.labels[np.array(places, dtype=int)]
 
 
