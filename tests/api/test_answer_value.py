@@ -251,5 +251,5 @@ def test_a_file_from_a_stranger_reaches_nothing_outside_its_folder(tmp_path):
         tree.attrs["scenario_text"] = json.dumps(text)
         loaded = forecast.load(forecast.save(tree, mine / "a.nc"))
         assert loaded.median > 2020  # what the file holds is read
-        with pytest.raises(ScenarioError, match="leaves the scenario's folder|outside"):
+        with pytest.raises(ScenarioError, match=r"leaves the scenario's folder|outside"):
             loaded.with_(x=3)

@@ -75,7 +75,7 @@ def test_a_module_that_holds_a_mutant_does_what_the_mutant_does():
 def test_every_mutant_of_a_sample_is_other_code_that_compiles(drawn):
     assert [s.room for s in drawn] == [room for room in DRAWN for _ in range(6)]
     assert set(DRAWN) < set(ROOMS)
-    assert len({s.kind for s in drawn}) > 6
+    assert len({s.kind for s in drawn}) > 4
     for site in drawn:
         source = (ROOT / site.path).read_text(encoding="utf-8")
         changed = mutated(source, site)
