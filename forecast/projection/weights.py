@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,8 @@ from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, printable
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.failures import Attempt, BlockSlice
-from forecast.projection.streaming.accumulators import KeptColumn, SummedColumn, WorldColumn
+from forecast.projection.streaming.accumulators import WorldColumn
+from forecast.projection.streaming.columns import Column, Columns
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, ScenarioGraph
 
@@ -145,55 +145,63 @@ def value_quantiles(values: Array, weights: Array | None) -> Array:
     return out
 
 
-class Updates:
+class Updates(Columns):
     """The log likelihoods of the worlds of a batch, and what the worlds count for.
 
     Parameters
     ----------
     graph : ScenarioGraph
-    held : int
-        How many worlds are kept one by one.
+    kept : int
+        The number of worlds that are kept one by one.
     references : mapping, optional
         Where worlds are counted: by the values of the choices, what is taken off their log likelihood.
     """
 
-    def __init__(self, graph: ScenarioGraph, held: int, references: Mapping[Combination, float] | None = None) -> None:
-        self.graph, self.asked, self._references = graph, graph.scenario.updates, references
-        self.dims = {name: graph.dims(tree.names) for name, tree in self.asked.items()}
+    def __init__(self, graph: ScenarioGraph, kept: int, references: Mapping[Combination, float] | None = None) -> None:
+        super().__init__(graph)
+        self._formulas, self._references, self._n_kept = graph.scenario.updates, references, kept
+        self.columns = {name: Column(graph, graph.dims(tree.names), kept) for name, tree in self._formulas.items()}
+        for column in self.columns.values():  # sums of weights run over worlds: as they are saved, to the last digit
+            column.kept = np.ascontiguousarray(column.kept)
         self.along = graph.dims(graph.weighed_by)
-        sizes = {n: tuple(len(graph.scenario.choices[d].values) for d in dims) for n, dims in self.dims.items()}
-        self._log = {name: np.full((held, *size), np.nan) for name, size in sizes.items()}
         self._now: dict[tuple[str, Combination], Array] = {}
         # the sum of the weights and of their squares
-        self._sums = {c: np.zeros(2) for c in graph.combinations(self.along)} if self.asked else {}
+        self._weight = Column(graph, self.along, sums=2 if self._formulas else 0)
+
+    @property
+    def weighing(self) -> bool:
+        """Whether worlds count differently."""
+        return bool(self._formulas)
+
+    def holdings(self) -> Iterator[WorldColumn]:
+        """Walk the arrays of every column."""
+        yield from super().holdings()
+        yield from self._weight.holdings()
 
     def fill(self, world: World, part: BlockSlice, attempt: Attempt) -> None:
         """Compute the likelihoods of some worlds."""
         self._now = {}
-        for name in self.asked:
-            for index, combination in self._cells(name):
+        for name, column in self.columns.items():
+            for combination in column.index:
                 made = attempt(f"update.{name}", combination, partial(self._likelihood, world, name, combination))
                 if made is not None:
-                    value, failing = made
-                    logs = np.where(failing, np.nan, value[: part.worlds])
-                    self._log[name][(part.kept, *index)] = logs[: part.held]
-                    self._now[name, combination] = logs
-        if self._references is not None:
-            for combination, sums in self._sums.items():
-                weights = self.of(self.along, combination, part)
-                if weights is not None:
-                    sums += [weights.sum(), (weights**2).sum()]
+                    logs = self._now[name, combination] = np.where(made[1], np.nan, made[0][: part.worlds])
+                    column.put(combination, logs, part)
+        for combination in self._weight.index:
+            weights = self.of(self.along, combination, part)
+            if weights is not None:
+                self._weight.add(combination, [weights.sum(), (weights**2).sum()])
 
     def _likelihood(self, world: World, name: str, combination: Combination) -> Array:
-        tree, where = self.asked[name], f"update.{name}.log_likelihood"
-        value = world.formula(tree, self.dims[name], combination, target="", where=where, step=0)[0]
+        tree, where = self._formulas[name], f"update.{name}.log_likelihood"
+        value = world.formula(tree, self[name].dims, combination, target="", where=where, step=0)[0]
         if np.isposinf(value).any():
             raise DataError(f"{where}: '{printable(tree.text, 80)}' is infinite: no likelihood is")
         return np.asarray(value)
 
     def highest(self, part: BlockSlice) -> dict[Combination, float]:
         """Return the highest log likelihood of the worlds at hand, by the values of the choices; 0 for none."""
-        totals = {c: self._total_now(self.along, c, part) for c in self._sums}
+        totals = {c: self._total_now(self.along, c, part) for c in self._weight.index}
         best = {c: float(np.fmax.reduce(total, initial=-np.inf)) for c, total in totals.items()}
         return {c: each if np.isfinite(each) else 0.0 for c, each in best.items()}
 
@@ -206,7 +214,7 @@ class Updates:
 
     def of(self, dims: tuple[str, ...], combination: Combination, part: BlockSlice) -> Array | None:
         """Return what the worlds at hand count for, (draw,), where these are counted; None where all count alike."""
-        if not self.asked or self._references is None:
+        if not self._formulas or self._references is None:
             return None
         chosen = dict(zip(dims, combination, strict=True))
         total = self._total_now(dims, combination, part) - self._references[tuple(chosen[d] for d in self.along)]
@@ -214,28 +222,16 @@ class Updates:
 
     def blank(self, name: str, combination: Combination) -> None:
         """Take out what failed under a combination of choices."""
-        if (of := name.removeprefix("update.")) in self._log:
-            place = {c: i for i, c in self._cells(of)}[combination]
-            self._log[of][(slice(None), *place)] = np.nan
+        if name.startswith("update."):
+            super().blank(name.removeprefix("update."), combination)
 
-    def holdings(self) -> list[WorldColumn]:
-        """Return what is held of the worlds."""
-        return [
-            *(KeptColumn(values) for values in self._log.values()),
-            *(SummedColumn(sums) for sums in self._sums.values()),
-        ]
-
-    def _cells(self, name: str) -> Iterator[tuple[Any, Combination]]:
-        return zip(np.ndindex(*self._log[name].shape[1:]), self.graph.combinations(self.dims[name]), strict=True)
-
-    def dataset(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> xr.Dataset:
+    def dataset(self) -> xr.Dataset:
         """Return the log likelihood of every world that is kept under each update."""
-        used = {d for dims in self.dims.values() for d in dims}
         data = {
-            name: (("draw", *self.dims[name]), values, {"units": "", "long_name": self.asked[name].text})
-            for name, values in self._log.items()
+            name: (("draw", *column.dims), column.kept, {"units": "", "long_name": self._formulas[name].text})
+            for name, column in self.columns.items()
         }
-        return xr.Dataset(data, coords=coordinates(d for d in self.graph.scenario.choices if d in used))
+        return xr.Dataset(data, coords=self.coordinates())
 
     def impossible(self) -> Iterator[str]:
         """Say which values of the choices an update leaves no world.
@@ -245,7 +241,7 @@ class Updates:
         DataError
             Where that is none of them.
         """
-        if not self.asked:
+        if not self._formulas:
             return
         lost = dict(zip(self.graph.combinations(self.along), self._impossible(), strict=True))
         for combination, gone in lost.items():
@@ -259,7 +255,7 @@ class Updates:
     def _impossible(self) -> list[bool]:
         """Tell under which values of the choices no world has weight."""
         if self._references is not None:
-            return [bool(sums[0] == 0) for sums in self._sums.values()]
+            return [bool(weight == 0) for weight in self._weight.sums[0].ravel()]
         return np.asarray(np.isneginf(np.fmax.reduce(self._total(self.along), axis=0))).ravel().tolist()
 
     def weights(self, dims: tuple[str, ...]) -> Array | None:
@@ -267,30 +263,26 @@ class Updates:
 
         None where all worlds count alike.
         """
-        if not self.asked:
+        if not self._formulas:
             return None
         sizes = tuple(len(self.graph.scenario.choices[d].values) for d in dims)
-        return np.broadcast_to(normalised(self._total(dims)), (self._held, *sizes))
-
-    @property
-    def _held(self) -> int:
-        return len(next(iter(self._log.values())))
+        return np.broadcast_to(normalised(self._total(dims)), (self._n_kept, *sizes))
 
     def _total(self, dims: tuple[str, ...]) -> Array:
         """Return the log likelihoods of all updates together, along these choices or 1 where they do not depend."""
-        total = np.zeros((self._held, *(1 for _ in dims)))
-        for name, values in self._log.items():
-            shape = tuple(values.shape[1 + self.dims[name].index(d)] if d in self.dims[name] else 1 for d in dims)
-            total = total + values.reshape(self._held, *shape)
+        total = np.zeros((self._n_kept, *(1 for _ in dims)))
+        for column in self.columns.values():
+            shape = tuple(column.sizes[column.dims.index(d)] if d in column.dims else 1 for d in dims)
+            total = total + column.kept.reshape(self._n_kept, *shape)
         return total
 
     def effective(self) -> float | None:
         """Return the effective number of worlds, the least over the choices; None without an update."""
-        if not self.asked:
+        if not self._formulas:
             return None
         if self._references is not None:
-            rows = np.array(list(self._sums.values()))
-            counts = np.divide(rows[:, 0] ** 2, rows[:, 1], out=np.full(len(rows), np.nan), where=rows[:, 1] > 0)
+            first, second = self._weight.sums
+            counts = np.divide(first**2, second, out=np.full(first.shape, np.nan), where=second > 0)
         else:
             counts = effective_sample_size(normalised(self._total(self.along)))
         return float(np.nanmin(counts)) if np.isfinite(counts).any() else 0.0

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.projection.failures import BlockSlice
-from forecast.projection.streaming.accumulators import SummedColumn, WorldColumn
+from forecast.projection.streaming.columns import Column, Columns
 
 if TYPE_CHECKING:
     from forecast.projection.weights import Updates
@@ -49,71 +48,57 @@ def earliest(years: Array) -> NDArray[np.bool_]:
     return np.vstack([least & alone, ~alone & ~none, none])
 
 
-class Earliest:
-    """Counts of which question's date comes first.
+class Earliest(Columns):
+    """Sums over all worlds of which question's date comes first.
 
     Parameters
     ----------
     graph : ScenarioGraph
-    asked : mapping of str to tuple of str
-        The choices of every question for a date.
+    dates : Columns
+        The dates of every question.
     counting : bool
         Worlds are counted; where they are kept, readers compare the dates themselves.
     """
 
-    def __init__(self, graph: ScenarioGraph, asked: Mapping[str, tuple[str, ...]], *, counting: bool) -> None:
-        self.graph, self._of = graph, asked
-        self.asked = {n: tuple(each.first) for n, each in graph.scenario.firsts.items()} if counting else {}
-        self.dims = {
-            name: tuple(d for d in graph.scenario.choices if any(d in asked[e] for e in events))
-            for name, events in self.asked.items()
-        }
-        self._counts = {
-            (name, c): np.zeros(len(events) + 3) for name, events in self.asked.items() for c in self._cells(name)
-        }
-        self._dates: dict[tuple[str, Combination], Array] = {}
-
-    def _cells(self, name: str) -> Iterable[Combination]:
-        return self.graph.combinations(self.dims[name])
+    def __init__(self, graph: ScenarioGraph, dates: Columns, *, counting: bool) -> None:
+        super().__init__(graph)
+        self._dims = dates.dims
+        self.events = {name: tuple(each.first) for name, each in graph.scenario.firsts.items()} if counting else {}
+        for name, events in self.events.items():
+            dims = tuple(d for d in graph.scenario.choices if any(d in self._dims[e] for e in events))
+            self.columns[name] = Column(graph, dims, sums=len(events) + 3)
+        self._drawn: dict[tuple[str, Combination], Array] = {}
 
     def add(self, name: str, combination: Combination, dates: Array) -> None:
         """Take the dates of some worlds of a question."""
-        self._dates[name, combination] = dates
+        self._drawn[name, combination] = dates
 
     def reduce(self, updates: Updates, part: BlockSlice) -> None:
         """Count them."""
-        for name, events in self.asked.items():
-            for combination in self._cells(name):
-                years = np.stack([self._dates[each, self._own(name, each, combination)] for each in events])
-                weights = updates.of(self.dims[name], combination, part)
-                counts = np.ones(part.worlds) if weights is None else weights
-                counts = np.where(np.isnan(years).any(axis=0), 0.0, counts)
+        for name, events in self.events.items():
+            for combination in self[name].index:
+                years = np.stack([self._drawn[each, self._own(name, each, combination)] for each in events])
+                weights = updates.of(self[name].dims, combination, part)
+                counts = np.where(np.isnan(years).any(axis=0), 0.0, 1.0 if weights is None else weights)
                 holds = earliest(np.where(np.isnan(years), np.inf, years))
-                self._counts[name, combination] += [*(holds * counts).sum(axis=1), counts.sum()]
-        self._dates = {}
+                self[name].add(combination, [*(holds * counts).sum(axis=1), counts.sum()])
+        self._drawn = {}
 
     def _own(self, name: str, event: str, combination: Combination) -> Combination:
-        chosen = dict(zip(self.dims[name], combination, strict=True))
-        return tuple(chosen[d] for d in self._of[event])
-
-    def holdings(self) -> list[WorldColumn]:
-        """Return what is held of the worlds."""
-        return [SummedColumn(each) for each in self._counts.values()]
+        chosen = dict(zip(self[name].dims, combination, strict=True))
+        return tuple(chosen[d] for d in self._dims[event])
 
     def blank(self, name: str, combination: Combination) -> None:
         """Take out what depends on a question that failed under a combination of choices."""
-        for of, along in self._counts:
-            if name in self.asked[of] and self._own(of, name, along) == combination:
-                self._counts[of, along][...] = 0
+        for of, events in self.events.items():
+            for along in self[of].index if name in events else ():
+                if self._own(of, name, along) == combination:
+                    self[of].blank(along)
 
-    def dataset(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> xr.Dataset:
+    def dataset(self) -> xr.Dataset:
         """Return the share of the worlds in which each comes first."""
-        data, used = {}, {d for dims in self.dims.values() for d in dims}
-        for name, events in self.asked.items():
-            rows = np.array([self._counts[name, c] for c in self._cells(name)])
-            with np.errstate(invalid="ignore"):
-                shares = (rows[:, :-1] / rows[:, -1:]).T
-            sizes = [len(self.graph.scenario.choices[d].values) for d in self.dims[name]]
-            data[name] = ((f"{name}_event", *self.dims[name]), shares.reshape(len(events) + 2, *sizes))
-        coords = {f"{name}_event": [*events, TOGETHER, NONE] for name, events in self.asked.items()}
-        return xr.Dataset(data, coords={**coords, **coordinates(d for d in self.graph.scenario.choices if d in used)})
+        with np.errstate(invalid="ignore"):
+            shares = {name: column.sums[:-1] / column.sums[-1] for name, column in self.columns.items()}
+        data = {name: ((f"{name}_event", *self[name].dims), each) for name, each in shares.items()}
+        coords = {f"{name}_event": [*events, TOGETHER, NONE] for name, events in self.events.items()}
+        return xr.Dataset(data, coords={**coords, **self.coordinates()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from forecast.base.sobol import BLOCK
 from forecast.base.streams import Streams, choice as chosen
 from forecast.projection.answers.crossing_dates import DateDraws, Dates, answered
 from forecast.projection.failures import too_many
-from forecast.projection.streaming.accumulators import CountedColumn, SummedColumn, WorldColumn
-from forecast.projection.streaming.histograms import DateHistogram
+from forecast.projection.streaming.columns import Column, Columns
 
 if TYPE_CHECKING:
+    from forecast.projection.weights import Updates
     from forecast.projection.world import World
     from forecast.scenarios.graph import Combination, ScenarioGraph
 
@@ -66,134 +66,108 @@ def pooled(values: xr.DataArray, weights: Mapping[str, Sequence[float]], *, seed
         Of the projection.
     """
     worlds = values.sizes["draw"]
-    held: dict[str, Any] = {
+    rivals: dict[str, Any] = {
         str(choice): xr.DataArray(rival_of_draw(choice, stated, seed=seed, worlds=worlds), dims="draw")
         for choice, stated in weights.items()
         if choice in values.dims
     }
-    return values.isel(held).drop_vars([c for c in held if c in values.coords], errors="ignore") if held else values
+    return (
+        values.isel(rivals).drop_vars([c for c in rivals if c in values.coords], errors="ignore") if rivals else values
+    )
 
 
-class PooledDates:
+class PooledDates(Columns):
     """The dates of questions over rivals, all of whose rivals have weights.
+
+    Where worlds are counted, a column counts the dates of the worlds in which each combination of rivals holds, and
+    adds up what all worlds count for.
 
     Parameters
     ----------
     graph : ScenarioGraph
-    asked : mapping of str to tuple of str
-        The choices of every question.
-    counting : bool
-        Worlds are counted.
-    empty : callable
-        Makes counts for a question.
+    dates : Columns
+        The dates of every question.
 
     Attributes
     ----------
-    dims : dict of str to tuple of str
-        The definitions that are left, of the questions that are pooled.
+    definitions : dict of str to tuple of str
+        The choices that are left, of the questions that are pooled.
     """
 
-    def __init__(
-        self,
-        graph: ScenarioGraph,
-        asked: Mapping[str, tuple[str, ...]],
-        counting: bool,
-        empty: Callable[[str], DateHistogram],
-    ) -> None:
-        choices = graph.scenario.choices
-        self.graph, self._asked, self._empty = graph, asked, empty
-        self._rivals = {n: tuple(d for d in dims if choices[d].kind == "rival") for n, dims in asked.items()}
-        self.dims = {
-            name: tuple(d for d in asked[name] if d not in rivals)
+    def __init__(self, graph: ScenarioGraph, dates: Columns) -> None:
+        super().__init__(graph)
+        choices, self._dates = graph.scenario.choices, dates
+        self._rivals = {n: tuple(d for d in dims if choices[d].kind == "rival") for n, dims in dates.dims.items()}
+        self.definitions = {
+            name: tuple(d for d in dates[name].dims if d not in rivals)
             for name, rivals in self._rivals.items()
             if rivals and all(choices[d].weights is not None for d in rivals)
         }
-        self._counts: dict[tuple[str, Combination], DateHistogram] = {}
-        self._weight: dict[tuple[str, Combination], Array] = {}
-        if counting:
-            for name in self.dims:
-                for combination in graph.combinations(asked[name]):
-                    self._counts[name, combination] = empty(name)
-                    self._weight[name, combination] = np.zeros(1)
+        self.columns = {
+            name: Column(graph, dates[name].dims, new_counts=dates[name].new_counts, sums=1)
+            for name in self.definitions
+            if dates[name].counts
+        }
         self._drawn: list[tuple[str, Combination, Array, Array | None]] = []
 
     def add(self, name: str, combination: Combination, dates: Array, weights: Array | None) -> None:
         """Take the dates of some worlds under one combination of choices."""
-        if name in self.dims:
+        if name in self.columns:
             self._drawn.append((name, combination, dates, weights))
 
     def reduce(self, world: World) -> None:
         """Count the dates of the worlds in which each combination of rivals holds."""
-        held: dict[str, NDArray[np.int64]] = {}
+        rival_by_choice: dict[str, NDArray[np.int64]] = {}
         for name, combination, dates, weights in self._drawn:
-            which = np.ones(len(dates), dtype=bool)
-            for rival, value in zip(self._asked[name], combination, strict=True):
-                if rival not in self._rivals[name]:
-                    continue
-                choice = self.graph.scenario.choices[rival]
-                if rival not in held:
-                    held[rival] = rival_of_draw(
-                        rival, choice.weights or (), seed=world.seed, worlds=world.draws, first=world.first
-                    )
-                which &= held[rival][: len(dates)] == choice.values.index(value)
+            holds = np.ones(len(dates), dtype=bool)
+            for choice, value in zip(self[name].dims, combination, strict=True):
+                if choice in self._rivals[name]:
+                    if choice not in rival_by_choice:
+                        rival_by_choice[choice] = self._rival(choice, world.seed, world.draws, world.first)
+                    holds &= rival_by_choice[choice][: len(dates)] == self._place(choice, value)
             # a world in which another one holds is skipped, and those that count keep their number
-            places = np.flatnonzero(which)
-            self._weight[name, combination] += float(len(dates) if weights is None else weights.sum())
+            places = np.flatnonzero(holds)
+            self[name].add(combination, float(len(dates) if weights is None else weights.sum()))
             own = None if weights is None else weights[places]
-            self._counts[name, combination].add(dates[places], own, numbers=places)
+            self[name].counts[combination].add(dates[places], own, numbers=places)
         self._drawn = []
 
-    def blank(self, name: str, combination: Combination) -> None:
-        """Take out what failed under a combination of choices."""
-        if (name, combination) in self._counts:
-            self._counts[name, combination].clear()
+    def _rival(self, choice: str, seed: int, worlds: int, first: int = 0) -> NDArray[np.int64]:
+        weights = self.graph.scenario.choices[choice].weights or ()
+        return rival_of_draw(choice, weights, seed=seed, worlds=worlds, first=first)
 
-    def holdings(self) -> list[WorldColumn]:
-        """Return what is held of the worlds."""
-        return [
-            *(SummedColumn(each) for each in self._weight.values()),
-            *(CountedColumn(each) for each in self._counts.values()),
-        ]
+    def _place(self, choice: str, value: str) -> int:
+        return self.graph.scenario.choices[choice].values.index(value)
 
-    def counted(self, name: str) -> list[Dates | None]:
+    def dates(self, name: str, start: float, by: Sequence[float], updates: Updates, seed: int) -> list[Dates | None]:
         """Return the dates over all rivals, under each combination of the definitions."""
+        if name in self.columns:
+            return [self._counted(name, definition) for definition in self._defined(name)]
+        dates = self._dates[name]
+        weights = updates.weights(dates.dims)
+        rivals = {choice: self._rival(choice, seed, len(dates.kept)) for choice in self._rivals[name]}
         out: list[Dates | None] = []
-        weighted = self.graph.weighed_by or self.graph.scenario.updates
-        for kept in self.graph.combinations(self.dims[name]):
-            whole = self._empty(name)
-            for combination in self._under(name, kept):
-                # a likelihood weighs the worlds of each rival, and leaves the rivals' own weights as they are stated
-                scale = float(1 / self._weight[name, combination][0]) if weighted else 1.0
-                whole.merge(self._counts[name, combination], scale)
-            out.append(whole if whole.total > 0 and not too_many(whole.failed, whole.weight) else None)
-        return out
-
-    def drawn(
-        self, name: str, dates: Array, weights: Array | None, start: float, by: Sequence[float], seed: int
-    ) -> list[Dates | None]:
-        """Return the dates over all rivals from those of every world, (draw, choices)."""
-        dims, rivals = self._asked[name], self._rivals[name]
-        held = {
-            rival: rival_of_draw(rival, self.graph.scenario.choices[rival].weights or (), seed=seed, worlds=len(dates))
-            for rival in rivals
-        }
-        out: list[Dates | None] = []
-        for kept in self.graph.combinations(self.dims[name]):
-            values = dict(zip(self.dims[name], kept, strict=True))
-            place = tuple(
-                held[d] if d in held else self.graph.scenario.choices[d].values.index(values[d]) for d in dims
-            )
-            own = dates[(np.arange(len(dates)), *place)]
-            counts = None if weights is None else weights[(np.arange(len(dates)), *place)]
+        for definition in self._defined(name):
+            place = tuple(rivals[d] if d in rivals else self._place(d, definition[d]) for d in dates.dims)
+            own = dates.kept[(np.arange(len(dates.kept)), *place)]
+            counts = None if weights is None else weights[(np.arange(len(dates.kept)), *place)]
             whole = DateDraws(own, start, by, None if counts is None else counts / counts.sum())
             out.append(whole if answered(own) else None)
         return out
 
-    def _under(self, name: str, kept: Combination) -> list[Combination]:
-        values = dict(zip(self.dims[name], kept, strict=True))
-        dims = self._asked[name]
-        return [
-            combination
-            for combination in self.graph.combinations(dims)
-            if all(values.get(d, v) == v for d, v in zip(dims, combination, strict=True))
-        ]
+    def _defined(self, name: str) -> Iterator[dict[str, str]]:
+        """Walk the combinations of the definitions."""
+        for combination in self.graph.combinations(self.definitions[name]):
+            yield dict(zip(self.definitions[name], combination, strict=True))
+
+    def _counted(self, name: str, definition: Mapping[str, str]) -> Dates | None:
+        """Add up the counts of the rivals under one combination of the definitions."""
+        column, weighted = self[name], self.graph.weighed_by or self.graph.scenario.updates
+        assert column.new_counts is not None  # as columns are made
+        whole = column.new_counts()
+        for combination, index in column.index.items():
+            counted = float(column.sums[(0, *index)])
+            if counted and all(definition.get(d, v) == v for d, v in zip(column.dims, combination, strict=True)):
+                # a likelihood weighs the worlds of each rival, and leaves the rivals' own weights as they are stated
+                whole.merge(column.counts[combination], 1 / counted if weighted else 1.0)
+        return whole if whole.total > 0 and not too_many(whole.failed, whole.weight) else None

@@ -20,18 +20,8 @@ __all__ = [
     "check_values",
     "merge",
     "packed",
-    "side_by_side",
     "unpack",
 ]
-
-
-def side_by_side(kept: Sequence[int], choices: Sequence[int]) -> NDArray[np.float64]:
-    """Return room for numbers of worlds, (*kept, *choices), with those of one combination side by side in memory.
-
-    They are written and read so, one combination after another. What nobody writes is NaN.
-    """
-    room = np.full((*choices, *kept), np.nan)
-    return room.transpose(*range(len(choices), room.ndim), *range(len(choices)))
 
 
 @dataclass(frozen=True, eq=False)

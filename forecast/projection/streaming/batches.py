@@ -241,7 +241,7 @@ class Checkpoint:
             whole.note(about["notes"])
             failing = bool([*whole.reasons(), *whole.failing(), *about["notes"]["unanswered"]])
             drawn = min(about["next"] * BATCH, job.worlds)
-            weighted = bool(whole.updates.asked)
+            weighted = whole.updates.weighing
             check_values(whole.holdings(), worlds=drawn, kept=min(drawn, job.kept), weighted=weighted, failing=failing)
             job.warn(about["warnings"])
             return int(about["next"])

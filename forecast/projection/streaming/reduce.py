@@ -5,7 +5,7 @@ A batch of worlds is reduced as soon as it is drawn. What two batches hold toget
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -22,9 +22,9 @@ from forecast.projection.answers.first_event import Earliest
 from forecast.projection.answers.pooling import PooledDates
 from forecast.projection.answers.ranking import Ranked
 from forecast.projection.answers.values import ValueReducer
-from forecast.projection.crossing import QUANTILES
 from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog
-from forecast.projection.streaming.accumulators import CountedColumn, KeptColumn, WorldColumn, merge, side_by_side
+from forecast.projection.streaming.accumulators import WorldColumn, merge
+from forecast.projection.streaming.columns import LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
 from forecast.projection.weights import Updates
 from forecast.projection.world import World
@@ -98,52 +98,34 @@ class Sampled:
         self._failed: dict[tuple[str, Combination], tuple[int, ForecastError]] = {}
         self._unanswered: set[tuple[str, Combination]] = set()
         self._record = FailureLog()
-        self._levels = {
-            name: side_by_side((1 if node.steady else len(years), size.held), self._sizes(node.dims))
-            for name, node in graph.quantities.items()
-        }
-        self._dims = {
-            name: graph.dims([*question.when.names, *graph.weighed_by])
-            for name, question in graph.scenario.questions.items()
-        }
-        self._dates = {name: side_by_side((size.held,), self._sizes(dims)) for name, dims in self._dims.items()}
-        self._along = {
-            name: (*node.dims, *(d for d in graph.dims(graph.weighed_by) if d not in node.dims))
-            for name, node in graph.quantities.items()
-        }
-        self._level_counts: dict[tuple[str, Combination], ValueHistogram] = {}
-        self._date_counts: dict[tuple[str, Combination], DateHistogram] = {}
-        weighted = bool(updates.asked)
-        if size.counting:
-            for name, along in self._along.items():
-                rows = 1 if graph.nodes[name].steady else len(years)
-                for combination in graph.combinations(along):
-                    self._level_counts[name, combination] = ValueHistogram(rows, weighted=weighted)
-            for name, dims in self._dims.items():
-                for combination in graph.combinations(dims):
-                    self._date_counts[name, combination] = DateHistogram(
-                        years[0], years[-1], self._by(name), weighted=weighted
-                    )
-        self._pools = PooledDates(
-            graph,
-            self._dims,
-            size.counting,
-            lambda name: DateHistogram(years[0], years[-1], self._by(name), weighted=weighted),
-        )
-        self._earliest = Earliest(graph, self._dims, counting=size.counting)
-        self._ranked = Ranked(graph, size.held, updates, counting=size.counting)
-        self._figures = ValueReducer(graph, years, size.held, updates, counting=size.counting)
-        self._binding = Binding(graph, years, size.held, updates, counting=size.counting)
+        self._levels, self._dates, self._counted = Columns(graph), Columns(graph), Columns(graph)
+        weighing, weighted, counting = graph.dims(graph.weighed_by), updates.weighing, size.counting
+        for name, node in graph.quantities.items():
+            rows = 1 if node.steady else len(years)
+            self._levels.columns[name] = Column(graph, node.dims, size.held, (rows,), complete=True)
+            if counting:  # along what weighs the worlds, too
+                along = (*node.dims, *(d for d in weighing if d not in node.dims))
+                new_counts = partial(ValueHistogram, rows, weighted=weighted)
+                self._counted.columns[name] = Column(graph, along, new_counts=new_counts, complete=True)
+        for name, question in graph.scenario.questions.items():
+            counts = (
+                partial(DateHistogram, years[0], years[-1], self._by(name), weighted=weighted) if counting else None
+            )
+            dims = graph.dims([*question.when.names, *graph.weighed_by])
+            self._dates.columns[name] = Column(graph, dims, size.held, new_counts=counts, complete=True)
+        self._pools = PooledDates(graph, self._dates)
+        self._earliest = Earliest(graph, self._dates, counting=counting)
+        self._ranked = Ranked(graph, size.held, updates, counting=counting)
+        self._figures = ValueReducer(graph, years, size.held, updates, counting=counting)
+        self._binding = Binding(graph, years, size.held, updates, counting=counting)
+        self._parts = (
+            self._levels, self._counted, self._dates, updates,
+            self._pools, self._earliest, self._ranked, self._figures, self._binding,
+        )  # fmt: skip
 
     def _by(self, name: str) -> tuple[float, ...]:
         dates = self.graph.scenario.questions[name].dates
         return tuple(decimal_year(np.array(dates, dtype="datetime64[s]")).tolist()) if dates else ()
-
-    def _sizes(self, dims: Iterable[str]) -> tuple[int, ...]:
-        return tuple(len(self.graph.scenario.choices[d].values) for d in dims)
-
-    def _cells(self, dims: tuple[str, ...]) -> Iterator[tuple[Any, Combination]]:
-        yield from zip(np.ndindex(*self._sizes(dims)), self.graph.combinations(dims), strict=True)
 
     def fill(self, world: World) -> None:
         """Reduce some blocks of worlds of the batch."""
@@ -167,43 +149,38 @@ class Sampled:
             return made, self._record.add((name, combination), faults, world.first, worlds)
 
         levels: list[tuple[str, Combination, Array]] = []
-        for name, node in self.graph.quantities.items():
-            for index, combination in self._cells(node.dims):
+        for name, column in self._levels.columns.items():
+            for combination in column.index:
                 drawn = attempt(name, combination, partial(world.quantity, name, combination))
                 if drawn is not None:
                     level, failing = drawn
-                    level = level[: self._levels[name].shape[0], :worlds]
+                    level = level[: len(column.kept), :worlds]
                     level = np.where(failing, np.nan, level) if failing.any() else level
-                    self._levels[name][(slice(None), part.kept, *index)] = level[:, : part.held]
+                    column.put(combination, level, part)
                     levels.append((name, combination, level))
         self.updates.fill(world, part, attempt)
-        if size.counting:
-            self._count_levels(levels, part)
-        for name in self.graph.scenario.questions:
-            for index, combination in self._cells(self._dims[name]):
-                crossed = attempt(name, combination, partial(world.crossed, name, self._dims[name], combination))
+        for name, combination, level in levels if size.counting else ():
+            column = self._counted[name]
+            for along in column.index:
+                if along[: len(combination)] == combination:
+                    column.counts[along].add(level, self.updates.of(column.dims, along, part))
+        for name, column in self._dates.columns.items():
+            for combination in column.index:
+                crossed = attempt(name, combination, partial(world.crossed, name, column.dims, combination))
                 dates = np.full(worlds, np.nan)
                 if crossed is not None:
-                    found, failing = crossed
-                    dates = np.where(failing, np.nan, found.date[:worlds])
-                self._dates[name][(part.kept, *index)] = dates[: part.held]
-                if self.size.counting:
-                    weights = self.updates.of(self._dims[name], combination, part)
-                    self._date_counts[name, combination].add(dates, weights)
+                    dates = np.where(crossed[1], np.nan, crossed[0].date[:worlds])
+                weights = self.updates.of(column.dims, combination, part)
+                column.put(combination, dates, part, weights)
+                if size.counting:
                     self._pools.add(name, combination, dates, weights)
                     self._earliest.add(name, combination, dates)
-        if self.size.counting:
+        if size.counting:
             self._pools.reduce(world)
             self._earliest.reduce(self.updates, part)
         self._ranked.fill(world, part, attempt)
         self._figures.fill(world, part, attempt)
         self._binding.fill(world, part)
-
-    def _count_levels(self, levels: Iterable[tuple[str, Combination, Array]], part: BlockSlice) -> None:
-        for name, combination, level in levels:
-            for along in self.graph.combinations(self._along[name]):
-                if along[: len(combination)] == combination:
-                    self._level_counts[name, along].add(level, self.updates.of(self._along[name], along, part))
 
     def _fail(self, name: str, combination: Combination, block: int, error: ForecastError) -> None:
         first = self._failed.get((name, combination), (block, error))
@@ -211,15 +188,7 @@ class Sampled:
 
     def holdings(self) -> list[WorldColumn]:
         """Return what is held of the worlds."""
-        counts: list[ValueHistogram | DateHistogram] = [*self._level_counts.values(), *self._date_counts.values()]
-        own = [KeptColumn(v, 1, complete=True) for v in self._levels.values()]
-        own += [KeptColumn(v, complete=True) for v in self._dates.values()]
-        parts = (self.updates, self._pools, self._earliest, self._ranked, self._figures, self._binding)
-        return [
-            *own,
-            *(CountedColumn(each, complete=True) for each in counts),
-            *(each for part in parts for each in part.holdings()),
-        ]
+        return [each for part in self._parts for each in part.holdings()]
 
     def notes(self) -> dict[str, Any]:
         """Return what failed, as plain data."""
@@ -261,19 +230,11 @@ class Sampled:
             self._blank(name, combination)
 
     def _blank(self, name: str, combination: Combination) -> None:
-        for arrays, dims in ((self._levels, None), (self._dates, self._dims)):
-            if name in arrays:
-                along = self.graph.nodes[name].dims if dims is None else dims[name]
-                place = {c: i for i, c in self._cells(along)}[combination]
-                lead = (slice(None),) * (arrays[name].ndim - len(along))
-                arrays[name][(*lead, *place)] = np.nan
-        for (of, along), counts in self._level_counts.items():
-            if of == name and along[: len(combination)] == combination:
-                counts.clear()
-        if (name, combination) in self._date_counts:
-            self._date_counts[name, combination].clear()
-        for part in (self._pools, self._earliest, self._ranked, self._figures, self.updates):
+        for part in self._parts:
             part.blank(name, combination)
+        for along in self._counted[name].index if name in self._counted.columns else ():
+            if along[: len(combination)] == combination:
+                self._counted.blank(name, along)
 
     def failing(self) -> list[dict[str, Any]]:
         """Say what fails in few worlds, and is answered by the others."""
@@ -303,7 +264,8 @@ class Sampled:
     @property
     def _asked(self) -> dict[str, tuple[str, ...]]:
         """The choices of every question."""
-        return {**self._weighed, **self._dims, **self._ranked.dims, **self._figures.dims}
+        ranked = {name: self._ranked[name].dims for name in self._ranked.rankings}
+        return {**self._weighed, **self._dates.dims, **ranked, **self._figures.dims}
 
     @property
     def _weighed(self) -> dict[str, tuple[str, ...]]:
@@ -313,30 +275,26 @@ class Sampled:
     def groups(self, time: NDArray[np.datetime64], seed: int) -> dict[str, xr.Dataset]:
         """Return what was asked for, by its place in the result."""
         out = {"/projection": self._projection(time), "/questions": self._questions()}
-        pooled = self._pooled(seed)
-        if pooled.data_vars:
+        if (pooled := self._pooled(seed)).data_vars:
             out["/pooled"] = pooled
         if self.size.counting:
             out["/levels"] = self._counted_levels(time)
-            if self._earliest.asked:
-                out["/first"] = self._earliest.dataset(self._coordinates)
-        if self._ranked.asked:
-            out["/rankings"] = self._ranked.dataset(self._coordinates)
-        if self.updates.asked:
-            out["/update"] = self.updates.dataset(self._coordinates)
-        out |= {f"/values/{name}": data for name, data in self._figures.datasets(self._coordinates)}
-        out |= {f"/limits/{name}": data for name, data in self._binding.datasets(time, self._coordinates)}
-        return out
+        if self._earliest.columns:
+            out["/first"] = self._earliest.dataset()
+        if self._ranked.columns:
+            out["/rankings"] = self._ranked.dataset()
+        if self.updates.weighing:
+            out["/update"] = self.updates.dataset()
+        out |= {f"/values/{name}": data for name, data in self._figures.datasets()}
+        return out | {f"/limits/{name}": data for name, data in self._binding.datasets(time)}
 
     def _projection(self, time: NDArray[np.datetime64]) -> xr.Dataset:
         """Return the levels of the worlds that are kept."""
         data = {}
-        for name, node in self.graph.quantities.items():
-            levels = self._levels[name]
-            # what does not change is held once a world
-            levels = np.broadcast_to(levels, (len(self.years), *levels.shape[1:])) if node.steady else levels
-            data[name] = (("time", "draw", *node.dims), levels, self._about(name))
-        return xr.Dataset(data, coords={"time": time, **self._coordinates(self.graph.scenario.choices)})
+        for name, own in self._levels.columns.items():  # what does not change is kept once a world
+            levels = np.broadcast_to(own.kept, (len(time), *own.kept.shape[1:]))
+            data[name] = (("time", "draw", *own.dims), levels, self._about(name))
+        return xr.Dataset(data, coords={"time": time, **self._levels.coordinates(self.graph.scenario.choices)})
 
     def _about(self, name: str) -> dict[str, str]:
         node = self.graph.quantities[name]
@@ -345,67 +303,52 @@ class Sampled:
     def _counted_levels(self, time: NDArray[np.datetime64]) -> xr.Dataset:
         """Return the quantiles of the levels of all worlds; of a regime the share of each label."""
         data: dict[str, Any] = {}
-        for name, along in self._along.items():
-            labels, steady = self.graph.nodes[name].labels, self.graph.nodes[name].steady
+        for name, own in self._counted.columns.items():
+            labels = self.graph.nodes[name].labels
             if labels:
-                table = np.empty((len(labels), *self._sizes(along)))
-                for index, combination in self._cells(along):
-                    table[(slice(None), *index)] = self._level_counts[name, combination].shares(range(len(labels)))
-                data[name] = ((f"{name}_label", *along), table, self._about(name))
+                table = np.array([counts.shares(range(len(labels))) for counts in own.counts.values()]).T
+                data[name] = ((f"{name}_label", *own.dims), table.reshape(len(labels), *own.sizes), self._about(name))
                 continue
-            levels = np.empty((len(QUANTILES), len(time), *self._sizes(along)))
-            for index, combination in self._cells(along):
-                rows = self._level_counts[name, combination].quantiles(list(QUANTILES.values()))
-                levels[(slice(None), slice(None), *index)] = np.broadcast_to(rows, levels.shape[:2]) if steady else rows
-            data[name] = (("quantile", "time", *along), levels, self._about(name))
-        coords = {"quantile": list(QUANTILES.values()), "time": time}
-        return xr.Dataset(data, coords={**coords, **self._coordinates(self.graph.scenario.choices)})
+            levels = np.broadcast_to(own.quantiles(), (len(LEVELS), len(time), *own.sizes))
+            data[name] = (("quantile", "time", *own.dims), levels, self._about(name))
+        choices = self._counted.coordinates(self.graph.scenario.choices)
+        return xr.Dataset(data, coords={"quantile": LEVELS, "time": time, **choices})
 
-    def _coordinates(self, dims: Iterable[str]) -> dict[str, Any]:
-        used = {d for node in self.graph.nodes.values() for d in node.dims}
-        return {d: (d, list(self.graph.scenario.choices[d].values)) for d in dims if d in used}
-
-    def _dated(self, name: str, index: Any, combination: Combination, weights: Array | None) -> Dates:
-        """Return the dates of one question under one combination of choices."""
-        if self.size.counting:
-            return self._date_counts[name, combination]
-        own = None if weights is None else weights[(slice(None), *index)]
-        return DateDraws(self._dates[name][(slice(None), *index)], self.years[0], self._by(name), own)
+    def _drawn_dates(self, name: str) -> list[Dates | None]:
+        """Return the dates of one question in the kept worlds, under each combination of choices."""
+        own, weights = self._dates[name], self.updates.weights(self._dates[name].dims)
+        places = [(slice(None), *place) for place in own.index.values()]
+        counts = [None if weights is None else weights[place] for place in places]
+        drawn = zip(places, counts, strict=True)
+        return [DateDraws(own.kept[place], self.years[0], self._by(name), count) for place, count in drawn]
 
     def _questions(self) -> xr.Dataset:
         """Return each question's quantiles, *already* and *never*, and the date of every world that is kept."""
         data: dict[str, Any] = {}
-        dims_used = {d for dims in self._dims.values() for d in dims}
-        for name, dims in self._dims.items():
-            dates, weights = self._dates[name], self.updates.weights(dims)
-            each = [self._dated(name, index, c, weights) for index, c in self._cells(dims)]
+        for name, own in self._dates.columns.items():
+            each: list[Dates | None] = list(own.counts.values()) or self._drawn_dates(name)
             title = self.graph.scenario.questions[name].title or self.graph.scenario.questions[name].when.text
-            data |= answers(name, dims, self._sizes(dims), each, title)
-            failing = np.isnan(dates) & ~np.isnan(data[f"{name}_never"][1])
-            data[f"{name}_date"] = (("draw", *dims), from_decimal_year(np.where(np.isfinite(dates), dates, np.nan)))
+            data |= answers(name, own.dims, own.sizes, each, title)
+            failing = np.isnan(own.kept) & ~np.isnan(data[f"{name}_never"][1])
+            finite = np.where(np.isfinite(own.kept), own.kept, np.nan)
+            data[f"{name}_date"] = (("draw", *own.dims), from_decimal_year(finite))
             if failing.any():
-                data[f"{name}_failing"] = (("draw", *dims), failing.astype(np.int8))
-        coords = self._answer_coordinates(data)
-        return xr.Dataset(
-            data, coords={**coords, **self._coordinates(d for d in self.graph.scenario.choices if d in dims_used)}
-        )
+                data[f"{name}_failing"] = (("draw", *own.dims), failing.astype(np.int8))
+        return xr.Dataset(data, coords={**self._answer_coordinates(data), **self._dates.coordinates()})
 
     def _answer_coordinates(self, data: dict[str, Any]) -> dict[str, Any]:
         questions = self.graph.scenario.questions.items()
         dated = {f"{n}_by_date": np.array(q.dates, dtype="datetime64[s]") for n, q in questions if f"{n}_by" in data}
-        return {**({"quantile": list(QUANTILES.values())} if data else {}), **dated}
+        return {**({"quantile": LEVELS} if data else {}), **dated}
 
     def _pooled(self, seed: int) -> xr.Dataset:
         """Return the questions' dates over rivals that are pooled by their stated weights."""
         data: dict[str, Any] = {}
-        for name, dims in self._pools.dims.items():
-            weights = self.updates.weights(self._dims[name])
-            drawn = self._dates[name], weights, float(self.years[0]), self._by(name), seed
-            each = self._pools.counted(name) if self.size.counting else self._pools.drawn(name, *drawn)
-            data |= answers(name, dims, self._sizes(dims), each)
-        used = {d for dims in self._pools.dims.values() for d in dims}
-        coords = self._coordinates(d for d in self.graph.scenario.choices if d in used)
-        return xr.Dataset(data, coords={**self._answer_coordinates(data), **coords})
+        for name, dims in self._pools.definitions.items():
+            each = self._pools.dates(name, float(self.years[0]), self._by(name), self.updates, seed)
+            data |= answers(name, dims, tuple(len(self.graph.scenario.choices[d].values) for d in dims), each)
+        definitions = {d for dims in self._pools.definitions.values() for d in dims}
+        return xr.Dataset(data, coords={**self._answer_coordinates(data), **self._pools.coordinates(definitions)})
 
 
 #: Errors that are made of a sentence alone.

@@ -1,0 +1,148 @@
+"""One thing that every world says, under each combination of the choices on which it depends.
+
+The first worlds are kept one by one, all of them may be counted in histograms or added up beside that. Batches are
+merged, sent and saved through `holdings`, and a reader of quantiles or dates need not know which of these it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.projection.crossing import QUANTILES
+from forecast.projection.streaming.accumulators import CountedColumn, KeptColumn, SummedColumn, WorldColumn
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from forecast.projection.failures import BlockSlice
+    from forecast.scenarios.graph import Combination, ScenarioGraph
+
+    Array = NDArray[np.float64]
+
+__all__ = ["LEVELS", "Column", "Columns"]
+
+#: The quantiles of every answer.
+LEVELS = list(QUANTILES.values())
+
+
+class Column:
+    """What the worlds of a batch say to one thing.
+
+    Parameters
+    ----------
+    graph : ScenarioGraph
+    dims : tuple of str
+        The choices on which it depends.
+    kept : int, optional
+        The number of worlds that are kept one by one; by default there is no room for any.
+    rows : tuple of int
+        The shape of what one world says: a number, or a row of them.
+    new_counts : callable, optional
+        Makes the histogram of one combination of choices, where worlds are counted.
+    sums : int
+        How many sums over all worlds there are for one combination of choices.
+    fill : float or bool
+        Stands where nothing was written.
+    complete : bool
+        Every world has its number and is counted once, unless a failure is noted.
+
+    Attributes
+    ----------
+    index : dict
+        The place of each combination of choices in the last axes of the arrays.
+    kept : ndarray
+        (*rows, world, *choices).
+    counts : dict
+        The histogram of each combination; empty where worlds are not counted.
+    sums : ndarray
+        (sum, *choices).
+    """
+
+    def __init__(
+        self,
+        graph: ScenarioGraph,
+        dims: tuple[str, ...],
+        kept: int | None = None,
+        rows: tuple[int, ...] = (),
+        *,
+        new_counts: Callable[[], Any] | None = None,
+        sums: int = 0,
+        fill: float | bool = np.nan,
+        complete: bool = False,
+    ) -> None:
+        self.dims, self.sizes = dims, tuple(len(graph.scenario.choices[d].values) for d in dims)
+        self.index: dict[Combination, Any] = dict(zip(graph.combinations(dims), np.ndindex(*self.sizes), strict=True))
+        # the worlds of one combination lie side by side in memory: they are written and read so
+        room = np.full((*self.sizes, *rows, kept or 0), fill)
+        self.kept = np.moveaxis(room, range(len(dims)), range(-len(dims), 0)) if dims else room
+        self.new_counts = new_counts
+        self.counts = {} if new_counts is None else {combination: new_counts() for combination in self.index}
+        self.sums = np.zeros((sums, *self.sizes))
+        self._axis, self._is_kept, self._fill, self._complete = len(rows), kept is not None, fill, complete
+
+    def put(
+        self, combination: Combination, values: NDArray[Any], part: BlockSlice, weights: Array | None = None
+    ) -> None:
+        """Keep and count what some worlds say, (*rows, world)."""
+        self.kept[(..., part.kept, *self.index[combination])] = values[..., : part.held]
+        if self.counts:
+            self.counts[combination].add(values, weights)
+
+    def add(self, combination: Combination, amounts: Any) -> None:
+        """Add to the sums of one combination, (sum,)."""
+        self.sums[(slice(None), *self.index[combination])] += amounts
+
+    def blank(self, combination: Combination) -> None:
+        """Take out one combination, which failed."""
+        self.kept[(..., *self.index[combination])] = self._fill
+        self.sums[(..., *self.index[combination])] = 0.0
+        if self.counts:
+            self.counts[combination].clear()
+
+    def holdings(self) -> Iterator[WorldColumn]:
+        """Walk the arrays and histograms, in the form in which batches are merged and saved."""
+        if self._is_kept:
+            yield KeptColumn(self.kept, self._axis, self._complete)
+        if len(self.sums):
+            yield SummedColumn(self.sums)
+        yield from (CountedColumn(each, self._complete) for each in self.counts.values())
+
+    def quantiles(self) -> Array:
+        """Return the quantiles of what was counted, (quantile, row, *choices)."""
+        each = np.array([counts.quantiles(LEVELS) for counts in self.counts.values()])
+        return np.moveaxis(each, 0, -1).reshape(*each.shape[1:], *self.sizes)
+
+
+class Columns:
+    """The columns of one kind of question, by name."""
+
+    def __init__(self, graph: ScenarioGraph) -> None:
+        self.graph = graph
+        self.columns: dict[Any, Column] = {}
+
+    def __getitem__(self, name: Hashable) -> Column:
+        return self.columns[name]
+
+    @property
+    def dims(self) -> dict[Any, tuple[str, ...]]:
+        """The choices on which each depends."""
+        return {name: column.dims for name, column in self.columns.items()}
+
+    def blank(self, name: str, combination: Combination) -> None:
+        """Take out a combination of choices under which something failed."""
+        if name in self.columns:
+            self.columns[name].blank(combination)
+
+    def holdings(self) -> Iterator[WorldColumn]:
+        """Walk the arrays and histograms of every column."""
+        for column in self.columns.values():
+            yield from column.holdings()
+
+    def coordinates(self, dims: Iterable[str] | None = None) -> dict[str, Any]:
+        """Return the values of these choices, in the scenario's order; by default those of every column."""
+        used = {d for node in self.graph.nodes.values() for d in node.dims}
+        own = {d for each in self.dims.values() for d in each} if dims is None else set(dims)
+        return {d: (d, list(c.values)) for d, c in self.graph.scenario.choices.items() if d in used & own}
