@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forecast.errors import UsageError
-from forecast.projection.answers.pooling import pooled
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
@@ -125,7 +124,7 @@ def _guess(answer: Answer, name: str, by: float, probability: float) -> float | 
     if draws is None and name in run.quantities:
         own = run.quantities[name].worlds.isel(time=0)
         chosen = {d: v for d, v in result.default.items() if d in own.dims}
-        drawn = pooled(own.sel(chosen), result.rivals, seed=run.settings.seed)
+        drawn = run.pooled(own.sel(chosen), result.rivals)
         draws = drawn.values if drawn.dims == ("draw",) else None
     if draws is None or len(draws) < 2 * WORLDS or not np.isfinite(draws).all():
         return None

@@ -187,10 +187,12 @@ def _rankings(graph: ScenarioGraph) -> dict[str, Any]:
 
 
 def _kinds(scenario: Scenario) -> dict[str, Any]:
-    """Return which choices are definitions, and the weights of rivals, where either is stated."""
+    """Return which choices are definitions, the weights of rivals, and the names by which these draw."""
     definitions = [name for name, choice in scenario.choices.items() if choice.kind == "definition"]
     weights = {name: list(choice.weights) for name, choice in scenario.choices.items() if choice.weights is not None}
-    return {**({"definitions": definitions} if definitions else {}), **({"rivals": weights} if weights else {})}
+    streams = {name: scenario.streams[name] for name in weights if name in scenario.streams}
+    stated = {"definitions": definitions, "rivals": weights, "streams": streams}
+    return {key: each for key, each in stated.items() if each}
 
 
 def _plain(value: Any) -> Any:

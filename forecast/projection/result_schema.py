@@ -131,6 +131,7 @@ _ATTRIBUTES = Record(
         "replaced": Named(Named(ANYTHING)),
         "definitions": _TEXTS,
         "rivals": Named(Each(NUMBER)),
+        "streams": Named(TEXT),
         "kept": _POSITIVE,
         "newest_data": Named(_DATE),
         "warnings": _TEXTS,

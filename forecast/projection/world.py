@@ -190,7 +190,7 @@ class ModelFits:
                 continue
             if number in self.settings(graph, model):
                 continue
-            drawn = self.posterior(model, Streams(seed, owner, 0), world.inputs(model), {})
+            drawn = self.posterior(model, Streams(seed, graph.stream(owner), 0), world.inputs(model), {})
             can = [f"{owner}.{each}" for each, values in drawn.items() if np.ptp(values) > 0]
             if f"{owner}.{number}" in can:
                 continue
@@ -498,7 +498,8 @@ class World:
         return np.asarray(np.clip(ndtr(score), 2.0**-54, 1 - 2.0**-53))
 
     def _own_uniform(self, node: str) -> Array:
-        return np.concatenate([Streams(self.seed, node, block).uniforms("uniform", 1)[0] for block in self.blocks])
+        stream = self.graph.stream(node)
+        return np.concatenate([Streams(self.seed, stream, block).uniforms("uniform", 1)[0] for block in self.blocks])
 
     def _once(self, key: Any, make: Callable[[], Array]) -> Array:
         return self._kept(key, lambda: _frozen(make()))
@@ -667,7 +668,10 @@ class World:
         for place, block in enumerate(self.blocks):
             here = slice(place * BLOCK, (place + 1) * BLOCK)
             posterior = self.fits.posterior(
-                model, Streams(self.seed, model.name, block), {n: v[here] for n, v in given.items()}, {}
+                model,
+                Streams(self.seed, self.graph.stream(model.name), block),
+                {n: v[here] for n, v in given.items()},
+                {},
             )
             if number not in posterior:
                 raise DataError(f"model '{model.name}': posterior: '{number}' is to move with others, and is not there")
@@ -684,7 +688,7 @@ class World:
         each = [
             self.fits.posterior(
                 model,
-                Streams(self.seed, model.name, block),
+                Streams(self.seed, self.graph.stream(model.name), block),
                 *({n: v[place * BLOCK : (place + 1) * BLOCK] for n, v in own.items()} for own in (given, held)),
             )
             for place, block in enumerate(self.blocks)
@@ -720,7 +724,7 @@ class World:
         parts = []
         for place, block in enumerate(self.blocks):
             own = {name: _frozen(values[..., place * BLOCK : (place + 1) * BLOCK]) for name, values in given.items()}
-            streams = Streams(self.seed, model.name, block)
+            streams = Streams(self.seed, self.graph.stream(model.name), block)
             drawn = guarded(what, partial(fitted.sample, _frozen(time), own, streams))
             parts.append(checked_draws(drawn, (len(time), BLOCK), what))
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
@@ -736,9 +740,10 @@ class World:
     ) -> Array:
         """Sample one block of a model."""
         rests = self.fits.rests
-        streams = Streams(self.seed, model.name, self.blocks[place])
+        name, block = self.graph.stream(model.name), self.blocks[place]
+        streams = Streams(self.seed, name, block)
         if rests is not None:
-            streams = CachedStreams(self.seed, model.name, self.blocks[place], held=rests.held)
+            streams = CachedStreams(self.seed, name, block, held=rests.held)
         own = slice(place * BLOCK, (place + 1) * BLOCK)
         inputs = {name: values[..., own] for name, values in given.items()}
         if held:

@@ -23,7 +23,7 @@ from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageEr
 from forecast.formula import TIME, Condition, Formula
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
-from forecast.scenarios import qualifiers as bases, setting_targets, setting_values
+from forecast.scenarios import home, qualifiers as bases, setting_targets, setting_values
 from forecast.scenarios.parse import ScenarioReader
 from forecast.scenarios.quantities import choice_numbers, constraints, function_ref, hidden_quantities, law_ref
 from forecast.scenarios.quantities.changes import Change
@@ -213,6 +213,10 @@ class ScenarioGraph:
     def weighed_by(self) -> tuple[str, ...]:
         """The quantities on which the weights of worlds depend; no weights, none."""
         return tuple(dict.fromkeys(n for tree in self.scenario.updates.values() for n in tree.names))
+
+    def stream(self, name: str) -> str:
+        """Return the name by which a quantity, a choice, a model or an input draws."""
+        return home.stream(self.scenario.streams, name)
 
     def unit_of(self) -> dict[str, str | None]:
         """Return the unit of every quantity; None of a regime, which stands for texts."""

@@ -20,6 +20,7 @@ from typing import Any
 
 from forecast.contract.registry import Record, get_registry
 from forecast.errors import ForecastError, ScenarioError, printable
+from forecast.scenarios import home
 from forecast.scenarios.spec import braces, fill
 
 __all__ = ["LIMIT_BYTES", "data_of", "file_of", "parsed", "read", "read_registered"]
@@ -82,7 +83,7 @@ def read_registered(origin: Record) -> dict[str, Any]:
             stated[heading] = {name: _anywhere(each, origin) for name, each in group.items()}
     if isinstance(extended := stated.get("extends"), str):
         stated["extends"] = get_registry().at_home("scenario", extended, origin.plugin)
-    return stated
+    return {**stated, "home": home.at_home(stated, origin.full_name)}
 
 
 def _anywhere(part: Any, origin: Record) -> Any:

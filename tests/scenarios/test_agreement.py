@@ -17,7 +17,8 @@ from forecast.errors import UnitError
 from forecast.models import OtherQuantity
 from forecast.scenarios.graph import build
 from forecast.scenarios.scenario import Scenario
-from forecast.scenarios.spec import TableValue
+from forecast.scenarios.quantities.uncertain_inputs import Regime
+from forecast.scenarios.spec import Prior, TableValue
 from forecast.streams import Streams
 from forecast.tables import decimal_year
 from forecast_capability import packs
@@ -112,8 +113,10 @@ def shared_names():
 
 
 def same(key, one, two):
-    """Whether a model or a column of a table stands behind a name in both scenarios."""
+    """Whether a model, a column of a table or one stated distribution stands behind a name in both scenarios."""
     a, b = (graph(name).nodes[key] for name in (one, two))
+    if isinstance(a.quantity, (Prior, Regime)) and a.quantity == b.quantity:  # each draws its own worlds
+        return True
     return bool({m.name for m in a.models.values()} & {m.name for m in b.models.values()} or read_in(a) & read_in(b))
 
 

@@ -9,7 +9,7 @@ import xarray as xr
 import forecast
 from forecast.base.streams import BLOCK
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError
-from forecast.projection.answers.pooling import pooled, rival_of_draw
+from forecast.projection.answers.pooling import rival_of_draw
 from forecast.report import result_data, sections
 from forecast.report.headline import headline
 from forecast.scenarios.scenario import Scenario
@@ -64,14 +64,37 @@ def test_weights_are_what_worlds_hold():
     assert (rival_of_draw("other", [0.2, 0.0, 0.8], seed=3, worlds=1000) != held[:1000]).any()
 
 
-def test_pooling_takes_whole_worlds():
-    values = xr.DataArray(np.arange(12.0).reshape(4, 3), dims=("draw", "trend"), coords={"trend": list("abc")})
-    weights = {"trend": [1 / 3] * 3}
-    got = pooled(values, weights, seed=1)
-    held = rival_of_draw("trend", weights["trend"], seed=1, worlds=4)
-    assert got.values.tolist() == [values.values[i, k] for i, k in enumerate(held)]
+def test_pooling_takes_whole_worlds(tree):
+    values = xr.DataArray(np.arange(8.0).reshape(4, 2), dims=("draw", "trend"), coords={"trend": ["low", "high"]})
+    got = tree.pooled(values, ["trend"])
+    rivals = rival_of_draw("trend", [0.25, 0.75], seed=0, worlds=4)
+    assert got.values.tolist() == [values.values[i, k] for i, k in enumerate(rivals)]
     assert got.dims == ("draw",)
-    assert pooled(values, {}, seed=1) is values
+    assert tree.pooled(values, []) is values
+
+
+def test_a_registered_scenario_draws_alike_wherever_it_is_extended_or_written_out(tmp_path):
+    base = forecast.project("brain-parity", draws=200, with_={"brain": "1e14..1e18"})
+    file = tmp_path / "mine.toml"
+    file.write_text('extends = "brain-parity"\n[quantities.other]\np05 = 1\np95 = 2\nunit = "FLOP/s"\n')
+    written = tmp_path / "written.toml"
+    written.write_text(forecast.scenario("brain-parity").to_toml())
+    for path in (file, written):
+        run = forecast.project(path, draws=200, with_={"brain": "1e14..1e18"})
+        assert run.quantities["brain"].worlds.equals(base.quantities["brain"].worlds)
+        assert run.rival_of_draw("trend", 200).tolist() == base.rival_of_draw("trend", 200).tolist()
+    alone = {"start": 2025, "until": 2030, "quantities": {"other": {"p05": 1, "p95": 2, "unit": "FLOP/s"}}}
+    own = forecast.project(alone, draws=200).quantities["other"].worlds.isel(time=0)
+    assert (forecast.project(file, draws=200).quantities["other"].worlds.isel(time=0).values == own.values).all()
+
+
+def test_two_scenarios_with_one_name_for_two_things_do_not_share_its_draws():
+    ours = {"start": 2025, "until": 2030, "quantities": {"pace": {"p05": 1, "p95": 2, "unit": ""}}}
+    theirs = {**ours, "home": {"capability/model-capability": ["pace"]}}
+    one, other = (
+        forecast.project(each, draws=200).quantities["pace"].worlds.isel(time=0).values for each in (ours, theirs)
+    )
+    assert abs(np.corrcoef(one, other)[0, 1]) < 0.2
 
 
 def test_without_weights_nothing_is_pooled():

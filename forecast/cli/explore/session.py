@@ -187,7 +187,9 @@ class Session:
         fits = ModelFits(as_of=None, seed=self.seed, rests=Dependencies(graph, self.held, None, self.seed))
         for name, node in graph.quantities.items():
             for made in list(node.models.values())[:1]:
-                drawn = {} if made.inputs else fits.posterior(made, Streams(self.seed, made.name, 0), {}, {})
+                drawn = (
+                    {} if made.inputs else fits.posterior(made, Streams(self.seed, graph.stream(made.name), 0), {}, {})
+                )
                 units_of = fits[made].settable if drawn else {}
                 for own in (each for each in units_of if each in drawn):
                     ends = np.quantile(drawn[own], [0.05, 0.5, 0.95])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.lazy import xr
 from forecast.base.sobol import BLOCK
 from forecast.base.streams import Streams, choice as chosen
 from forecast.projection.answers.crossing_dates import DateDraws, Dates, answered
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["PooledDates", "pooled", "rival_of_draw"]
+__all__ = ["PooledDates", "rival_of_draw"]
 
 
 def rival_of_draw(
-    choice: str, weights: Sequence[float], *, seed: int, worlds: int, first: int = 0
+    stream: str, weights: Sequence[float], *, seed: int, worlds: int, first: int = 0
 ) -> NDArray[np.int64]:
     """Return which rival of a choice holds in each world, by its place, (world,).
 
@@ -35,7 +34,8 @@ def rival_of_draw(
 
     Parameters
     ----------
-    choice : str
+    stream : str
+        The name by which the choice draws.
     weights : sequence of float
     seed, worlds : int
     first : int
@@ -48,32 +48,9 @@ def rival_of_draw(
     """
     begin = first // BLOCK
     blocks = [
-        Streams(seed, choice, block).uniforms("choice", 1)[0] for block in range(begin, begin + -(-worlds // BLOCK))
+        Streams(seed, stream, block).uniforms("choice", 1)[0] for block in range(begin, begin + -(-worlds // BLOCK))
     ]
     return chosen(weights, np.concatenate(blocks)[:worlds])
-
-
-def pooled(values: xr.DataArray, weights: Mapping[str, Sequence[float]], *, seed: int) -> xr.DataArray:
-    """Return values along ``draw`` and choices, with each choice that has weights drawn in every world.
-
-    Parameters
-    ----------
-    values : xarray.DataArray
-        With the dimension ``draw``.
-    weights : mapping of str to sequence of float
-        Of each choice that is pooled, in the order of its values; one that `values` do not have is left out.
-    seed : int
-        Of the projection.
-    """
-    worlds = values.sizes["draw"]
-    rivals: dict[str, Any] = {
-        str(choice): xr.DataArray(rival_of_draw(choice, stated, seed=seed, worlds=worlds), dims="draw")
-        for choice, stated in weights.items()
-        if choice in values.dims
-    }
-    return (
-        values.isel(rivals).drop_vars([c for c in rivals if c in values.coords], errors="ignore") if rivals else values
-    )
 
 
 class PooledDates(Columns):
@@ -134,7 +111,7 @@ class PooledDates(Columns):
 
     def _rival(self, choice: str, seed: int, worlds: int, first: int = 0) -> NDArray[np.int64]:
         weights = self.graph.scenario.choices[choice].weights or ()
-        return rival_of_draw(choice, weights, seed=seed, worlds=worlds, first=first)
+        return rival_of_draw(self.graph.stream(choice), weights, seed=seed, worlds=worlds, first=first)
 
     def _place(self, choice: str, value: str) -> int:
         return self.graph.scenario.choices[choice].values.index(value)

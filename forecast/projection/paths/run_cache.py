@@ -257,8 +257,8 @@ class Dependencies:
 
     @property
     def _together(self) -> Any:
-        """What moves together with what."""
-        return self.graph.correlated, self.graph.ordered
+        """What moves together with what, and by which names they draw."""
+        return self.graph.correlated, self.graph.ordered, self.graph.scenario.streams
 
     def _parts(self, world: Any, key: Any) -> Any:
         if key[0] == "model" and key[2] is None:  # it needs no other quantity

@@ -16,7 +16,6 @@ from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.projection.answers.crossing_dates import DateDraws, answered
 from forecast.projection.answers.first_event import earliest
-from forecast.projection.answers.pooling import pooled
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.result.combinations import combinations, places
 from forecast.projection.weights import failing_of, select, value_quantiles, weighted_share
@@ -237,13 +236,12 @@ class ProjectedAnswer:
 
     def pooled_draws(self, chosen: Mapping[str, str]) -> tuple[Array, Array | None]:
         """Return what every stored world says, one rival of each choice drawn in each, and what it counts; (draw,)."""
-        seed, weights = self.run.settings.seed, self.run.weights
-        rivals = {d: w for d, w in self.rivals.items() if d not in chosen}
-        own = pooled(self.worlds.sel(dict(chosen)), rivals, seed=seed)
+        weights, rivals = self.run.weights, [d for d in self.rivals if d not in chosen]
+        own = self.run.pooled(self.worlds.sel(dict(chosen)), rivals)
         counts = None
         if weights is not None:
             given = {d: v for d, v in chosen.items() if d in weights.dims}
-            counts = pooled(weights.sel(given), rivals, seed=seed).values
+            counts = self.run.pooled(weights.sel(given), rivals).values
         return np.asarray(own.values, dtype=float), counts
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
+from forecast.projection.answers.pooling import rival_of_draw
 from forecast.projection.result import projected_limits as bounds
 from forecast.projection.result.combinations import places
 from forecast.projection.result.projected_answers import (
@@ -224,6 +225,29 @@ class Projection:
     def rivals(self) -> dict[str, tuple[float, ...]]:
         """The weights of the choices that are pooled."""
         return {name: choice.weights for name, choice in self.choices.items() if choice.weights is not None}
+
+    def rival_of_draw(self, choice: str, worlds: int) -> NDArray[np.int64]:
+        """Return which rival of a pooled choice holds in each of the first worlds, by its place, (world,)."""
+        stream = self._attribute("streams", {}).get(choice, choice)
+        return rival_of_draw(stream, self.rivals[choice], seed=self.settings.seed, worlds=worlds)
+
+    def pooled(self, values: xr.DataArray, rivals: Iterable[str]) -> xr.DataArray:
+        """Return values along ``draw`` and choices with one rival of each of these choices in every world.
+
+        Parameters
+        ----------
+        values : xarray.DataArray
+            With the dimension ``draw``.
+        rivals : iterable of str
+            Choices that have weights; one that `values` do not have is left out.
+        """
+        worlds = values.sizes["draw"]
+        places: dict[str, Any] = {
+            choice: xr.DataArray(self.rival_of_draw(choice, worlds), dims="draw")
+            for choice in rivals
+            if choice in values.dims
+        }
+        return values.isel(places).drop_vars([c for c in places if c in values.coords]) if places else values
 
     @cached_property
     def labels(self) -> dict[str, str]:

@@ -18,7 +18,6 @@ from forecast.base import plot_style
 from forecast.base.dates import decimal_year
 from forecast.errors import ForecastError, printable
 from forecast.formula import Formula, Measured, parse_condition, parse_expression
-from forecast.projection.answers.pooling import pooled
 from forecast.projection.result import AnswerDistribution, DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.supporting_data import notable
 from forecast.projection.weights import value_quantiles
@@ -257,11 +256,11 @@ def _levels(
     run: Projection, side: Formula, unit: str, chosen: Mapping[str, str], asked: ProjectedAnswer
 ) -> Array | None:
     """Return the quantiles of a formula of quantities, rivals pooled, (quantile, time)."""
-    kept, seed = run.worlds, run.settings.seed
+    kept = run.worlds
     known: dict[str, Any] = {}
     for name in side.names:
         own = kept[name].sel({d: v for d, v in chosen.items() if d in kept[name].dims})
-        drawn = pooled(own, asked.rivals, seed=seed)
+        drawn = run.pooled(own, asked.rivals)
         if set(drawn.dims) - {"draw", "time"}:
             return None
         known[name] = drawn.transpose("draw", "time").values
@@ -270,7 +269,7 @@ def _levels(
     if weights is None:
         return value_quantiles(np.clip(values, -_LARGEST, _LARGEST), None)
     own = weights.sel({d: v for d, v in chosen.items() if d in weights.dims})
-    counted = pooled(own, asked.rivals, seed=seed)
+    counted = run.pooled(own, asked.rivals)
     if set(counted.dims) != {"draw"}:
         return None
     return value_quantiles(np.clip(values, -_LARGEST, _LARGEST), np.asarray(counted.values))

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.models.mixtures import MEMBER
-from forecast.projection.answers.pooling import rival_of_draw
 from forecast.projection.result import ProjectedAnswer, Projection, ValueAnswer
 from forecast.report.page.encoding import Coded, EncodedRanks, between, coded, text
 from forecast.report.page.rank_encoding import Order
@@ -174,11 +173,7 @@ class EncodedDraws:
     @cached_property
     def held(self) -> dict[str, NDArray[np.int64]]:
         """Which value of a choice that has weights holds in every world, by its place."""
-        seed = self.run.settings.seed
-        return {
-            name: rival_of_draw(name, weights, seed=seed, worlds=self.count)
-            for name, weights in self.run.rivals.items()
-        }
+        return {name: self.run.rival_of_draw(name, self.count) for name in self.run.rivals}
 
     @cached_property
     def weights(self) -> xr.DataArray | None:

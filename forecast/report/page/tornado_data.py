@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.projection.answers.pooling import pooled
 from forecast.projection.result import AnswerDistribution, DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.report.headline import cells
 from forecast.report.words.date_text import as_text
@@ -87,7 +86,7 @@ def moves(run: Projection, worlds: EncodedDraws) -> TornadoData:
         return TornadoData()
     weights = run.weights
     along = {d: v for d, v in asked.default.items() if d in asked.choices}
-    told = pooled(asked.worlds.sel(along), asked.rivals, seed=run.settings.seed)
+    told = run.pooled(asked.worlds.sel(along), asked.rivals)
     if weights is not None and weights.dims != ("draw",):
         return TornadoData()
     drawn = {own: UncertainNumber(draws) for own, draws in worlds.draws.items()}

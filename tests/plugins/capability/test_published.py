@@ -202,7 +202,7 @@ def test_no_more_compute_is_used_than_every_limit_leaves(supply, use):
 
 def test_the_exponent_of_the_direct_approach_is_a_choice():
     quirk, textbook = (
-        forecast.project("capability/direct-approach", until=2031, draws=512, with_={"textbook": value})
+        forecast.project("capability/direct-approach", until=2031, draws=4096, with_={"textbook": value})
         for value in ("0", "1")
     )
     assert abs(read(quirk, "raw p50") - read(textbook, "raw p50")) > 0.5

@@ -141,8 +141,9 @@ def test_the_reconstruction_of_cotra_lies_near_her_table():
     run = forecast.project("capability/cotra-2020-reconstructed", draws=8192)
     off = np.array([100 * read(run, f"tai by {year}") - share for year, share in table.items()])
     assert len(off) == 77
-    assert np.sqrt((off**2).mean()) == pytest.approx(0.8, abs=0.05)
-    assert np.abs(off).max() == pytest.approx(3.1, abs=0.1)
+    # over seeds and 8,192 to 65,536 worlds: 0.80 to 0.99, and 2.7 to 3.6
+    assert np.sqrt((off**2).mean()) == pytest.approx(0.9, abs=0.15)
+    assert np.abs(off).max() == pytest.approx(3.2, abs=0.6)
     assert read(forecast.project("capability/cotra-2020"), "tai p90") == np.inf  # >2100
 
 
