@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.api.build_scenario import ASKED, gathered, scenario_of
+from forecast.api.changed_scenario import fed
 from forecast.api.options import GRID, RUN
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
+from forecast.api.scenario_quantities import scenarios_behind
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import ResultError, UsageError, printable
@@ -199,9 +201,10 @@ class Answer:
     @cached_property
     def depends_on(self) -> tuple[str, ...]:
         """The quantities that the answer is made of."""
-        if (base := self._base) is None:
+        if self._base is None and not scenarios_behind(self.question):
             return tuple(gathered(quantities_in(self.question), self.replaced))
-        return tuple(name for name in self._behind() if name in base.quantities)
+        known = self._asked.quantities
+        return tuple(name for name in self._behind() if name in known)
 
     def _behind(self) -> list[str]:
         """Walk the nodes behind the question of a scenario, the parts of formulas among them."""
@@ -567,10 +570,13 @@ class Answer:
         from forecast.models import Model
         from forecast.scenarios.setting_values import names_model
 
-        if isinstance(value, (Quantity, Model)):
-            return as_quantity(value)
-        if name not in self._asked.choices and names_model(value):
-            return quantity(model=value)
+        if isinstance(value, Quantity):
+            return value
+        if isinstance(value, Model) or (
+            isinstance(value, str) and name not in self._asked.choices and names_model(value)
+        ):
+            record: dict[str, Any] = {"model": value, **fed(self._asked, name, value)}
+            return quantity(**record)
         return as_quantity(value).named(name) if name in formulas else None
 
     def _settable(self, name: str) -> bool:

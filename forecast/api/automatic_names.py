@@ -58,6 +58,7 @@ def _fitting(name: str, kind: str, labels: Iterable[str]) -> str:
     >>> _fitting("x" * 65, "sum", ["spend", "price"])[:19]
     'sum_of_spend_price_'
     """
+    name = name.replace(".", "_")  # in front of a quantity of a scenario
     if len(name) <= READABLE:
         return name
     digest = hashlib.blake2b(name.encode(), digest_size=4).hexdigest()

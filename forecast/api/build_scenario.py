@@ -7,7 +7,9 @@ from typing import Any
 
 from forecast.api.quantity import Quantity, QuantityCondition
 from forecast.api.quantity_formulas import fed_by_name, plain, quantities_in
+from forecast.api.scenario_quantities import scenarios_behind
 from forecast.errors import ScenarioError
+from forecast.scenarios import using
 
 __all__ = ["gathered", "groups", "kept_in", "records", "scenario_of"]
 
@@ -161,7 +163,7 @@ def scenario_of(
     kept = kept_in([question, stated, conditions], swapped)
     asked = [*quantities_in(question), *quantities_in(stated), *quantities_in(conditions)]
     # in a scenario that is there, what is swapped may be nothing that the objects are made of
-    asked += [_instead(name, each) for name, each in swapped.items() if name in named]
+    asked += [_instead(name, each) for name, each in swapped.items() if name in named or "." in name]
     made = {name: plain(each.stated, kept) for name, each in gathered(asked, swapped, kept).items()}
     for heading, group in groups(made).items():
         for name in group:
@@ -170,6 +172,10 @@ def scenario_of(
                     del whole[other][name]
         whole[heading] = {**whole.get(heading, {}), **group}
     whole |= plain(stated, kept)
+    if used := scenarios_behind(question, stated, conditions, swapped):
+        known = dict(using.entries(whole.get("use", ())))
+        new = {alias: each for alias, each in used.items() if alias not in known}
+        whole["use"] = using.both(whole.get("use"), new)
     if question:
         whole["questions"] = {**whole.get("questions", {}), **_questions(question, kept)}
     if conditions:

@@ -11,38 +11,63 @@ from typing import Any
 from forecast.api.build_scenario import scenario_of
 from forecast.api.quantity import Quantity, as_quantity, quantity
 from forecast.api.quantity_formulas import plain
+from forecast.api.scenario_quantities import at_home, scenarios_behind
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.models import Model
+from forecast.scenarios import using
+from forecast.scenarios.parse import ScenarioReader
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.setting_values import names_model, parsed, texts
+from forecast.scenarios.spec import ModelRef
 
-__all__ = ["changed_in", "scenario"]
+__all__ = ["changed_in", "fed", "scenario"]
 
 #: The keys of a scenario's top that may be stated anew.
 _TOP = ("title", "until", "start", "step", "show", "choices", "correlations", "update", "changes", "questions")
-_HEADINGS = ("quantities", "stocks", "solve")
 
 
-def scenario(given: str | os.PathLike[str] | Mapping[str, Any]) -> Scenario:
+def scenario(given: str | os.PathLike[str] | Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:
     """Return a scenario by its registered name, from a TOML file, or from what such a file would hold.
+
+    Parameters
+    ----------
+    given : str, path or mapping, optional
+    **keys
+        Instead of a mapping, its keys: ``use={"mc": "model-capability"}``, ``quantities={"wait": "mc.run / rate"}``.
+        Among quantities a text is an expression, and what is a quantity stands as it is.
 
     Raises
     ------
-    UnknownNameError, ScenarioError
+    UnknownNameError, ScenarioError, UsageError
 
     Examples
     --------
     >>> list(scenario("brain-parity").questions)
     ['parity']
     """
+    if (given is None) == (not keys):
+        raise UsageError("scenario: expected a name, a file or a mapping, or the keys of a mapping")
+    if given is None:
+        given = {**keys, "quantities": {n: _stated(each) for n, each in keys.get("quantities", {}).items()}}
     if isinstance(given, Mapping):
-        return Scenario.from_dict(plain(given))
+        used = scenarios_behind(given)
+        use = {"use": using.both(given.get("use"), used)} if used else {}
+        return Scenario.from_dict({**plain(given), **use})
     return Scenario.load(given if isinstance(given, str) else Path(given))
+
+
+def _stated(given: Any) -> Any:
+    """Return a quantity as a record holds it."""
+    if isinstance(given, str):
+        return {"expression": given}
+    return given.stated if isinstance(given, Quantity) and given.stated else {"expression": given}
 
 
 def changed_in(scenario: Scenario, values: Mapping[str, Any], add: Mapping[str, Any]) -> Scenario:
     """Return a scenario with other values, other quantities or other keys of its top; see `Scenario.with_`."""
-    named = [name for heading in _HEADINGS for name in scenario.stated.get(heading, {})]
+    named = list(scenario.quantities)
+    made: dict[int, Any] = {}
+    values, add = at_home(values, scenario, made), at_home(add, scenario, made)
     for name in add:
         if name in (*named, *scenario.choices):
             raise UsageError(f"with_: add '{printable(name, 60)}': the scenario has it: give {name}=")
@@ -81,9 +106,30 @@ def _other(scenario: Scenario, name: str, given: Any) -> Quantity:
 
     if isinstance(given, Quantity):
         return given
-    if isinstance(given, Model) or names_model(given):
-        return quantity(name, model=given)
     if isinstance(given, Mapping):
-        return quantity(name, **given)
-    unit = build(scenario).nodes[name].unit
-    return quantity(name, **parsed(name, given, lambda: unit), unit=unit)
+        record = dict(given)
+    elif isinstance(given, Model) or names_model(given):
+        record = {"model": given, **fed(scenario, name, given)}
+    else:
+        unit = build(scenario).nodes[name].unit
+        record = {**parsed(name, given, lambda: unit), "unit": unit}
+    return replace(quantity("other", **record), name=name)  # of a scenario that is used it has a name in front
+
+
+def fed(scenario: Scenario, name: str, given: Model | str) -> dict[str, dict[str, str]]:
+    """Return the key that says what feeds a model in place of a quantity; nothing where names alone tell.
+
+    Raises
+    ------
+    ScenarioError
+        Where neither the name nor the unit of an input tells which quantity feeds it.
+    """
+    from forecast.scenarios.graph import build
+    from forecast.scenarios.ports import wires
+
+    if name not in scenario.quantities:
+        return {}
+    model = ScenarioReader("with_").quantity(name, {"model": given}, scenario.choices)
+    assert isinstance(model, ModelRef)  # it has the key of one
+    inputs = wires(build(scenario), name, model, where=f"with_ {name}")
+    return {"inputs": inputs} if any(need != source for need, source in inputs.items()) else {}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from forecast.api.options import AskOptions, ConstraintKeys
     from forecast.fit.fit import Fit
     from forecast.models import Model
+    from forecast.scenarios.scenario import Scenario
 
 __all__ = ["Quantity", "QuantityCondition", "as_quantity", "quantity"]
 
@@ -57,6 +58,8 @@ class Quantity(HtmlText, Operators):
         How many operations its name is made of.
     label : str
         What it is called within a longer automatic name, where that is not its name.
+    scenario : Scenario, optional
+        Where it stands, if it is a quantity of a scenario; its name then has the scenario's in front.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class Quantity(HtmlText, Operators):
     automatic: bool = False
     depth: int = 0
     label: str = ""
+    scenario: Scenario | None = None
 
     __hash__ = object.__hash__
 
@@ -122,9 +126,18 @@ class Quantity(HtmlText, Operators):
         """
         import numpy as np
 
+        from forecast.api.build_answer import ask
         from forecast.api.build_scenario import scenario_of
+        from forecast.api.scenario_quantities import scenarios_behind
         from forecast.projection.engine import project
 
+        if scenarios_behind(self):
+            if at is None:
+                raise UsageError(f"sample: '{self.name}' is of a scenario: give at=, a decimal year")
+            values = ask(value=self, dates=[at], draws=n, seed=seed).values
+            if set(values.dims) - {"date", "draw"}:
+                raise UsageError(f"sample: '{self.name}' depends on a choice: ask for it, and read by_choice")
+            return np.asarray(values.isel(date=0).values, dtype=float)
         name = "sampled" if self.inlined or not self.name else self.name
         own = self if name == self.name else Quantity(stated={"expression": self}, name=name)
         first = 2026.0 if at is None else at
@@ -207,6 +220,8 @@ class Quantity(HtmlText, Operators):
 
     def __repr__(self) -> str:
         """Say what it is."""
+        if self.scenario is not None:
+            return f"Quantity {self.name} of the scenario {self.scenario.name}"
         said = ", ".join(f"{key}={value!r}" for key, value in self.record.items())
         return f"Quantity {self.name or '(without a name)'}: {printable(said, 200)}"
 

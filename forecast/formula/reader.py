@@ -281,6 +281,11 @@ class Reader:
                     prefix = f"{self.where}: " if self.where else ""
                     check_name(name, where=f"{prefix}{self.noun} '{printable(self.text, 80)}'")
                 return Name(name), None
+            case ast.Attribute() if self.scenario and (parts := _dotted(node)):
+                for name in parts:
+                    if name in REFUSED or not NAME.fullmatch(name):
+                        check_name(name, where=f"{self.where}: " * bool(self.where) + printable(self.text, 80))
+                return Name(".".join(parts)), None
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
                 inner, value = self.node(operand, depth + 1)
                 return (inner, value) if isinstance(sign, ast.UAdd) else self._value(node, Unary("-", inner), (value,))
@@ -471,3 +476,11 @@ def _terms(node: Node) -> float:
         return max(left, right)
     logarithm = math.lgamma(exponent + left) - math.lgamma(exponent + 1) - math.lgamma(left)
     return math.exp(min(logarithm, 600.0))
+
+
+def _dotted(node: ast.expr) -> tuple[str, ...]:
+    """Return the parts of a name in another scenario, ``mc.run``; none where it is anything else."""
+    if isinstance(node, ast.Attribute):
+        inner = _dotted(node.value)
+        return (*inner, node.attr) if inner else ()
+    return (node.id,) if isinstance(node, ast.Name) else ()

@@ -30,7 +30,7 @@ from forecast.projection.streaming.batches import Checkpoint, Job, run_batches
 from forecast.projection.streaming.histograms import DATE_BINS
 from forecast.projection.weights import FEWEST
 from forecast.projection.world import ModelFits
-from forecast.scenarios import graph as graphs
+from forecast.scenarios import graph as graphs, ports
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.setting_values import names_model
@@ -151,7 +151,7 @@ def project(
         beside = swept(changed, along, settings, swaps, one)
         beside.attrs.update(_text(changed, along))
         return Projection(beside)
-    asked = graphs.swapped(changed, swaps)
+    asked = ports.swapped(changed, swaps)
     workers = _whole("workers", workers, 1, 1024)
     kept = draws if draws <= keep else min(keep, SAMPLE)
     with editions.standing({}) as read:
@@ -227,7 +227,7 @@ def _text(scenario: Scenario, along: Mapping[str, Any]) -> dict[str, str]:
     Nothing where it is made of Python's objects, or names a file by where it stands on one machine: results hold no
     path.
     """
-    stated = {**scenario.stated, **({"sweep": dict(along)} if along else {})}
+    stated = {**scenario.record, **({"sweep": dict(along)} if along else {})}
     if _placed(stated):
         return {}
     try:

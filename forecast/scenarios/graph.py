@@ -50,7 +50,7 @@ from forecast.scenarios.table_values import Tables, choices_of
 from forecast.scenarios.templates import chosen_name, own_choices, source_of, walk
 from forecast.units.qualifiers import Qualifiers
 
-__all__ = ["Combination", "Node", "ScenarioGraph", "build", "swapped"]
+__all__ = ["Combination", "Node", "ScenarioGraph", "build", "resolve"]
 
 #: More combinations of choices than this are refused before they are walked.
 MOST_COMBINATIONS = 100_000
@@ -148,7 +148,7 @@ class Node:
 
     def source(self, need: str) -> str:
         """Return the quantity that feeds the input `need` of this node's model."""
-        return self.wired.get(need, need)
+        return self.quantity.fed_by(need) if isinstance(self.quantity, ModelRef) else self.wired.get(need, need)
 
     @property
     def wired(self) -> Mapping[str, str]:
@@ -249,7 +249,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
     named = list(scenario.quantities)
     scenario, owners = hidden_quantities.resolved(scenario)
     nodes = {
-        name: constraints.of_models(replace(_resolve(scenario, name, tables), owner=owners.get(name, "")), scenario)
+        name: constraints.of_models(replace(resolve(scenario, name, tables), owner=owners.get(name, "")), scenario)
         for name in scenario.quantities
     }
     for number, change in enumerate(scenario.changes, 1):
@@ -280,6 +280,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
             prior = Prior(distribution=made, unit=_unit(before, node), qualifiers=stated)
             nodes[key] = replace(nodes[key], unit=prior.unit, quantity=prior, needs=(), own_draws=None)
     _check_needs(scenario, nodes)
+    scenario, nodes = _needed(scenario, nodes)
     _check_names(nodes)
     _check_files(scenario, nodes)
     nodes = _ordered(scenario, nodes)
@@ -325,31 +326,8 @@ def _unit(scenario: Scenario, node: Node) -> str:
     return build(scenario).nodes[node.name].unit if of_others or isinstance(node.quantity, MomentFit) else node.unit
 
 
-def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
-    """Return the scenario with other models for some of its quantities, each of which moves together with nothing.
-
-    Raises
-    ------
-    UnknownNameError, ScenarioError, UnitError
-        If there is no such quantity or model, or it measures something else.
-    """
-    if not given:
-        return scenario
-    reader, made = ScenarioReader("swap"), dict(scenario.quantities)
-    for name, model in given.items():
-        if name not in scenario.quantities:
-            raise UnknownNameError("quantity", name, scenario.quantities, where="swap")
-        made[name] = reader.quantity(name, {"model": model}, scenario.choices)
-    graph, tables = build(scenario), Tables(scenario.where, scenario.start)
-    before = graph.nodes
-    other = replace(scenario, quantities=made, alone=setting_targets.correlated_with(graph, given))
-    setting_targets.check_has_effect(graph, given, "swap")
-    for name, model in given.items():
-        units.check(_resolve(other, name, tables).unit, before[name].unit, where=f"swap {name}={printable(model, 80)}")
-    return other
-
-
-def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
+def resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
+    """Return the node of one quantity, before its order, dimensions and unit are known to be right."""
     quantity, key = scenario.quantities[name], f"{scenario.where}: quantities.{name}"
     if isinstance(quantity, Chosen):
         return _of_choice(scenario, name, quantity)
@@ -440,7 +418,7 @@ def _of_templates(scenario: Scenario, name: str, quantity: ChoiceNumber, tables:
         values: reader.quantity(name, quantity.filled(chosen, where=key), {}) for values, chosen in walk(scenario, own)
     }
     first = next(iter(variants.values()))
-    made = _resolve(replace(scenario, quantities={name: first}), name, tables)
+    made = resolve(replace(scenario, quantities={name: first}), name, tables)
     return replace(made, own=own, variants=variants)
 
 
@@ -468,7 +446,7 @@ def _of_models(
         key = f"{scenario.where}: quantities.{name}: model '{made.name}'"
         units.check(made.unit, unit, where=key)
         for need, _ in asks(made):
-            needs[quantity.inputs.get(need, need)] = None
+            needs[quantity.fed_by(need) if isinstance(quantity, ModelRef) else quantity.inputs.get(need, need)] = None
     wanted = {need for made in by_choice.values() for need, _ in asks(made)}
     for wired in quantity.inputs:
         if wired not in wanted:
@@ -507,6 +485,30 @@ def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
                     what = next((key for key, source in node.wired.items() if source == need), what)
                 where = f"{scenario.where}: quantities.{name}.{what}"
                 raise UnknownNameError("quantity", need, named, where=where)
+
+
+def _needed(scenario: Scenario, nodes: dict[str, Node]) -> tuple[Scenario, dict[str, Node]]:
+    """Return both without those quantities of other scenarios on which nothing depends."""
+    if not scenario.used:
+        return scenario, nodes
+    left = [name for name, node in nodes.items() if name not in scenario.used and not node.hidden]
+    left += [name for group in (scenario.questions, scenario.figures, scenario.rankings)
+             for each in group.values() for name in each.needs]  # fmt: skip
+    left += [*scenario.shown, *scenario.updates, *(n for tree in scenario.updates.values() for n in tree.names)]
+    left += [change.of for change in scenario.changes]
+    groups = [{n if n in nodes else n.rpartition(".")[0] for n in group.of} & nodes.keys()
+              for group in scenario.correlations]  # fmt: skip
+    kept: set[str] = set()
+    while left:
+        name = left.pop()
+        if name in nodes and name not in kept:
+            kept.add(name)
+            left += nodes[name].sources
+            left += [each for group in groups if name in group for each in group]
+    quantities = {name: each for name, each in scenario.quantities.items() if name in kept}
+    limits = {name: each for name, each in scenario.limits.items() if name in kept}
+    needed = replace(scenario, quantities=quantities, limits=limits)
+    return needed, {name: node for name, node in nodes.items() if name in kept}
 
 
 def _check_size(scenario: Scenario, dims: Iterable[str], key: str) -> None:

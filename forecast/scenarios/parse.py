@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from datetime import date
 from pathlib import Path
@@ -45,6 +45,8 @@ class ScenarioReader:
 
     def __init__(self, where: str, folder: Path | None = None) -> None:
         self.where, self.folder = where, folder
+        #: Names of what stands in scenarios that are used; those with a name in front hold a dot.
+        self.used: Collection[str] = ()
 
     def fail(self, key: str, reason: str) -> ScenarioError:
         """Return the error that names the file and the key."""
@@ -110,7 +112,9 @@ class ScenarioReader:
         return float(value)
 
     def name(self, value: str, key: str) -> str:
-        """Return a name that the grammar of formulas allows."""
+        """Return a name that the grammar of formulas allows, or one in a scenario that is used."""
+        if value in self.used:
+            return value
         try:
             return formula.check_name(value, where=f"{self.where}: {printable(key, 80)}")
         except FormulaError as error:

@@ -51,6 +51,11 @@ class ValueQuestion:
     shared: str = ""
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """The quantities that it names."""
+        return self.of.names
+
+    @property
     def plain(self) -> dict[str, Any]:
         """What is asked, as plain data."""
         about = {"growth" if self.growth else "value": self.of.text, "dates": list(self.dates), "title": self.title}
@@ -70,6 +75,11 @@ class FirstQuestion:
 
     first: tuple[str, ...]
     title: str = ""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The quantities that it names: none, beside those of the questions."""
+        return ()
 
     @property
     def plain(self) -> dict[str, Any]:

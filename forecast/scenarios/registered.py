@@ -81,9 +81,19 @@ def read_registered(origin: Record) -> dict[str, Any]:
         group = stated.get(heading)
         if isinstance(group, dict):
             stated[heading] = {name: _anywhere(each, origin) for name, each in group.items()}
-    if isinstance(extended := stated.get("extends"), str):
-        stated["extends"] = get_registry().at_home("scenario", extended, origin.plugin)
+    for key in ("extends", "use"):
+        if key in stated:
+            stated[key] = _scenarios(stated[key], origin)
     return {**stated, "home": home.at_home(stated, origin.full_name)}
+
+
+def _scenarios(named: Any, origin: Record) -> Any:
+    """Return names of scenarios as they hold anywhere, alone, in a list or under names."""
+    if isinstance(named, Mapping):
+        return {alias: _scenarios(each, origin) for alias, each in named.items()}
+    if isinstance(named, list):
+        return [_scenarios(each, origin) for each in named]
+    return get_registry().at_home("scenario", named, origin.plugin) if isinstance(named, str) else named
 
 
 def _anywhere(part: Any, origin: Record) -> Any:

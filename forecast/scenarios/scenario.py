@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Formula
-from forecast.scenarios import home, questions as asking, registered
+from forecast.scenarios import home, questions as asking, registered, using
 from forecast.scenarios.parse import TAKEN, ScenarioReader
 from forecast.scenarios.quantities import changes, dynamics, limits, uncertain_inputs
 from forecast.scenarios.quantities.changes import Change
@@ -62,6 +62,7 @@ from forecast.scenarios.toml_text import toml_text
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
     from forecast.api.options import GridOptions
+    from forecast.api.quantity import Quantity as QuantityObject
 
 __all__ = [
     "Choice",
@@ -80,8 +81,8 @@ __all__ = [
 ]
 
 _TOP = (
-    "title", "extends", "published_on", "start", "until", "step", "show", "labels", "choices", "quantities", "stocks",
-    "solve", "correlations", "update", "questions", "changes", "sweep", "home",
+    "title", "extends", "use", "published_on", "start", "until", "step", "show", "labels", "choices", "quantities",
+    "stocks", "solve", "correlations", "update", "questions", "changes", "sweep", "home",
 )  # fmt: skip
 
 #: Keys that a quantity of any kind may have.
@@ -139,6 +140,8 @@ class Scenario:
         What is set to each of several values, side by side; ``"*"`` are all values of a choice.
     streams : mapping of str to str
         The names by which quantities and choices draw that are at home in a registered scenario.
+    used : frozenset of str
+        Quantities of other scenarios, with a name in front, of which only those that are needed are drawn.
     folder : Path or None
         The folder of the file it was read from, which its paths may not leave; None for the user's own mapping.
     stated : mapping
@@ -169,6 +172,7 @@ class Scenario:
     changes: tuple[Change, ...] = ()
     swept: Mapping[str, Any] = field(default_factory=dict)
     streams: Mapping[str, str] = field(default_factory=dict)
+    used: frozenset[str] = frozenset()
     folder: Path | None = None
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -235,7 +239,12 @@ class Scenario:
         step = record.get("step", "year")
         if not isinstance(step, str) and not number(step):
             raise reader.fail("step", f"expected 'year', 'month', or years such as '1/12', got '{printable(step, 40)}'")
-        asked = dict(reader.choices(record))
+        used = using.read(reader, record.get("use", ()))
+        reader.used = {*used.quantities, *used.choices}
+        until = used.until if until is None else until
+        start = used.start if start is None else start
+        step = record.get("step", used.step)
+        asked = {**used.choices, **dict(reader.choices(record))}
         given = dict(reader.tables(record, "quantities"))
         lower = {key: reader.lower(value, f"quantities.{key}") for key, value in given.items() if "lower" in value}
         before = {key: reader.before(value, f"quantities.{key}") for key, value in given.items() if "before" in value}
@@ -251,6 +260,8 @@ class Scenario:
                     f"{where}: quantities.{key}: a stock, or a number that is solved for, has the same name"
                 )
             quantities[key] = made
+        own = dict.fromkeys(quantities)
+        quantities = {**used.quantities, **quantities}
         for clash in sorted(set(quantities) & set(TIME)):
             raise reader.fail(f"quantities.{clash}", f"the name is taken: {', '.join(TIME)} are time in expressions")
         if not quantities:
@@ -271,6 +282,15 @@ class Scenario:
                 raise ScenarioError(f"{where}: questions.{clash}: a {kind} has the same name")
         for clash in sorted(set(questions) & {*TAKEN, *(f"{name}_{part}" for name in questions for part in _PARTS)}):
             raise ScenarioError(f"{where}: questions.{clash}: the name is taken: results use it")
+        if used.used and "show" not in record:
+            shown = tuple(own) or tuple(
+                dict.fromkeys(n for each in questions.values() for n in each.needs if n in quantities)
+            )
+
+        def beside(group: str, stated: Mapping[str, Any]) -> dict[str, Any]:
+            """Return what is used and not stated anew, and what is stated."""
+            return {**{key: each for key, each in getattr(used, group).items() if key not in own}, **stated}
+
         return cls(
             name=name,
             where=where,
@@ -288,16 +308,19 @@ class Scenario:
             until=until,
             start=start,
             step=step,
-            lower=lower,
-            before=before,
-            limits={key: bound for key, bound in bounds.items() if bound is not None},
+            lower=beside("lower", lower),
+            before=beside("before", before),
+            limits=beside("limits", {key: bound for key, bound in bounds.items() if bound is not None}),
             shown=shown,
-            labels=reader.labels(record),
-            correlations=tuple(uncertain_inputs.correlations(reader, record)),
-            updates=dict(uncertain_inputs.updates(reader, record)),
-            changes=tuple(changes.read(reader, record.get("changes", ()))),
+            labels={**used.labels, **reader.labels(record)},
+            correlations=(*used.correlations, *uncertain_inputs.correlations(reader, record)),
+            alone=used.alone
+            | {n for group in used.correlations for n in group.of if {n, n.rpartition(".")[0]} & own.keys()},
+            updates={**used.updates, **dict(uncertain_inputs.updates(reader, record))},
+            changes=(*used.changes, *changes.read(reader, record.get("changes", ()))),
             swept=dict(reader.swept(record)),
-            streams=home.read(reader, record, {*quantities, *choices}),
+            streams={**used.streams, **home.read(reader, record, {*quantities, *choices})},
+            used=used.used - own.keys(),
             folder=folder,
             stated=_copied(record),
         )._labelled()
@@ -315,6 +338,12 @@ class Scenario:
     def restated(self, stated: Mapping[str, Any]) -> Scenario:
         """Return what was made of this scenario, under its name and in its folder: its paths hold as they did."""
         return Scenario.remade(stated, name=self.name, where=self.where, folder=self.folder)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What it was read from, as a file holds it: scenarios that it uses are names, or what they state."""
+        use = {"use": using.stated(self.stated["use"])} if "use" in self.stated else {}
+        return {**self.stated, **use}
 
     def to_toml(self) -> str:
         """Return the scenario as the text of a TOML file; what it extends is written out, paths stay as they were.
@@ -338,7 +367,7 @@ class Scenario:
         unit = "FLOP/s"
         <BLANKLINE>
         """
-        return toml_text(self.stated)
+        return toml_text(self.record)
 
     def with_(self, *, add: Mapping[str, Any] | None = None, **values: object) -> Scenario:
         """Return the scenario with other values, other quantities, or other keys of its top.
@@ -382,6 +411,29 @@ class Scenario:
         """Return the scenario with one quantity changed from a date on; see `Answer.what_if`."""
         keys = {"growth": growth, "value": value, "since": since, "until": until}
         return self.changed([{"of": of, **{key: each for key, each in keys.items() if each is not None}}])
+
+    def __getitem__(self, name: str) -> QuantityObject:
+        """Return a quantity, which may stand in any expression: ``forecast.scenario("model-capability")["run"]``.
+
+        What it is in another scenario is bit for bit what it is in this one, with the same seed, dates and step.
+
+        Raises
+        ------
+        UnknownNameError
+        """
+        from forecast.api.scenario_quantities import quantity_of
+
+        return quantity_of(self, name)
+
+    def __getattr__(self, name: str) -> QuantityObject:
+        """Return the quantity of a name that is no method or attribute: ``mc.run`` is ``mc["run"]``."""
+        if name in self.__dict__.get("quantities", ()):
+            return self[name]
+        raise AttributeError(f"a scenario has no attribute, and '{self.__dict__.get('name', '')}' no quantity '{name}'")
+
+    def named(self, name: str) -> Scenario:
+        """Return the scenario under another name, which stands in front of its quantities elsewhere."""
+        return replace(self, name=name)
 
     def sweep(self, **values: Sequence[object] | str) -> Scenario:
         """Return the scenario with something set to each of several values, side by side; see `Answer.sweep`."""
@@ -449,7 +501,10 @@ class Scenario:
         labels = {name: label for name, label in self.labels.items() if name in known}
         if len(labels) == len(self.labels):
             return self
-        return replace(self, labels=labels, stated={**self.stated, "labels": labels})
+        stated = dict(self.stated)
+        if "labels" in stated:
+            stated["labels"] = {name: label for name, label in stated["labels"].items() if name in known}
+        return replace(self, labels=labels, stated=stated)
 
 
 def _listed(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[str]:
@@ -464,7 +519,7 @@ MOST_EXTENDED = 8
 
 
 def _extended(record: Mapping[str, Any], reader: ScenarioReader, depth: int = 0) -> Mapping[str, Any]:
-    """Return a scenario with what it takes from the registered one that it extends.
+    """Return a scenario with what it takes from the registered ones that it extends, the last of them first.
 
     A named part (a choice, a quantity, a question) that both have is the extending one's, whole.
     """
@@ -475,16 +530,30 @@ def _extended(record: Mapping[str, Any], reader: ScenarioReader, depth: int = 0)
         return record
     if depth == MOST_EXTENDED:
         raise reader.fail("extends", f"more than {MOST_EXTENDED} scenarios extend one another")
-    try:
-        base = get_registry().find("scenario", reader.text(record, "extends", ""))
-    except UnknownNameError as error:
-        raise ScenarioError(f"{printable(reader.where)}: extends: {error}") from None
-    path = registered.path_of(base)
-    whole = dict(_extended(registered.read_registered(base), ScenarioReader(path.name, path.parent), depth + 1))
+    listed = record["extends"] if isinstance(record["extends"], (list, tuple)) else [record["extends"]]
+    whole: dict[str, Any] = {}
+    for place, name in enumerate(listed):
+        try:
+            base = get_registry().find("scenario", reader.text({"extends": name}, "extends", ""))
+        except UnknownNameError as error:
+            at = f"extends[{place + 1}]" if len(listed) > 1 else "extends"
+            raise ScenarioError(f"{printable(reader.where)}: {at}: {error}") from None
+        path = registered.path_of(base)
+        inner = ScenarioReader(path.name, path.parent)
+        whole = _over(whole, _extended(registered.read_registered(base), inner, depth + 1))
+    return {key: value for key, value in _over(whole, record).items() if key != "extends"}
+
+
+def _over(base: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with what another one has besides; of a named part that both have, the record's own."""
+    whole = dict(base)
     for key, value in record.items():
         groups = isinstance(value, Mapping) and isinstance(whole.get(key), Mapping)
-        whole[key] = {**whole[key], **value} if groups else value
-    return {key: value for key, value in whole.items() if key != "extends"}
+        if key == "use" and key in whole:
+            whole[key] = using.both(whole[key], value)
+        else:
+            whole[key] = {**whole[key], **value} if groups else value
+    return whole
 
 
 def _copied(stated: Any) -> Any:

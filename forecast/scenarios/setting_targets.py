@@ -19,6 +19,7 @@ __all__ = [
     "check_has_effect",
     "check_no_model",
     "correlated_with",
+    "dependents",
     "inputs",
     "listed",
     "meant",
@@ -219,7 +220,7 @@ def opens(graph: ScenarioGraph, keys: Iterable[str]) -> str:
     means = {name for key in keys if key not in graph.scenario.choices for name in meant(graph, key)}
     if not means:
         return ""
-    reached = _reached(graph, means)
+    reached = dependents(graph, means)
     every = _questions(graph)
     first = graph.scenario.opens or next(iter(every), "")
     if not first or not reached.isdisjoint(every[first]):
@@ -254,7 +255,7 @@ def _told(
     unset : collection of str
         As if these were not set.
     """
-    scenario, reached = graph.scenario, _reached(graph, changed, unset)
+    scenario, reached = graph.scenario, dependents(graph, changed, unset)
     every = _questions(graph)
     if not every:
         return True
@@ -267,7 +268,7 @@ def _told(
     return not reached.isdisjoint(asked | shown)
 
 
-def _reached(graph: ScenarioGraph, changed: Iterable[str], unset: Collection[str] = ()) -> set[str]:
+def dependents(graph: ScenarioGraph, changed: Iterable[str], unset: Collection[str] = ()) -> set[str]:
     """Return these quantities, and those that depend on them; what is set to a number depends on nothing but limits."""
     users: dict[str, list[str]] = {}
     for name, node in graph.nodes.items():

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from forecast import formula
 from forecast.base.distributions import Distribution
@@ -39,13 +39,21 @@ __all__ = [
 class ModelRef:
     """A registered model, by a name that may hold choices in braces, or a model object.
 
-    `shape` stands beside a series and may hold choices too; `options` are those of the shape.
+    `shape` stands beside a series and may hold choices too; `options` are those of the shape. An input that `inputs`
+    does not wire is fed by the quantity of its name, with `scope` in front.
     """
+
+    NAMES: ClassVar = ("inputs",)
 
     model: Any
     shape: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
+    scope: str = ""
+
+    def fed_by(self, need: str) -> str:
+        """Return the quantity that feeds an input of the model."""
+        return self.inputs.get(need, f"{self.scope}{need}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +129,8 @@ class SeriesRef:
 @dataclass(frozen=True, kw_only=True)
 class ByChoice:
     """What a column must hold, where that depends on a choice: value of the choice to what will do."""
+
+    NAMES: ClassVar = ("choice",)
 
     choice: str
     values: Mapping[str, tuple[str, ...]]
@@ -265,6 +275,11 @@ class DateQuestion:
     shared: str = ""
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """The quantities that it names."""
+        return self.when.names
+
+    @property
     def plain(self) -> dict[str, Any]:
         """What is asked, as plain data."""
         beside = {"dates": list(self.dates), "resolves": self.resolves}
@@ -290,12 +305,19 @@ class RankQuestion:
     title : str
     """
 
+    NAMES: ClassVar = ("over",)
+
     rank: formula.Formula
     over: str
     among: tuple[formula.Condition, ...] = ()
     best: Literal["highest", "lowest"] = "highest"
     ordered: bool = False
     title: str = ""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The quantities that it names."""
+        return (*self.rank.names, *(name for condition in self.among for name in condition.names))
 
 
 def braces(template: str, *, where: str) -> list[str]:

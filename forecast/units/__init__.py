@@ -159,6 +159,8 @@ def infer(
     --------
     >>> infer("machine/price", {"machine": "FLOP/s", "price": "USD"})
     'FLOP/s/USD'
+    >>> infer("run/machine", {"run": "FLOP", "machine": "TFLOP/s"})
+    's'
     >>> infer("spend*(1 + rate)**(t - start)", {"spend": "USD", "rate": "1/year"})
     'USD'
     """
@@ -167,7 +169,7 @@ def infer(
     if any(abs(power) > MAX_POWER for power in inferred._units.values()):
         given = conversion.text(inferred)
         fail(f"formula '{printable(made.text, 80)}': gives '{given}', a power beyond {MAX_POWER}", where)
-    return conversion.text(inferred)
+    return conversion.text(conversion.reduced(inferred))
 
 
 class Sides(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 from forecast.units.reader import fail, registry
 
-__all__ = ["from_base", "join", "multiplicative", "scale", "text", "to_base"]
+__all__ = ["from_base", "join", "multiplicative", "reduced", "scale", "text", "to_base"]
 
 
 def multiplicative(parsed: Any) -> bool:
@@ -47,6 +47,15 @@ def text(parsed: Any) -> str:
     if parsed.dimensionless:
         return ""
     return join({str(registry().pint.get_symbol(name)): float(power) for name, power in parsed._units.items()})
+
+
+def reduced(parsed: Any) -> Any:
+    """Return a unit in which no two names measure the same: ``FLOP*s/TFLOP`` is ``s``; the same where none do."""
+    units = registry().pint
+    measured = [units.Unit(name).dimensionality for name in parsed._units]
+    if all(each not in measured[place + 1 :] for place, each in enumerate(measured)):
+        return parsed
+    return units.Quantity(1, parsed).to_reduced_units().units
 
 
 def to_base(values: Any, parsed: Any, where: str) -> Any:

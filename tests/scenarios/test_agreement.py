@@ -16,8 +16,8 @@ from forecast.contract.specs import Input
 from forecast.errors import UnitError
 from forecast.models import OtherQuantity
 from forecast.scenarios.graph import build
-from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.quantities.uncertain_inputs import Regime
+from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import Prior, TableValue
 from forecast.streams import Streams
 from forecast.tables import decimal_year

@@ -15,7 +15,7 @@ import numpy as np
 
 from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
-from forecast.scenarios import graph as graphs, setting_targets, setting_values
+from forecast.scenarios import graph as graphs, ports, setting_targets, setting_values
 from forecast.scenarios.graph import ScenarioGraph
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def swept(
         raise UsageError(f"sweep: {runs:,} runs; at most {MOST_RUNS:,}")
     done = iter(range(runs))
     first = {key: next(iter(each.values())) for key, each in others.items()}
-    swept_over = graphs.swapped(scenario, swaps)
+    swept_over = ports.swapped(scenario, swaps)
     setting_targets.check_has_effect(graphs.build(swept_over, given), others, "sweep")
     graph = graphs.build(swept_over, {**given, **first})
     touched = {key: _touched(graph, key) for key in others}

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from forecast.errors import UsageError, printable
 from forecast.formula import Condition
@@ -34,7 +34,7 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _FACTOR = re.compile(rf"({_NUMBER}) ?\*", re.ASCII)
 #: What is changed, how, since when, and until when.
 _WHAT_IF = re.compile(
-    r"(?P<of>[A-Za-z_]\w*)\s*"
+    r"(?P<of>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*?)\s*"
     rf"(?:\.\s*growth\s*\*\s*(?P<growth>{_NUMBER})|=\s*(?P<value>\S.*?))"
     r"\s+since\s+(?P<since>[\d.-]+)(?:\s+until\s+(?P<until>[\d.-]+))?",
     re.ASCII,
@@ -56,6 +56,8 @@ class Change:
         Decimal years: from the first on, up to the second. A value is in force before `until`; growth lost or gained
         by then stays so.
     """
+
+    NAMES: ClassVar = ("of",)
 
     of: str
     growth: float | None = None

@@ -29,7 +29,7 @@ __all__ = ["ChoiceNumber", "Chosen", "as_written", "chosen", "named", "plain", "
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf", re.ASCII)
 _MEASURED = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:\s+([A-Za-z(%$1].*))?", re.ASCII)
-_BRACES = re.compile(r"\{([A-Za-z_]\w{0,63})\}", re.ASCII)
+_BRACES = re.compile(r"\{([A-Za-z_]\w{0,63}(?:\.[A-Za-z_]\w{0,63})*)\}", re.ASCII)
 #: What is a text in any case.
 _TEXTS = ("unit", "qualifiers", "as", "between", "family")
 #: Forms that hold no numbers.
@@ -141,8 +141,8 @@ def plain(text: str) -> tuple[str, dict[str, str]]:
     names: dict[str, str] = {}
 
     def named(brace: re.Match[str]) -> str:
-        name = f"_{brace[1]}"[:64]
-        while name in text and name not in names:
+        name = f"_{brace[1].replace('.', '_')}"[:64]
+        while names.get(name, brace[0]) != brace[0] or (name in text and name not in names):
             name = f"_{name}"[:64]
         names[name] = brace[0]
         return name

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from forecast.errors import ScenarioError, printable
 from forecast.models.functions import check_along
@@ -46,6 +46,8 @@ class FunctionRef:
     along : {"", "time"}
         What a function of Python is along.
     """
+
+    NAMES: ClassVar = ("inputs",)
 
     function: str | Callable[..., Any]
     inputs: Mapping[str, str]

@@ -13,10 +13,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, printable
 from forecast.models.nesting import asks
+from forecast.scenarios.home import stream
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -55,6 +56,8 @@ class LawRef:
         Add the scatter of one observation.
     qualifiers : mapping of str to str
     """
+
+    NAMES: ClassVar = ("inputs",)
 
     law: str | Fit
     inputs: Mapping[str, str]
@@ -190,7 +193,7 @@ def by_choice(
     made: dict[tuple[str, ...], Model] = {}
     for values, chosen in walk(scenario, own):
         if not isinstance(quantity.law, str):
-            made[values] = _of_fit(quantity, quantity.law, name, key)
+            made[values] = _of_fit(quantity, quantity.law, name, stream(scenario.streams, name), key)
             continue
         made[values] = _resolve(
             quantity,
@@ -198,7 +201,7 @@ def by_choice(
             file_of(scenario, quantity.fit, chosen, key=f"{key}.fit"),
             source_of(scenario, quantity.data, chosen, key=f"{key}.data"),
             name=chosen_name(name, values),
-            stream=name,
+            stream=stream(scenario.streams, name),
             key=key,
         )
     asked = {n: need.unit for model in made.values() for n, need in asks(model)}
@@ -261,14 +264,20 @@ def _resolve(quantity: LawRef, law: str, fit: str, data: str, *, name: str, stre
     )  # fmt: skip
 
 
-def _of_fit(quantity: LawRef, fit: Fit, name: str, key: str) -> Model:
+def _of_fit(quantity: LawRef, fit: Fit, name: str, stream: str, key: str) -> Model:
     """Return the model of a fit in hand."""
     from forecast.models.law_fits import fitted_law
 
     if fit.law.levels:
         raise ScenarioError(f"{key}.law: has groups: take what it says of one, fit.group(LABEL)")
     return fitted_law(
-        fit.law, name=name, shared=_identity(fit), fit=fit, scatter=quantity.scatter, qualifiers=quantity.qualifiers
+        fit.law,
+        name=name,
+        stream=stream,
+        shared=_identity(fit),
+        fit=fit,
+        scatter=quantity.scatter,
+        qualifiers=quantity.qualifiers,
     )
 
 

@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,6 +264,8 @@ class OwnDraws:
 class MomentFit:
     """A distribution with the mean and the variance of another quantity's worlds, drawn independently of it."""
 
+    NAMES: ClassVar = ("of",)
+
     fitted: Literal["normal", "lognormal"]
     of: str
 
@@ -279,6 +281,8 @@ class Correlation:
     matrix : tuple of tuple of float
         Rank correlations.
     """
+
+    NAMES: ClassVar = ("of",)
 
     of: tuple[str, ...]
     matrix: tuple[tuple[float, ...], ...]

@@ -77,7 +77,8 @@ def test_a_date_may_be_one_of_the_calendar():
     [
         "", "machine", "machine.growth*0.5", "machine.growth*x since 2028", "machine.growth*-1 since 2028",
         "machine.growth*0.5 since soon", "machine.growth+0.5 since 2028", "machine.grow*0.5 since 2028",
-        "machine since 2028", "machine = since 2028", "machine.growth*0.5 since 2028 until", "a.b = 3 since 2028",
+        "machine since 2028", "machine = since 2028", "machine.growth*0.5 since 2028 until", "a..b = 3 since 2028",
+        "a. = 3 since 2028",
         "machine.growth*0.5 until 2032 since 2028", "machine.growth*0.5 since 2028-13-01",
         "machine.growth*0.5 since 2028; rm -rf /", "__import__('os').growth*2 since 2028",
     ],

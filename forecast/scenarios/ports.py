@@ -1,0 +1,89 @@
+"""Other models in place of quantities, and which quantities feed their inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from forecast import units
+from forecast.errors import ScenarioError, UnknownNameError, printable
+from forecast.models.nesting import asks
+from forecast.scenarios import setting_targets
+from forecast.scenarios.graph import ScenarioGraph, build, resolve
+from forecast.scenarios.parse import ScenarioReader
+from forecast.scenarios.scenario import ModelRef, Quantity, Scenario
+from forecast.scenarios.table_values import Tables
+
+__all__ = ["swapped", "wires"]
+
+
+def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
+    """Return the scenario with other models for some of its quantities, each of which moves together with nothing.
+
+    Raises
+    ------
+    UnknownNameError, ScenarioError, UnitError
+        If there is no such quantity or model, or it measures something else.
+    """
+    if not given:
+        return scenario
+    reader, made = ScenarioReader("swap"), dict[str, Any](scenario.quantities)
+    for name, model in given.items():
+        if name not in scenario.quantities:
+            raise UnknownNameError("quantity", name, scenario.quantities, where="swap")
+        made[name] = reader.quantity(name, {"model": model}, scenario.choices)
+    graph, tables = build(scenario), Tables(scenario.where, scenario.start)
+    before = graph.nodes
+    setting_targets.check_has_effect(graph, given, "swap")
+    for name, model in given.items():
+        where = f"swap {name}={printable(model, 80)}"
+        made[name] = replace(made[name], inputs=wires(graph, name, made[name], where=where))
+        units.check(resolve(_with(scenario, name, made[name]), name, tables).unit, before[name].unit, where=where)
+    return replace(scenario, quantities=made, alone=setting_targets.correlated_with(graph, given))
+
+
+def wires(graph: ScenarioGraph, name: str, model: ModelRef, *, where: str) -> dict[str, str]:
+    """Return which quantities feed a model that is to stand in place of a quantity: those of its inputs' names, else of
+    their units.
+
+    Parameters
+    ----------
+    graph : ScenarioGraph
+        With what stands there now.
+    name : str
+        The quantity that the model is to be.
+    model : ModelRef
+    where : str
+        For messages.
+
+    Raises
+    ------
+    ScenarioError
+        Where no quantity has an input's name, and none or several have its unit.
+    """
+    scenario, inputs = graph.scenario, dict(model.inputs)
+    node = resolve(_with(scenario, name, model), name, Tables(scenario.where, scenario.start))
+    front = name[: name.rfind(".") + 1]
+    downstream = setting_targets.dependents(graph, [name])
+    for need, asked in dict(each for made in node.models.values() for each in asks(made)).items():
+        if need in inputs:
+            continue
+        if (known := next((each for each in (f"{front}{need}", need) if each in graph.quantities), None)) is not None:
+            inputs[need] = known
+            continue
+        fits = [
+            each
+            for each, other in graph.quantities.items()
+            if each not in downstream and other.measured is not None and units.same_dimension(other.unit, asked.unit)
+        ]
+        if len(fits) != 1:
+            which = f"{len(fits)} have its unit: {setting_targets.listed(fits)}" if fits else "none has its unit"
+            text = f"input '{need}' ({asked.unit or 'dimensionless'}): no quantity has its name, and {which}"
+            raise ScenarioError(f'{where}: {text}; wire it in a file: inputs = {{ {need} = "…" }}')
+        inputs[need] = fits[0]
+    return inputs
+
+
+def _with(scenario: Scenario, name: str, quantity: Quantity) -> Scenario:
+    return replace(scenario, quantities={**scenario.quantities, name: quantity})

@@ -1,0 +1,165 @@
+"""Scenarios that another one uses: their quantities stand in it, under a name in front or as they are.
+
+::
+
+    use = { mc = "model-capability", brain = "brain-parity" }      # mc.run, brain.machine
+    use = ["hardware-prices", { brain = "brain-parity" }]          # flop_per_usd, brain.machine
+
+A quantity comes with all on which it depends: choices, limits, data, what it moves together with, and what its worlds
+weigh. Of what has a name in front only what is needed is drawn. Questions and what is shown stay at home. What a record
+states under the name of a quantity that it uses stands in its place. Dates that it does not state, and the step, are
+those of the first scenario that states them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import ScenarioError, UnknownNameError, printable
+from forecast.scenarios import registered
+from forecast.scenarios.renaming import renamed, renamed_name
+from forecast.scenarios.spec import ModelRef
+
+if TYPE_CHECKING:
+    from forecast.scenarios.parse import ScenarioReader
+    from forecast.scenarios.scenario import Scenario
+
+__all__ = ["both", "entries", "read", "stated"]
+
+
+def entries(given: Any) -> Iterator[tuple[str, Any]]:
+    """Walk what is used and the name in front of it, which is empty where there is none."""
+    if isinstance(given, Mapping):
+        yield from given.items()
+        return
+    for each in given:
+        if isinstance(each, Mapping) and not {"quantities", "extends", "use"} & set(each):
+            yield from each.items()
+        else:
+            yield "", each
+
+
+def both(base: Any, own: Any) -> Any:
+    """Return what two records use, one after the other.
+
+    Examples
+    --------
+    >>> both({"brain": "brain-parity"}, {"mc": "model-capability"})
+    {'brain': 'brain-parity', 'mc': 'model-capability'}
+    >>> both(["a"], {"mc": "model-capability"})
+    ['a', {'mc': 'model-capability'}]
+    """
+    if not base or (isinstance(base, Mapping) and isinstance(own, Mapping)):
+        return {**base, **own} if base else own
+    return [each for given in (base, own) for each in ([given] if isinstance(given, Mapping) else given)]
+
+
+def read(reader: ScenarioReader, given: Any) -> Scenario:
+    """Return everything that a record uses as one scenario without questions; without quantities where it uses nothing.
+
+    Raises
+    ------
+    ScenarioError, UnknownNameError
+        Naming the scenario, or the quantity that two of them have.
+    """
+    from forecast.scenarios.scenario import Scenario
+
+    whole = Scenario(name="", where="")
+    if not isinstance(given, (Mapping, list, tuple)):
+        raise reader.fail("use", 'expected names of scenarios, such as { mc = "model-capability" }, or a list of them')
+    for alias, each in entries(given):
+        if alias:
+            reader.name(alias, "use")
+        key = f"use.{alias}" if alias else "use"
+        where = f"{printable(reader.where)}: {key}"
+        if isinstance(each, Scenario):
+            used = each
+        elif isinstance(each, Mapping):
+            used = Scenario.remade(each, name=alias or "used", where=where, folder=reader.folder)
+        elif isinstance(each, str) and each.lower().endswith(".toml"):
+            used = Scenario.load(Path(registered.file_of(each, reader.folder, where=where)))
+        elif isinstance(each, str):
+            try:
+                used = Scenario.load(each)
+            except UnknownNameError as error:
+                raise ScenarioError(f"{where}: {error}") from None
+        else:
+            raise reader.fail(key, f"expected the name of a scenario, or a table, got {printable(each, 40)}")
+        whole = _beside(whole, _under(used, alias), where)
+    return whole
+
+
+def _under(scenario: Scenario, alias: str) -> Scenario:
+    """Return a scenario without questions, with a name in front of its quantities and choices."""
+    bare = replace(
+        scenario, questions={}, rankings={}, figures={}, firsts={}, opens="", shown=(), swept={}, title="", stated={}
+    )
+    names = [*scenario.quantities, *scenario.choices]
+    streams = {name: scenario.streams.get(name, name) for name in names}
+    if not alias:
+        return replace(bare, streams=streams)
+    new = {name: f"{alias}.{name}" for name in names}
+
+    def keyed(group: Mapping[str, Any]) -> dict[str, Any]:
+        return {new.get(name, name): renamed(each, new) for name, each in group.items()}
+
+    groups = ("choices", "quantities", "lower", "before", "limits", "labels", "updates")
+    parts: dict[str, Any] = {group: keyed(getattr(scenario, group)) for group in groups}
+    parts["labels"] = {**{new[name]: name for name in scenario.choices}, **parts["labels"]}
+    parts["quantities"] = {name: _fed_under(each, alias) for name, each in parts["quantities"].items()}
+    return replace(
+        bare,
+        **parts,
+        correlations=renamed(scenario.correlations, new),
+        changes=renamed(scenario.changes, new),
+        alone=frozenset(renamed_name(name, new) for name in scenario.alone),
+        streams={new[name]: stream for name, stream in streams.items()},
+        used=frozenset(new[name] for name in scenario.quantities),
+    )
+
+
+def _fed_under(quantity: Any, alias: str) -> Any:
+    """Return a quantity whose model is fed by the quantities that have a name in front."""
+    return replace(quantity, scope=f"{alias}.{quantity.scope}") if isinstance(quantity, ModelRef) else quantity
+
+
+def _beside(one: Scenario, other: Scenario, where: str) -> Scenario:
+    """Return two scenarios as one; what both have is one thing where both have it from the same scenario."""
+    for kind, mine, theirs in (("quantity", one.quantities, other.quantities), ("choice", one.choices, other.choices)):
+        for name in mine.keys() & theirs.keys():
+            if mine[name] != theirs[name] or one.streams[name] != other.streams[name]:
+                text = f"two scenarios that are used have a {kind} '{printable(name, 60)}': give one a name in front"
+                raise ScenarioError(f"{where}: {text}")
+    groups = ("choices", "quantities", "lower", "before", "limits", "labels", "updates", "streams")
+    several: dict[str, Any] = {group: {**getattr(other, group), **getattr(one, group)} for group in groups}
+    correlations = dict.fromkeys((*one.correlations, *other.correlations))
+    return replace(
+        one,
+        **several,
+        correlations=tuple(correlations),
+        changes=(*one.changes, *(each for each in other.changes if each not in one.changes)),
+        alone=one.alone | other.alone,
+        used=one.used | other.used,
+        until=other.until if one.until is None else one.until,
+        start=other.start if one.start is None else one.start,
+        step=other.step if one.step == "year" else one.step,
+    )
+
+
+def stated(given: Any) -> Any:
+    """Return what a record uses as a file says it: a scenario in Python is its name, or what it states."""
+    from forecast.scenarios.scenario import Scenario
+
+    if isinstance(given, Mapping):
+        return {alias: stated(each) for alias, each in given.items()}
+    if isinstance(given, (list, tuple)):
+        return [stated(each) for each in given]
+    if not isinstance(given, Scenario):
+        return given
+    own = {**given.stated, **({"use": stated(given.stated["use"])} if "use" in given.stated else {})}
+    if "/" in given.name and Scenario.load(given.name).stated == given.stated:
+        return given.name
+    return {key: each for key, each in own.items() if key not in ("questions", "show", "title")}
