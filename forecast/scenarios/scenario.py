@@ -232,13 +232,13 @@ class Scenario:
         step = record.get("step", "year")
         if not isinstance(step, str) and not number(step):
             raise reader.fail("step", f"expected 'year', 'month', or years such as '1/12', got '{printable(step, 40)}'")
-        asked = dict(reader.choices(record))
+        stated_choices = dict(reader.choices(record))
         given = dict(reader.tables(record, "quantities"))
         lower = {key: reader.lower(value, f"quantities.{key}") for key, value in given.items() if "lower" in value}
         before = {key: reader.before(value, f"quantities.{key}") for key, value in given.items() if "before" in value}
         bounds = {key: limits.read(reader, value, key) for key, value in given.items()}
         quantities = {
-            key: reader.quantity(key, {k: v for k, v in value.items() if k not in _BESIDE}, asked)
+            key: reader.quantity(key, {k: v for k, v in value.items() if k not in _BESIDE}, stated_choices)
             for key, value in given.items()
         }
         moving: dict[str, Quantity] = {**dict(dynamics.stocks(reader, record)), **dict(dynamics.solved(reader, record))}
@@ -259,7 +259,7 @@ class Scenario:
         if len(set(shown)) < len(shown):
             raise reader.fail("show", "a quantity stands there twice")
         cells = {name: part for name, part in quantities.items() if isinstance(part, TableValue)}
-        choices = resolve(asked, cells, Tables(where, start))
+        choices = resolve(stated_choices, cells, Tables(where, start))
         for clash in sorted(set(quantities) & set(choices)):
             raise ScenarioError(f"{where}: quantities.{clash}: a choice has the same name")
         questions = asking.read(reader, dict(reader.tables(record, "questions")), choices)
