@@ -1,4 +1,4 @@
-"""Answers: what every world says to a question, with what can be asked of it further."""
+"""Answers: the result of a question in every draw, with the questions that can follow it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.api.build_scenario import ASKED, gathered, scenario_of
+from forecast.api.build_scenario import DEFAULT_QUESTION, gathered, scenario_of
 from forecast.api.changed_scenario import fed
 from forecast.api.options import GRID, RUN
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
@@ -59,17 +59,17 @@ class Answer:
     Parameters
     ----------
     question : mapping
-        What was asked, as `forecast.ask` takes it; empty where a scenario asks it.
+        The question, as `forecast.ask` takes it; empty for a question of a scenario.
     run : Projection
         The projection behind it.
     options : mapping
-        What it was asked with.
+        Keywords of the scenario and of the run, as `forecast.ask` takes them.
     conditions : tuple of QuantityCondition
         What it is conditioned on.
     replaced : mapping of str to Quantity
         What stands in place of a quantity of this name.
     base : Scenario, optional
-        The scenario that was asked.
+        The scenario that has the question.
     name : str
         The name of the question.
     saved : Projection, optional
@@ -94,15 +94,15 @@ class Answer:
     conditions: tuple[QuantityCondition, ...] = ()
     replaced: Mapping[str, Quantity] = field(default_factory=dict)
     base: Scenario | None = None
-    name: str = ASKED
+    name: str = DEFAULT_QUESTION
     saved: Projection | None = None
     folder: Path | None = None
     cache: RunCache = field(default_factory=partial(RunCache, SHARED_BYTES), repr=False)
 
     @classmethod
-    def to(cls, **asked: Any) -> Answer:
+    def to(cls, **fields: Any) -> Answer:
         """Return the answer to a question, with its projection."""
-        return cls(run=Projection(xr.DataTree()), **asked)._answered()
+        return cls(run=Projection(xr.DataTree()), **fields)._answered()
 
     @classmethod
     def loaded(cls, run: Projection, folder: Path) -> Answer:
@@ -124,7 +124,7 @@ class Answer:
     def _answered(self) -> Answer:
         from forecast.projection.engine import project
 
-        run = project(self._asked, **self._run_options, cache=self.cache)
+        run = project(self._run_scenario, **self._run_options, cache=self.cache)
         before = () if self.saved is None else self.saved.given
         if self.saved is not None and (changed := [n for n, h in run.data.items() if self.saved.data.get(n) != h]):
             names = ", ".join(printable(name, 60) for name in changed)
@@ -138,11 +138,11 @@ class Answer:
         # what an answer says is computed from its worlds, so that all of them are kept
         return {"keep": stated["draws"], **stated} if "draws" in stated else stated
 
-    # --- what was asked ---------------------------------------------------------------------------------------------
+    # --- the question -----------------------------------------------------------------------------------------------
 
     @property
     def kind(self) -> str:
-        """What was asked for: ``"when"``, ``"value"`` (of growth too), ``"first"`` or ``"rank"``."""
+        """The kind of the question: ``"when"``, ``"value"`` (of growth too), ``"first"`` or ``"rank"``."""
         return self.result.kind
 
     @property
@@ -152,7 +152,7 @@ class Answer:
 
     @cached_property
     def _base(self) -> Scenario | None:
-        """The scenario that was asked, or that the file holds."""
+        """The scenario that has the question, or the one in the file."""
         from forecast.scenarios.scenario import Scenario
 
         if self.base is not None or self.saved is None:
@@ -166,17 +166,17 @@ class Answer:
 
     @cached_property
     def scenario(self) -> Scenario:
-        """The scenario that was asked, with what was set in it; ``answer.scenario.to_toml()`` is its text.
+        """The scenario of the question, with its settings; ``answer.scenario.to_toml()`` is its text.
 
-        Set inputs and parameters of models are no part of a scenario: a run takes them, ``with_=``.
+        Settings of inputs and of parameters of models are no part of a scenario: a run takes them, ``with_=``.
         """
-        asked = self._asked
-        own = {key: value for key, value in self._settings.items() if key in (*asked.quantities, *asked.choices)}
-        return asked.with_(**own) if own else asked
+        scenario = self._run_scenario
+        own = {key: value for key, value in self._settings.items() if key in (*scenario.quantities, *scenario.choices)}
+        return scenario.with_(**own) if own else scenario
 
     @cached_property
-    def _asked(self) -> Scenario:
-        """The scenario that is run; what is set in it is not part of it."""
+    def _run_scenario(self) -> Scenario:
+        """The scenario that runs, without the settings of the run."""
         from forecast.scenarios.graph import build
         from forecast.scenarios.scenario import Scenario
         from forecast.scenarios.setting_targets import correlated_with
@@ -203,23 +203,23 @@ class Answer:
         """The quantities that the answer is made of."""
         if self._base is None and not scenarios_behind(self.question):
             return tuple(gathered(quantities_in(self.question), self.replaced))
-        known = self._asked.quantities
+        known = self._run_scenario.quantities
         return tuple(name for name in self._behind() if name in known)
 
     def _behind(self) -> list[str]:
-        """Walk the nodes behind the question of a scenario, the parts of formulas among them."""
+        """Return the nodes on which the question of a scenario depends, hidden parts of formulas included."""
         from forecast.scenarios.graph import build
 
-        graph = build(self._asked, self._settings)
-        asked = graph.scenario
+        graph = build(self._run_scenario, self._settings)
+        scenario = graph.scenario
         parts: list[str] = []
-        for name in asked.firsts[self.name].first if self.name in asked.firsts else (self.name,):
-            if name in asked.questions:
-                parts += asked.questions[name].when.names
-            elif name in asked.figures:
-                parts += asked.figures[name].of.names
+        for name in scenario.firsts[self.name].first if self.name in scenario.firsts else (self.name,):
+            if name in scenario.questions:
+                parts += scenario.questions[name].when.names
+            elif name in scenario.figures:
+                parts += scenario.figures[name].of.names
             else:
-                ranking = asked.rankings[name]
+                ranking = scenario.rankings[name]
                 parts += [*ranking.rank.names, *(n for each in ranking.among for n in each.names)]
         seen: dict[str, None] = {}
         while parts:
@@ -245,7 +245,7 @@ class Answer:
             each = left.pop()
             known |= dict.fromkeys([each.name] if each.stated else [])
             left += each.needs
-        graph = build(self._asked)
+        graph = build(self._run_scenario)
         models = {m.name for name in known if name in graph.nodes for m in graph.nodes[name].models.values()}
         inputs = [name for name in graph.inputs if name.rpartition(".")[0] in models]
         return known | dict.fromkeys([*inputs, *graph.scenario.choices])
@@ -396,7 +396,7 @@ class Answer:
 
     @property
     def values(self) -> xr.DataArray:
-        """What it is in every world at the dates asked for, or its growth; (draw, date, choices)."""
+        """The value, or its growth, in every draw at the dates of the question; (draw, date, choices)."""
         self._only("values", "value")
         assert isinstance(self.result, ValueAnswer)
         return self.result.every
@@ -477,7 +477,7 @@ class Answer:
         """Return what every world says: dates as decimal years, +inf for never, values, or shares."""
         return np.asarray((self.shares if self.kind in ("first", "rank") else self._each).values, dtype=dtype)
 
-    # --- what can be asked further ----------------------------------------------------------------------------------
+    # --- further questions ------------------------------------------------------------------------------------------
 
     def given(self, condition: QuantityCondition | str) -> Answer:
         """Return the answer in those worlds in which a condition holds; every world stays what it is.
@@ -513,23 +513,25 @@ class Answer:
         return made
 
     def _check_steady(self, condition: QuantityCondition) -> None:
-        """Refuse a condition on what changes with time: worlds are chosen by one number each."""
+        """Refuse a condition on a quantity that changes with time: a draw needs one truth value."""
         from forecast.projection.engine import project
 
         sides = {f"side_{place}": side for place, side in enumerate(condition.sides)}
-        asked = replace(self, conditions=())._mapping
-        asked = {key: each for key, each in asked.items() if key not in ("questions", "update", "title", "sweep")}
+        scenario = replace(self, conditions=())._mapping
+        scenario = {key: each for key, each in scenario.items() if key not in ("questions", "update", "title", "sweep")}
         named = {name: Quantity(stated={"expression": side}, name=name) for name, side in sides.items()}
         if any(side.stated for side in condition.sides):
-            asked = scenario_of({"subject_to": list(named.values())}, base=asked, swapped=self.replaced)
+            scenario = scenario_of({"subject_to": list(named.values())}, base=scenario, swapped=self.replaced)
         else:
-            asked["quantities"] = {**asked["quantities"], **{name: each.record for name, each in named.items()}}
-        asked.pop("questions", None)
+            scenario["quantities"] = {**scenario["quantities"], **{name: each.record for name, each in named.items()}}
+        scenario.pop("questions", None)
         run = {key: each for key, each in self._run_options.items() if key in ("with_", "seed", "as_of", *GRID)}
         base = self._base
-        seen = project(asked if base is None else base.restated(asked), **run, draws=100, cache=self.cache).worlds
+        worlds = project(
+            scenario if base is None else base.restated(scenario), **run, draws=100, cache=self.cache
+        ).worlds
         for name, side in sides.items():
-            level = seen[name]
+            level = worlds[name]
             if not bool((level == level.isel(time=0)).all()):
                 way = f"name a date, such as {side.name}.at(2028)"
                 raise UsageError(f"given '{condition.text}': '{side.name}' changes with time: {way}")
@@ -573,9 +575,9 @@ class Answer:
         if isinstance(value, Quantity):
             return value
         if isinstance(value, Model) or (
-            isinstance(value, str) and name not in self._asked.choices and names_model(value)
+            isinstance(value, str) and name not in self._run_scenario.choices and names_model(value)
         ):
-            record: dict[str, Any] = {"model": value, **fed(self._asked, name, value)}
+            record: dict[str, Any] = {"model": value, **fed(self._run_scenario, name, value)}
             return quantity(**record)
         return as_quantity(value).named(name) if name in formulas else None
 
@@ -651,8 +653,8 @@ class Answer:
         """Return the names of formulas that stand in others, which a run cannot set."""
         return {name for name in self._knobs if "." not in name} - {
             *self.depends_on,
-            *self._asked.choices,
-            *self._asked.quantities,
+            *self._run_scenario.choices,
+            *self._run_scenario.quantities,
         }
 
     def needed(
@@ -753,7 +755,7 @@ class Answer:
         on : str
             The date of the forecast, or ``"today"``.
         by : iterable of str
-            Dates by which it is asked how likely it is, beside those of the question.
+            Dates by which the ledger states the probability, beside those of the question.
         source : str
             The table or page that decides it, where the question does not say it under `resolves`.
 

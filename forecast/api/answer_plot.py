@@ -31,7 +31,7 @@ def draw(answer: Answer, ax: Axes | None = None) -> Axes:
     with plot_style.style():
         ax = plot_style.new_axes() if ax is None else ax
         {"when": _dates, "value": _values}.get(answer.kind, _shares)(answer, ax)
-        title = answer.run.title or _asked(answer)
+        title = answer.run.title or _question_title(answer)
         ax.set_title(textwrap.fill(printable(title, 200), 70), loc="left")
     return ax
 
@@ -40,12 +40,12 @@ def draw_fan(answer: Answer, ax: Axes | None = None) -> Axes:
     """Draw the trajectories behind an answer."""
     from forecast.report.figures import fan_chart
 
-    made = fan_chart.fans(answer.result, 1)  # type: ignore[arg-type]
-    if not made:
+    fans = fan_chart.fans(answer.result, 1)  # type: ignore[arg-type]
+    if not fans:
         raise UsageError(f"'{printable(answer.name, 60)}': nothing to draw: what is asked is no number over time")
     with plot_style.style():
         ax = plot_style.new_axes() if ax is None else ax
-        label = fan_chart.draw(ax, made[0], span=made[0].span, window=made[0].window(made[0].span))
+        label = fan_chart.draw(ax, fans[0], span=fans[0].span, window=fans[0].window(fans[0].span))
         ax.set_title("")
         plot_style.legend(ax)
         plot_style.laid_out(ax)
@@ -68,13 +68,13 @@ def draw_tornado(answer: Answer, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _asked(answer: Answer) -> str:
-    """Return what was asked, in its own words where it has some."""
+def _question_title(answer: Answer) -> str:
+    """Return the title of the question, or its formula if it has none."""
     stated = answer.scenario.stated["questions"][answer.name]
-    told = stated.get("title") or next(
+    title = stated.get("title") or next(
         str(stated[key]) for key in ("when", "value", "growth", "first", "rank") if key in stated
     )
-    return f"{told}, given {' and '.join(each.text for each in answer.conditions)}" if answer.conditions else told
+    return f"{title}, given {' and '.join(each.text for each in answer.conditions)}" if answer.conditions else title
 
 
 def _dates(answer: Answer, ax: Axes) -> None:
@@ -179,7 +179,7 @@ def _table(answer: Answer) -> list[str]:
         date = [each.date[:10]] if isinstance(each, ValueAnswer) else []
         for row in each.side_by_side:
             found = row.distribution
-            label = ", ".join([*date, *row.choices.values()]) or _asked(answer)
+            label = ", ".join([*date, *row.choices.values()]) or _question_title(answer)
             cells = ["failed"] * 5 if found is None else [*map(form, found.quantiles)]
             masses = [] if found is None or not dated else [f"{found.already:.1%}", f"{found.never:.1%}"]
             rows.append([label, *cells, *(masses or [""] * (len(rows[0]) - 6))])

@@ -70,7 +70,7 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     if answer.kind not in ("when", "value"):
         raise UsageError(f"sensitivity: the question asks {answer.kind}: ask when, or for a value")
     failing = answer.result.failing if isinstance(answer.result, DateAnswer) else None
-    shares = variance_shares(answer.run, _said(answer), failing)
+    shares = variance_shares(answer.run, _outcome(answer), failing)
     rows: dict[str, dict[str, Any]] = {
         row["name"]: {"kind": row["kind"], "first": row["share"], "moves": float("nan")} for row in shares
     }
@@ -97,14 +97,14 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     return made
 
 
-def _said(answer: Answer) -> xr.DataArray:
-    """Return one number a world: the date, or the value at the last date asked for."""
+def _outcome(answer: Answer) -> xr.DataArray:
+    """Return one number for each draw: the date, or the value at the last date of the question."""
     return answer.result.unmasked if isinstance(answer.result, DateAnswer) else answer.result.worlds
 
 
 def _answers_of(answer: Answer) -> tuple[Array, Array]:
     """Return the mean answer of every world over the choices, never as the last date, and what it counts; (draw,)."""
-    said = _said(answer)
+    said = _outcome(answer)
     if answer.kind == "when":
         said = said.where(said.isnull() | np.isfinite(said), answer.run.span[1])
     weights = answer.weights.mean([d for d in answer.weights.dims if d != "draw"])
@@ -174,7 +174,7 @@ def _constants(answer: Answer) -> Iterator[tuple[str, float]]:
     from forecast.scenarios.graph import build
     from forecast.scenarios.spec import Prior
 
-    graph = build(answer._asked, answer._settings)
+    graph = build(answer._run_scenario, answer._settings)
     for name in answer.depends_on:
         node = graph.nodes.get(name)
         if node is not None and isinstance(node.quantity, Prior) and node.fixed is None:
@@ -188,23 +188,23 @@ def _totals(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
     from forecast.projection.engine import project
     from forecast.sensitivity.of_answer import ranks
 
-    said = _said(answer)
-    weights = answer.weights.broadcast_like(said).transpose(*said.dims).values * said.sizes["draw"]
-    place = ranks(said.values, weights)
-    order = np.argsort(said.values.ravel(), kind="stable")
-    steps = _steps(said.values.ravel()[order], place.ravel()[order])
+    outcome = _outcome(answer)
+    weights = answer.weights.broadcast_like(outcome).transpose(*outcome.dims).values * outcome.sizes["draw"]
+    place = ranks(outcome.values, weights)
+    order = np.argsort(outcome.values.ravel(), kind="stable")
+    steps = _steps(outcome.values.ravel()[order], place.ravel()[order])
     middle = np.average(place, weights=weights)
-    given, options = answer._asked, {**answer._run_options, "cache": answer.cache}
+    scenario, options = answer._run_scenario, {**answer._run_options, "cache": answer.cache}
     for name in drivers:
         members = name.split(", ")
         outcomes = [place]
         for count in range(1, REDRAWS + 1):
-            stated = _drawn_anew(given.stated, members, f"again{count}")
+            stated = _drawn_anew(scenario.stated, members, f"again{count}")
             if stated is None:
                 break
-            again = _said(replace(answer, run=project(given.restated(stated), **options)))
+            again = _outcome(replace(answer, run=project(scenario.restated(stated), **options)))
             # the same scale for all: where an answer would stand among those that were given
-            outcomes.append(np.interp(again.transpose(*said.dims).values, *steps))
+            outcomes.append(np.interp(again.transpose(*outcome.dims).values, *steps))
         if len(outcomes) > 1:
             # what varies while all else stays
             left = np.average(np.var(outcomes, axis=0, ddof=1), weights=weights)

@@ -1,4 +1,4 @@
-"""Questions: asked of quantities, or of a scenario that has them."""
+"""Answer questions about quantities, or the questions of a scenario."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ask", "ask_scenario"]
 
-#: What may be asked, and what goes with each, as in TOML.
+#: Kinds of questions, and the keys that each may have, as in TOML.
 _QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "when": ("dates", "title", "resolves"),
     "value": ("dates", "title", "resolves"),
@@ -66,7 +66,7 @@ def ask(
     Raises
     ------
     UnknownNameError, ScenarioError, UnitError, UsageError
-        If what was asked cannot be.
+        If the question cannot be answered.
 
     Examples
     --------
@@ -77,12 +77,12 @@ def ask(
     """
     stated: dict[str, object] = {"when": when, "value": value, "growth": growth, "first": first, "rank": rank}
     stated |= {"over": over, "subject_to": subject_to, "best": best, "ordered": ordered}
-    asked: dict[str, Any] = {key: each for key, each in stated.items() if each is not None}
-    kinds = [kind for kind in _QUESTIONS if kind in asked]
+    question_keys: dict[str, Any] = {key: each for key, each in stated.items() if each is not None}
+    kinds = [kind for kind in _QUESTIONS if kind in question_keys]
     if len(kinds) != 1:
         raise UsageError(f"ask: expected one of {', '.join(_QUESTIONS)}, got {' and '.join(kinds) or 'none of them'}")
     with_it = _QUESTIONS[kinds[0]]
-    keywords = {**asked, **options}
+    keywords = {**question_keys, **options}
     check_keywords(keywords, (*kinds, *with_it, *STATED, *RUN), kinds[0])
     question = {key: each for key, each in keywords.items() if key in (*kinds, *with_it)}
     if kinds[0] in ("value", "growth", "rank"):

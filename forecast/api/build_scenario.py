@@ -14,13 +14,13 @@ from forecast.scenarios import using
 __all__ = ["gathered", "groups", "kept_in", "records", "scenario_of"]
 
 #: The name of the question that objects ask.
-ASKED = "reached"
+DEFAULT_QUESTION = "reached"
 
 
-def kept_in(asked: Any, swapped: Mapping[str, Quantity] | None = None) -> set[str]:
+def kept_in(roots: Any, swapped: Mapping[str, Quantity] | None = None) -> set[str]:
     """Return the names of formulas that are quantities of their own: what is swapped, and what is fed by its name."""
     kept, seen = set(swapped or {}), set[int]()
-    left: list[Any] = [asked, list((swapped or {}).values())]
+    left: list[Any] = [roots, list((swapped or {}).values())]
     while left:
         stated = left.pop()
         kept |= {each.its_name for each in fed_by_name(stated) if each.inlined}
@@ -32,15 +32,15 @@ def kept_in(asked: Any, swapped: Mapping[str, Quantity] | None = None) -> set[st
 
 
 def gathered(
-    asked: Iterable[Quantity], swapped: Mapping[str, Quantity] | None = None, kept: Collection[str] | None = None
+    quantities: Iterable[Quantity], swapped: Mapping[str, Quantity] | None = None, kept: Collection[str] | None = None
 ) -> dict[str, Quantity]:
-    """Return quantities and all that they need, by name, each after what it needs.
+    """Return quantities and all that they need, by name, each after the quantities it needs.
 
-    What only stands in formulas of others is not among them, unless it is kept: swapped, say.
+    A quantity that only stands in formulas of others is left out, unless it is kept: swapped, say.
 
     Parameters
     ----------
-    asked : iterable of Quantity
+    quantities : iterable of Quantity
     swapped : mapping of str to Quantity, optional
         What stands in place of a quantity of this name.
     kept : collection of str, optional
@@ -51,13 +51,13 @@ def gathered(
     ScenarioError
         For two uncertain quantities of one name, two different ones, or an uncertain one without a name.
     """
-    asked = list(asked)
-    kept = kept_in(asked, swapped) if kept is None else kept
+    quantities = list(quantities)
+    kept = kept_in(quantities, swapped) if kept is None else kept
     instead = {name: _instead(name, each) for name, each in (swapped or {}).items()}
-    made: dict[str, Quantity] = {}
+    needed_quantities: dict[str, Quantity] = {}
     within: set[str] = set()
     seen: set[int] = set()
-    left = [(each, False) for each in reversed(asked)]
+    left = [(each, False) for each in reversed(quantities)]
     while left:
         each, needed = left.pop()
         if not each.stated and each.name not in instead:  # the name of what stands elsewhere
@@ -69,10 +69,10 @@ def gathered(
                 seen.add(id(each))
                 left += [(need, False) for need in reversed(each.needs)]
         elif needed:
-            made[name] = each
+            needed_quantities[name] = each
             within.discard(name)
-        elif name in made:
-            if made[name] is not each and not _alike(made[name], each):
+        elif name in needed_quantities:
+            if needed_quantities[name] is not each and not _alike(needed_quantities[name], each):
                 kind = "uncertain" if each.uncertain else "different"
                 raise ScenarioError(
                     f"two {kind} quantities have the name '{name}'; use one object, or give another name"
@@ -82,14 +82,16 @@ def gathered(
         else:
             within.add(name)
             left += [(each, True), *((need, False) for need in reversed(each.needs))]
-    return made
+    return needed_quantities
 
 
-def records(asked: Iterable[Quantity], swapped: Mapping[str, Quantity] | None = None) -> dict[str, Mapping[str, Any]]:
+def records(
+    quantities: Iterable[Quantity], swapped: Mapping[str, Quantity] | None = None
+) -> dict[str, Mapping[str, Any]]:
     """Return the records of quantities and of all that they need; see `gathered`."""
-    asked = list(asked)
-    kept = kept_in(asked, swapped)
-    return {name: plain(each.stated, kept) for name, each in gathered(asked, swapped, kept).items()}
+    quantities = list(quantities)
+    kept = kept_in(quantities, swapped)
+    return {name: plain(each.stated, kept) for name, each in gathered(quantities, swapped, kept).items()}
 
 
 def _instead(name: str, new: Quantity) -> Quantity:
@@ -161,11 +163,11 @@ def scenario_of(
     whole = {key: dict(each) if isinstance(each, Mapping) else each for key, each in (base or {}).items()}
     named = set().union(*(whole.get(heading, {}) for heading in ("quantities", "stocks", "solve")))
     kept = kept_in([question, stated, conditions], swapped)
-    asked = [*quantities_in(question), *quantities_in(stated), *quantities_in(conditions)]
+    quantities = [*quantities_in(question), *quantities_in(stated), *quantities_in(conditions)]
     # in a scenario that is there, what is swapped may be nothing that the objects are made of
-    asked += [_instead(name, each) for name, each in swapped.items() if name in named or "." in name]
-    made = {name: plain(each.stated, kept) for name, each in gathered(asked, swapped, kept).items()}
-    for heading, group in groups(made).items():
+    quantities += [_instead(name, each) for name, each in swapped.items() if name in named or "." in name]
+    plain_quantities = {name: plain(each.stated, kept) for name, each in gathered(quantities, swapped, kept).items()}
+    for heading, group in groups(plain_quantities).items():
         for name in group:
             for other in ("quantities", "stocks", "solve"):
                 if name in whole.get(other, {}):
@@ -191,9 +193,9 @@ def scenario_of(
 
 
 def _questions(question: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:
-    """Return what is asked; what comes first of several conditions asks each of them too."""
+    """Return the questions; a question for the first of several conditions adds one for each of them."""
     first = question.get("first")
     if not isinstance(first, Mapping):
-        return {ASKED: plain(question, kept)}
+        return {DEFAULT_QUESTION: plain(question, kept)}
     own = {**plain({key: each for key, each in question.items() if key != "first"}, kept), "first": list(first)}
-    return {ASKED: own, **{name: {"when": plain(each, kept)} for name, each in first.items()}}
+    return {DEFAULT_QUESTION: own, **{name: {"when": plain(each, kept)} for name, each in first.items()}}

@@ -86,9 +86,9 @@ def changed_in(scenario: Scenario, values: Mapping[str, Any], add: Mapping[str, 
     new = {"subject_to": [changed[name] for name in add]} if add else {}
     whole = scenario_of(new, swapped=changed, base=scenario.stated, **top)
     if add:  # what is new is reached through a question that nobody asks
-        asked = {**plain(top.get("questions", scenario.stated.get("questions", {})))}
+        questions = {**plain(top.get("questions", scenario.stated.get("questions", {})))}
         whole = {key: each for key, each in whole.items() if key != "questions"} | (
-            {"questions": asked} if asked else {}
+            {"questions": questions} if questions else {}
         )
     return replace(scenario.restated(whole), swept=scenario.swept)
 

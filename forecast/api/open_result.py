@@ -56,8 +56,8 @@ def load(path: str | os.PathLike[str]) -> Fit | Fits | Answer | Projection | xr.
     """Load what `forecast` saved: a `Fit`, `Fits` over a dimension, an `Answer`, a comparison as `xarray.DataTree`.
 
     A projection that asks anything is the `Answer` that it opens with, and ``.run`` the projection; one that asks
-    nothing is a `Projection`. What is asked further of such an answer is run again, from the scenario that the file
-    holds; nothing of it runs before.
+    nothing is a `Projection`. A further question to such an answer runs the scenario of the file again;
+    nothing of it runs before.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The keywords with which questions are asked, so that type checkers know each of them."""
+"""The keywords of questions, so that type checkers know each of them."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ class Quantity(HtmlText, Operators):
 
 @dataclass(frozen=True, eq=False)
 class QuantityCondition(HtmlText):
-    """A comparison of two quantities: what can be asked for, and no truth value.
+    """A comparison of two quantities: a condition for a question, and no truth value.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] =
     ----------
     name : str
         A model, a law, a function or an expression may do without one. A name alone stands for the quantity that has
-        it elsewhere: a stock in its own rate, or a quantity of the scenario that is asked.
+        it elsewhere: a stock in its own rate, or a quantity of the scenario that has the question.
     uses : sequence of Quantity
         Those that a text names: ``expression="g*2", uses=[g]``.
     **record

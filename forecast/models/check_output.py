@@ -53,11 +53,11 @@ def checked_model(made: object, what: str) -> Model:
     if not isinstance(stated, Mapping):
         raise PluginContractError(f"{what}: qualifiers: expected a mapping, got {type(stated).__name__}")
     qualifiers.check(stated, where=what)
-    for key, asked in inputs.items():
-        if not isinstance(key, str) or not isinstance(asked, (Input, OtherModel, OtherQuantity)):
+    for key, need in inputs.items():
+        if not isinstance(key, str) or not isinstance(need, (Input, OtherModel, OtherQuantity)):
             raise PluginContractError(
                 f"{what}: inputs: '{printable(key, 60)}': expected an Input, OtherQuantity or OtherModel, "
-                f"got {type(asked).__name__}"
+                f"got {type(need).__name__}"
             )
     return made
 

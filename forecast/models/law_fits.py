@@ -157,8 +157,8 @@ class FittedLaw(FittedRelation):
         return {name: np.full(streams.draws, value) for name, value in self.fit.values.items()}
 
     def _conditional(self, drawn: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Move what varies together; what is drawn independently stays."""
-        return super()._conditional(drawn) if self._joint else {**drawn, **self.held}
+        """Move correlated parameters; independent ones keep their draws."""
+        return super()._conditional(drawn) if self._joint else {**drawn, **self.fixed}
 
     def _normal(self, streams: Streams) -> dict[str, Array]:
         """Draw normal parameters, as joint as the source says they are."""

@@ -159,9 +159,9 @@ class _Mixture(Unfitted):
 
         weights = {}
         for member, key in _weight_names(self.weights).items():
-            asked = self.inputs[key]
-            assert isinstance(asked, Input)
-            weights[member] = distribution(asked.distribution, where=f"{self.name}.{key}").median()
+            weight_input = self.inputs[key]
+            assert isinstance(weight_input, Input)
+            weights[member] = distribution(weight_input.distribution, where=f"{self.name}.{key}").median()
         total = sum(weights.values()) or 1.0
         pool = self.of == "shapes"
         shares = ", ".join(f"{_bare(n) if pool else n} {w / total:.0%}" for n, w in weights.items())

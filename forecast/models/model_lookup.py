@@ -90,23 +90,23 @@ def named(name: str, *, shape: str = "", where: str = "") -> Named:
     at = f"{where}: " if where else ""
     if not isinstance(shape, str):
         raise UsageError(f"{at}expected the name of a shape, got {type(shape).__name__}")
-    series, marked, told = name.partition("@") if isinstance(name, str) else (name, "", "")
+    series, marked, suffix = name.partition("@") if isinstance(name, str) else (name, "", "")
     if marked and shape:
         raise UsageError(
             f"{at}model '{printable(name, 80)}' names a shape, and '{printable(shape, 60)}' is another: give one"
         )
-    if marked and not told:
+    if marked and not suffix:
         raise UsageError(f"{at}model '{printable(name, 80)}': expected the name of a shape after '@'")
     record = get_registry().find("model", series, where=where, near=_trends)
-    asked = told or shape
+    shape_name = suffix or shape
     if not isinstance(record.spec, TrendSpec):
-        if asked:
-            beside = printable(asked, 60)
+        if shape_name:
+            beside = printable(shape_name, 60)
             raise UsageError(
                 f"{at}model '{record.full_name}' is no series: the shape '{beside}' cannot stand beside it"
             )
         return Named(record=record)
-    return Named(record=record, shape=_shape(record, record.spec, asked, where))
+    return Named(record=record, shape=_shape(record, record.spec, shape_name, where))
 
 
 def _trends() -> list[str]:
@@ -117,21 +117,21 @@ def _trends() -> list[str]:
     return [f"{name}@{shape}" for name in series for shape in shapes]
 
 
-def _shape(record: Record, spec: TrendSpec, asked: str, where: str) -> str:
-    if not asked:
+def _shape(record: Record, spec: TrendSpec, shape_name: str, where: str) -> str:
+    if not shape_name:
         return spec.shape or POOLED
     stated = _stated(spec)
     for full in stated:  # as the record writes it
-        if asked in (full, full.rpartition("/")[2]):
+        if shape_name in (full, full.rpartition("/")[2]):
             return full
     registry = get_registry()
-    if asked.rpartition("/")[2] == POOLED and asked not in registry.names("shape"):
+    if shape_name.rpartition("/")[2] == POOLED and shape_name not in registry.names("shape"):
         if not any(beside.weight for beside in spec.shapes):
             at = f"{where}: " if where else ""
             raise UsageError(f"{at}model '{record.full_name}': gives its shapes no weights: it has no pool of them")
         return POOLED
     at = f"{where}: model '{record.full_name}'" if where else f"model '{record.full_name}'"
-    full = registry.find("shape", asked, where=at).full_name
+    full = registry.find("shape", shape_name, where=at).full_name
     bare = full.rpartition("/")[2]
     # a record may write a shape by its bare name
     return bare if bare in stated and registry.find("shape", bare).full_name == full else full
@@ -172,29 +172,29 @@ def model(name: str, *, shape: str = "", options: Mapping[str, Any] | None = Non
 
 def attempt(name: str, *, shape: str = "", options: Mapping[str, Any] | None = None, where: str = "") -> Model:
     """Return a registered model; one whose plugin cannot make it fails when it is fitted, so that the rest goes on."""
-    asked = named(name, shape=shape, where=where)
+    entry = named(name, shape=shape, where=where)
     try:
-        return _build(asked, options or {}, where=where)
+        return _build(entry, options or {}, where=where)
     except PluginError as error:
-        return Broken(name=asked.name, unit=asked.spec.unit, error=error, qualifiers=asked.spec.qualifiers)
+        return Broken(name=entry.name, unit=entry.spec.unit, error=error, qualifiers=entry.spec.qualifiers)
 
 
-def _build(asked: Named, options: Mapping[str, Any], *, where: str = "", within: tuple[str, ...] = ()) -> Model:
+def _build(entry: Named, options: Mapping[str, Any], *, where: str = "", within: tuple[str, ...] = ()) -> Model:
     """Make a model; it keeps what its record declares."""
-    made, spec = _made(asked, options, where=where, within=within), asked.spec
-    declared = (spec.keeps or made.keeps, made.at_most if spec.at_most is None else spec.at_most)
-    if (made.keeps, made.at_most) == declared:
-        return made
-    if not isinstance(made, ModelRecord):
+    result, spec = _made(entry, options, where=where, within=within), entry.spec
+    declared = (spec.keeps or result.keeps, result.at_most if spec.at_most is None else spec.at_most)
+    if (result.keeps, result.at_most) == declared:
+        return result
+    if not isinstance(result, ModelRecord):
         raise PluginContractError(
-            f"model '{asked.name}': its record declares keeps or at_most, and the model has none: say the same in both"
+            f"model '{entry.name}': its record declares keeps or at_most, and the model has none: say the same in both"
         )
-    return replace(made, keeps=declared[0], at_most=declared[1])
+    return replace(result, keeps=declared[0], at_most=declared[1])
 
 
-def _made(asked: Named, options: Mapping[str, Any], *, where: str, within: tuple[str, ...]) -> Model:
-    spec, name = asked.spec, asked.name
-    if options and not asked.shape:
+def _made(entry: Named, options: Mapping[str, Any], *, where: str, within: tuple[str, ...]) -> Model:
+    spec, name = entry.spec, entry.name
+    if options and not entry.shape:
         at = f"{where}: " if where else ""
         raise UsageError(f"{at}model '{name}' is no series: no shape beside it takes options")
     if isinstance(spec, FunctionSpec):
@@ -209,7 +209,7 @@ def _made(asked: Named, options: Mapping[str, Any], *, where: str, within: tuple
             raise PluginContractError(f"model '{name}': qualifiers: {sides}")
         return model
     if isinstance(spec, TrendSpec):
-        return _pool(asked, spec, options, where) if asked.shape == POOLED else _trend(asked, spec, options, where)
+        return _pool(entry, spec, options, where) if entry.shape == POOLED else _trend(entry, spec, options, where)
     if isinstance(spec, EstimateSpec):
         return estimates.from_spec(name, spec)
     if isinstance(spec, RelationSpec):
@@ -225,33 +225,39 @@ def _made(asked: Named, options: Mapping[str, Any], *, where: str, within: tuple
     raise PluginContractError(f"model '{name}': no kind of model is made from {type(spec).__name__}")
 
 
-def _trend(asked: Named, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
+def _trend(entry: Named, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
     """Make a series with a shape beside it."""
-    at = f"{where}: model '{asked.name}'" if where else f"model '{asked.name}'"
-    said = asked.beside()
-    if said.refused:
-        raise UsageError(f"{at}: the shape '{asked.shape}' makes no sense beside it: {said.refused}")
-    said = replace(said, options={**said.options, **options})
-    for option in said.needs:
-        if option not in said.options:
+    at = f"{where}: model '{entry.name}'" if where else f"model '{entry.name}'"
+    beside = entry.beside()
+    if beside.refused:
+        raise UsageError(f"{at}: the shape '{entry.shape}' makes no sense beside it: {beside.refused}")
+    beside = replace(beside, options={**beside.options, **options})
+    for option in beside.needs:
+        if option not in beside.options:
             raise UsageError(
-                f"{at}: the shape '{asked.shape}' needs the option '{option}' here"
-                f"{f' ({said.note})' if said.note else ''}: options = {{ {option} = … }}"
+                f"{at}: the shape '{entry.shape}' needs the option '{option}' here"
+                f"{f' ({beside.note})' if beside.note else ''}: options = {{ {option} = … }}"
             )
-    if asked.shape not in _stated(spec) or options:  # nobody has tried these: what they lack is said at once
-        trends.check_options(asked.shape, said.options, where=at)
-    return trends.from_spec(asked.name, spec, said)
+    if entry.shape not in _stated(spec) or options:  # nobody has tried these: what they lack is said at once
+        trends.check_options(entry.shape, beside.options, where=at)
+    return trends.from_spec(entry.name, spec, beside)
 
 
-def _pool(asked: Named, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
+def _pool(entry: Named, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
     """Make the pool of shapes beside a series: each world draws one."""
     if options:
         at = f"{where}: " if where else ""
         raise UsageError(
-            f"{at}model '{asked.name}': options are those of one shape, and this is a pool: name the shape"
+            f"{at}model '{entry.name}': options are those of one shape, and this is a pool: name the shape"
         )
-    made = {member.name: _trend(member, spec, {}, where) for member, _ in asked.members()}
-    weights = {member.name: weight for member, weight in asked.members()}
+    trends_of_shapes = {member.name: _trend(member, spec, {}, where) for member, _ in entry.members()}
+    weights = {member.name: weight for member, weight in entry.members()}
     return mixtures.mixture(
-        asked.name, made, weights=weights, unit=spec.unit, note=spec.note, sources=(spec.reference,), of="shapes"
+        entry.name,
+        trends_of_shapes,
+        weights=weights,
+        unit=spec.unit,
+        note=spec.note,
+        sources=(spec.reference,),
+        of="shapes",
     )

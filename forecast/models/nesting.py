@@ -9,17 +9,17 @@ from forecast.models.protocol import Model, OtherModel, OtherQuantity
 __all__ = ["asks", "nested"]
 
 
-def nested(made: Model) -> Iterator[Model]:
+def nested(model: Model) -> Iterator[Model]:
     """Walk a model and, depth first, the models it contains."""
-    yield made
-    for asked in made.inputs.values():
-        if isinstance(asked, OtherModel):
-            yield from nested(asked.model)
+    yield model
+    for need in model.inputs.values():
+        if isinstance(need, OtherModel):
+            yield from nested(need.model)
 
 
-def asks(made: Model) -> Iterator[tuple[str, OtherQuantity]]:
+def asks(model: Model) -> Iterator[tuple[str, OtherQuantity]]:
     """Walk the quantities a model needs, its members' included."""
-    for inner in nested(made):
-        for need, asked in inner.inputs.items():
-            if isinstance(asked, OtherQuantity):
-                yield need, asked
+    for inner in nested(model):
+        for need, needed in inner.inputs.items():
+            if isinstance(needed, OtherQuantity):
+                yield need, needed

@@ -134,7 +134,7 @@ class FittedModel(abc.ABC):
     def with_inputs(self, inputs: Mapping[str, Input]) -> FittedModel:
         """Return the model that describes itself with these inputs instead of its own: what a user has set.
 
-        Only `describe` is asked of it; itself by default, where the description rests on no input.
+        Only `describe` of the result is called. By default it is the model itself: its description needs no input.
         """
         return self
 
@@ -148,8 +148,8 @@ class FittedModel(abc.ABC):
     def with_parameters(self, parameters: Mapping[str, Array]) -> FittedModel:
         """Return the model with these draws, (draw,) each, of parameters that are `settable`, in their units.
 
-        Its other parameters are what they are where these are known, as far as the model can say it. Only what
-        `settable` names is asked for.
+        The other parameters follow conditionally on these, as far as the model knows their joint distribution. The keys
+        of `parameters` are names in `settable`.
         """
         return self
 
@@ -338,21 +338,20 @@ class FittedShape(abc.ABC):
         """Return the shape with draws, (draw,) each, of parameters that are `settable`."""
         from forecast.models.shapes.conditioned import Conditioned
 
-        return Conditioned(shape=self, held=parameters)
+        return Conditioned(shape=self, fixed=parameters)
 
-    def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return draws of all parameters where some are held at other values than were drawn.
+    def conditional(self, drawn: Mapping[str, Array], fixed: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return draws of all parameters if some are fixed at other values than their draws.
 
-        By default the others keep their draws. A shape that knows how its parameters vary together moves them by their
-        regression on those that are held: exactly the conditional distribution where they are jointly normal.
+        By default the others keep their draws. A shape that knows the covariance of its parameters moves the others by
+        their regression on the fixed ones: for jointly normal parameters this is the conditional distribution.
         """
-        return {**drawn, **held}
+        return {**drawn, **fixed}
 
     def given(self, options: Mapping[str, Array]) -> FittedShape:
         """Return the shape with draws, (draw,) each, of the options that were given as distributions.
 
-        Only a shape that names `Shape.uncertain` options is asked. One draw, the median, is handed over for
-        `describe`.
+        Only shapes with `Shape.uncertain` options get this call. For `describe` it has one draw, the median.
         """
         return self
 

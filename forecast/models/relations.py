@@ -84,7 +84,7 @@ class FittedRelation(FittedModel):
     fit: Fit
     note: str
     sources: tuple[str, ...]
-    held: Mapping[str, Array] = field(default_factory=dict)
+    fixed: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def settable(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -92,13 +92,13 @@ class FittedRelation(FittedModel):
         return dict.fromkeys(self.fit.values, "")
 
     def with_parameters(self, parameters: Mapping[str, Array]) -> FittedModel:
-        """Return the law with some parameters held."""
-        return replace(self, held=parameters)
+        """Return the law with some parameters fixed."""
+        return replace(self, fixed=parameters)
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        """Return draws of the parameters of the law; where some are held, the others move as they vary together."""
+        """Return draws of the parameters of the law; if some are fixed, the others are conditional on them."""
         drawn = self._drawn(streams)
-        return self._conditional(drawn) if self.held else drawn
+        return self._conditional(drawn) if self.fixed else drawn
 
     def _drawn(self, streams: Streams) -> Mapping[str, Array]:
         return self.fit.drawn(streams)
@@ -109,16 +109,16 @@ class FittedRelation(FittedModel):
 
         from forecast.base.streams import Streams
 
-        known = self._drawn(Streams(0, self.name, 0))  # one block, so that every block moves alike
-        every = {n: (known[n], drawn[n], self.held.get(n, drawn[n])) for n in drawn}
+        reference = self._drawn(Streams(0, self.name, 0))  # one block, so that every block moves alike
+        every = {n: (reference[n], drawn[n], self.fixed.get(n, drawn[n])) for n in drawn}
         in_logs = {n for n, parts in every.items() if all((part > 0).all() for part in parts)}
 
         def scored(values: Mapping[str, Array]) -> dict[str, Array]:
             return {n: np.log(each) if n in in_logs else each for n, each in values.items()}
 
-        covariance = np.atleast_2d(np.cov(np.stack(list(scored(known).values()))))
-        moved = regressed(scored(drawn), scored(self.held), list(known), covariance)
-        return {**{n: np.exp(each) if n in in_logs else each for n, each in moved.items()}, **self.held}
+        covariance = np.atleast_2d(np.cov(np.stack(list(scored(reference).values()))))
+        conditional = regressed(scored(drawn), scored(self.fixed), list(reference), covariance)
+        return {**{n: np.exp(each) if n in in_logs else each for n, each in conditional.items()}, **self.fixed}
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         """Return the law under draws of its variables."""

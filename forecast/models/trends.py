@@ -63,7 +63,7 @@ class _FittedTrend(FittedModel):
     sources: tuple[str, ...]
     note: str
     inputs: Mapping[str, Input]
-    held: Mapping[str, Array] = field(default_factory=dict)
+    fixed: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def settable(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -71,13 +71,13 @@ class _FittedTrend(FittedModel):
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         fitted = self.shape.given(inputs) if inputs else self.shape
-        return self._holding(fitted).sample(time, streams, observed=observed)
+        return self._conditioned(fitted).sample(time, streams, observed=observed)
 
-    def _holding(self, fitted: FittedShape) -> FittedShape:
-        return fitted.with_parameters(self.held) if self.held else fitted
+    def _conditioned(self, fitted: FittedShape) -> FittedShape:
+        return fitted.with_parameters(self.fixed) if self.fixed else fitted
 
     def with_parameters(self, parameters: Mapping[str, Array]) -> FittedModel:
-        return replace(self, held=parameters)
+        return replace(self, fixed=parameters)
 
     def warnings(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
         raised = "its shape offers no anchored form of a frontier: its draws are raised to their running maximum"
@@ -91,7 +91,7 @@ class _FittedTrend(FittedModel):
         return self.shape.central(time)
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        return self._holding(self.shape).posterior(streams)
+        return self._conditioned(self.shape).posterior(streams)
 
     def observed(self) -> Observations:
         return self.points
@@ -151,8 +151,8 @@ class _Trend(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         made = shape(self.shape, self.options).beside(self.name)
         read, value = self._read(made, as_of, yearly=self.yearly)
-        asked: dict[str, Any] = {"columns": read.covariates} if read.covariates else {}
-        fitted = made.fit(read.time, value, frontier=self.frontier or self.records, seed=seed, **asked)
+        covariates: dict[str, Any] = {"columns": read.covariates} if read.covariates else {}
+        fitted = made.fit(read.time, value, frontier=self.frontier or self.records, seed=seed, **covariates)
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
         if self.keeps == "frontier":
@@ -225,15 +225,17 @@ def _options(target: Any, options: Mapping[str, Any], where: str) -> None:
             raise UsageError(f"{where}: needs the option '{option}': options = {{ {option} = … }}")
 
 
-def _checked(made: Shape, where: str) -> Shape:
+def _checked(shape: Shape, where: str) -> Shape:
     """Return a shape whose further columns are names to columns, and whose fit takes them."""
-    asked: object = made.columns
-    if not isinstance(asked, Mapping) or not all(isinstance(text, str) for pair in asked.items() for text in pair):
-        raise PluginContractError(f"{where}: columns: expected a mapping of name to column, got {printable(asked, 60)}")
-    takes = inspect.signature(made.fit).parameters
-    if asked and "columns" not in takes and not any(p.kind is p.VAR_KEYWORD for p in takes.values()):
+    columns: object = shape.columns
+    if not isinstance(columns, Mapping) or not all(isinstance(text, str) for pair in columns.items() for text in pair):
+        raise PluginContractError(
+            f"{where}: columns: expected a mapping of name to column, got {printable(columns, 60)}"
+        )
+    takes = inspect.signature(shape.fit).parameters
+    if columns and "columns" not in takes and not any(p.kind is p.VAR_KEYWORD for p in takes.values()):
         raise PluginContractError(f"{where}: names columns, but its fit takes no argument 'columns'")
-    return made
+    return shape
 
 
 def _made(**record: Any) -> _Trend:
@@ -241,16 +243,16 @@ def _made(**record: Any) -> _Trend:
     name, unit, options = record["name"], record["unit"], dict(record["options"])
     inputs: dict[str, Input] = {}
     for option, value in options.items():
-        if not isinstance(value, Mapping) or option not in (known := _uncertain(record["shape"])):
+        if not isinstance(value, Mapping) or option not in (uncertain_units := _uncertain(record["shape"])):
             continue
         where = f"{name}: options.{printable(option, 40)}"
-        own = unit if known[option] is None else str(known[option])
+        own = unit if uncertain_units[option] is None else str(uncertain_units[option])
         stated = {k: v for k, v in value.items() if k not in ("unit", "source")}
-        given = str(value.get("unit", own))
-        units.check(given, own, where=where)
+        stated_unit = str(value.get("unit", own))
+        units.check(stated_unit, own, where=where)
         source = str(value.get("source", "; ".join(record.get("sources", ())) or "given with the trend"))
-        asked = Input(name=option, unit=own, distribution=_in_unit(stated, given, own, where), source=source)
-        inputs[option], options[option] = asked, distribution(asked.distribution, where=where).median()
+        number = Input(name=option, unit=own, distribution=_in_unit(stated, stated_unit, own, where), source=source)
+        inputs[option], options[option] = number, distribution(number.distribution, where=where).median()
     return _Trend(
         **{**record, "options": options, "inputs": inputs, "keeps": record["keeps"] or _kept(record["shape"])}
     )

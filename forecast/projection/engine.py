@@ -1,4 +1,4 @@
-"""A scenario becomes a projection: what is asked, how many worlds, and everything needed to repeat it."""
+"""Run a scenario: sample its draws, answer its questions, and store everything needed to repeat the run."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ Array = NDArray[np.float64]
 
 __all__ = ["project"]
 
-#: What is kept of a quantity is held once, and copied once when the result is saved or summarised.
+#: Copies of the stored draws: the result, and one more while it is saved or summarised.
 MEMORY_FACTOR = 2
-#: A block is held by the models, the quantities made of them, and what is on the way from one to the other.
+#: Copies of a block while it is drawn: the samples of models, the quantities, and intermediate arrays.
 DRAWN = 5
 #: Bytes of the bins of one step of a quantity, over thirty doublings, and of a question.
 ROW, DATED = 4 * 64 * 30, 8 * REPLICATES * DATE_BINS
@@ -120,7 +120,7 @@ def project(
     Raises
     ------
     UnknownNameError, ScenarioError, UnitError, UsageError
-        If what was asked cannot be.
+        If the scenario cannot be run with these options.
     ForecastError
         If a quantity fails in every combination of choices; one that fails in some is NaN there, and listed under
         its ``failures``. A quantity fails where it is no number in more than 1 in 1,000 worlds; up
@@ -151,11 +151,11 @@ def project(
         beside = swept(changed, along, settings, swaps, one)
         beside.attrs.update(_text(changed, along))
         return Projection(beside)
-    asked = ports.swapped(changed, swaps)
+    swapped_scenario = ports.swapped(changed, swaps)
     workers = _whole("workers", workers, 1, 1024)
     kept = draws if draws <= keep else min(keep, SAMPLE)
     with editions.standing({}) as read:
-        graph = graphs.build(asked, settings)
+        graph = graphs.build(swapped_scenario, settings)
         rests = None if cache is None else Dependencies(graph, cache, as_of, seed)
         fits = ModelFits(as_of=as_of, seed=seed, rests=rests)
         fits.check_settings(graph, graph.models)
@@ -201,7 +201,7 @@ def project(
             stated(
                 models=described,
                 failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
-                warnings=[*fits.warnings(), *_apart(asked.alone), *_few(effective, draws)],
+                warnings=[*fits.warnings(), *_apart(swapped_scenario.alone), *_few(effective, draws)],
                 effective=effective,
                 failing=sampled.failing(),
                 newest=source_tables.reach(graph, fits, fitted_to),
@@ -322,18 +322,18 @@ def _check_size(graph: ScenarioGraph, steps: int, draws: int, kept: int, workers
     rows = {name: 1 if node.steady else steps for name, node in graph.nodes.items()}
     combined = {name: _combinations(graph, node.dims) for name, node in graph.nodes.items()}
     cells = sum(combined[name] for name in graph.quantities)
-    held = sum(rows[name] * combined[name] for name in graph.quantities)
+    values = sum(rows[name] * combined[name] for name in graph.quantities)
     drawn = 8 * DRAWN * sum(rows[name] * each for name, each in combined.items()) * BLOCK * workers
     questions = [q.when for q in graph.scenario.questions.values()]
     weighed = graph.weighed_by
-    asked = sum(_combinations(graph, graph.dims([*when.names, *weighed])) for when in questions)
-    each = 8 * (MEMORY_FACTOR * held + DATES * asked)
+    date_answers = sum(_combinations(graph, graph.dims([*when.names, *weighed])) for when in questions)
+    each = 8 * (MEMORY_FACTOR * values + DATES * date_answers)
     figures = [(len(f.dates), graph.dims([*f.of.names, *weighed])) for f in graph.scenario.figures.values()]
     each += 8 * MEMORY_FACTOR * sum(count * _combinations(graph, dims) for count, dims in figures)
     bounds = [(name, len(node.limits.conditions)) for name, node in graph.nodes.items() if node.limits]
     bound = sum(count * _combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
     each += (steps + 8 * DATES) * bound  # at each step a truth value, and a date
-    counted = MEMORY_FACTOR * (held * ROW + (asked + bound) * DATED) if kept < draws else 0
+    counted = MEMORY_FACTOR * (values * ROW + (date_answers + bound) * DATED) if kept < draws else 0
     left = (memory() - drawn - counted) // each
     check_memory(
         each * kept + drawn + counted,

@@ -84,7 +84,7 @@ class BlockSlice:
     first : int
         The number of the first, the first one of a block.
     worlds : int
-        How many of those that are drawn are asked for.
+        How many draws of the block the run needs; a block is always drawn in full.
     kept : slice
         Where those that are kept one by one stand in the batch; the others are only counted.
     """
@@ -105,7 +105,7 @@ class Attempt(Protocol):
     def __call__(
         self, name: str, combination: tuple[str, ...], make: Callable[[], T]
     ) -> tuple[T, NDArray[np.bool_]] | None:
-        """Return it, and which of the worlds that are asked for fail; None where it fails as a whole."""
+        """Return the value and a mask of the failed draws; None if every draw failed."""
         ...
 
 
@@ -153,10 +153,13 @@ class FailureLog:
                 yield of, tally.block, tally.error
 
     def rows(
-        self, asked: Iterable[tuple[Any, Mapping[str, str]]], years: Array, draws: int
+        self, computed: Iterable[tuple[Any, Mapping[str, str]]], years: Array, draws: int
     ) -> Iterator[dict[str, object]]:
-        """Walk what fails in few worlds, as plain data; `asked` is walked, with the values of its choices."""
-        for of, chosen in asked:
+        """Yield the tallies of values that fail in few draws, as JSON data.
+
+        `computed` has the keys of the tallies in the order of the report, each with its selection of choices.
+        """
+        for of, chosen in computed:
             tally = self._tallies.get(of)
             if tally is None or too_many(tally.worlds, draws):
                 continue

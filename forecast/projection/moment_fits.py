@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WORLDS", "by_moments", "pass_before"]
 
-#: So many worlds are fitted to, however many are asked for: else the fit, and with it every world, would change with
-#: the number of draws, and fewer would be no prefix of more. The mean is then known to 1.1 % of the spread, and the
+#: Draws to fit to, whatever the number of draws of the run: otherwise the fit, and with it every draw, would change
+#: with that number, and fewer draws would be no prefix of more. The mean is then known to 1.1 % of the spread, and the
 #: spread of a normal to 0.8 %.
 WORLDS = 8 * BLOCK
 

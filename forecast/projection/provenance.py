@@ -80,7 +80,7 @@ def provenance(
         "title": scenario.title,
         "questions": {name: question.plain for name, question in scenario.questions.items()},
         **_rankings(graph),
-        **_asked(graph.scenario),
+        **_values_and_firsts(graph.scenario),
         **(
             {"opens": first}
             if (first := setting_targets.opens(graph, [*settings, *(c.of for c in scenario.changes)]))
@@ -162,12 +162,12 @@ def _limits(graph: ScenarioGraph) -> dict[str, Any]:
     return {**({"limits": bounds} if bounds else {}), **({"changes": changes} if changes else {})}
 
 
-def _asked(scenario: Scenario) -> dict[str, Any]:
-    """Return what is asked beside dates and orders, and which of it opens the answer."""
+def _values_and_firsts(scenario: Scenario) -> dict[str, Any]:
+    """Return the value questions and the first-of-several questions, and the name of the opening one."""
     values = {name: figure.plain for name, figure in scenario.figures.items()}
     first = {name: each.plain for name, each in scenario.firsts.items()}
-    asked = {"values": values, "first": first, "opens": scenario.opens}
-    return {key: each for key, each in asked.items() if each}
+    groups = {"values": values, "first": first, "opens": scenario.opens}
+    return {key: each for key, each in groups.items() if each}
 
 
 def _rankings(graph: ScenarioGraph) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def _hash(graph: ScenarioGraph) -> str:
         *([sorted(scenario.updates.items())] if scenario.updates else []),
         *([scenario.correlations] if scenario.correlations else []),
         *([sorted((name, repr(bound)) for name, bound in scenario.limits.items())] if scenario.limits else []),
-        *([repr(_asked(scenario))] if _asked(scenario) else []),
+        *([repr(_values_and_firsts(scenario))] if _values_and_firsts(scenario) else []),
         *([repr(scenario.changes)] if scenario.changes else []),
     )
     return hashlib.sha256(repr(contents).encode()).hexdigest()

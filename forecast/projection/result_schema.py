@@ -148,7 +148,7 @@ def _name(value: object) -> bool:
     return isinstance(value, str) and len(value) <= LONGEST and value.isprintable()
 
 
-#: Groups that stand there where something is asked for, or seen.
+#: Groups that a result has if the scenario asks for them or models have observations.
 _OPTIONAL = ("pooled", "levels", "first", "rankings", "update", "values", "limits", "observed", "past", "posterior")
 
 
@@ -183,22 +183,22 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
         _refuse(where, "/update", "the group and its attributes go together")
     if "update" in nodes:
         _check_update(nodes["update"].to_dataset(), about, where)
-    asked = nodes["questions"].to_dataset()
-    _check_questions(asked, levels["time"].values, about, where)
-    _check_pooled(nodes, asked, about, where)
+    questions = nodes["questions"].to_dataset()
+    _check_questions(questions, levels["time"].values, about, where)
+    _check_pooled(nodes, questions, about, where)
     _check_counted(nodes, levels, about, where)
     if ("rankings" in nodes) != ("rankings" in about):
         _refuse(where, "/rankings", "the group and the attribute go together")
     if "rankings" in nodes:
         _check_rankings(nodes["rankings"].to_dataset(), about, where)
-    _check_asked(nodes, about, where)
-    held = (
+    _check_values(nodes, about, where)
+    limited = (
         {str(name): child.to_dataset() for name, child in nodes["limits"].children.items()} if "limits" in nodes else {}
     )
     bounding = {name for name, stated in about.get("limits", {}).items() if {"limit", "at_least"} & set(stated)}
-    if set(held) != bounding or ("limits" in nodes and nodes["limits"].variables):
+    if set(limited) != bounding or ("limits" in nodes and nodes["limits"].variables):
         _refuse(where, "/limits", "expected the quantities of the attribute, and no others")
-    for name, data in held.items():
+    for name, data in limited.items():
         _check_limits(data, name, levels, about, f"{where}: /limits/{printable(name, 60)}")
     for node in nodes["observed"].subtree if "observed" in nodes else ():
         if node.variables or not node.children:
@@ -348,10 +348,10 @@ def _check_update(data: xr.Dataset, about: Mapping[str, Any], where: str) -> Non
 
 def _check_questions(data: xr.Dataset, time: NDArray[Any], about: Mapping[str, Any], where: str) -> None:
 
-    at, asked = f"{where}: /questions", about["questions"]
-    _coordinates(data, ["quantile", *_by_dates(data, asked, at)] if asked else [], about, at)
-    _expected(data, asked, ("", "_error", "_already", "_never", "_date"), at)
-    for name in asked:
+    at, questions = f"{where}: /questions", about["questions"]
+    _coordinates(data, ["quantile", *_by_dates(data, questions, at)] if questions else [], about, at)
+    _expected(data, questions, ("", "_error", "_already", "_never", "_date"), at)
+    for name in questions:
         each = f"{at}/{printable(name, 60)}"
         dates, quantiles = data[f"{name}_date"], data[name]
         already, never = data[f"{name}_already"], data[f"{name}_never"]
@@ -374,7 +374,7 @@ def _check_questions(data: xr.Dataset, time: NDArray[Any], about: Mapping[str, A
         missing = np.isnat(dates.values)
         if not (missing | ~failing).all():
             raise ResultError(f"{each}_failing: a world that fails has no date")
-        _check_answer(data, name, asked[name], about, each)
+        _check_answer(data, name, questions[name], about, each)
         if (answered != ~np.isnan(already.values)).any():
             raise ResultError(f"{each}_already: expected an answer where there is one to never")
         crossed = dates.values[~missing]
@@ -382,10 +382,10 @@ def _check_questions(data: xr.Dataset, time: NDArray[Any], about: Mapping[str, A
             raise ResultError(f"{each}_date: expected dates between the first and the last step")
 
 
-def _by_dates(data: xr.Dataset, asked: Mapping[str, Any], at: str) -> list[str]:
-    """Return the coordinates of dates by which something is asked for, which must be those that are."""
+def _by_dates(data: xr.Dataset, questions: Mapping[str, Any], at: str) -> list[str]:
+    """Return the coordinates of deadline dates, and check that their dates are those of the questions."""
     known = []
-    for name, question in asked.items():
+    for name, question in questions.items():
         coordinate = f"{name}_by_date"
         stated = np.array(question.get("dates", []), dtype="datetime64[s]")
         if f"{name}_by" in data and not (coordinate in data.coords and np.array_equal(data[coordinate].values, stated)):
@@ -394,12 +394,12 @@ def _by_dates(data: xr.Dataset, asked: Mapping[str, Any], at: str) -> list[str]:
     return known
 
 
-def _check_answer(data: xr.Dataset, name: str, asked: Mapping[str, Any], about: Mapping[str, Any], at: str) -> None:
-    """Check the Monte Carlo errors, and how likely it is by the dates that are asked about."""
+def _check_answer(data: xr.Dataset, name: str, question: Mapping[str, Any], about: Mapping[str, Any], at: str) -> None:
+    """Check the Monte Carlo errors, and the probabilities by the dates of the question."""
     _dims(data[f"{name}_error"], ("quantile",), "f", about, f"{at}_error")
     if not (np.isnan(data[f"{name}_error"].values) | (data[f"{name}_error"].values >= 0)).all():
         raise ResultError(f"{at}_error: expected years, not negative")
-    if ("dates" in asked) != (f"{name}_by" in data):
+    if ("dates" in question) != (f"{name}_by" in data):
         raise ResultError(f"{at}_by: is missing, or not asked for")
     if f"{name}_by" in data:
         shares = data[f"{name}_by"]
@@ -409,13 +409,13 @@ def _check_answer(data: xr.Dataset, name: str, asked: Mapping[str, Any], about: 
             raise ResultError(f"{at}_by: expected shares from 0 to 1")
 
 
-def _check_pooled(nodes: Mapping[str, Any], asked: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
+def _check_pooled(nodes: Mapping[str, Any], questions: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
     """Check the dates over rivals."""
     data = nodes["pooled"].to_dataset() if "pooled" in nodes else xr.Dataset()
     at, stated = f"{where}: /pooled", {}
     beside = {*about.get("definitions", ()), *about.get("sweep", ())}
     for name in about["questions"]:
-        rivals = [str(d) for d in asked[f"{name}_date"].dims[1:] if d not in beside]
+        rivals = [str(d) for d in questions[f"{name}_date"].dims[1:] if d not in beside]
         if rivals and all(d in about.get("rivals", {}) for d in rivals):
             stated[name] = {d: about["rivals"][d] for d in rivals}
     _coordinates(data, ["quantile", *_by_dates(data, about["questions"], at)] if stated else [], about, at)
@@ -462,9 +462,9 @@ def _check_counted(nodes: Mapping[str, Any], levels: xr.Dataset, about: Mapping[
         first, at = nodes["first"].to_dataset(), f"{where}: /first"
         for name in sorted({str(n) for n in first.data_vars} ^ set(about["first"])):
             raise ResultError(f"{at}/{printable(name, 60)}: is missing, or not asked for")
-        for name, asked in about["first"].items():
+        for name, question in about["first"].items():
             _dims(first[name], (f"{name}_event",), "f", about, f"{at}/{printable(name, 60)}")
-            if first[f"{name}_event"].values.tolist()[: len(asked["first"])] != asked["first"]:
+            if first[f"{name}_event"].values.tolist()[: len(question["first"])] != question["first"]:
                 raise ResultError(f"{at}/{printable(name, 60)}: expected the questions that are compared")
             if not np.isnan(first[name].values).all() and not (np.nan_to_num(first[name].values) >= 0).all():
                 raise ResultError(f"{at}/{printable(name, 60)}: expected shares")
@@ -472,10 +472,10 @@ def _check_counted(nodes: Mapping[str, Any], levels: xr.Dataset, about: Mapping[
 
 def _check_rankings(data: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
 
-    at, asked = f"{where}: /rankings", about["rankings"]
+    at, rankings = f"{where}: /rankings", about["rankings"]
     _coordinates(data, ["quantile"], about, at)
-    _expected(data, asked, ("", "_first", "_among"), at)
-    for name, ranking in asked.items():
+    _expected(data, rankings, ("", "_first", "_among"), at)
+    for name, ranking in rankings.items():
         each = f"{at}/{printable(name, 60)}"
         _dims(data[name], ("quantile",), "f", about, each)
         if ranking["over"] not in data[name].dims:
@@ -502,15 +502,15 @@ def _check_rankings(data: xr.Dataset, about: Mapping[str, Any], where: str) -> N
                 raise ResultError(f"{each}{part}: expected 0 or 1")
 
 
-def _check_asked(nodes: Mapping[str, Any], about: Mapping[str, Any], where: str) -> None:
+def _check_values(nodes: Mapping[str, Any], about: Mapping[str, Any], where: str) -> None:
     """Check the values at dates, and that what comes first is among questions with dates."""
-    asked = about.get("values", {})
-    held = (
+    questions = about.get("values", {})
+    groups = (
         {str(name): child.to_dataset() for name, child in nodes["values"].children.items()} if "values" in nodes else {}
     )
-    if set(held) != set(asked) or ("values" in nodes and nodes["values"].variables):
+    if set(groups) != set(questions) or ("values" in nodes and nodes["values"].variables):
         _refuse(where, "/values", "expected the questions of the attribute, and no others")
-    for name, data in held.items():
+    for name, data in groups.items():
         at = f"{where}: /values/{printable(name, 60)}"
         if set(data.data_vars) != ({"value"} if _complete(about) else {"value", "quantiles"}):
             raise ResultError(f"{at}: expected a value")
@@ -518,7 +518,7 @@ def _check_asked(nodes: Mapping[str, Any], about: Mapping[str, Any], where: str)
         if not _complete(about):
             _dims(data["quantiles"], ("quantile", "date"), "f", about, f"{at}/quantiles")
         _dims(data["value"], ("draw", "date"), "f", about, at)
-        if not np.array_equal(data["date"].values, np.array(asked[name]["dates"], dtype="datetime64[s]")):
+        if not np.array_equal(data["date"].values, np.array(questions[name]["dates"], dtype="datetime64[s]")):
             raise ResultError(f"{at}/date: expected the dates that are asked for")
         if not isinstance(data["value"].attrs.get("units"), str):
             raise ResultError(f"{at}: the attribute 'units' is missing")
@@ -527,7 +527,7 @@ def _check_asked(nodes: Mapping[str, Any], about: Mapping[str, Any], where: str)
         if not set(each["first"]) <= set(about["questions"]):
             _refuse(where, f"attribute 'first': {printable(name, 60)}", "expected names of questions")
     if "opens" in about and about["opens"] not in {
-        *asked, *about["questions"], *about.get("rankings", {}), *about.get("first", {}),
+        *questions, *about["questions"], *about.get("rankings", {}), *about.get("first", {}),
     }:  # fmt: skip
         _refuse(where, "attribute 'opens'", "expected the name of a question")
 

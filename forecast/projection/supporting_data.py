@@ -124,11 +124,11 @@ def past(
 
 
 def _drawn_over_time(graph: ScenarioGraph) -> set[str]:
-    """Return the quantities that questions are about; all where nothing is asked."""
+    """Return the quantities of the questions; all quantities if the scenario has no question."""
     scenario = graph.scenario
-    asked = [side for q in scenario.questions.values() for side in (q.when.left, q.when.right)]
-    asked += [figure.of for figure in scenario.figures.values()]
-    return {side.text for side in asked} if asked or scenario.rankings else set(graph.nodes)
+    sides = [side for q in scenario.questions.values() for side in (q.when.left, q.when.right)]
+    sides += [figure.of for figure in scenario.figures.values()]
+    return {side.text for side in sides} if sides or scenario.rankings else set(graph.nodes)
 
 
 def _fitted(graph: ScenarioGraph, name: str) -> bool:
@@ -202,7 +202,7 @@ def posteriors(graph: ScenarioGraph, fits: ModelFits, seed: int, draws: int) -> 
 
 
 def _aside(world: World, model: Model, what: str, make: Callable[[], T]) -> T:
-    """Return what is told of a model beside its level; where runs share it, what is held of it."""
+    """Compute data of a model beside its samples, or take it from the cache that runs share."""
     rests = world.fits.rests
     return make() if rests is None else rests.aside(world, model, what, make)
 

@@ -1,7 +1,7 @@
 """Some blocks of draws: every quantity of a graph in the same worlds.
 
 The same draw index means the same world in every quantity: a model, an input or a quantity that is used twice is drawn
-once. A model is foreign code: it is asked for one block at a time, and every call of one goes through
+once. A model is foreign code: it computes one block at a time, and every call of one goes through
 `forecast.models.check_output`. All else is computed for all blocks together, which takes fewer steps through Python.
 """
 
@@ -60,7 +60,7 @@ class ModelFits:
     as_of : float or None
     seed : int
     rests : Dependencies, optional
-        On what fits and draws rest, where some are held from other runs.
+        The dependencies of fits and draws, if the run shares a cache with other runs.
 
     Attributes
     ----------
@@ -110,13 +110,13 @@ class ModelFits:
                 self._fitted[key] = fit()
             except ForecastError as error:
                 self._fitted[key] = error
-        made = self._fitted[key]
-        if isinstance(made, ForecastError):
-            raise made
-        return made
+        outcome = self._fitted[key]
+        if isinstance(outcome, ForecastError):
+            raise outcome
+        return outcome
 
     def refusals(self) -> list[ForecastError]:
-        """Return why models could not be fitted, of those that were asked for so far."""
+        """Return the errors of the models that failed to fit so far."""
         return [outcome for outcome in self._known.values() if isinstance(outcome, ForecastError)]
 
     def observed(self, model: Model) -> Observations | None:
@@ -125,17 +125,17 @@ class ModelFits:
         return self._aside(model, what, lambda fitted: checked_observations(guarded(what, fitted.observed), what))
 
     def posterior(
-        self, model: Model, streams: Streams, inputs: Mapping[str, Array], held: Mapping[str, Array]
+        self, model: Model, streams: Streams, inputs: Mapping[str, Array], set_parameters: Mapping[str, Array]
     ) -> dict[str, Array]:
         """Return draws of a model's parameters under these draws of its inputs; none where the model fails.
 
-        `held` are draws of those that are set.
+        `set_parameters` has draws of the parameters that are set.
         """
         what = f"model '{model.name}': posterior"
 
         def draw(fitted: FittedModel) -> Mapping[str, Array]:
-            given = fitted.with_draws(inputs)
-            return (given.with_parameters(held) if held else given).posterior(streams)
+            conditional = fitted.with_draws(inputs)
+            return (conditional.with_parameters(set_parameters) if set_parameters else conditional).posterior(streams)
 
         drawn = self._aside(
             model, what, lambda fitted: checked_posterior(guarded(what, lambda: draw(fitted)), BLOCK, what)
@@ -144,13 +144,13 @@ class ModelFits:
 
     def settings(self, graph: ScenarioGraph, model: Model) -> dict[str, tuple[str, dict[str, Any]]]:
         """Return the parameters of a model that are set: each with its full name and the record of a distribution."""
-        asked = graph.set_parameters.get(model.name, {})
-        if not asked:
+        values = graph.set_parameters.get(model.name, {})
+        if not values:
             return {}
         units_of = self[model].settable
         return {
             name: (key := f"{model.name}.{name}", setting_values.parsed(key, value, partial(str, units_of[name])))
-            for name, value in asked.items()
+            for name, value in values.items()
             if name in units_of
         }
 
@@ -162,11 +162,11 @@ class ModelFits:
         UnknownNameError
             Listing what can be set.
         """
-        asked: dict[str, list[str]] = {}
+        owners_of: dict[str, list[str]] = {}
         for owner, names in graph.set_parameters.items():
             for name in names:
-                asked.setdefault(name, []).append(owner)
-        for name, owners in asked.items():
+                owners_of.setdefault(name, []).append(owner)
+        for name, owners in owners_of.items():
             fitted = [owner for owner in owners if not isinstance(self._outcome(models[owner]), ForecastError)]
             can = [f"{owner}.{each}" for owner in fitted for each in self[models[owner]].settable]
             if fitted and not any(f"{owner}.{name}" in can for owner in owners):
@@ -224,7 +224,7 @@ class ModelFits:
         try:
             fitted = self[model]
         except ForecastError:
-            return None  # listed where its level is asked for
+            return None  # the sampling of the model reports this error
         try:
             return call(fitted)
         except ForecastError as error:
@@ -397,10 +397,10 @@ class World:
         floor = part == "at_least"
         free = self._below(node, combination) if floor else self._free(node, combination)
         if floor or node.limits.how == "hard":
-            held = self._bound(node, node.limits.conditions[part], combination)
+            constrained = self._bound(node, node.limits.conditions[part], combination)
         else:
-            held = self._below(node, combination)
-        return binding(self.time, free, held, floor=floor)
+            constrained = self._below(node, combination)
+        return binding(self.time, free, constrained, floor=floor)
 
     def formula(
         self,
@@ -471,19 +471,19 @@ class World:
         """Return the texts that the values of a regime stand for."""
         return np.asarray(self.graph.nodes[name].labels)[codes.astype(np.intp)]
 
-    def input(self, node: str, asked: Input) -> Array:
+    def input(self, node: str, number: Input) -> Array:
         """Return draws of a named uncertain number, (draw,)."""
 
         def draw() -> Array:
-            record = self.graph.set_inputs.get(node, asked.distribution)
+            record = self.graph.set_inputs.get(node, number.distribution)
             return distribution(record, where=node).ppf(self.uniform(node))
 
         return self._once(("input", node), draw)
 
     def inputs(self, model: Model) -> dict[str, Array]:
         """Return draws of the named uncertain numbers of a model, (draw,) each."""
-        asked = {name: each for name, each in model.inputs.items() if isinstance(each, Input)}
-        return {name: self.input(f"{model.name}.{name}", each) for name, each in asked.items()}
+        numbers = {name: each for name, each in model.inputs.items() if isinstance(each, Input)}
+        return {name: self.input(f"{model.name}.{name}", each) for name, each in numbers.items()}
 
     def uniform(self, node: str) -> Array:
         """Return the uniforms of what draws one number a world, (draw,); correlated where the scenario says so."""
@@ -505,21 +505,21 @@ class World:
         return self._kept(key, lambda: _frozen(make()))
 
     def _kept(self, key: Any, make: Callable[[], T]) -> T:
-        """Compute something once; whoever asks for it again fails in the same worlds."""
+        """Compute a value once; a second use repeats its faults and its warnings."""
         if key not in self.memo:
-            rests = self.fits.rests
-            held = None if rests is None else rests.take(self, key)
-            self.memo[key] = self._computed(key, make) if held is None else held
-        kept = self.memo[key]
-        if isinstance(kept, ForecastError):
-            raise kept
-        self.faults.extend(kept.faults)
-        self._tell(dict(kept.told))
-        made: T = kept.value
-        return made
+            dependencies = self.fits.rests
+            cached = None if dependencies is None else dependencies.take(self, key)
+            self.memo[key] = self._computed(key, make) if cached is None else cached
+        result = self.memo[key]
+        if isinstance(result, ForecastError):
+            raise result
+        self.faults.extend(result.faults)
+        self._tell(dict(result.warnings))
+        value: T = result.value
+        return value
 
     def _computed(self, key: Any, make: Callable[[], Any]) -> CachedResult | ForecastError:
-        """Compute something, or say why not; it is held for other runs where these may need it."""
+        """Compute a value, or return the error; cache the result if a later run can reuse it."""
         outer, self.told = self.told, {}
         try:
             value, faults = self.watched(make)
@@ -528,10 +528,10 @@ class World:
         finally:
             told, self.told = self.told, outer
             self._tell(told)
-        made = CachedResult(value, faults, tuple(told.items()))
+        result = CachedResult(value, faults, tuple(told.items()))
         if self.fits.rests is not None:
-            self.fits.rests.give(self, key, made)
-        return made
+            self.fits.rests.give(self, key, result)
+        return result
 
     def _tell(self, told: Mapping[tuple[str, str], tuple[str, ...]]) -> None:
         """Warn, once a quantity and model."""
@@ -639,8 +639,8 @@ class World:
         key = ("model", model.name, (node.name, combination) if node.needs else None)
         return self._once(key, lambda: self._sample(model, node, combination))
 
-    def held(self, model: Model) -> dict[str, Array]:
-        """Return draws, (draw,) each, of the parameters of a model that are set."""
+    def set_parameters(self, model: Model) -> dict[str, Array]:
+        """Return draws, (draw,) each, of those parameters of a model that are set."""
         together = dict([self.graph.ordered[model.name]] if model.name in self.graph.ordered else [])
         return {
             name: distribution(record, where=key).ppf(self.uniform(together.get(name, key)))
@@ -681,15 +681,18 @@ class World:
 
     def posterior(self, model: Model) -> dict[str, Array]:
         """Return draws of the fitted parameters of a model, (draw,) each."""
-        given, held, order = self.inputs(model), self.held(model), self.order(model)
+        inputs, set_parameters, order = self.inputs(model), self.set_parameters(model), self.order(model)
         if order is not None:
             back = np.argsort(order)
-            given, held = ({n: v[back] for n, v in each.items()} for each in (given, held))
+            inputs, set_parameters = ({n: v[back] for n, v in each.items()} for each in (inputs, set_parameters))
         each = [
             self.fits.posterior(
                 model,
                 Streams(self.seed, self.graph.stream(model.name), block),
-                *({n: v[place * BLOCK : (place + 1) * BLOCK] for n, v in own.items()} for own in (given, held)),
+                *(
+                    {n: v[place * BLOCK : (place + 1) * BLOCK] for n, v in own.items()}
+                    for own in (inputs, set_parameters)
+                ),
             )
             for place, block in enumerate(self.blocks)
         ]
@@ -697,22 +700,24 @@ class World:
         return drawn if order is None else {n: v[order] for n, v in drawn.items()}
 
     def _sample(self, model: Model, node: Node, combination: Combination) -> Array:
-        fitted, held = self.fits[model], self.held(model)
-        given: dict[str, Array] = {}
-        for name, asked in model.inputs.items():
-            if isinstance(asked, Input):
-                given[name] = self.input(f"{model.name}.{name}", asked)
-            elif isinstance(asked, OtherModel):
-                given[name] = self._model(asked.model, node, combination)
+        fitted, set_parameters = self.fits[model], self.set_parameters(model)
+        inputs: dict[str, Array] = {}
+        for name, need in model.inputs.items():
+            if isinstance(need, Input):
+                inputs[name] = self.input(f"{model.name}.{name}", need)
+            elif isinstance(need, OtherModel):
+                inputs[name] = self._model(need.model, node, combination)
             else:
                 source = node.source(name)
                 value = self.quantity(source, self.restrict(source, node.dims, combination))
-                given[name] = _frozen(units.convert(value, self.graph.nodes[source].unit, asked.unit, where=node.name))
+                inputs[name] = _frozen(units.convert(value, self.graph.nodes[source].unit, need.unit, where=node.name))
         order = self.order(model)
         if order is not None:  # what it is handed belongs to the worlds, and stays there
             back = np.argsort(order)
-            given, held = ({n: _frozen(v[..., back]) for n, v in each.items()} for each in (given, held))
-        parts = [self._sampled(fitted, node, model, given, held, place) for place in range(len(self.blocks))]
+            inputs, set_parameters = (
+                {n: _frozen(v[..., back]) for n, v in each.items()} for each in (inputs, set_parameters)
+            )
+        parts = [self._sampled(fitted, node, model, inputs, set_parameters, place) for place in range(len(self.blocks))]
         drawn = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         drawn = drawn if order is None else drawn[:, order]
         what = f"model '{model.name}': sample"
@@ -735,19 +740,19 @@ class World:
         node: Node,
         model: Model,
         given: Mapping[str, Array],
-        held: Mapping[str, Array],
+        set_parameters: Mapping[str, Array],
         place: int,
     ) -> Array:
         """Sample one block of a model."""
-        rests = self.fits.rests
+        dependencies = self.fits.rests
         name, block = self.graph.stream(model.name), self.blocks[place]
         streams = Streams(self.seed, name, block)
-        if rests is not None:
-            streams = CachedStreams(self.seed, name, block, held=rests.held)
+        if dependencies is not None:
+            streams = CachedStreams(self.seed, name, block, cache=dependencies.cache)
         own = slice(place * BLOCK, (place + 1) * BLOCK)
         inputs = {name: values[..., own] for name, values in given.items()}
-        if held:
-            fitted = fitted.with_parameters({name: values[own] for name, values in held.items()})
+        if set_parameters:
+            fitted = fitted.with_parameters({name: values[own] for name, values in set_parameters.items()})
         what = f"model '{model.name}': sample"
         drawn = guarded(what, lambda: fitted.sample(_frozen(self.time), inputs, streams))
         if self.blocks[place] == 0:  # the others are draws of the same

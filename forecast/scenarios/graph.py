@@ -658,11 +658,11 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
                 units.check(inferred, node.quantity.unit or "", where=f"{key}: the expression against its unit")
         if isinstance(node.quantity, MomentFit):
             unit = out[node.quantity.of].unit
-        for made in node.models.values():
-            for need, asked in asks(made):
+        for model in node.models.values():
+            for need, needed in asks(model):
                 fed = out[node.source(need)]
                 units.check(
-                    fed.unit, asked.unit, where=f"{key}: input '{need}' of model '{made.name}' from '{fed.name}'"
+                    fed.unit, needed.unit, where=f"{key}: input '{need}' of model '{model.name}' from '{fed.name}'"
                 )
         stated = bases.of_node(scenario, replace(node, dims=dims), out, key)
         out[name] = replace(node, dims=dims, unit=unit, bases=stated, steady=_steady(node, out))
@@ -690,11 +690,11 @@ def _steady(node: Node, known: Mapping[str, Node]) -> bool:
 def _inputs(nodes: Iterable[Node]) -> dict[str, Input]:
     inputs: dict[str, Input] = {}
     for node in nodes:
-        for made in node.models.values():
-            for inner in nested(made):
-                for name, asked in inner.inputs.items():
-                    if isinstance(asked, Input):
-                        inputs[f"{inner.name}.{name}"] = asked
+        for model in node.models.values():
+            for inner in nested(model):
+                for name, need in inner.inputs.items():
+                    if isinstance(need, Input):
+                        inputs[f"{inner.name}.{name}"] = need
     return inputs
 
 
@@ -774,6 +774,6 @@ def _floor(scenario: Scenario, node: Node) -> float | None:
 
 def _stated(graph: ScenarioGraph, key: str, match: str, value: object) -> dict[str, Any]:
     """Return what an input is set to."""
-    asked = graph.inputs[match]
-    lower = setting_values.floor(distribution(asked.distribution, where=match), asked.lower)
-    return setting_values.parsed(key, value, partial(str, asked.unit), lower=lower)
+    uncertain_input = graph.inputs[match]
+    lower = setting_values.floor(distribution(uncertain_input.distribution, where=match), uncertain_input.lower)
+    return setting_values.parsed(key, value, partial(str, uncertain_input.unit), lower=lower)

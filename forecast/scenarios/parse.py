@@ -209,10 +209,10 @@ class ScenarioReader:
     def where_of(self, record: Mapping[str, Any], key: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Walk the columns that rows are picked by."""
         for column, value in self.mapping(record, "where", key).items():
-            yield column, self.held(value, f"{key}.where.{column}")
+            yield column, self.cell_texts(value, f"{key}.where.{column}")
 
-    def held(self, value: object, key: str) -> tuple[str, ...]:
-        """Return what will do in a column: a text, true or false, or one of several texts."""
+    def cell_texts(self, value: object, key: str) -> tuple[str, ...]:
+        """Return the texts that a cell may have: one text, ``true`` or ``false``, or several texts."""
         if isinstance(value, bool):
             return ("true" if value else "false",)
         return (value,) if isinstance(value, str) else self.texts(value, key)
@@ -278,7 +278,7 @@ class ScenarioReader:
         for column, value in columns.items():
             if not isinstance(value, (str, bool)):
                 raise self.fail(f"{key}.where.{column}", f"expected text, true or false, got {printable(value, 40)}")
-            (where[column],) = self.held(value, f"{key}.where.{column}")
+            (where[column],) = self.cell_texts(value, f"{key}.where.{column}")
         for column, text in where.items():
             if braces(text, where=f"{printable(self.where)}: {key}.where"):
                 raise self.fail(f"{key}.where.{column}", "a choice may stand in shape and in data, not here")
@@ -334,7 +334,7 @@ class ScenarioReader:
             if isinstance(value, Mapping):
                 where[column] = self.by_choice(value, choices, at)
                 continue
-            texts = self.held(value, at)
+            texts = self.cell_texts(value, at)
             for text in texts:
                 self.filled(text, choices, at)
             where[column] = texts
@@ -360,7 +360,7 @@ class ScenarioReader:
         owners = [n for n, v in choices.items() if isinstance(v, Choice) and set(v.values) == set(record)]
         if len(owners) != 1:
             raise self.fail(key, "expected the values of one choice as keys, all of them")
-        values = {k: self.held(v, f"{key}.{k}") for k, v in record.items()}
+        values = {k: self.cell_texts(v, f"{key}.{k}") for k, v in record.items()}
         return ByChoice(choice=owners[0], values=values)
 
     def filled(self, template: str, choices: Mapping[str, Any], key: str) -> None:

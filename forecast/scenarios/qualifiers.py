@@ -83,17 +83,17 @@ def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: s
         return states(data, quantity.y, stated=stated, where=f"{key}.y")
     sides = {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.sources}
     if isinstance(quantity, (MomentFit, OverTime)):
-        return sides[quantity.of]  # a condition states nothing, and neither does since or once when it held
+        return sides[quantity.of]  # conditions have no qualifiers, and neither have since and once of a condition
     if isinstance(quantity, Expression):
         stated = {name: fill(value, chosen) for name, value in quantity.qualifiers.items()}
         return infer(quantity.tree, sides, stated=stated, where=f"{key}.expression")
-    made = node.models[tuple(chosen[c] for c in node.own)]
-    for need, asked in asks(made):
+    model = node.models[tuple(chosen[c] for c in node.own)]
+    for need, needed in asks(model):
         source = node.source(need)
-        where = f"{key}: input '{need}' of model '{made.name}'"
-        left = f"{made.name}.{need}" if need == source else need
-        meet(check(asked.qualifiers, where=where), sides[source], left=left, right=source, where=where)
-    return made.qualifiers
+        where = f"{key}: input '{need}' of model '{model.name}'"
+        left = f"{model.name}.{need}" if need == source else need
+        meet(check(needed.qualifiers, where=where), sides[source], left=left, right=source, where=where)
+    return model.qualifiers
 
 
 def check_condition(scenario: Scenario, nodes: Mapping[str, Node], when: Condition, key: str) -> None:

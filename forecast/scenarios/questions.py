@@ -27,13 +27,13 @@ __all__ = ["FirstQuestion", "ValueQuestion", "read"]
 
 @dataclass(frozen=True, kw_only=True)
 class ValueQuestion:
-    """A value asked for at dates, or its growth.
+    """The question for a value, or its growth, at dates.
 
     Parameters
     ----------
     of : Formula
     growth : bool
-        What its logarithm gained over the year before each date is asked for, not the value itself.
+        The question is for the gain of the logarithm over the year before each date, not for the value itself.
     dates : tuple of str
         ISO dates.
     title : str
@@ -57,7 +57,7 @@ class ValueQuestion:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """What is asked, as plain data."""
+        """The question as plain data."""
         about = {"growth" if self.growth else "value": self.of.text, "dates": list(self.dates), "title": self.title}
         return {**about, **({"resolves": self.resolves} if self.resolves else {})}
 
@@ -83,7 +83,7 @@ class FirstQuestion:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """What is asked, as plain data."""
+        """The question as plain data."""
         return {"first": list(self.first), "title": self.title}
 
 

@@ -244,13 +244,13 @@ class Scenario:
         until = used.until if until is None else until
         start = used.start if start is None else start
         step = record.get("step", used.step)
-        asked = {**used.choices, **dict(reader.choices(record))}
+        stated_choices = {**used.choices, **dict(reader.choices(record))}
         given = dict(reader.tables(record, "quantities"))
         lower = {key: reader.lower(value, f"quantities.{key}") for key, value in given.items() if "lower" in value}
         before = {key: reader.before(value, f"quantities.{key}") for key, value in given.items() if "before" in value}
         bounds = {key: limits.read(reader, value, key) for key, value in given.items()}
         quantities = {
-            key: reader.quantity(key, {k: v for k, v in value.items() if k not in _BESIDE}, asked)
+            key: reader.quantity(key, {k: v for k, v in value.items() if k not in _BESIDE}, stated_choices)
             for key, value in given.items()
         }
         moving: dict[str, Quantity] = {**dict(dynamics.stocks(reader, record)), **dict(dynamics.solved(reader, record))}
@@ -273,7 +273,7 @@ class Scenario:
         if len(set(shown)) < len(shown):
             raise reader.fail("show", "a quantity stands there twice")
         cells = {name: part for name, part in quantities.items() if isinstance(part, TableValue)}
-        choices = resolve(asked, cells, Tables(where, start))
+        choices = resolve(stated_choices, cells, Tables(where, start))
         for clash in sorted(set(quantities) & set(choices)):
             raise ScenarioError(f"{where}: quantities.{clash}: a choice has the same name")
         questions = asking.read(reader, dict(reader.tables(record, "questions")), choices)
@@ -473,7 +473,9 @@ class Scenario:
 
     def changed(self, stated: object) -> Scenario:
         """Return the scenario with more changes, each as a table of ``[[changes]]`` would hold it."""
-        more = tuple(changes.read(ScenarioReader("what if"), stated))
+        reader = ScenarioReader("what if")
+        reader.used = self.quantities
+        more = tuple(changes.read(reader, stated))
         if not more:
             return self
         told = [*self.stated.get("changes", ()), *stated]  # type: ignore[misc]

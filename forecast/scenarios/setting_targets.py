@@ -136,9 +136,9 @@ def check_no_model(key: str, value: object) -> None:
 
 
 def needed_by_questions(graph: ScenarioGraph, *, shown: bool = False) -> dict[str, None]:
-    """Return the quantities on which what is asked depends; every one where nothing is.
+    """Return the quantities on which the questions depend; every quantity if the scenario has no question.
 
-    What the scenario names under ``shown`` is asked for too; where it names nothing, and `shown`, a run shows them all.
+    With `shown` the quantities under ``show`` count as well, and all of them if the scenario lists none.
     """
     scenario = graph.scenario
     conditions = [q.when for q in scenario.questions.values()]
@@ -177,8 +177,8 @@ def meant(graph: ScenarioGraph, key: str) -> set[str]:
 def check_has_effect(graph: ScenarioGraph, keys: Iterable[str], verb: str) -> None:
     """Refuse to set, to swap or to sweep what no answer depends on.
 
-    What is set may also change what a run shows; what is swapped or swept must change what is asked. A choice may be
-    narrowed that nothing depends on any more.
+    A setting may also change a quantity that a run shows; a swap or a sweep must change an answer. A choice may be
+    narrowed even if nothing depends on it any more.
 
     Raises
     ------
@@ -263,9 +263,9 @@ def _told(
         names for q, names in every.items()
         if not (echo and q in scenario.figures and {scenario.figures[q].of.text.strip()} <= set(changed))
     ]  # fmt: skip
-    asked = {*(n for names in questions for n in names), *graph.weighed_by}
+    in_questions = {*(n for names in questions for n in names), *graph.weighed_by}
     shown = set(scenario.shown or graph.quantities) - (set(changed) if own else set())
-    return not reached.isdisjoint(asked | shown)
+    return not reached.isdisjoint(in_questions | shown)
 
 
 def dependents(graph: ScenarioGraph, changed: Iterable[str], unset: Collection[str] = ()) -> set[str]:

@@ -151,8 +151,8 @@ class TableValue:
     latest : str
         A column of dates: only the last ones count.
     within : float, optional
-        Of those dates, only these many years before the scenario starts count, and none after it: what a price is
-        asked for has to be on sale at that date. Without it every date does.
+        Only the dates in these many years before the start of the scenario count, and none after it: a product has
+        to be on sale at the start to have a price. Without it every date counts.
     aggregate : {"", "lowest", "highest"}
         Which of several different figures; where this is not said they are an error.
     fallback : TableValue, optional
@@ -185,7 +185,7 @@ class Choice:
     values : tuple of str
     kind : {"rival", "definition"}
         Rivals are what one may believe: they stand side by side, and are pooled where their weights are stated. A
-        definition says what is asked: its values are never pooled, and the first is the one that a sentence names.
+        definition states the question: its values are never pooled, and the sentence names the first one.
     weights : tuple of float, optional
         Of rivals, one for each value, in sum 1. Without them nothing is pooled.
     left_out : mapping of str to str
@@ -254,14 +254,14 @@ Quantity = (
 
 @dataclass(frozen=True, kw_only=True)
 class DateQuestion:
-    """A date asked for: when a condition between quantities first holds.
+    """The question for a date: when a condition between quantities first holds.
 
     Parameters
     ----------
     when : Condition
     title : str
     dates : tuple of str
-        Dates (ISO) by which it is asked how likely it is.
+        Dates (ISO) by which the answer states the probability.
     resolves : str
         The table or page that decides it.
     shared : str
@@ -281,14 +281,14 @@ class DateQuestion:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """What is asked, as plain data."""
+        """The question as plain data."""
         beside = {"dates": list(self.dates), "resolves": self.resolves}
         return {"when": self.when.text, "title": self.title, **{key: each for key, each in beside.items() if each}}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankQuestion:
-    """An order asked for: which value of a choice is best, and with which probability, at the last step.
+    """The question for an order: which value of a choice is best at the last step, and with which probability.
 
     Parameters
     ----------

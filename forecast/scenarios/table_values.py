@@ -82,9 +82,9 @@ class Tables:
                 return figure
         if cell.fallback is not None:
             return self.figure(cell.fallback, chosen, key)
-        asked = ", ".join(f"{c} = {printable(' or '.join(v), 60)}" for c, v in options.items())
+        criteria = ", ".join(f"{c} = {printable(' or '.join(v), 60)}" for c, v in options.items())
         missing = f"{printable(cell.table, 60)} has no '{printable(cell.column, 60)}'"
-        raise EmptyDataError(f"{self.where}: {key}: {missing}{' where ' + asked if asked else ''}")
+        raise EmptyDataError(f"{self.where}: {key}: {missing}{' where ' + criteria if criteria else ''}")
 
     def _first(self, cell: TableValue, picked: Mapping[str, str], key: str) -> ReadValue | None:
 

@@ -39,7 +39,7 @@ def first_order(
     run : Projection
     question : str
     among : mapping of str to UncertainNumber, optional
-        What `uncertain` returns of the projection, where several questions are asked of one.
+        The result of `uncertain` for the projection, to share it between several questions.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def first_order(
     Raises
     ------
     UnknownNameError
-        For a question that was not asked.
+        For a name that is no question of the projection.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def variance_shares(
     lost = np.zeros(said.shape, dtype=bool) if failing is None else failing.transpose("draw", *dims).values
     if lost.any():
         counts = np.where(lost, 0.0, counts)
-        counts *= len(counts) / np.where((held := counts.sum(axis=0)) > 0, held, 1.0)
+        counts *= len(counts) / np.where((total_counts := counts.sum(axis=0)) > 0, total_counts, 1.0)
     place = ranks(said.values, counts)
     taken = ~np.isnan(place) & (counts > 0)
     if not taken.any() or place[taken].min() == place[taken].max():  # else the variance may be a rounding error, not 0
@@ -110,9 +110,9 @@ def variance_shares(
         answered = count > 0  # a value of the choice may have failed throughout
         means = np.sum(np.where(taken, place * counts, 0.0), axis=others)[answered] / count[answered]
         shares.append({"name": dim, "kind": "choice", "share": float(np.var(means)) / total})
-    flat, held = (each.reshape(len(place), -1) for each in (place, counts))
-    answered = ~np.isnan(flat).any(axis=0)
-    columns = _Columns(flat[:, answered], held[:, answered])
+    flat_ranks, flat_counts = (each.reshape(len(place), -1) for each in (place, counts))
+    answered = ~np.isnan(flat_ranks).any(axis=0)
+    columns = _Columns(flat_ranks[:, answered], flat_counts[:, answered])
     drawn = uncertain(run) if among is None else among
     for group in _groups(run, drawn):
         share = _explained(columns, [drawn[name] for name in group]) / total
@@ -130,11 +130,13 @@ def _variance(values: Array, counts: Array) -> float:
 def ranks(said: Array, counts: Array) -> Array:
     """Return the rank of every draw of every combination, from 0 to 1; NaN where one was not answered."""
     out = np.full(said.shape, np.nan)
-    known = ~np.isnan(said)
-    _, place = np.unique(said[known], return_inverse=True)
-    held = np.bincount(place, weights=counts[known])
-    # equal answers share the middle of their ranks
-    out[known] = ((np.cumsum(held) - 0.5 * held) / held.sum())[place] if held.sum() > 0 else np.nan
+    answered = ~np.isnan(said)
+    _, place = np.unique(said[answered], return_inverse=True)
+    tied_counts = np.bincount(place, weights=counts[answered])
+    # tied answers share their mean rank
+    out[answered] = (
+        ((np.cumsum(tied_counts) - 0.5 * tied_counts) / tied_counts.sum())[place] if tied_counts.sum() > 0 else np.nan
+    )
     return out
 
 
@@ -188,8 +190,8 @@ class _Columns:
         order, first = number.sorted
         binned = np.ascontiguousarray(np.add.reduceat(self._rows.take(order, axis=1), first, axis=1).T)
         each = self.counts.shape[1]
-        held, squares, sums = binned[:, :each], binned[:, each : 2 * each], binned[:, 2 * each :]
-        divisor = np.where(held > 0, held, 1.0)
+        bin_counts, squares, sums = binned[:, :each], binned[:, each : 2 * each], binned[:, 2 * each :]
+        divisor = np.where(bin_counts > 0, bin_counts, 1.0)
         between = np.sum(sums**2 / divisor, axis=0)
         # bins of a number that explains nothing differ by chance: as much as the scatter in them, times their number
         # where all draws count alike
@@ -211,10 +213,10 @@ def _fitted(design: Array, counts: Array, about: Array, scatter: float) -> float
     ranks = np.divide(about, root, out=np.zeros_like(root), where=root > 0)
     made, _, rank, _ = np.linalg.lstsq(design * root[:, None], ranks, rcond=None)
     left = float(np.sum((ranks - root * (design @ made)) ** 2))
-    held = whole**2 / np.sum(counts**2)  # as many draws that count alike
-    if held <= rank:
+    effective_draws = whole**2 / np.sum(counts**2)  # Kish: equally weighted draws of the same variance
+    if effective_draws <= rank:
         return 0.0
-    return float(max(scatter - left - (rank - 1) * left / (held - rank), 0.0) / whole)
+    return float(max(scatter - left - (rank - 1) * left / (effective_draws - rank), 0.0) / whole)
 
 
 def _explained(columns: _Columns, numbers: Sequence[UncertainNumber]) -> float:

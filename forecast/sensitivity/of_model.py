@@ -35,13 +35,13 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 #: Fewer base points than this say nothing of an index.
 FEWEST = 256
-#: More draws than this would not fit in memory: all are held at once.
+#: Most evaluations of the model: all are in memory at once.
 MAX_ELEMENTS = 4_000_000
 
 
 @dataclass(frozen=True)
 class _Sized(Streams):
-    """The streams of as many draws as are asked for: a model is told how many, and these models draw nothing."""
+    """Streams with a free number of draws: these models draw nothing, so that only the size matters."""
 
     size: int = 0
 
@@ -112,7 +112,7 @@ def sobol_indices(
         raise UsageError(f"at: expected a year, got '{printable(at, 40)}'")
     numbers = dict(_numbers(made))
     given = _settings(made, numbers, with_ or {})
-    distributions = {key: distribution(asked.distribution, where=key) for key, asked in numbers.items()}
+    distributions = {key: distribution(number.distribution, where=key) for key, number in numbers.items()}
     free = [key for key, dist in distributions.items() if dist.family != "fixed" and key not in given]
     fixed = {key: given.get(key, dist.points[0][1]) for key, dist in distributions.items() if key not in free}
     base = _base(draws, len(free))
@@ -177,9 +177,9 @@ def _base(draws: object, count: int) -> int:
 
 def _within(made: Model) -> Iterator[Model]:
     yield made
-    for asked in made.inputs.values():
-        if isinstance(asked, OtherModel):
-            yield from _within(asked.model)
+    for need in made.inputs.values():
+        if isinstance(need, OtherModel):
+            yield from _within(need.model)
 
 
 def _full(made: Model, key: str) -> str:
@@ -189,14 +189,14 @@ def _full(made: Model, key: str) -> str:
 def _numbers(made: Model) -> Iterator[tuple[str, Input]]:
     """Walk the named numbers: its own by their names, those of a model within it as ``plugin/model.number``."""
     for inner in _within(made):
-        for name, asked in inner.inputs.items():
-            if isinstance(asked, OtherQuantity):
+        for name, need in inner.inputs.items():
+            if isinstance(need, OtherQuantity):
                 raise UsageError(
                     f"model '{made.name}': needs the quantity '{printable(name, 60)}' of a scenario; only a model of "
                     "named numbers can be told apart by itself"
                 )
-            if isinstance(asked, Input):
-                yield (name if inner is made else f"{inner.name}.{name}"), asked
+            if isinstance(need, Input):
+                yield (name if inner is made else f"{inner.name}.{name}"), need
 
 
 def _settings(made: Model, numbers: Mapping[str, Input], given: Mapping[str, Any]) -> dict[str, float]:
@@ -205,9 +205,9 @@ def _settings(made: Model, numbers: Mapping[str, Input], given: Mapping[str, Any
         plain = key.removeprefix(f"{made.name}.") if isinstance(key, str) else key
         if plain not in numbers:
             raise UnknownNameError("input", plain, numbers, where=f"model '{made.name}': with_")
-        asked = numbers[plain]
-        lower = setting_values.floor(distribution(asked.distribution, where=plain), asked.lower)
-        values[plain] = setting_values.number(key, value, lower=lower, unit=asked.unit)
+        number = numbers[plain]
+        lower = setting_values.floor(distribution(number.distribution, where=plain), number.lower)
+        values[plain] = setting_values.number(key, value, lower=lower, unit=number.unit)
     return values
 
 
@@ -219,9 +219,9 @@ def _level(
 
     def sample(inner: Model) -> Array:
         given: dict[str, Array] = {}
-        for name, asked in inner.inputs.items():
-            if isinstance(asked, OtherModel):
-                given[name] = sample(asked.model)
+        for name, need in inner.inputs.items():
+            if isinstance(need, OtherModel):
+                given[name] = sample(need.model)
             else:
                 given[name] = values[name if inner is made else f"{inner.name}.{name}"]
         streams = _Sized(seed, inner.name, 0, size)

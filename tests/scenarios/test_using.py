@@ -80,7 +80,7 @@ def test_without_a_name_in_front_quantities_keep_their_names(home):
     assert float(worlds(run, "cost").max()) == 2  # what is stated stands in the place of what is used
     assert "lonely" in run.quantities
     with pytest.raises(ScenarioError, match="two scenarios that are used have a quantity 'cost'"):
-        Scenario.from_dict({"use": [home, {**HOME, "quantities": {"cost": {"value": 1, "unit": "USD"}}}],
+        Scenario.from_dict({"use": [home, {"quantities": {"cost": {"value": 1, "unit": "USD"}}}],
                             "quantities": {"x": {"value": 1, "unit": ""}}})  # fmt: skip
     twice = Scenario.from_dict({"use": [home, home], "quantities": {"x": {"value": 1, "unit": ""}}})
     assert list(twice.quantities) == [*HOME["quantities"], "x"]

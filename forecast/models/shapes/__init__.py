@@ -1,1 +1,1 @@
-"""Around a shape: how it has done, a fitted one as a frontier, and one with parameters that are held."""
+"""Around a shape: its track record, a fitted shape as a frontier, and one with fixed parameters."""

@@ -1,4 +1,4 @@
-"""Parameters that vary together, of which some are held at other values than were drawn."""
+"""Correlated parameters, some of them fixed: draws of the others, conditional on these."""
 
 from __future__ import annotations
 
@@ -24,46 +24,46 @@ _LARGEST = 600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Conditioned(FittedShape):
-    """A fitted shape with some parameters held at other values than are drawn; the noise stays as it is drawn.
+    """A fitted shape with some parameters fixed at other values than their draws; the noise keeps its draws.
 
     Parameters
     ----------
     shape : FittedShape
-    held : mapping of str to ndarray
-        Draws, (draw,) each.
+    fixed : mapping of str to ndarray
+        Values of the fixed parameters, (draw,) each.
     """
 
     shape: FittedShape
-    held: Mapping[str, Array]
+    fixed: Mapping[str, Array]
 
     @property
     def settable(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What may be set of the shape."""
+        """The parameters of the shape that a user may set."""
         return self.shape.settable
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        """Return the parameters that are held, and the others as they are where these are known."""
-        return self.shape.conditional(self._drawn(streams), self.held)
+        """Return the fixed parameters, and draws of the others conditional on them."""
+        return self.shape.conditional(self._drawn(streams), self.fixed)
 
     def _drawn(self, streams: Streams) -> Mapping[str, Array]:
         return streams.once(self.shape, "posterior", lambda: self.shape.posterior(streams))
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
-        """Draw the shape, and move each draw by what the parameters gain."""
+        """Sample the shape, and shift each draw by the change of its logarithmic path under the fixed parameters."""
         import numpy as np
 
         time = np.asarray(time, dtype=float)
 
         def free() -> tuple[Array, Array]:
-            level = self.shape.sample(time, streams, observed=observed)
-            # a level that left what a float holds stands at its end, and so did what made it
-            made = np.clip(self.shape.log_level(time, self._drawn(streams)), -_LARGEST, _LARGEST)
-            return np.log(level), made
+            path = self.shape.sample(time, streams, observed=observed)
+            # clip both paths to the largest float, so that an overflow of one does not separate them
+            log_path = np.clip(self.shape.log_level(time, self._drawn(streams)), -_LARGEST, _LARGEST)
+            return np.log(path), log_path
 
-        # neither depends on what is held, at one value or at the next
-        drawn, made = streams.once(self.shape, ("sample", time.tobytes(), observed), free)
-        then = self.shape.log_level(time, self.posterior(streams))
-        return np.asarray(np.exp(np.clip(then + drawn - made, -_LARGEST, _LARGEST)))
+        # neither array depends on the fixed parameters, so that runs with other values share them
+        drawn, log_path = streams.once(self.shape, ("sample", time.tobytes(), observed), free)
+        fixed_path = self.shape.log_level(time, self.posterior(streams))
+        return np.asarray(np.exp(np.clip(fixed_path + drawn - log_path, -_LARGEST, _LARGEST)))
 
     def central(self, time: Array) -> Array:
         """Return the shape at the fitted parameters: who holds some asks for draws."""
@@ -75,21 +75,21 @@ class Conditioned(FittedShape):
 
 
 def regressed(
-    drawn: Mapping[str, Array], held: Mapping[str, Array], names: Sequence[str], covariance: Array
+    drawn: Mapping[str, Array], fixed: Mapping[str, Array], names: Sequence[str], covariance: Array
 ) -> dict[str, Array]:
-    """Return draws of parameters of which some are held: the others move by their regression on those.
+    """Return draws of parameters if some are fixed: the others move by their regression on these.
 
-    Where all are jointly normal this draws exactly from the conditional distribution (Matheron's rule). Of a Student t
-    the location is that of the conditional distribution, and the spread stays that of the draws.
+    For jointly normal parameters the result has the conditional distribution (Matheron's rule). For a Student t the
+    location is conditional, and the scale stays that of the draws.
 
     Parameters
     ----------
-    drawn, held : mapping of str to ndarray
+    drawn, fixed : mapping of str to ndarray
         (draw,) each.
     names : sequence of str
-        The parameters that vary together; all others keep their draws.
+        The correlated parameters; all others keep their draws.
     covariance : ndarray
-        Theirs, in this order; a factor common to all of it makes no difference.
+        Covariance of these, in this order; a common factor makes no difference.
 
     Examples
     --------
@@ -100,12 +100,12 @@ def regressed(
     """
     import numpy as np
 
-    known = [i for i, name in enumerate(names) if name in held]
-    rest = [i for i, name in enumerate(names) if name not in held]
-    out = {**drawn, **held}
-    if known and rest:
-        # a parameter that does not vary moves nothing
-        slope = np.linalg.pinv(covariance[np.ix_(known, known)]) @ covariance[np.ix_(known, rest)]
-        away = np.stack([held[names[i]] - drawn[names[i]] for i in known])
-        out |= {names[i]: drawn[names[i]] + moved for i, moved in zip(rest, slope.T @ away, strict=True)}
+    conditions = [i for i, name in enumerate(names) if name in fixed]
+    rest = [i for i, name in enumerate(names) if name not in fixed]
+    out = {**drawn, **fixed}
+    if conditions and rest:
+        # a pseudo-inverse: a parameter without variance shifts nothing
+        slope = np.linalg.pinv(covariance[np.ix_(conditions, conditions)]) @ covariance[np.ix_(conditions, rest)]
+        deviation = np.stack([fixed[names[i]] - drawn[names[i]] for i in conditions])
+        out |= {names[i]: drawn[names[i]] + shift for i, shift in zip(rest, slope.T @ deviation, strict=True)}
     return out

@@ -70,7 +70,7 @@ class _FrontierShape(FittedShape):
         return self.shape.settable
 
     def with_parameters(self, parameters: Mapping[str, Array]) -> FittedShape:
-        """Return the same of the shape with some parameters held."""
+        """Return the frontier of the shape with some parameters fixed."""
         return replace(self, shape=self.shape.with_parameters(parameters))
 
     def given(self, options: Mapping[str, Array]) -> FittedShape:

@@ -25,9 +25,9 @@ def of_shape(name: str) -> list[dict[str, Any]]:
     -------
     list of dict
         ``kind`` of series, ``horizon``, how many ``series`` and ``forecasts``, the mean weighted interval ``score`` of
-        the natural logarithm, the share of 90 % intervals that ``held``, by how much the score is better than that of
-        the last value (``over_last_value``, a share of it), and, where they are kept, the share of 50 % intervals that
-        held (``half``) and of outcomes in each tenth of the forecasts (``deciles``, lowest first).
+        the natural logarithm, the coverage of 90 % intervals (``held``), by how much the score is better than that of
+        the last value (``over_last_value``, a share of it), and, if the table has them, the coverage of 50 % intervals
+        (``half``) and the share of outcomes in each tenth of the forecasts (``deciles``, lowest first).
 
     Raises
     ------
@@ -46,7 +46,7 @@ def of_shape(name: str) -> list[dict[str, Any]]:
 
 
 def of_law(name: str) -> list[dict[str, Any]]:
-    """Return the record of a law, fitted to the lower part of curves and held against the upper; see `of_shape`.
+    """Return the track record of a law, fitted to the lower part of curves and scored on the upper; see `of_shape`.
 
     Examples
     --------

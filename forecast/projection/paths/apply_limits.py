@@ -59,18 +59,18 @@ def limited(value: Array, limit: Array, how: str, sharpness: float) -> Array:
     return np.where(without, np.nan, soft)
 
 
-def binding(time: Array, free: Array, held: Array, *, floor: bool = False) -> tuple[NDArray[np.bool_], Crossing]:
+def binding(time: Array, free: Array, constrained: Array, *, floor: bool = False) -> tuple[NDArray[np.bool_], Crossing]:
     """Tell where a limit binds, (time, draw), and when it first does.
 
     Parameters
     ----------
     time : ndarray
         Decimal years, (time,).
-    free, held : ndarray
-        The path without the limit and with it, (time, draw). Of a hard one the limit itself does too: between two
-        steps it is then met where both paths cross.
+    free, constrained : ndarray
+        The path without the limit and with it, (time, draw). For a hard limit the limit itself can stand in for the
+        constrained path: between two steps it is then met where both paths cross.
     floor : bool
-        It is one from below.
+        The limit is a lower one.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def binding(time: Array, free: Array, held: Array, *, floor: bool = False) -> tu
     """
     with np.errstate(invalid="ignore"):
         share = BINDS * np.abs(free)
-        greater, lesser = (held, free + share) if floor else (free - share, held)
+        greater, lesser = (constrained, free + share) if floor else (free - share, constrained)
         greater = np.where(np.isposinf(free) & ~floor, np.inf, greater)
     return greater > lesser, crossing(time, greater, lesser, strict=True)
 

@@ -25,7 +25,7 @@ __all__ = ["in_order", "scores"]
 
 
 def scores(group: Correlation, name: str, own: Mapping[str, Array], drawn: frozenset[str]) -> Array:
-    """Return normal scores of one member of a group that move with those of the others as asked, (draw,).
+    """Return normal scores of one member of a group, with the stated correlations to the other members, (draw,).
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def scores(group: Correlation, name: str, own: Mapping[str, Array], drawn: froze
 
     Notes
     -----
-    Chance is taken out: the own scores of members of which only ranks count are made orthogonal to those of the others,
-    so that 1,024 worlds have the correlation that is asked for, not that and a few hundredths.
+    The own scores of members of which only ranks count are made orthogonal to those of the others. This removes the
+    sampling error: 1,024 draws have the stated correlation, not one that is a few hundredths off.
 
     Examples
     --------

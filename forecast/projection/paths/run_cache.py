@@ -1,8 +1,8 @@
-"""What runs of one scenario share: the fits of its models, and the draws on which a change has no bearing.
+"""Cache fits and draws, so that runs of one scenario share what a change does not affect.
 
-A fit is determined by its model, and a draw by what it rests on: the streams have names, so that a quantity that is not
-downstream of a change has the same bytes before and after it. `RunCache` keeps both between runs. What is taken from it
-is what would have been computed: two values are the same where everything that they rest on compares equal.
+A model determines its fit, and its dependencies determine a draw: streams have names, so that a quantity that is not
+downstream of a change has the same bytes before and after it. `RunCache` keeps both between runs. A cached value equals
+the one that a run would compute: a lookup matches only if all dependencies compare equal.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ T = TypeVar("T")
 
 __all__ = ["CachedResult", "CachedStreams", "Dependencies", "RunCache"]
 
-#: What models warn of, by quantity and model.
-Told = tuple[tuple[str, str], tuple[str, ...]]
+#: The quantity and the model that warns, with the texts of the warnings.
+ModelWarnings = tuple[tuple[str, str], tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
 class CachedResult:
-    """What was computed, in which worlds something failed on the way to it, and what models warned of."""
+    """A computed value, with the faults of single draws and the warnings of models on the way to it."""
 
     value: Any
     faults: tuple[Fault, ...] = ()
-    told: tuple[Told, ...] = ()
+    warnings: tuple[ModelWarnings, ...] = ()
 
 
 @dataclass(frozen=True)
 class _ById:
-    """An object that is compared by what it is, and that stays while it is held."""
+    """An object compared by identity; the reference keeps it alive, so that its `id` stays its own."""
 
     object: Any
 
@@ -62,26 +62,26 @@ class _ById:
 @dataclass(frozen=True, eq=False)
 class _Entry:
     key: Hashable
-    rests: Any
+    dependencies: Any
     value: Any
     size: int
 
 
 class RunCache:
-    """Fits and draws that are kept between runs, those that were used last up to a size.
+    """Fits and draws of earlier runs; the least recently used draws leave first when the cache is full.
 
     Parameters
     ----------
     size : int
-        Bytes of draws that are kept at most; fits are small, and are kept in any case.
+        Most bytes of draws; fits are small and stay in any case.
 
     Examples
     --------
     >>> import forecast
     >>> from forecast.projection.engine import project
-    >>> held = RunCache()
+    >>> cache = RunCache()
     >>> x = {"start": 2025, "until": 2030, "quantities": {"x": {"p05": 1, "p95": 4, "unit": "FLOP"}}}
-    >>> first, again = (project(x, draws=10, cache=held) for _ in range(2))
+    >>> first, again = (project(x, draws=10, cache=cache) for _ in range(2))
     >>> first.identical(again)
     True
     """
@@ -93,72 +93,72 @@ class RunCache:
         self._bytes, self._next, self._lock = 0, 0, threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Send nothing to another process but the size: it computes for itself."""
+        """Send only the size to another process, which fills a cache of its own."""
         return {"size": self.size}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__init__(state["size"])  # type: ignore[misc]
 
-    def take(self, key: Hashable, rests: Any) -> Any:
-        """Return what is held under a key and rests on the same; None where nothing does."""
+    def take(self, key: Hashable, dependencies: Any) -> Any:
+        """Return the cached value for this key and these dependencies; None on a miss."""
         with self._lock:
             for number in self._places.get(key, ()):
                 entry = self._entries[number]
-                if entry.rests == rests:
+                if entry.dependencies == dependencies:
                     self._entries.move_to_end(number)
                     return entry.value
         return None
 
-    def give(self, key: Hashable, rests: Any, value: Any, size: int = 0) -> None:
-        """Keep a value; what was used longest ago goes where there is no room."""
+    def give(self, key: Hashable, dependencies: Any, value: Any, size: int = 0) -> None:
+        """Cache a value; evict the least recently used ones if there is no room."""
         if size > self.size:
             return
         with self._lock:
-            self._entries[self._next] = _Entry(key, rests, value, size)
+            self._entries[self._next] = _Entry(key, dependencies, value, size)
             self._places.setdefault(key, []).append(self._next)
             self._next, self._bytes = self._next + 1, self._bytes + size
             while self._bytes > self.size:
                 number = next(n for n, entry in self._entries.items() if entry.size)
-                gone = self._entries.pop(number)
-                self._places[gone.key].remove(number)
-                self._bytes -= gone.size
+                evicted = self._entries.pop(number)
+                self._places[evicted.key].remove(number)
+                self._bytes -= evicted.size
 
 
 @dataclass(frozen=True, kw_only=True)
 class CachedStreams(Streams):
-    """Streams that hold what is drawn from them alone, for the next run.
+    """Streams that cache values computed from them alone, for the next run.
 
     Parameters
     ----------
-    held : RunCache
+    cache : RunCache
     """
 
-    held: RunCache
+    cache: RunCache
 
     def once(self, of: object, what: Hashable, make: Callable[[], T]) -> T:
-        """Return what is held of it, or make it."""
-        key, rests = ("once", self.seed, self.node, self.block, what), _ById(of)
-        found: T | None = self.held.take(key, rests)
-        if found is None:
-            found = _read_only(make())
-            self.held.give(key, rests, found, _bytes(found))
-        return found
+        """Return the cached value for this object and purpose; compute and cache it on a miss."""
+        key, dependencies = ("once", self.seed, self.node, self.block, what), _ById(of)
+        value: T | None = self.cache.take(key, dependencies)
+        if value is None:
+            value = _read_only(make())
+            self.cache.give(key, dependencies, value, _bytes(value))
+        return value
 
 
 @dataclass(frozen=True, eq=False)
 class Dependencies:
-    """On what everything in one run rests.
+    """The dependencies of every fit and draw of one run, to look them up in a cache.
 
     Parameters
     ----------
     graph : ScenarioGraph
-    held : RunCache
+    cache : RunCache
     as_of : float or None
     seed : int
     """
 
     graph: ScenarioGraph
-    held: RunCache
+    cache: RunCache
     as_of: float | None
     seed: int
     _known: dict[Any, Any] = field(default_factory=dict)
@@ -166,34 +166,34 @@ class Dependencies:
     # --- fits -------------------------------------------------------------------------------------------------------
 
     def fit(self, model: Model, make: Callable[[], FittedModel | ForecastError]) -> FittedModel | ForecastError:
-        """Return a fit that is held, or make it; one that failed is made anew."""
-        # what a registered model reads is noted as it is read; of files that a scenario names the contents are compared
+        """Return the cached fit; compute it on a miss. Failed fits are not cached."""
+        # a registered model notes the tables it reads; for files that a scenario names the hashes are dependencies
         files = {} if "/" in model.name else self._data
-        rests = self.as_of, self.seed, files, self._origin(model)
-        return self._noting(("fit", model.name), rests, make, lambda made: not isinstance(made, ForecastError))
+        dependencies = self.as_of, self.seed, files, self._origin(model)
+        return self._noting(("fit", model.name), dependencies, make, lambda fit: not isinstance(fit, ForecastError))
 
     def aside(self, world: Any, model: Model, what: str, make: Callable[[], T]) -> T:
-        """Return what is told of a fitted model beside its level: held, or made; what failed is made anew."""
+        """Return cached data of a fitted model beside its samples; compute them on a miss. Failures are not cached."""
         failed = len(world.fits.failures)
         try:
-            rests = self.seed, self.as_of, self._together, self._model(world, model)
+            dependencies = self.seed, self.as_of, self._together, self._model(world, model)
         except ForecastError:
             return make()
-        return self._noting((what, model.name), rests, make, lambda _: len(world.fits.failures) == failed)
+        return self._noting((what, model.name), dependencies, make, lambda _: len(world.fits.failures) == failed)
 
-    def _noting(self, key: Hashable, rests: Any, make: Callable[[], T], whole: Callable[[T], bool]) -> T:
-        """Return something that is held, unless a table that was read for it is another by now; or make it."""
-        found = self.held.take(key, rests)
-        if found is not None and all(self._hash(path) == hashed for path, hashed in found[1].items()):
-            for path in found[1]:
+    def _noting(self, key: Hashable, dependencies: Any, make: Callable[[], T], complete: Callable[[T], bool]) -> T:
+        """Return the cached value if the tables it was computed from are unchanged; otherwise recompute it."""
+        cached = self.cache.take(key, dependencies)
+        if cached is not None and all(self._hash(path) == hashed for path, hashed in cached[1].items()):
+            for path in cached[1]:
                 editions.noted(path)
-            held: T = found[0]
-            return held
+            value: T = cached[0]
+            return value
         with editions.standing({}) as read:
-            made = make()
-        if whole(made):
-            self.held.give(key, rests, (made, {path: self._hash(path) for path in read}))
-        return made
+            value = make()
+        if complete(value):
+            self.cache.give(key, dependencies, (value, {path: self._hash(path) for path in read}))
+        return value
 
     def _hash(self, path: Path) -> str:
         if path not in self._known:
@@ -208,7 +208,7 @@ class Dependencies:
         return source_tables.hashes(self.graph)
 
     def _origin(self, model: Model) -> Any:
-        """Return what makes a model what it is: for registered ones what stands beside their name."""
+        """Return the identity of a model; of a registered one, the shape and options that its name leaves open."""
         if "/" in model.name:
             shape, options = getattr(model, "shape", None), getattr(model, "options", None)
             return (shape if isinstance(shape, str | None) else _ById(shape)), options, model.keeps
@@ -219,31 +219,31 @@ class Dependencies:
         found: dict[str, Any] = {}
         for node in self.graph.nodes.values():
             for combination, outer in node.models.items():
-                for made in nested(outer):
+                for model in nested(outer):
                     stated = _plain(node.variants.get(combination, node.quantity))
                     at = dict(zip(node.own, combination, strict=True))
-                    told = (node.name, stated, at, made.keeps, self.graph.scenario.folder)
-                    found.setdefault(made.name, told)
+                    origin = (node.name, stated, at, model.keeps, self.graph.scenario.folder)
+                    found.setdefault(model.name, origin)
         return found
 
     # --- draws ------------------------------------------------------------------------------------------------------
 
     def take(self, world: Any, key: Any) -> CachedResult | None:
-        """Return draws that are held; None where there are none, or where they rest on what failed."""
-        rests = self._of(world, key)
-        found = None if rests is None else self.held.take((*key, world.blocks), rests)
-        return found if isinstance(found, CachedResult) else None
+        """Return cached draws; None on a miss, or if a dependency failed."""
+        dependencies = self._of(world, key)
+        cached = None if dependencies is None else self.cache.take((*key, world.blocks), dependencies)
+        return cached if isinstance(cached, CachedResult) else None
 
-    def give(self, world: Any, key: Any, made: CachedResult) -> None:
-        """Keep draws, unless models warn on the way to them in the name of another quantity."""
-        rests = self._of(world, key)
-        if rests is not None and all(
-            quantity in self._behind(*_names(self.graph, key)) for (quantity, _), _ in made.told
+    def give(self, world: Any, key: Any, result: CachedResult) -> None:
+        """Cache draws, unless a model warned about another quantity on the way: a hit would lose that warning."""
+        dependencies = self._of(world, key)
+        if dependencies is not None and all(
+            quantity in self._behind(*_names(self.graph, key)) for (quantity, _), _ in result.warnings
         ):
-            self.held.give((*key, world.blocks), rests, made, _bytes(made.value))
+            self.cache.give((*key, world.blocks), dependencies, result, _bytes(result.value))
 
     def _of(self, world: Any, key: Any) -> Any:
-        """Return on what something rests that is computed for worlds; None for what is not held."""
+        """Return the dependencies of a per-draw value; None if it is never cached."""
         if key not in self._known:
             try:
                 self._known[key] = self._parts(world, key)
@@ -257,7 +257,7 @@ class Dependencies:
 
     @property
     def _together(self) -> Any:
-        """What moves together with what, and by which names they draw."""
+        """The correlated inputs, the models whose draws are reordered, and the names by which quantities draw."""
         return self.graph.correlated, self.graph.ordered, self.graph.scenario.streams
 
     def _parts(self, world: Any, key: Any) -> Any:
@@ -280,7 +280,7 @@ class Dependencies:
         return behind
 
     def _each(self, world: Any, key: Any, dims: tuple[str, ...]) -> Iterator[Any]:
-        """Walk what the quantities are on which something rests, under these values of the choices."""
+        """Yield the dependencies of each upstream quantity, in this combination of choices."""
         for each in self._behind(*_names(self.graph, key)):
             yield self._node(world, each, world.restrict(each, dims, key[-1]))
 
@@ -302,21 +302,21 @@ class Dependencies:
         return self._known[key]
 
     def _model(self, world: Any, model: Model) -> Any:
-        """Return a model as it was fitted, and what is set of it; so of those that it contains."""
+        """Return the fit and the settings of a model, and those of the models it contains."""
         return tuple(
             (
-                made.name,
-                made.unit,
-                _ById(world.fits[made]),
-                {k: v for k, v in self.graph.set_inputs.items() if k.rpartition(".")[0] == made.name},
-                self.graph.set_parameters.get(made.name),
+                inner.name,
+                inner.unit,
+                _ById(world.fits[inner]),
+                {k: v for k, v in self.graph.set_inputs.items() if k.rpartition(".")[0] == inner.name},
+                self.graph.set_parameters.get(inner.name),
             )
-            for made in nested(model)
+            for inner in nested(model)
         )
 
 
 def _names(graph: ScenarioGraph, key: Any) -> tuple[str, ...]:
-    """Return the quantities that something is computed of."""
+    """Return the names of the quantities from which the value of a key is computed."""
     if key[0] == "crossed":
         return graph.scenario.questions[key[1]].when.names
     if key[0] == "side":
@@ -325,25 +325,25 @@ def _names(graph: ScenarioGraph, key: Any) -> tuple[str, ...]:
 
 
 def _plain(quantity: Any) -> Any:
-    """Return what a quantity states; a model that was handed over is compared by what it is."""
+    """Return a quantity to compare; a model object in it compares by identity."""
     if isinstance(quantity, ModelRef) and isinstance(quantity.model, Model):
         return replace(quantity, model=""), _ById(quantity.model)
     return quantity
 
 
 def _read_only(value: Any) -> Any:
-    """Return the same, of which every run may have it: nobody writes to its arrays."""
+    """Return read-only views of the arrays, so that runs can share them."""
     if isinstance(value, tuple):
         return tuple(map(_read_only, value))
     if isinstance(value, Mapping):
         return {name: _read_only(each) for name, each in value.items()}
-    seen = np.asarray(value).view()
-    seen.flags.writeable = False
-    return seen
+    view = np.asarray(value).view()
+    view.flags.writeable = False
+    return view
 
 
 def _bytes(value: Any) -> int:
-    """Return how much memory values take; what is repeated along an axis is there once."""
+    """Return the bytes of the arrays in a value; a broadcast axis counts once."""
     if isinstance(value, np.ndarray):
         sizes = (n if step else 1 for n, step in zip(value.shape, value.strides, strict=True))
         return int(value.itemsize * np.prod(list(sizes)))

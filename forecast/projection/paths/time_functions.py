@@ -90,7 +90,8 @@ class Past:
         start : float
             The first step.
         first : ndarray or None
-            The path's first row, (draw,), towards which the last observation is continued; else that one is held.
+            The path's first row, (draw,): dates after the last observation are interpolated towards it. Without it the
+            last observation stays constant.
         what : str
             Who asks, for the message.
 
@@ -276,9 +277,9 @@ def _at(when: Array, time: Array, rows: Array, past: Past, what: str) -> Array:
     end = known[-1] if len(rows) else -np.inf
     early = when < time[0] - SAME_DATE
     if (~early & (when > end + SAME_DATE)).any():
-        asked = float(when[when > end + SAME_DATE].max())
+        latest = float(when[when > end + SAME_DATE].max())
         last = f"the last step is {end:.6g}" if len(rows) == len(time) else "that is not known yet: a longer lag is"
-        raise ScenarioError(f"{what} needs '{printable(past.name, 60)}' at {asked:.6g}; {last}")
+        raise ScenarioError(f"{what} needs '{printable(past.name, 60)}' at {latest:.6g}; {last}")
     if early.all():
         found = past.at(when, time[0], rows[0] if len(rows) else None, what)
         return np.broadcast_to(found, (len(when), rows.shape[1]))

@@ -125,11 +125,11 @@ class _Stepper:
         """Return a function of a plugin's at a step, or between it and the next one."""
         node, model = self.nodes[name], self._model(name)
         given: dict[str, Array] = {}
-        for key, asked in model.inputs.items():
-            assert isinstance(asked, OtherQuantity)
+        for key, need in model.inputs.items():
+            assert isinstance(need, OtherQuantity)
             source = node.source(key)
             row = rows[source] if source in rows else self._row(source, step, half=half)
-            row = units.convert(row, self.world.graph.nodes[source].unit, asked.unit, where=name)
+            row = units.convert(row, self.world.graph.nodes[source].unit, need.unit, where=name)
             given[key] = np.broadcast_to(row, (1, self.world.draws))
         value = self.world.called(self.functions[name], model, given, self.time[step : step + 1])[0]
         return np.asarray(units.convert(value, model.unit, node.unit, where=name))
@@ -153,8 +153,8 @@ class _Stepper:
         known = {n: graph.nodes[n].measured for n in sides.right.names if n not in TIME}
         return units.prepared(sides.right, known, target=sides.unit, where=where, rates=sides.rates), sides.unit
 
-    def _held(self, name: str, step: int, value: Array, rows: Rows, *, half: bool = False) -> Array:
-        """Return a member within its limits, as whole paths are held by them; what it was without them is kept."""
+    def _constrained(self, name: str, step: int, value: Array, rows: Rows, *, half: bool = False) -> Array:
+        """Apply the limits of a member to its value at a step, and store the value without them."""
         node = self.nodes[name]
         limits = node.limits
         if limits is None or node.fixed is not None:
@@ -235,7 +235,7 @@ class _Stepper:
                 rows[name] = self._called(name, step, rows)
             elif isinstance(node.quantity, OverTime):
                 rows[name] = self._over_time(name, node.quantity, step, rows)
-            rows[name] = self._held(name, step, rows[name], rows) if node.limits is not None else rows[name]
+            rows[name] = self._constrained(name, step, rows[name], rows) if node.limits is not None else rows[name]
         return rows
 
     def _over_time(self, name: str, quantity: OverTime, step: int, rows: Rows) -> Array:
@@ -317,7 +317,7 @@ class _Stepper:
                 value = self._called(name, step, here, half=half)
             else:
                 continue
-            here[name] = self._held(name, step, value, here, half=half)
+            here[name] = self._constrained(name, step, value, here, half=half)
         return {
             name: self._value(made, step, here, half=half)
             for name, made in self.changes.items()

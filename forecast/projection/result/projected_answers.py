@@ -122,7 +122,7 @@ class ProjectedAnswer:
 
     @property
     def text(self) -> str:
-        """What is asked, as the scenario states it."""
+        """The question, as the scenario states it."""
         raise NotImplementedError
 
     @property
@@ -322,7 +322,7 @@ class DateAnswer(ProjectedAnswer):
 
 
 class ValueAnswer(ProjectedAnswer):
-    """A value, or a growth, at one of the dates that are asked for.
+    """A value, or a growth, at one of the dates of the question.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ class ValueAnswer(ProjectedAnswer):
 
     @property
     def text(self) -> str:
-        """The expression whose value or growth is asked for."""
+        """The expression whose value or growth the question is for."""
         return str(self._question["growth" if self.growth else "value"])
 
     @property

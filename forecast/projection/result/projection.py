@@ -51,8 +51,8 @@ class Choice:
     name : str
     values : tuple of str
     kind : {"definition", "rival", "sweep"}
-        What is asked (its values stay side by side), what one believes (pooled where there are weights), or what is set
-        to several values.
+        A definition belongs to the question (its values stay side by side), a rival to what one believes (pooled if
+        there are weights), and a sweep sets several values.
     weights : tuple of float, optional
         Of rivals, in sum 1.
     """
@@ -344,7 +344,7 @@ class Projection:
 
     @property
     def opening(self) -> ProjectedAnswer | None:
-        """The answer that the sentence is about; None where nothing is asked."""
+        """The answer that the headline states; None if the scenario has no question."""
         return next(iter(self.answers.values()), None)
 
     @property

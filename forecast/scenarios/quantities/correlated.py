@@ -81,8 +81,10 @@ def _correlatable(graph: ScenarioGraph, names: Iterable[str]) -> list[str]:
         if _drawn(node.quantity, name):
             out[name] = None
         behind = setting_targets.models(graph, name)
-        inputs = {key: asked for key, asked in graph.inputs.items() if key.rpartition(".")[0] in behind}
-        out |= dict.fromkeys(key for key, asked in inputs.items() if _drawn(asked, key))
+        inputs = {
+            key: uncertain_input for key, uncertain_input in graph.inputs.items() if key.rpartition(".")[0] in behind
+        }
+        out |= dict.fromkeys(key for key, uncertain_input in inputs.items() if _drawn(uncertain_input, key))
         if any(hasattr(graph.models[each], "shape") for each in behind):
             out[f"{name}.growth"] = None
     return list(out)

@@ -105,20 +105,20 @@ def by_choice(
     from forecast.scenarios.spec import fill
     from forecast.scenarios.templates import walk
 
-    made = {}
+    models = {}
     for values, chosen in walk(scenario, own):
         if isinstance(quantity.function, str):
-            made[values] = _registered(fill(quantity.function, chosen), key)
+            models[values] = _registered(fill(quantity.function, chosen), key)
         else:
             from forecast.models.functions import function
 
             arguments = quantity.arguments or {}
-            made[values] = function(
+            models[values] = function(
                 quantity.function, unit=quantity.unit, inputs=arguments, name=name, along=quantity.along
             )
-    asked = {n: need.unit for model in made.values() for n, need in asks(model)}
-    check_wires(quantity.inputs, asked, KEYS, what="function", key=key)
-    return made
+    needed_units = {n: need.unit for model in models.values() for n, need in asks(model)}
+    check_wires(quantity.inputs, needed_units, KEYS, what="function", key=key)
+    return models
 
 
 def _registered(name: str, key: str) -> Model:

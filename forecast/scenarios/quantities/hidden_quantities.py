@@ -58,7 +58,7 @@ class Hidden:
         return Formula(swapped(formula.root))
 
     def whole(self, formula: Formula, owner: str) -> Formula:
-        """Return a formula as the name of one quantity, of which the dates before the first step may be asked too."""
+        """Return a formula as the name of one quantity, whose history before the first step can be read too."""
         return Formula(Name(self._part(formula.root, owner, rates=False)))
 
     def _function(self, call: Call, owner: str, *, rates: bool) -> str:
@@ -203,23 +203,23 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
     limits = {name: bound.mapped(condition, f"quantities.{name}") for name, bound in scenario.limits.items()}
     changes = tuple(each.mapped(condition, f"changes[{n}]") for n, each in enumerate(scenario.changes, 1))
     figures = {
-        name: replace(asked, of=hidden.whole(formula(asked.of, f"questions.{name}"), f"questions.{name}"))
-        for name, asked in scenario.figures.items()
+        name: replace(question, of=hidden.whole(formula(question.of, f"questions.{name}"), f"questions.{name}"))
+        for name, question in scenario.figures.items()
     }
     questions = {
-        name: replace(asked, when=condition(asked.when, f"questions.{name}.when"))
-        for name, asked in scenario.questions.items()
+        name: replace(question, when=condition(question.when, f"questions.{name}.when"))
+        for name, question in scenario.questions.items()
     }
     updates = {
         name: formula(likelihood, f"update.{name}.log_likelihood") for name, likelihood in scenario.updates.items()
     }
     rankings = {
         name: replace(
-            asked,
-            rank=formula(asked.rank, f"questions.{name}.rank"),
-            among=tuple(condition(each, f"questions.{name}.subject_to") for each in asked.among),
+            question,
+            rank=formula(question.rank, f"questions.{name}.rank"),
+            among=tuple(condition(each, f"questions.{name}.subject_to") for each in question.among),
         )
-        for name, asked in scenario.rankings.items()
+        for name, question in scenario.rankings.items()
     }
     made = replace(
         scenario,

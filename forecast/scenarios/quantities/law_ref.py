@@ -144,7 +144,7 @@ def _variables(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> d
 
 
 def check_wires(
-    wired: Mapping[str, str], asked: Mapping[str, str], keys: Iterable[str], *, what: str, key: str
+    wired: Mapping[str, str], needed_units: Mapping[str, str], keys: Iterable[str], *, what: str, key: str
 ) -> None:
     """Refuse a key that is no variable, and a variable without one.
 
@@ -152,7 +152,7 @@ def check_wires(
     ----------
     wired : mapping of str to str
         Variable to quantity.
-    asked : mapping of str to str
+    needed_units : mapping of str to str
         Variable to unit.
     keys : iterable of str
         What else may stand there, for a misspelt key.
@@ -166,13 +166,13 @@ def check_wires(
     UnknownNameError, ScenarioError
     """
     for name in wired:
-        if name not in asked:
-            raise UnknownNameError(f"variable of the {what}, or key,", name, [*asked, *keys], where=key)
-    for name, unit in asked.items():
+        if name not in needed_units:
+            raise UnknownNameError(f"variable of the {what}, or key,", name, [*needed_units, *keys], where=key)
+    for name, unit in needed_units.items():
         if name not in wired:
-            known = ", ".join(f"{n} [{u or 'dimensionless'}]" for n, u in asked.items())
+            variables = ", ".join(f"{n} [{u or 'dimensionless'}]" for n, u in needed_units.items())
             raise ScenarioError(
-                f'{key}.{name}: is missing: the {what} needs a quantity for each of {known}: {name} = "QUANTITY"'
+                f'{key}.{name}: is missing: the {what} needs a quantity for each of {variables}: {name} = "QUANTITY"'
                 + (f" in {unit}" if unit else "")
             )
 
@@ -190,12 +190,12 @@ def by_choice(
     from forecast.scenarios.spec import fill
     from forecast.scenarios.templates import chosen_name, file_of, source_of, walk
 
-    made: dict[tuple[str, ...], Model] = {}
+    models: dict[tuple[str, ...], Model] = {}
     for values, chosen in walk(scenario, own):
         if not isinstance(quantity.law, str):
-            made[values] = _of_fit(quantity, quantity.law, name, stream(scenario.streams, name), key)
+            models[values] = _of_fit(quantity, quantity.law, name, stream(scenario.streams, name), key)
             continue
-        made[values] = _resolve(
+        models[values] = _resolve(
             quantity,
             fill(quantity.law, chosen),
             file_of(scenario, quantity.fit, chosen, key=f"{key}.fit"),
@@ -204,11 +204,11 @@ def by_choice(
             stream=stream(scenario.streams, name),
             key=key,
         )
-    asked = {n: need.unit for model in made.values() for n, need in asks(model)}
-    said = quantity.law if isinstance(quantity.law, str) else quantity.law.name
-    what = "law" if own else f"law '{printable(said, 80)}'"
-    check_wires(quantity.inputs, asked, KEYS, what=what, key=key)
-    return made
+    needed_units = {n: need.unit for model in models.values() for n, need in asks(model)}
+    law_name = quantity.law if isinstance(quantity.law, str) else quantity.law.name
+    what = "law" if own else f"law '{printable(law_name, 80)}'"
+    check_wires(quantity.inputs, needed_units, KEYS, what=what, key=key)
+    return models
 
 
 def _resolve(quantity: LawRef, law: str, fit: str, data: str, *, name: str, stream: str, key: str) -> Model:

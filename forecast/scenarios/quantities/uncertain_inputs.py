@@ -390,9 +390,9 @@ def year(reader: ScenarioReader, value: object, key: str) -> float:
 
 def _own_draws(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> OwnDraws:
     reader.only(record, ("draws", "column", "unit", "qualifiers"), key)
-    held = record["draws"]
+    draws = record["draws"]
     return OwnDraws(
-        draws=held if isinstance(held, DrawTable) else reader.source(record, "draws", key),
+        draws=draws if isinstance(draws, DrawTable) else reader.source(record, "draws", key),
         column=reader.text(record, "column", key),
         unit=reader.unit(record, key),
         qualifiers=reader.qualifiers(record, key),

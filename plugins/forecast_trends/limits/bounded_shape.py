@@ -387,14 +387,14 @@ class FittedCapped(FittedShape):
         z = self._moved(offset + rate * (np.asarray(time)[:, None] - self.origin), offset, rate, caps)
         return np.asarray(caps + self.shape.curve(z))
 
-    def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the curve below a cap that is held: as far from the best one there as it was below its own."""
-        out = {**drawn, **held}
-        if "log_cap" in held:
-            caps, place = np.unique(np.stack([drawn["log_cap"], held["log_cap"]]), return_inverse=True)
+    def conditional(self, drawn: Mapping[str, Array], fixed: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return the curve below a fixed cap: as far from the best curve there as it was below its own cap."""
+        out = {**drawn, **fixed}
+        if "log_cap" in fixed:
+            caps, place = np.unique(np.stack([drawn["log_cap"], fixed["log_cap"]]), return_inverse=True)
             best = below(self.shape, self.time - self.origin, self.y, caps).centre[place.reshape(2, -1)]
             moved = (best[1] - best[0]).T
-            out |= {n: drawn[n] + each for n, each in zip(("offset", "rate"), moved, strict=True) if n not in held}
+            out |= {n: drawn[n] + each for n, each in zip(("offset", "rate"), moved, strict=True) if n not in fixed}
         return out
 
     def central(self, time: Array) -> Array:

@@ -128,9 +128,9 @@ class FittedFrontier(FittedShape):
             parameters["log_level"] + parameters["growth"] * (np.asarray(time, dtype=float)[:, None] - self.origin)
         )
 
-    def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
+    def conditional(self, drawn: Mapping[str, Array], fixed: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return level and growth, given one of them."""
-        return regressed(drawn, held, tuple(self.settable), self.covariance)
+        return regressed(drawn, fixed, tuple(self.settable), self.covariance)
 
     def central(self, time: Array) -> Array:
         """Return the fitted line."""

@@ -271,10 +271,10 @@ class FittedStaircase(FittedShape):
         gains = {f"log_gain_{_plain(f.name)}": "" for f in (*self.come, *self.ahead)}
         return {"log_level": "", "growth": "1/year", **gains, **{f"date_{_plain(f.name)}": "" for f in self.ahead}}
 
-    def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
+    def conditional(self, drawn: Mapping[str, Array], fixed: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return all parameters given some; what is to come does not vary with what was fitted."""
         names = ("log_level", "growth", *(f"log_gain_{_plain(f.name)}" for f in self.come))
-        return regressed(drawn, held, names, self.stairs.covariance(0))
+        return regressed(drawn, fixed, names, self.stairs.covariance(0))
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return the staircase of these parameters."""

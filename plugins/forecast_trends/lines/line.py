@@ -123,17 +123,17 @@ class FittedLine(FittedShape):
             level = level + parameters["growth_change"] * np.maximum(0.0, time[:, None] - parameters["break"])
         return np.asarray(level)
 
-    def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return coefficients given some of them, break by break; the date of a break that is held moves nothing."""
+    def conditional(self, drawn: Mapping[str, Array], fixed: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return coefficients given some of them, break by break; the date of a fixed break shifts nothing."""
         names = _NAMES[: len(self.central_line)]
         if self.breaks is None:
-            return regressed(drawn, held, names, self.lines.covariance(0))
-        out = {**drawn, **held}
+            return regressed(drawn, fixed, names, self.lines.covariance(0))
+        out = {**drawn, **fixed}
         for which, date in enumerate(self.breaks):
             mine = drawn["break"] == date
             if not mine.any():
                 continue
-            part, known = ({n: each[n][mine] for n in names if n in each} for each in (drawn, held))
+            part, known = ({n: each[n][mine] for n in names if n in each} for each in (drawn, fixed))
             for name, moved in regressed(part, known, names, self.lines.covariance(which)).items():
                 out[name] = np.where(mine, 0.0, out[name])
                 out[name][mine] = moved

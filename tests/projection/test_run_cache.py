@@ -12,8 +12,8 @@ from forecast.projection.paths.run_cache import CachedStreams, RunCache
 DRAWS = 64
 
 
-def same(scenario, held, **asked):
-    ours, fresh = (project(scenario, draws=DRAWS, cache=each, **asked) for each in (held, None))
+def same(scenario, cache, **options):
+    ours, fresh = (project(scenario, draws=DRAWS, cache=each, **options) for each in (cache, None))
     assert ours.identical(fresh)
     assert ours.attributes == fresh.attributes
     return ours
@@ -62,7 +62,7 @@ when = "machine >= brain"
 
 
 def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine):
-    held = RunCache()
+    cache = RunCache()
     changes = [
         {},
         {"with_": {"brain/dettmers-2015.firing_rate": 3}},
@@ -80,21 +80,21 @@ def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine):
         {"sweep": {"trend": "*"}},
     ]
     for asked in [*changes, *changes[:3]]:
-        same(machine, held, **asked)
+        same(machine, cache, **asked)
 
 
 def test_a_shipped_scenario_gives_what_a_fresh_run_gives():
-    held, asked = RunCache(), {"trend": ("pool", "exponential"), "metric": "linpack"}
+    cache, asked = RunCache(), {"trend": ("pool", "exponential"), "metric": "linpack"}
     for more in ({}, {"machine.growth": 0.2}, {"machine.growth": 0.3}, {"brain": 1e17}, {"trend": "exponential"}):
-        same("brain-parity", held, with_={**asked, **more})
+        same("brain-parity", cache, with_={**asked, **more})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["brain-parity", "model-capability"])
 def test_every_choice_of_a_shipped_scenario_gives_what_a_fresh_run_gives(scenario):
-    held = RunCache()
+    cache = RunCache()
     for asked in [{}, {}, *({name: c.values[-1]} for name, c in forecast.scenario(scenario).choices.items())]:
-        same(scenario, held, with_=asked)
+        same(scenario, cache, with_=asked)
 
 
 def test_what_does_not_depend_on_a_change_is_not_drawn_again(machine, monkeypatch):
@@ -105,7 +105,7 @@ def test_what_does_not_depend_on_a_change_is_not_drawn_again(machine, monkeypatc
     monkeypatch.setattr(
         World, "_sample", lambda self, model, *rest: sampled.append(model.name) or sample(self, model, *rest)
     )
-    held = RunCache()
+    cache = RunCache()
     for asked, again in [
         ({}, {"brain/dettmers-2015", "machine@exponential", "machine@random-walk"}),
         ({"brain/dettmers-2015.firing_rate": 3}, {"brain/dettmers-2015"}),
@@ -114,7 +114,7 @@ def test_what_does_not_depend_on_a_change_is_not_drawn_again(machine, monkeypatc
         ({}, set()),
     ]:
         sampled.clear()
-        project(machine, draws=DRAWS, cache=held, with_=asked)
+        project(machine, draws=DRAWS, cache=cache, with_=asked)
         assert set(sampled) == again, asked
 
 
@@ -122,11 +122,11 @@ def test_what_is_not_set_of_a_trend_is_drawn_once(machine, monkeypatch):
     """A growth that is set moves draws which it does not change: at the next growth they are the same."""
     from forecast.models.shapes.conditioned import Conditioned as WorldColumn
 
-    shapes, drawn, held = [], [], RunCache()
+    shapes, drawn, cache = [], [], RunCache()
 
-    def run(growth, held):
+    def run(growth, cache):
         drawn.clear()
-        project(machine, draws=DRAWS, cache=held, with_={"machine.growth": growth, "trend": "random-walk"})
+        project(machine, draws=DRAWS, cache=cache, with_={"machine.growth": growth, "trend": "random-walk"})
         return len(drawn)
 
     with monkeypatch.context() as watched:
@@ -134,17 +134,17 @@ def test_what_is_not_set_of_a_trend_is_drawn_once(machine, monkeypatch):
         watched.setattr(
             WorldColumn, "sample", lambda self, *rest, **m: shapes.append(self.shape) or sample(self, *rest, **m)
         )
-        run(0.2, held)
+        run(0.2, cache)
     kind = type(shapes[0])
     free = kind.sample
     monkeypatch.setattr(kind, "sample", lambda self, *rest, **more: drawn.append(self) or free(self, *rest, **more))
     assert run(0.3, None) > 0
-    assert run(0.4, held) == 0
+    assert run(0.4, cache) == 0
 
 
 def test_draws_that_are_held_are_of_one_object_and_one_stream_and_stay_what_they_are():
-    held, shape, other = RunCache(), object(), object()
-    streams = [CachedStreams(seed, "x", block, held=held) for seed, block in ((0, 0), (0, 1), (1, 0))]
+    cache, shape, other = RunCache(), object(), object()
+    streams = [CachedStreams(seed, "x", block, cache=cache) for seed, block in ((0, 0), (0, 1), (1, 0))]
     first = [each.once(shape, "noise", lambda: {"a": np.ones(3)}) for each in streams]
     assert streams[0].once(shape, "noise", dict) is first[0]
     assert len({id(each) for each in first}) == 3
@@ -160,18 +160,18 @@ def test_a_model_is_fitted_once(machine, monkeypatch):
     fitted = []
     fit = ModelFits._fit
     monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
-    held = RunCache(size=0)  # fits are kept in any case
+    cache = RunCache(size=0)  # fits are kept in any case
     for _ in range(2):
-        project(machine, draws=DRAWS, cache=held)
+        project(machine, draws=DRAWS, cache=cache)
     assert len(fitted) == len(set(fitted)) > 0
 
 
 def test_another_file_is_read_anew(machine):
-    held = RunCache()
-    first = same(machine, held)
+    cache = RunCache()
+    first = same(machine, cache)
     data = machine.parent / "speed.csv"
     data.write_text(data.read_text().replace(",130", ",150"))
-    again = same(machine, held)
+    again = same(machine, cache)
     assert not first["projection"]["machine"].equals(again["projection"]["machine"])
 
 
@@ -183,32 +183,32 @@ def test_warnings_and_failures_come_again():
         },
         "questions": {"q": {"when": "z >= 2"}},
     }  # fmt: skip
-    held = RunCache()
+    cache = RunCache()
     for _ in range(2):
-        ours, fresh = (_outcome(scenario, each) for each in (held, None))
+        ours, fresh = (_outcome(scenario, each) for each in (cache, None))
         assert ours == fresh
 
 
-def _outcome(scenario, held):
+def _outcome(scenario, cache):
     try:
-        return project(scenario, draws=DRAWS, cache=held).attrs
+        return project(scenario, draws=DRAWS, cache=cache).attrs
     except forecast.errors.ForecastError as error:
         return str(error)
 
 
 def test_what_is_held_stays_within_its_size():
-    held = RunCache(size=1000)
+    cache = RunCache(size=1000)
     rests = object()
     for number in range(20):
-        held.give(("x", number), rests, np.zeros(25), 200)
-    assert [held.take(("x", n), rests) is not None for n in range(20)] == [False] * 15 + [True] * 5
-    held.give("large", rests, np.zeros(1000), 8000)
-    assert held.take("large", rests) is None
-    assert held.take(("x", 19), object()) is None
+        cache.give(("x", number), rests, np.zeros(25), 200)
+    assert [cache.take(("x", n), rests) is not None for n in range(20)] == [False] * 15 + [True] * 5
+    cache.give("large", rests, np.zeros(1000), 8000)
+    assert cache.take("large", rests) is None
+    assert cache.take(("x", 19), object()) is None
 
 
 def test_nothing_that_is_held_is_sent():
-    held = RunCache(size=10)
-    held.give("fit", 1, lambda: None)
-    sent = pickle.loads(pickle.dumps(held))
+    cache = RunCache(size=10)
+    cache.give("fit", 1, lambda: None)
+    sent = pickle.loads(pickle.dumps(cache))
     assert (sent.size, sent.take("fit", 1)) == (10, None)

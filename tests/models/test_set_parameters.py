@@ -44,8 +44,8 @@ def test_the_parameters_of_a_law_with_a_covariance_move_together():
     streams, model = Streams(0, "loss", 0), fitted_law(LAW, name="loss", fit=fit).fit()
     drawn = model.posterior(streams)
     alpha = np.full(streams.draws, np.quantile(drawn["alpha"], 0.9))
-    held = model.with_parameters({"alpha": alpha})
-    moved = held.posterior(streams)
+    conditional = model.with_parameters({"alpha": alpha})
+    moved = conditional.posterior(streams)
     assert (moved["alpha"] == alpha).all()
     # A and alpha rise together
     spread = np.corrcoef(np.log(drawn["A"]), np.log(drawn["alpha"]))[0, 1]
@@ -55,7 +55,7 @@ def test_the_parameters_of_a_law_with_a_covariance_move_together():
     assert np.median(moved["A"]) > np.median(drawn["A"])
     given = {"N": np.full((1, streams.draws), 7e10), "D": np.full((1, streams.draws), 1.4e12)}
     time = np.array([2025.0])
-    np.testing.assert_array_equal(held.sample(time, given, streams), LAW.value(moved, **given))
+    np.testing.assert_array_equal(conditional.sample(time, given, streams), LAW.value(moved, **given))
     same = model.with_parameters({"alpha": drawn["alpha"]})
     assert same.sample(time, given, streams) == pytest.approx(model.sample(time, given, streams), rel=1e-9)
 
