@@ -149,8 +149,8 @@ def test_a_horizon_past_2262_comes_back_bitwise(tmp_path):
     from forecast import save
 
     back = forecast.load(save(run, tmp_path / "far.nc"))
-    assert_same(run, back)
-    assert back["questions"]["parity"].dtype == "datetime64[s]"
+    assert_same(run, back.run)
+    assert back.run["questions"]["parity"].dtype == "datetime64[s]"
 
 
 def test_a_result_without_questions_and_choices_comes_back_too(tmp_path):
