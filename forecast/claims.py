@@ -201,8 +201,10 @@ def interval(spec: ClaimSpec) -> tuple[float, float] | None:
     ends = []
     for level in ("p05", "p95"):
         facts = {name: _fact(_end(text, level), f"{where}: facts.{name}") for name, text in spec.facts.items()}
-        asked = {name: _quantile(text, level, f"{where}: answers.{name}") for name, text in spec.answers.items()}
-        ends.append(_value(spec, {**facts, **_answers(spec, where, asked)}, finite=False))
+        quantile_texts = {
+            name: _quantile(text, level, f"{where}: answers.{name}") for name, text in spec.answers.items()
+        }
+        ends.append(_value(spec, {**facts, **_answers(spec, where, quantile_texts)}, finite=False))
     return min(ends), max(ends)
 
 
@@ -223,15 +225,15 @@ def _facts(spec: ClaimSpec, where: str) -> dict[str, float]:
     return {name: _fact(text, f"{where}: facts.{name}") for name, text in spec.facts.items()}
 
 
-def _answers(spec: ClaimSpec, where: str, asked: Mapping[str, str] | None = None) -> dict[str, float]:
-    """Read what a claim takes from a scenario, or something else that is asked of it."""
+def _answers(spec: ClaimSpec, where: str, texts: Mapping[str, str] | None = None) -> dict[str, float]:
+    """Return the numbers that a claim reads from the answers of its scenario; `texts` replaces those of the claim."""
     if not spec.answers:
         return {}
     from forecast.contract.registry import get_registry
     from forecast.projection.claim_values import figure
 
     run = _run(get_registry(), spec.scenario, tuple(spec.settings.items()), spec.draws)
-    wanted = spec.answers if asked is None else asked
+    wanted = spec.answers if texts is None else texts
     return {name: figure(run, text, where=f"{where}: answers.{name}") for name, text in wanted.items()}
 
 
@@ -268,12 +270,12 @@ def evaluate_all(
     progress : callable, optional
         Called with (claims done, claims in all).
     """
-    asked = [(record, record.spec) for record in records if isinstance(record.spec, ClaimSpec)]
+    claims = [(record, record.spec) for record in records if isinstance(record.spec, ClaimSpec)]
     evaluated = []
-    for done, (record, spec) in enumerate(asked, start=1):
+    for done, (record, spec) in enumerate(claims, start=1):
         evaluated.append((record, evaluate(spec)))
         if progress is not None:
-            progress(done, len(asked))
+            progress(done, len(claims))
     shared = Counter(r.spec.name for r, _ in evaluated)
     return [{**claim, "id": r.full_name if shared[r.spec.name] > 1 else claim["id"]} for r, claim in evaluated]
 

@@ -6,7 +6,7 @@ where it stands and what was expected, and knows the exit code of the command li
 ::
 
     ForecastError                    exit 1: something failed
-    ├── UsageError                   exit 2: what was asked for cannot be
+    ├── UsageError                   exit 2: a request that cannot be met
     │   ├── UnknownNameError         no law, table, model, ... of that name (suggests the nearest)
     │   ├── AmbiguousNameError       a bare name that several plugins offer
     │   ├── FormulaError             a formula, condition or name outside the safe grammar
@@ -124,14 +124,14 @@ class ForecastError(Exception):
         return _again, (type(self), self.args, self.__dict__.copy())
 
 
-def _again(kind: type[ForecastError], words: tuple[Any, ...], held: dict[str, Any]) -> ForecastError:
-    made = kind.__new__(kind, *words)
-    made.__dict__.update(held)
-    return made
+def _again(kind: type[ForecastError], words: tuple[Any, ...], attributes: dict[str, Any]) -> ForecastError:
+    error = kind.__new__(kind, *words)
+    error.__dict__.update(attributes)
+    return error
 
 
 class UsageError(ForecastError):
-    """What was asked for cannot be: a wrong option, name, formula or scenario."""
+    """A request that cannot be met: a wrong option, name, formula or scenario."""
 
     exit_code = 2
 
@@ -144,7 +144,7 @@ class UnknownNameError(UsageError):
     kind : str
         What was looked for, in the singular: ``"law"``.
     name : str
-        The name that was asked for.
+        The unknown name.
     candidates : iterable of str
         The names that exist.
     where : str

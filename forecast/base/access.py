@@ -31,7 +31,7 @@ class Access:
     downloads : bool
         Whether a table that is not here yet may be downloaded when it is read.
     hosts : tuple of str
-        Names or addresses of machines that may be asked although they are not public.
+        Names or addresses of machines that are allowed although they are not public.
     """
 
     paths: tuple[Path, ...] = ()
@@ -67,7 +67,7 @@ def allow(
         Download a described table that is not here yet when it is read. Without it the error names the command that
         fetches it.
     hosts : sequence of str
-        Machines that may be asked although they are private, loopback or link-local: names or addresses, as they stand
+        Machines that are allowed although they are private, loopback or link-local: names or addresses, as they stand
         in the URL.
 
     Raises

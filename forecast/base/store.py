@@ -68,7 +68,7 @@ def locked(path: Path, *, error: type[ForecastError] = ResultError) -> Iterator[
         What is locked; it need not exist. Its folder must.
     error : type of ForecastError
         What to raise: where the file system has no locks, where the lock file cannot be made, and where somebody else
-        has held the lock for a minute.
+        keeps the lock for a minute.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def locked(path: Path, *, error: type[ForecastError] = ResultError) -> Iterator[
     try:
         yield
     finally:
-        # While it is still held: who waits for it sees that the name has gone, and makes a new one.
+        # While the lock is still ours: who waits for it sees that the name has gone, and makes a new one.
         with contextlib.suppress(OSError):
             beside.unlink()
         _release(handle)

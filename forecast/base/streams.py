@@ -93,14 +93,14 @@ class Streams:
         return uniforms(self.seed, self.node, part, count, self.block)
 
     def once(self, of: object, what: Hashable, make: Callable[[], T]) -> T:
-        """Return what something draws from these streams alone; who asks for it again and again may have held it.
+        """Return a value computed from these streams alone; a subclass may cache it.
 
         Parameters
         ----------
         of : object
-            What draws: compared by what it is, and never changed.
+            The object that draws: compared by identity, and never changed.
         what : hashable
-            Everything else that it rests on.
+            Every other dependency of the value.
         make : callable
         """
         return make()

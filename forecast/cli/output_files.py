@@ -1,4 +1,4 @@
-"""Options that name the files a command writes: no file that was asked for is left out in silence.
+"""Options that name the files a command writes: no requested file is left out in silence.
 
 The ending of ``--out`` says the form: a result that can be opened again (.nc), the answer as data (.json), or its table
 (.csv, .parquet). What a command cannot write it refuses before the work.

@@ -380,7 +380,7 @@ def emit(
     provenance: Mapping[str, Any] | None = None,
     files: Mapping[str, Callable[[], object]] | None = None,
 ) -> None:
-    """Write an answer: as one JSON object, or as text; and the files that were asked for.
+    """Write an answer: as one JSON object, or as text; and the requested files.
 
     A file that cannot be written does not cost the answer, nor the other files: the answer is written all the same,
     and then the error is raised. A reader who closes stdout costs no file.

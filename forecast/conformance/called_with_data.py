@@ -82,8 +82,8 @@ def score_scores(record: Record) -> None:
         if made.dtype.kind not in "fiu" or not np.isfinite(made).all():
             raise refuse(record, f"{what}: expected finite numbers, got {printable(made.values, 60)}")
         if set(made.dims) != set(dims):
-            asked = f"the dimensions {', '.join(dims)}" if dims else "one number"
-            raise refuse(record, f"{what}: expected {asked}, got {', '.join(map(str, made.dims)) or 'one number'}")
+            expected = f"the dimensions {', '.join(dims)}" if dims else "one number"
+            raise refuse(record, f"{what}: expected {expected}, got {', '.join(map(str, made.dims)) or 'one number'}")
         return made.transpose(*dims).values
 
     whole = scored("without options", ())

@@ -74,13 +74,13 @@ def goes_on(record: Record, trends: list[tuple[Model, float]]) -> None:
     seen, levels = _last(trends)
     low, high = np.quantile(levels, BAND, axis=1)
     value = seen.value[-len(low) :]
-    held = (low * (1 - ROUNDING) <= value) & (value <= high * (1 + ROUNDING))
-    least = fewest(len(held))
-    if not held[-1] and held.sum() < least:
+    hits = (low * (1 - ROUNDING) <= value) & (value <= high * (1 + ROUNDING))
+    least = fewest(len(hits))
+    if not hits[-1] and hits.sum() < least:
         raise refuse(
             record,
             f"its last observation, {value[-1]:.4g} {seen.unit} on {_date(seen.time[-1])}, lies outside its band of one"
-            f" (90 %), {low[-1]:.4g} to {high[-1]:.4g}, and {held.sum()} of the last {len(held)} lie inside; {least} "
+            f" (90 %), {low[-1]:.4g} to {high[-1]:.4g}, and {hits.sum()} of the last {len(hits)} lie inside; {least} "
             "are the fewest that chance explains",
         )
     top = float(seen.value.max())

@@ -31,7 +31,7 @@ from forecast.errors import ForecastError, PluginContractError, PluginError, pri
 
 __all__ = ["Check", "Outcome", "checks", "run_checks"]
 
-#: What a plugin must not import before it is asked for a number.
+#: Libraries that a plugin must not import before it computes a number.
 HEAVY = ("matplotlib", "numpy", "pandas", "pint", "scipy", "statsmodels", "sympy", "xarray")
 #: CPU seconds for importing a plugin and calling its hooks.
 IMPORT_BUDGET = 0.25

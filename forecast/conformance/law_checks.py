@@ -212,8 +212,8 @@ def _law_requires(record: Record) -> None:
         raise unittest.SkipTest("requires nothing")
     parameters, points = _points(record)
     for text, what in spec.requires.items():
-        asked = formula.parse(text, where=f"law '{record.full_name}': requires")
-        if not what or not (np.asarray(asked.evaluate({**parameters, **points})) > 0).all():
+        requirement = formula.parse(text, where=f"law '{record.full_name}': requires")
+        if not what or not (np.asarray(requirement.evaluate({**parameters, **points})) > 0).all():
             raise refuse(
                 record, f"requires '{printable(text, 60)}': does not say what it is, or fails in its own domain"
             )

@@ -112,8 +112,8 @@ def _shapes(record: Record) -> Iterator[str]:
     if not isinstance(spec, TrendSpec):
         return
     for beside in spec.shapes:
-        asked = {**beside.options, **dict.fromkeys(beside.needs)}
-        check_options(beside.name, asked, where=f"model '{record.full_name}': shapes")
+        options = {**beside.options, **dict.fromkeys(beside.needs)}
+        check_options(beside.name, options, where=f"model '{record.full_name}': shapes")
         pooled = beside.weight and not spec.shape
         if not (beside.refused or beside.needs or pooled or beside.name == spec.shape):
             yield beside.name
@@ -312,5 +312,5 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
     "command": (("its code loads", _command_loads),),
 }
 
-#: What is asked of a function besides what is asked of every model.
+#: Checks of a function, besides those of every model.
 FUNCTION_CHECKS: tuple[tuple[str, Callable[[Record], None]], ...] = (("vectorises", _function_vectorises),)

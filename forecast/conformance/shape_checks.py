@@ -21,7 +21,7 @@ __all__ = ["BAND", "LAST", "SHAPE_CHECKS", "fewest"]
 
 #: Points of the series that a shape is tried on; the longer one only where the shape refuses the shorter.
 LENGTHS = (20, 60)
-#: Its band of one observation is held against so many of the last observations.
+#: Number of the last observations that the prediction interval is compared with.
 LAST = 10
 #: From so many series that it simulates itself it must find what comes next.
 SERIES = 20
@@ -49,9 +49,9 @@ class _Trial:
         time = self.time + step * later
         for array in (time, value, *made.values()):
             array.flags.writeable = False
-        asked: dict[str, Any] = {"columns": made} if made else {}
+        covariates: dict[str, Any] = {"columns": made} if made else {}
         with guarded(self.record, "fit"):
-            return self.shape.fit(time, value, seed=0, **asked)
+            return self.shape.fit(time, value, seed=0, **covariates)
 
     def sample(self, fitted: FittedShape, time: Array, *, observed: bool = False) -> Array:
         """Draw at these dates."""
@@ -89,7 +89,7 @@ def fewest(trials: int) -> int:
     """Return how many of so many observations a band of nine in ten holds but for bad luck of one in a thousand."""
     from scipy.special import bdtr
 
-    return next(held for held in range(trials + 1) if bdtr(held, trials, SHARE) >= CHANCE)
+    return next(covered for covered in range(trials + 1) if bdtr(covered, trials, SHARE) >= CHANCE)
 
 
 def _fits(record: Record) -> None:
@@ -106,11 +106,11 @@ def _holds(record: Record) -> None:
     low, high = trial.band(trial.fitted, trial.time[-LAST:])
     seen = trial.value[-LAST:]
     rounding = 1e-9 * np.abs(seen)  # a walk goes through its observations
-    held = int(((low - rounding <= seen) & (seen <= high + rounding)).sum())
-    if held < fewest(LAST):
+    covered = int(((low - rounding <= seen) & (seen <= high + rounding)).sum())
+    if covered < fewest(LAST):
         raise refuse(
             record,
-            f"its band of one observation (90 %) holds {held} of the last {LAST} observations of its own series; "
+            f"its band of one observation (90 %) holds {covered} of the last {LAST} observations of its own series; "
             f"{fewest(LAST)} are the fewest that chance explains",
         )
 
@@ -131,15 +131,15 @@ def _recovers(record: Record) -> None:
     size = len(trial.time)
     dates = trial.time[0] + step * np.arange(size, 2 * size + 1)
     simulated = trial.sample(trial.fitted, dates, observed=True)
-    held = 0
+    covered = 0
     for draw in range(0, 2 * SERIES, 2):  # neighbours may be mirror images of one another
         (low,), (high,) = trial.band(trial.fit(simulated[:-1, draw].copy(), later=size), dates[-1:])
-        held += bool(low <= simulated[-1, draw] <= high)
-    if held < fewest(SERIES):
+        covered += bool(low <= simulated[-1, draw] <= high)
+    if covered < fewest(SERIES):
         raise refuse(
             record,
             f"fitted to {SERIES} series that it simulates itself, its band of one observation (90 %) holds the next "
-            f"one of {held}; {fewest(SERIES)} are the fewest that chance explains",
+            f"one of {covered}; {fewest(SERIES)} are the fewest that chance explains",
         )
 
 

@@ -156,7 +156,7 @@ def references(kind: type[Any]) -> tuple[tuple[str, str], ...]:
     (('table', 'table'), ('shape', 'shape'), ('shapes', ''))
     """
     named = ((f.name, f.metadata.get("names", ""), f.metadata.get("record")) for f in fields(kind))
-    return tuple((name, to) for name, to, held in named if to or (held is not None and references(held)))
+    return tuple((name, to) for name, to, inner in named if to or (inner is not None and references(inner)))
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """A command in a process of its own, so that no plugin can take it down: who ends it is left out, the rest is answered.
 
 The process records inside whose code it is (`forecast.contract.crash_journal`). Where it dies there, or stays too long,
-the command is run again without that code, until it is answered; what it writes to stdout is held back until then.
+the command is run again without that code, until it is answered; its stdout is buffered until then.
 Memory has a limit in it too, so that a plugin which takes too much has a MemoryError, which is that plugin's failure
 alone.
 """

@@ -171,8 +171,8 @@ def within(seconds: float, what: str) -> Iterator[None]:
         stubborn.cancel()
 
 
-#: The signals that are held back while code of a plugin loads, and those that it sent to its own process.
-_held_back: frozenset[int] = frozenset()
+#: Signals that are blocked while code of a plugin loads, and signals that it sent to its own process.
+_blocked_signals: frozenset[int] = frozenset()
 _own: list[int] = []
 
 
@@ -188,19 +188,19 @@ def signals_of_its_own() -> Iterator[None]:
     PluginError
         If the code sent one that ends a command.
     """
-    global _held_back
+    global _blocked_signals
     usable = hasattr(signal, "sigtimedwait") and threading.current_thread() is threading.main_thread()
-    if not usable or _held_back:
+    if not usable or _blocked_signals:
         yield
         return
     _own.clear()
-    _held_back = frozenset(_ENDING)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _held_back)
+    _blocked_signals = frozenset(_ENDING)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _blocked_signals)
     try:
         yield
     finally:
         users = _sorted_signals()
-        _held_back = frozenset()
+        _blocked_signals = frozenset()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         for number in users:
             signal.raise_signal(number)
@@ -211,7 +211,7 @@ def signals_of_its_own() -> Iterator[None]:
 def _sorted_signals() -> list[int]:
     """Take the signals that wait; note those of this process, and return the others."""
     users: list[int] = []
-    while _held_back and (sent := signal.sigtimedwait(_held_back, 0)) is not None:
+    while _blocked_signals and (sent := signal.sigtimedwait(_blocked_signals, 0)) is not None:
         (_own if sent.si_pid == os.getpid() else users).append(sent.si_signo)
     return users
 

@@ -208,7 +208,7 @@ class ProtocolSpec(Checked):
         ``"COLUMN is VALUE"``, ``"present COLUMN"``, or ``"drop K largest COLUMN"`` (or ``smallest``), which drops every
         row that is at least as far out as the K-th.
     train : tuple of str
-        Rules of the same kind that split what is left into the rows to fit and the rows held out.
+        Rules of the same kind that split what is left into the training rows and the test rows.
     let, y : mapping of str to str, str
         As in ``law.fit``.
     objective : str
@@ -222,7 +222,7 @@ class ProtocolSpec(Checked):
     starts : mapping of str to tuple of float
         The grid of starts in those coordinates: the full product.
     bootstrap : int
-        How many bootstraps the source takes; none are taken unless asked for.
+        How many bootstraps the source takes; a fit takes none by default.
     """
 
     name: str = text_field()

@@ -337,9 +337,9 @@ class Registry:
     ) -> None:
         installed: list[EntryPoint | LocalPlugin]
         installed, unreadable = _installed() if entries is None else (list(entries), [])
-        asked = os.environ.get("FORECAST_PLUGINS") if select is None else select
-        chosen = _selection(asked, sorted({e.name for e in installed}))
-        local = [local_plugin(word) for word in _words(asked) if is_path(word)]
+        selection = os.environ.get("FORECAST_PLUGINS") if select is None else select
+        chosen = _selection(selection, sorted({e.name for e in installed}))
+        local = [local_plugin(word) for word in _words(selection) if is_path(word)]
         here = _REGISTERED if entries is None else ()
         unique = {(e.name, *_origin(e), e.value): e for e in (*installed, *local, *here)}
         loaded = [self._load(unique[key], key[1], key[2], chosen, hooks) for key in sorted(unique)]

@@ -230,10 +230,10 @@ class ModelSpec(Spec):
         What it keeps: a frontier never falls and starts at the last record, a share lies in 0 to 1. A quantity that is
         made of it keeps it too, unless its scenario says ``keeps = "nothing"``.
     at_most : float, optional
-        What it never exceeds, in `unit`: a limit that a source states. A quantity that is made of it is held to it.
+        What it never exceeds, in `unit`: a limit that a source states. It holds for a quantity that is made of it too.
     at_least : float, optional
-        What it never falls below, in `unit`: 0 for a bandwidth. The conformance kit holds the model to it; a series
-        whose observations are all positive is held to 0 without it.
+        What it never falls below, in `unit`: 0 for a bandwidth. The conformance kit checks it; a
+        series whose observations are all positive has 0 by default.
     """
 
     kind: ClassVar[str] = "model"

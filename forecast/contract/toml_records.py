@@ -38,7 +38,7 @@ def records_from(path: str | os.PathLike[str], kind: type[S]) -> tuple[S, ...]:
     What stands above the first table holds for every record of the file that does not say otherwise. Records inside a
     record (`published`, `protocols`, `inputs`, `shapes`) are tables under their names too, as
     ``[power.published.kaplan2020]``.
-    The record's own class checks what is written, so a file is held to what Python is held to. ``target`` is no key: a
+    The record's own class checks the values, so the same rules hold for a file and for Python. ``target`` is no key: a
     record that names code is written in Python.
 
     Parameters

@@ -49,7 +49,7 @@ class TrackRecord:
         How far they were extrapolated: the last x over that of the data, the median curve.
     error, last_value : float
         Mean over curves of the root mean square error of log y: of the pool, and of the last value.
-    held : float
+    coverage : float
         Mean over curves of the share of later points inside the 90 % intervals.
     """
 
@@ -58,23 +58,25 @@ class TrackRecord:
     times: float
     error: float
     last_value: float
-    held: float
+    coverage: float
 
     def sentence(self) -> str:
         """Say it."""
         errors = f"{_percent(self.error)} (the last value: {_percent(self.last_value)})"
         return (
             f"{self.curves} {self.kind} carried {self.times:.2g} times beyond their data missed by {errors}, "
-            f"and {100 * self.held:.0f} % of their later points lay in the 90 % intervals"
+            f"and {100 * self.coverage:.0f} % of their later points lay in the 90 % intervals"
         )
 
 
-#: Made, and held to what it says, by ``tests/evaluation/test_extrapolate_record.py``.
+#: Computed, and checked, by ``tests/evaluation/test_extrapolate_record.py``.
 RECORD = (
     TrackRecord(
-        kind="error curves of image classifiers", curves=35, times=2.1, error=0.0315, last_value=0.0945, held=0.88
+        kind="error curves of image classifiers", curves=35, times=2.1, error=0.0315, last_value=0.0945, coverage=0.88
     ),
-    TrackRecord(kind="loss curves of language models", curves=5, times=2.0, error=0.00075, last_value=0.0072, held=1.0),
+    TrackRecord(
+        kind="loss curves of language models", curves=5, times=2.0, error=0.00075, last_value=0.0072, coverage=1.0
+    ),
 )
 
 
@@ -87,7 +89,7 @@ class Extrapolation:
     x, y : ndarray
         What was known, x rising. Dates are decimal years.
     to : ndarray
-        The places that were asked for, as they were asked for.
+        The targets, in the order of the argument `to`.
     median, lower, upper : ndarray
         Of an observation there.
     level : float
@@ -98,7 +100,7 @@ class Extrapolation:
         How far beyond the data the farthest place lies: decades of x, or years.
     tried : dict
         The same forecast from the first part of these points alone: ``from`` (its last x), ``points`` (later ones),
-        ``held`` (the share of them inside the interval), ``error``; empty where there are too few points.
+        ``held`` (coverage: the share of them inside the interval), ``error``; empty where there are too few points.
     when : dict
         Dates at which `reach=` is met: quantiles in decimal years, ``never``, ``already``; else empty.
     warnings : tuple of str
@@ -156,11 +158,11 @@ class Extrapolation:
         """How such extrapolations have done: of the kind, and on these very points."""
         lines = [] if self.dates else [each.sentence() for each in RECORD]
         if self.tried:
-            held, count, at = self.tried["held"], int(self.tried["points"]), self.tried["from"]
+            coverage, count, at = self.tried["held"], int(self.tried["points"]), self.tried["from"]
             place = _date(at) if self.dates else f"{self.names[0]} = {at:.4g}"
             error = self.tried["error"]
             lines.append(
-                f"this curve from {place}: {100 * held:.0f} % of {count} later points lay in the interval, "
+                f"this curve from {place}: {100 * coverage:.0f} % of {count} later points lay in the interval, "
                 f"off by {_percent(error)} in the root mean square"
             )
         return tuple(lines)
@@ -276,7 +278,7 @@ def extrapolate(
         answer = _along_dates(places, values, goal, level, reach, names, seed)
     else:
         answer = _along_numbers(places, values, goal, level, names)
-    if which.size == 0:  # nothing was asked for but when a level is reached
+    if which.size == 0:  # the only question is when the threshold is reached
         return answer
     columns = {name: getattr(answer, name)[which] for name in ("to", "median", "lower", "upper")}
     return replace(answer, **columns)
@@ -325,7 +327,7 @@ def _checked(x: Array, y: Any, names: tuple[str, str], dated: bool) -> tuple[Arr
 
 
 def _goal(to: Any, x: Array, name: str, dated: bool) -> tuple[Array, NDArray[np.intp]]:
-    """Return where to, rising and each once, all beyond the data, and which of these was asked for in each place."""
+    """Return the targets, sorted and unique, all beyond the data, and the index of each place of `to` in them."""
     if to is None:
         return np.zeros(0), np.zeros(0, dtype=np.intp)
     goal = np.atleast_1d(np.asarray(to))
@@ -408,15 +410,15 @@ def _along_numbers(x: Array, y: Array, to: Array, level: float, names: tuple[str
 
 
 def _tried(x: Array, y: Array, times: float, level: float) -> dict[str, float]:
-    """Forecast the points' own later part from the earlier one, as far as is asked, or as half of the points allow."""
+    """Forecast the later points from the earlier ones, over the same ratio of x or from half of the points."""
     count = max(int(np.searchsorted(x, x[-1] / times, side="right")), MIN_POINTS, x.size // 2)
     if count >= x.size:
         return {}
     median, lower, upper, _ = _band(x[:count], y[:count], x[count:], level, TUNING)
     later = y[count:]
     error = float(np.sqrt(np.mean((np.log(median) - np.log(later)) ** 2)))
-    held = float(np.mean((later >= lower) & (later <= upper)))
-    return {"from": float(x[count - 1]), "points": float(later.size), "held": held, "error": error}
+    coverage = float(np.mean((later >= lower) & (later <= upper)))
+    return {"from": float(x[count - 1]), "points": float(later.size), "held": coverage, "error": error}
 
 
 # Along dates: shapes --------------------------------------------------------------------------------------------------
@@ -432,7 +434,7 @@ def shape_for_dates() -> str:
 def _along_dates(
     x: Array, y: Array, to: Array, level: float, reach: float | None, names: tuple[str, str], seed: int
 ) -> Extrapolation:
-    """Sample a shape at the dates that are asked for, and monthly where a level is to be reached."""
+    """Sample a shape at the target dates, and monthly if there is a threshold to reach."""
     from forecast.base.streams import Streams, check_seed
     from forecast.models import trend
     from forecast.projection.crossing import QUANTILES, crossing, date_quantiles

@@ -133,18 +133,20 @@ def backtest_laws(
     )
     pooled = leave_out is None and place.min() > 0 and curves
     walks = [*REFERENCES] if leave_out is None and place.min() > 0 else []
-    for at, known, asked in (
+    for at, fitted, targeted in (
         _by_scale(place, most_origins, most_targets, name)
         if leave_out is None
         else _by_group(columns.column(leave_out), place, most_targets, leave_out)
     ):
-        before, after = columns.take(known), columns.take(asked)
+        before, after = columns.take(fitted), columns.take(targeted)
         observed = _compute(explained, after, "backtest: y")
         cuts.append(
-            Origin(at=at, ahead=_beyond(place, known, asked), observed=observed, place=np.arange(int(asked.sum())))
+            Origin(
+                at=at, ahead=_beyond(place, fitted, targeted), observed=observed, place=np.arange(int(targeted.sum()))
+            )
         )
         pieces += [(each, before, after, explained, objective, seed) for each in chosen]
-        curve = (place[known], _compute(explained, before, "backtest: y"), place[asked])
+        curve = (place[fitted], _compute(explained, before, "backtest: y"), place[targeted])
         pieces += [(each, *curve) for each in ([POOL] if pooled else []) + walks]
     names = [*names, *([POOL] if pooled else []), *walks]
     found = scored(_frozen, pieces, cuts, names, scores=scores, workers=workers, progress=progress)
@@ -171,7 +173,7 @@ def _with_variables(columns: Columns, laws: Sequence[Law], lets: Mapping[str, st
 
 
 def _by_scale(place: Array, most_origins: int, most_targets: int, name: str) -> Any:
-    """Walk origins: the last place that is known, which rows are, and which are asked for."""
+    """Yield the origins: the last place of the fitted rows, the mask of these, and the mask of the target rows."""
     distinct, row = np.unique(place, return_inverse=True)
     rank = row.astype(float)
     cuts = origins(rank, most=most_origins)
@@ -182,13 +184,13 @@ def _by_scale(place: Array, most_origins: int, most_targets: int, name: str) -> 
         )
     upward = np.argsort(rank, kind="stable")
     for cut in cuts:
-        asked = np.zeros(place.size, dtype=bool)
-        asked[upward[targets(rank[upward], cut, years=np.inf, most=most_targets)]] = True
-        yield float(distinct[int(cut)]), rank <= cut, asked
+        targeted = np.zeros(place.size, dtype=bool)
+        targeted[upward[targets(rank[upward], cut, years=np.inf, most=most_targets)]] = True
+        yield float(distinct[int(cut)]), rank <= cut, targeted
 
 
 def _by_group(labels: Any, place: Array, most_targets: int, column: str) -> Any:
-    """Walk groups: the label, the rows of all others, and those of its own that are asked for."""
+    """Yield the groups: the label, the mask of all other rows, and the mask of the target rows of the group."""
     shown = np.array([str(label) for label in labels])
     groups = [str(label) for label in np.unique(shown) if label not in ("", "nan")]
     if len(groups) < 2:
@@ -196,15 +198,15 @@ def _by_group(labels: Any, place: Array, most_targets: int, column: str) -> Any:
     for group in groups:
         own = np.flatnonzero(shown == group)
         own = own[np.argsort(place[own], kind="stable")]
-        asked = np.zeros(place.size, dtype=bool)
-        asked[own[targets(np.arange(1.0, own.size + 1), 0.0, years=np.inf, most=most_targets)]] = True
-        yield group, shown != group, asked
+        targeted = np.zeros(place.size, dtype=bool)
+        targeted[own[targets(np.arange(1.0, own.size + 1), 0.0, years=np.inf, most=most_targets)]] = True
+        yield group, shown != group, targeted
 
 
-def _beyond(place: Array, known: NDArray[np.bool_], asked: NDArray[np.bool_]) -> Array:
-    """Return how far beyond the known places others lie."""
-    last = place[known].max()
-    return np.asarray(np.log10(place[asked] / last) if place.min() > 0 else place[asked] - last)
+def _beyond(place: Array, fitted: NDArray[np.bool_], targeted: NDArray[np.bool_]) -> Array:
+    """Return the distances of the target rows beyond the fitted ones, in decades or as differences."""
+    last = place[fitted].max()
+    return np.asarray(np.log10(place[targeted] / last) if place.min() > 0 else place[targeted] - last)
 
 
 # One forecast ---------------------------------------------------------------------------------------------------------
@@ -225,16 +227,17 @@ def _frozen(what: Law | str, *given: Any) -> Array | str:
     return drawn
 
 
-def _of_law(law: Law, known: Columns, asked: Columns, y: str, objective: str | None, seed: int) -> Array:
-    """Fit a law to the known rows, and return the band of an observation at others as draws."""
+def _of_law(law: Law, fit_columns: Columns, target_columns: Columns, y: str, objective: str | None, seed: int) -> Array:
+    """Fit a law, and return its prediction intervals at the target rows as draws."""
     if objective is None:
-        seen = _compute(y, known, "backtest: y")
-        objective = "least_squares_log" if (seen[np.isfinite(seen)] > 0).all() else "least_squares"
-    fit = law.fit(known, y=y, objective=objective, seed=seed)
+        observed = _compute(y, fit_columns, "backtest: y")
+        objective = "least_squares_log" if (observed[np.isfinite(observed)] > 0).all() else "least_squares"
+    fit = law.fit(fit_columns, y=y, objective=objective, seed=seed)
     if fit.converged is False:
         raise FitError("the fit did not converge")
     there: dict[str, Any] = {
-        v: asked.column(v) if v in law.levels else _compute(v, asked, "backtest") for v in law.variables
+        v: target_columns.column(v) if v in law.levels else _compute(v, target_columns, "backtest")
+        for v in law.variables
     }
     band = fit.predict(level=0.9, **there)
     if "no_interval" in band.attrs:

@@ -73,8 +73,8 @@ def canonical(record: Mapping[str, Any]) -> str:
 
 
 def _hash(record: Mapping[str, Any]) -> str:
-    held = {key: value for key, value in record.items() if key != "sha256"}
-    return hashlib.sha256(canonical(held).encode("ascii")).hexdigest()
+    content = {key: value for key, value in record.items() if key != "sha256"}
+    return hashlib.sha256(canonical(content).encode("ascii")).hexdigest()
 
 
 def sealed(record: Mapping[str, Any], previous: str | None) -> dict[str, Any]:

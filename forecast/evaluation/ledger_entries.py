@@ -1,7 +1,7 @@
 """Forecasts of a projection, as lines of a ledger: only of questions that somebody can decide later.
 
-Such a question has a threshold that no world moves, a date by which it is asked, and a source that decides; or it asks
-for a quantity at a date, and has a source.
+Such a question has a threshold that is the same in every draw, a deadline, and a source that decides; or it asks for a
+quantity at a date, and has a source.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def forecasts(
     questions : sequence of str
         By default all that ask for dates or values.
     by : sequence of str
-        Dates by which it is asked how likely it is, beside those of the scenario.
+        Deadlines: the ledger states the probability by these dates, beside those of the scenario.
     source : str
         Who decides, where the scenario does not say it under ``resolves``.
 
@@ -88,15 +88,15 @@ def forecasts(
     '2027-01-01'
     """
     on = past(on, "--as-of")
-    asked: dict[str, DateAnswer | ValueAnswer] = {each.name: each for each in run.dates}
-    asked |= {each.name: each for each in run.values}
+    answers: dict[str, DateAnswer | ValueAnswer] = {each.name: each for each in run.dates}
+    answers |= {each.name: each for each in run.values}
     others = {each.name for each in (*run.rankings, *run.firsts)}
     for name in questions:
         if name in others:
             raise UsageError(f"question '{name}' asks for an order; expected one that asks when, value or growth")
-        if name not in asked:
-            raise UnknownNameError("question", name, asked)
-    if not asked:
+        if name not in answers:
+            raise UnknownNameError("question", name, answers)
+    if not answers:
         raise UsageError("record: the scenario asks no question that can be decided: expected when, value or growth")
     if run.swept or run.settings.kept < run.settings.draws:
         what = "a sweep holds several answers" if run.swept else "worlds were counted: keep them all"
@@ -107,15 +107,15 @@ def forecasts(
     extra = tuple(dated(date, "--deadline") for date in by)
     about = {**_settings(run), "on": on, "newest": newest}
     out = []
-    for name in questions or asked:
-        answer = asked[name]
+    for name in questions or answers:
+        answer = answers[name]
         resolves = source.strip() or answer.resolves
         if not resolves:
             raise _lacks(name, "no source that decides", f'resolves = "..." to [questions.{name}]', "--source")
         kind = "when" if isinstance(answer, DateAnswer) else "growth" if answer.growth else "value"
-        said = {**about, "question": name, "title": answer.title, "asks": kind, "resolves": resolves}
-        made = _of_date(answer, extra) if isinstance(answer, DateAnswer) else _of_value(answer)
-        out += [{"kind": "forecast", **said, **each} for each in made]
+        common = {**about, "question": name, "title": answer.title, "asks": kind, "resolves": resolves}
+        forecasts_of_question = _of_date(answer, extra) if isinstance(answer, DateAnswer) else _of_value(answer)
+        out += [{"kind": "forecast", **common, **each} for each in forecasts_of_question]
     for each in out:
         first = each["at"] if "at" in each else each["by"][0]["date"]
         if first <= on:

@@ -2,7 +2,7 @@
 
 A date is scored in years, up to the last date that is known: of an event that has not happened yet, what the forecast
 said beyond that date does not count (the integral of the CRPS ends there, which is the CRPS of dates cut off there).
-Whether it came by each date asked for is scored as a probability. A quantity is scored in its unit, and in logarithms
+Whether it came by each deadline is scored as a probability. A quantity is scored in its unit, and in logarithms
 where it is positive.
 """
 
@@ -118,13 +118,13 @@ def scored(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str,
     -------
     dict
         ``id``, ``question``, ``asks``, ``outcome``, ``final`` (False while it has not happened and still may),
-        ``crps``, ``wis`` (in years, or of logarithms; None where a quantity is not positive), ``held`` (None while that
-        is open) and ``by``: for each date that is decided, the ``probability``, whether it ``came``, ``brier`` and
-        ``log_loss``.
+        ``crps``, ``wis`` (in years, or of logarithms; None where a quantity is not positive), ``held`` (whether the
+        90 % interval covers the outcome; None while that is open) and ``by``: for each date that is decided, the
+        ``probability``, whether it ``came``, ``brier`` and ``log_loss``.
     """
     about = {key: forecast[key] for key in ("question", "asks", "unit", "choices")}
-    told = {"id": forecast["sha256"][:DIGITS], **about, "outcome": outcome["outcome"], "on": outcome["on"]}
-    return {**told, **(_date(forecast, outcome) if forecast["asks"] == "when" else _value(forecast, outcome))}
+    base = {"id": forecast["sha256"][:DIGITS], **about, "outcome": outcome["outcome"], "on": outcome["on"]}
+    return {**base, **(_date(forecast, outcome) if forecast["asks"] == "when" else _value(forecast, outcome))}
 
 
 def _date(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,9 +139,9 @@ def _date(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, 
     seen = _one(min(max(came, start), end))
     # a quantile is None where it lies after the horizon, as an event does that came later or never
     beyond = came if came <= until else math.inf
-    held: bool | None = stated["p05"] <= max(beyond, start) <= stated["p95"]
+    covered: bool | None = stated["p05"] <= max(beyond, start) <= stated["p95"]
     if not final and stated["p95"] > known:
-        held = True if stated["p05"] <= known and stated["p95"] == math.inf else None
+        covered = True if stated["p05"] <= known and stated["p95"] == math.inf else None
     by = []
     for row in forecast["by"]:
         if came < math.inf or outcome["on"] >= row["date"]:
@@ -151,7 +151,7 @@ def _date(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, 
         "final": final,
         "crps": float(scores.crps(_draws(points), seen)),
         "wis": float(scores.weighted_interval(levels, seen, logs=False)),
-        "held": held,
+        "held": covered,
         "by": by,
     }
 
@@ -247,8 +247,8 @@ def listed(records: Sequence[Mapping[str, Any]], on: str | None = None) -> list[
     return out
 
 
-def coverage(held: int, of: int, level: float = 0.9) -> tuple[float, float]:
-    """Return the interval of a share that is known from so many cases, after Clopper & Pearson.
+def coverage(covered: int, of: int, level: float = 0.9) -> tuple[float, float]:
+    """Return the confidence interval of a coverage: `covered` of so many outcomes, after Clopper & Pearson.
 
     References
     ----------
@@ -262,8 +262,8 @@ def coverage(held: int, of: int, level: float = 0.9) -> tuple[float, float]:
     from scipy.special import betaincinv
 
     outside = (1 - level) / 2
-    low = float(betaincinv(held, of - held + 1, outside)) if held else 0.0
-    high = float(betaincinv(held + 1, of - held, 1 - outside)) if held < of else 1.0
+    low = float(betaincinv(covered, of - covered + 1, outside)) if covered else 0.0
+    high = float(betaincinv(covered + 1, of - covered, 1 - outside)) if covered < of else 1.0
     return low, high
 
 
@@ -279,8 +279,8 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     -------
     list of dict
         ``of`` (probabilities, dates, values), ``n``, and the scores: ``brier`` and ``log_loss``; ``open`` (dates that
-        have not come yet and are scored so far), ``crps`` of dates in years, ``wis``, and ``held`` of ``intervals``
-        with ``low`` and ``high``, the 90 % interval of that share.
+        have not come yet and are scored so far), ``crps`` of dates in years, ``wis``, and ``held``: how many of the
+        ``intervals`` cover the outcome, with ``low`` and ``high``, the 90 % confidence interval of that share.
     """
     found = [row["score"] for row in rows if row["score"] is not None]
     by = [each for score in found for each in score["by"]]
@@ -291,11 +291,13 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         of = [score for score in found if score["asks"] in asks]
         if not of:
             continue
-        told = [score["held"] for score in of if score["held"] is not None]
+        covered = [score["held"] for score in of if score["held"] is not None]
         row = {"of": name, "n": len(of), "open": sum(not score["final"] for score in of)}
         row |= {"crps": _mean(of, "crps")} if name == "dates" else {}
-        row |= {"wis": _mean(of, "wis"), "held": sum(told), "intervals": len(told)}
-        out.append(row | (dict(zip(("low", "high"), coverage(sum(told), len(told)), strict=True)) if told else {}))
+        row |= {"wis": _mean(of, "wis"), "held": sum(covered), "intervals": len(covered)}
+        out.append(
+            row | (dict(zip(("low", "high"), coverage(sum(covered), len(covered)), strict=True)) if covered else {})
+        )
     return out
 
 

@@ -1,4 +1,4 @@
-"""Where a series is cut, what is asked of each cut, and the two forecasts that any other must beat."""
+"""The origins of a backtest, the targets of each, and the two benchmarks that any forecast must beat."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class _Walk(FittedShape):
         return {}
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
-        """Draw each date by itself: paths are not asked of a reference."""
+        """Draw each date independently: a backtest reads no paths of a benchmark."""
         ahead = np.maximum(np.asarray(time, dtype=float) - self.last, 0.0)[:, None]
         noise = streams("noise").standard_normal((len(ahead), streams.draws))
         spread = self.sigma * np.sqrt(ahead * (1 + ahead / self.span))

@@ -87,7 +87,7 @@ def _reach(forecast: DatedForecast) -> tuple[float, float]:
 
 
 def inside_interval(forecast: DatedForecast) -> bool | None:
-    """Tell whether a stated interval held; None where none has a level, or nothing is decided."""
+    """Tell whether the stated interval covers the outcome; None without a level, or while nothing is decided."""
     if forecast.level is None or judge(forecast) not in DECIDED:
         return None
     return judge(forecast) == "hit"
@@ -115,9 +115,9 @@ def summary(forecasts: Iterable[DatedForecast]) -> list[dict[str, Any]]:
     -------
     list of dict
         ``kind``, ``n``, ``verdicts`` (how many of each), ``decided``, ``hits``, with ``low`` and ``high``, the 90 %
-        interval of the share of hits; ``intervals`` that state a level and are decided, and how many ``held``;
-        ``ratio``, the median of outcome over forecast (values), ``years``, the median of outcome less forecast (dates),
-        or ``brier`` (probabilities), each None where there is nothing to compare.
+        interval of the share of hits; ``intervals`` that state a level and are decided, and how many of them cover the
+        outcome (``held``); ``ratio``, the median of outcome over forecast (values), ``years``, the median of outcome
+        less forecast (dates), or ``brier`` (probabilities), each None where there is nothing to compare.
     """
     rows = []
     every = list(forecasts)
@@ -128,7 +128,7 @@ def summary(forecasts: Iterable[DatedForecast]) -> list[dict[str, Any]]:
         verdicts = Counter(map(judge, of))
         decided, hits = sum(verdicts[v] for v in DECIDED), verdicts["hit"]
         low, high = coverage(hits, decided) if decided else (None, None)
-        kept = [share for each in of if (share := inside_interval(each)) is not None]
+        covered = [share for each in of if (share := inside_interval(each)) is not None]
         came = [each for each in of if judge(each) in DECIDED and each.outcome is not None and each.median is not None]
         rows.append(
             {
@@ -139,8 +139,8 @@ def summary(forecasts: Iterable[DatedForecast]) -> list[dict[str, Any]]:
                 "hits": hits,
                 "low": low,
                 "high": high,
-                "intervals": len(kept),
-                "held": sum(kept),
+                "intervals": len(covered),
+                "held": sum(covered),
                 **_apart(kind, came),
             }
         )
@@ -171,10 +171,10 @@ def headline(rows: Iterable[dict[str, Any]]) -> str:
     """
     rows = list(rows)
     decided, hits = sum(row["decided"] for row in rows), sum(row["hits"] for row in rows)
-    intervals, kept = sum(row["intervals"] for row in rows), sum(row["held"] for row in rows)
+    intervals, covered = sum(row["intervals"] for row in rows), sum(row["held"] for row in rows)
     if not decided:
         return "No dated forecast has an outcome that counts."
     low, high = coverage(hits, decided)
     spread = f"{low:.0%} to {high:.0%} by so few"
-    told = f"{kept} of {intervals} stated intervals held" if intervals else "no interval is decided"
-    return f"{hits} of {decided} dated forecasts whose outcome is known came true ({spread}); {told}."
+    coverage_text = f"{covered} of {intervals} stated intervals held" if intervals else "no interval is decided"
+    return f"{hits} of {decided} dated forecasts whose outcome is known came true ({spread}); {coverage_text}."

@@ -62,12 +62,12 @@ def benchmarks(series: Callable[[Any], Model], shapes: Iterable[str] = ()) -> tu
     models: dict[str, Model] = {}
     refused: dict[str, str] = {}
     registry = get_registry()
-    asked = [registry.find("shape", name).full_name for name in shapes]
-    for name in dict.fromkeys(asked or registry.names("shape")):
+    shape_names = [registry.find("shape", name).full_name for name in shapes]
+    for name in dict.fromkeys(shape_names or registry.names("shape")):
         try:
             models[name] = series(name)
         except ForecastError as problem:
-            if asked:
+            if shape_names:
                 raise
             refused[name] = str(problem)
     return {**models, **{name: series(shape) for name, shape in REFERENCES.items()}}, refused
@@ -76,8 +76,8 @@ def benchmarks(series: Callable[[Any], Model], shapes: Iterable[str] = ()) -> tu
 def of_name(name: str, shapes: Iterable[str] = ()) -> tuple[dict[str, Model], dict[str, str]]:
     """Return the models that a name stands for, the references among them, and why others cannot be made.
 
-    A series stands for itself with every shape, or with those asked for; a series with a shape, and any other model,
-    for itself.
+    A series stands for itself with every shape, or with those of `shapes`; a series with a shape, and any other
+    model, for itself.
 
     Raises
     ------
@@ -88,15 +88,15 @@ def of_name(name: str, shapes: Iterable[str] = ()) -> tuple[dict[str, Model], di
     from forecast.models.model_lookup import named
     from forecast.models.trends import from_spec
 
-    asked = named(name)
-    spec, series = asked.spec, asked.record.full_name
+    entry = named(name)
+    spec, series = entry.spec, entry.record.full_name
     if not isinstance(spec, TrendSpec):
-        return {asked.name: model(asked.name)}, {}
+        return {entry.name: model(entry.name)}, {}
 
-    def made(shape: Any) -> Model:
+    def of_shape(shape: Any) -> Model:
         return model(series, shape=shape) if isinstance(shape, str) else from_spec(series, spec, shape)
 
-    return benchmarks(made, [asked.shape] if "@" in name else shapes)
+    return benchmarks(of_shape, [entry.shape] if "@" in name else shapes)
 
 
 def series_of(scenario: str) -> list[str]:
@@ -116,9 +116,9 @@ def series_of(scenario: str) -> list[str]:
     models = [model.name for node in built.nodes.values() for model in node.models.values()]
     found = []
     for name in models:
-        asked = named(name) if "@" in name else None
-        if asked is not None and isinstance(asked.spec, TrendSpec):
-            found.append(asked.record.full_name)
+        entry = named(name) if "@" in name else None
+        if entry is not None and isinstance(entry.spec, TrendSpec):
+            found.append(entry.record.full_name)
     if not found:
         raise UsageError(f"'{printable(scenario, 60)}' rests on no registered series: there is nothing to test")
     return list(dict.fromkeys(found))
@@ -207,9 +207,9 @@ def backtest(
     pieces = []
     for origin in cuts:
         chosen = targets(time, origin, years=years, most=most_targets)
-        asked, place = np.unique(time[chosen], return_inverse=True)
+        target_times, place = np.unique(time[chosen], return_inverse=True)
         cut.append(Origin(at=float(origin), ahead=time[chosen] - origin, observed=value[chosen], place=place))
-        pieces += [(model, float(origin), asked, seed) for model in models.values()]
+        pieces += [(model, float(origin), target_times, seed) for model in models.values()]
     found = scored(frozen, pieces, cut, list(models), scores=scores, workers=workers, progress=progress)
     return found.rename(ahead="years").assign_attrs(name=name, unit=unit)
 

@@ -246,7 +246,7 @@ def coverage(
     preserve_dims: Dims = None,
     weights: xr.DataArray | None = None,
 ) -> Any:
-    """Return the share of central intervals that hold what happened, ends included.
+    """Return the share of central intervals that cover the outcome, endpoints included.
 
     Parameters
     ----------
@@ -262,8 +262,8 @@ def coverage(
     69(2), 243-268.
     """
     low, high = _ends(forecast, level)
-    held = ((low <= observed) & (observed <= high)).where((low + high + observed).notnull())
-    return _reduced(held, reduce_dims, preserve_dims, weights)
+    covered = ((low <= observed) & (observed <= high)).where((low + high + observed).notnull())
+    return _reduced(covered, reduce_dims, preserve_dims, weights)
 
 
 def _ends(forecast: xr.DataArray, level: float) -> tuple[xr.DataArray, xr.DataArray]:
@@ -408,7 +408,7 @@ def skill(found: Any, reference: Any) -> Any:
     return 1 - found / reference
 
 
-#: The scores that a backtest computes where it is asked for one by name.
+#: Scores by the name under which a backtest computes them.
 SCORES = MappingProxyType(
     {
         "coverage": coverage,

@@ -121,22 +121,22 @@ def compare(
     for name in only:
         if name not in questions:
             raise UnknownNameError("shared question", name, questions)
-    asked = [
+    wanted_of_scenarios = [
         (scenario, wanted)
         for scenario, shared in sharing(registry, questions)
         if (wanted := {own: name for own, name in shared.items() if not only or name in only})
     ]
     answers: dict[str, list[dict[str, Any]]] = {name: [] for name in (only or questions)}
-    for done, (scenario, shared) in enumerate(asked):
+    for done, (scenario, shared) in enumerate(wanted_of_scenarios):
         taken = {n: c.values[0] for n, c in scenario.choices.items() if c.kind == "definition" and len(c.values) > 1}
         run = project(scenario, with_=taken, draws=draws, keep=draws, seed=seed)
-        made = str(scenario.stated["published_on"]) if "published_on" in scenario.stated else None
+        published_on = str(scenario.stated["published_on"]) if "published_on" in scenario.stated else None
         for own, name in shared.items():
-            about = {"scenario": scenario.name, "made": made, "definitions": taken}
+            about = {"scenario": scenario.name, "made": published_on, "definitions": taken}
             row = _of_date if own in scenario.questions else _of_value
-            answers[name].append({**about, **row(run, own, questions[name], made)})
+            answers[name].append({**about, **row(run, own, questions[name], published_on)})
         if progress is not None:
-            progress(done + 1, len(asked))
+            progress(done + 1, len(wanted_of_scenarios))
     return [{"name": name, **questions[name], "answers": rows} for name, rows in answers.items() if rows]
 
 

@@ -30,7 +30,7 @@ def tally(
     ------
     dict
         ``name``, ``kind``, ``horizon``, how many ``series`` and ``forecasts``, ``score`` (the weighted interval score
-        of the natural logarithm), the shares of 90 % and of 50 % intervals that ``held`` and that held in ``half``,
+        of the natural logarithm), the coverage of 90 % intervals (``held``) and of 50 % intervals (``half``),
         ``deciles`` (the share of outcomes in each tenth of the forecasts, ten numbers in a row), and
         ``over_last_value``, by what share the score is better than the last value's.
     """

@@ -68,13 +68,13 @@ def fit_over(
     usable = np.flatnonzero(reasons == "")
     begun = _begun(setting, seen.take(usable), usable, request.start) if usable.size else None
     parts = _shared(setting, seen, usable, begun, request) if usable.size else []
-    made = _joined(setting, seen, usable, parts, request.start is not None)
+    solutions = _joined(setting, seen, usable, parts, request.start is not None)
     if request.bootstrap is not None:
-        asked = Resampling(
+        resampling = Resampling(
             replicates=request.bootstrap, resample=request.resample, seed=request.seed, fresh=request.start is None
         )
-        made = repeated(made, asked, workers=request.workers, progress=request.progress)
-    return Fits(by=by, level=request.level, solutions=made)
+        solutions = repeated(solutions, resampling, workers=request.workers, progress=request.progress)
+    return Fits(by=by, level=request.level, solutions=solutions)
 
 
 def _begun(

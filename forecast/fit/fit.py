@@ -425,7 +425,7 @@ class Fit(Plans):
     def plot(self, ax: Axes | None = None, *, variable: str | None = None, level: float = 0.9) -> Axes:
         """Draw the points, the law, and both of its bands along one variable.
 
-        Where the law has several, the others are held at their medians, or at the largest group, and the points are
+        Where the law has several, the others are fixed at their medians, or at the largest group, and the points are
         moved along the law to these.
 
         Parameters

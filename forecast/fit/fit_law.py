@@ -79,13 +79,15 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     setting = Setting(law=law, objective=chosen, options=plain, coordinates=coordinates(law, name), name=name)
     seen = with_scatter(setting, seen, request)
     problem = setting.problem(seen)
-    made = fit_one(setting, seen, problem, _begun(problem, request, name), request.seed)
+    solutions = fit_one(setting, seen, problem, _begun(problem, request, name), request.seed)
     if request.bootstrap is not None:
-        asked = Resampling(
+        resampling = Resampling(
             replicates=request.bootstrap, resample=request.resample, seed=request.seed, fresh=request.start is None
         )
-        made = repeated(made, asked, labels=seen.groups, workers=request.workers, progress=request.progress)
-    return Fit(law=law, solutions=made, level=request.level)
+        solutions = repeated(
+            solutions, resampling, labels=seen.groups, workers=request.workers, progress=request.progress
+        )
+    return Fit(law=law, solutions=solutions, level=request.level)
 
 
 def _begun(problem: Problem, request: Request, name: str) -> Array | None:

@@ -34,7 +34,7 @@ __all__ = ["Fits"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: So many fits are kept whole once they were asked for.
+#: Most single fits in the cache.
 MAX_CACHED_FITS = 1000
 
 
@@ -329,21 +329,21 @@ class Fits:
         """Return posterior draws of the parameters of every fit; see `forecast.Fit.posterior`."""
         return self._each(lambda fit: fit.posterior(draws, seed, priors=priors))
 
-    def invert(self, **asked: Any) -> xr.Dataset:
+    def invert(self, **options: Any) -> xr.Dataset:
         """Return what reaches a goal by every fit; see `forecast.Fit.invert`."""
-        return self._each(lambda fit: fit.invert(**asked))
+        return self._each(lambda fit: fit.invert(**options))
 
-    def allocate(self, **asked: Any) -> xr.Dataset:
+    def allocate(self, **options: Any) -> xr.Dataset:
         """Return how every fit splits a budget; see `forecast.Fit.allocate`."""
-        return self._each(lambda fit: fit.allocate(**asked))
+        return self._each(lambda fit: fit.allocate(**options))
 
-    def isoflop(self, **asked: Any) -> xr.Dataset:
+    def isoflop(self, **options: Any) -> xr.Dataset:
         """Return the sections of equal compute of every fit; see `forecast.Fit.isoflop`."""
-        return self._each(lambda fit: fit.isoflop(**asked))
+        return self._each(lambda fit: fit.isoflop(**options))
 
-    def speedup(self, other: Fit, **asked: Any) -> xr.Dataset:
+    def speedup(self, other: Fit, **options: Any) -> xr.Dataset:
         """Return what every fit saves against another law; see `forecast.Fit.speedup`."""
-        return self._each(lambda fit: fit.speedup(other, **asked))
+        return self._each(lambda fit: fit.speedup(other, **options))
 
     def extrapolation(self, **variables: Any) -> xr.DataArray:
         """Return how far points lie outside the data of every fit, in decades; see `forecast.Fit.extrapolation`."""
@@ -432,12 +432,12 @@ class Fits:
 
         return save(self, path, by=self.by)
 
-    def _each(self, asked: Callable[[Fit], xr.Dataset]) -> xr.Dataset:
+    def _each(self, compute: Callable[[Fit], xr.Dataset]) -> xr.Dataset:
         """Return what each fit answers, over the dimension; nan where one has no answer, which is counted."""
         answers, why = {}, ""
         for b, fit in self._rows():
             try:
-                answers[b] = asked(fit)
+                answers[b] = compute(fit)
             except FitError as problem:
                 why = why or str(problem)
         if not answers:

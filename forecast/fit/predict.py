@@ -302,7 +302,7 @@ def _values(law: Law, parameters: Mapping[str, Array], points: Mapping[str, Arra
 def _at_points(
     law: Law, parameters: Mapping[str, Array], points: Mapping[str, Array], of: Callable[[Any, Any], Any]
 ) -> Array:
-    """Return what is asked of a law at parameters (B,) and points, (1, p) or (B, p); the last two axes are (B, p)."""
+    """Evaluate `of` for a law at parameters (B,) and points, (1, p) or (B, p); the last two axes are (B, p)."""
     count, size = next(iter(parameters.values())).size, next(iter(points.values())).shape[-1]
     if law.expression is not None and count > 1:
         columns = {n: v[:, None] for n, v in parameters.items()}

@@ -157,21 +157,21 @@ def protocol(name: str, *, law: str | None = None) -> Protocol:
         raise UsageError(f"expected the name of a protocol, got {type(name).__name__}")
     before, at, short = name.rpartition("@")
     registry = get_registry()
-    asked = registry.find("law", before).full_name if at else law
-    if law is not None and asked != law:
+    law_name = registry.find("law", before).full_name if at else law
+    if law is not None and law_name != law:
         raise UsageError(f"protocol '{printable(name, 80)}': is of another law than '{law}'")
-    known: dict[str, list[Protocol]] = {}
+    protocols: dict[str, list[Protocol]] = {}
     for record in registry.records("law"):
-        if asked is None or record.full_name == asked:
+        if law_name is None or record.full_name == law_name:
             assert isinstance(record.spec, LawSpec)
             for spec in record.spec.protocols:
-                known.setdefault(spec.name, []).append(Protocol(record.full_name, spec))
-    if short not in known:
-        raise UnknownNameError("protocol", short, known, where="" if asked is None else f"law '{asked}'")
-    if len(known[short]) > 1:
-        laws = ", ".join(f"{p.law}@{short}" for p in known[short])
+                protocols.setdefault(spec.name, []).append(Protocol(record.full_name, spec))
+    if short not in protocols:
+        raise UnknownNameError("protocol", short, protocols, where="" if law_name is None else f"law '{law_name}'")
+    if len(protocols[short]) > 1:
+        laws = ", ".join(f"{p.law}@{short}" for p in protocols[short])
         raise UsageError(f"protocol '{printable(short, 80)}' is one of several laws: write {laws}")
-    return known[short][0]
+    return protocols[short][0]
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def fit_by(fit: Callable[[Law, Any, Request], Any], law: Law, data: Any, request
     law : forecast.Law
     data : as in `forecast.Law.fit`
     request : Request
-        What the caller asked for; it names the protocol.
+        The request of the caller; it names the protocol.
     """
     name = str(request.protocol)
     if law.name is None:
@@ -312,7 +312,7 @@ def fit_by(fit: Callable[[Law, Any, Request], Any], law: Law, data: Any, request
     columns = _widened(spec, data, law.variables, where)
     if request.by is not None and request.by in getattr(data, "dims", ()):
         columns = _unpadded(columns, str(request.y or spec.y or law.output))
-    settled = request.but(
+    complete_request = request.but(
         protocol=None,
         objective=spec.objective,
         options=spec.options,
@@ -321,8 +321,8 @@ def fit_by(fit: Callable[[Law, Any, Request], Any], law: Law, data: Any, request
     )
     reduced = law.with_(**dict[str, Any](spec.fix)) if spec.fix else law
     if spec.starts:
-        settled = settled.but(start=_best_start(reduced, spec, columns, settled, where))
-    return fit(reduced, columns, settled)
+        complete_request = complete_request.but(start=_best_start(reduced, spec, columns, complete_request, where))
+    return fit(reduced, columns, complete_request)
 
 
 def starts(spec: ProtocolSpec) -> dict[str, Array]:

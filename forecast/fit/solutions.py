@@ -243,7 +243,7 @@ class Solutions:
                 found[alike & (self.converged == sure)] = outcome(sure, (agree, total), self.given, {})
         for b in map(int, np.flatnonzero(settled & self.known.sides.any(axis=0))):
             agreed = int(starts[0, b]), int(starts[1, b])
-            found[b] = outcome(bool(self.converged[b]), agreed, self.given, self.known.held(b))
+            found[b] = outcome(bool(self.converged[b]), agreed, self.given, self.known.on_bounds(b))
         return found.astype(str)
 
     # What the rules of inference ask ----------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ class Solutions:
 
     @functools.cached_property
     def profiled(self) -> dict[float, Any]:
-        """Profile endpoints by level, as they were asked for; see `forecast.fit.inference.profile.endpoints_of`."""
+        """Cache of profile endpoints by level; see `forecast.fit.inference.profile.endpoints_of`."""
         return {}
 
     def optima(self, rows: NDArray[np.int64]) -> Optima:

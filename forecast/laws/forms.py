@@ -153,7 +153,7 @@ def _frozen(value: Any) -> Any:
 
 
 def changed(formula: Formula, changes: Mapping[str, Formula]) -> Formula:
-    """Return a formula with names replaced, held to the limits of the grammar again."""
+    """Return a formula with names replaced, parsed again to check the limits of the grammar."""
     from forecast.formula import parse
 
     return parse(formula.substitute(changes).text)

@@ -329,7 +329,7 @@ def made_of(law: Law, by: str, labels: tuple[str, ...], slots: Mapping[str, tupl
         "variables": {**law.variables, by: ""},
         "bounds": {m: b for m, b in bounds.items() if b != (-math.inf, math.inf)},
         "linear": tuple(m for n in law.linear for m in each[n]),
-        "requires": {},  # asked of each group by itself: `Grouped.value`
+        "requires": {},  # `Grouped.value` checks each group by itself
         "name": f"{law.name or law.expression or 'law'} by {by}",
         "published": (),
         "title": "",

@@ -175,11 +175,11 @@ class ImplicitProgram(Program):
 
         low, high = (np.asarray(e.evaluate(values), dtype=np.float64) for e in self.form.ends)
         goal = np.broadcast_to(self._right.evaluate(values, 0)[0], shape)
-        asked = _Equations(
+        equations = _Equations(
             given={n: values[n] for n in self._left_names}, low=low, high=high, goal=goal, direction=np.zeros(())
         )
-        asked, begun = self._looked(asked)
-        return _roots(self._at, asked, begun)
+        equations, begun = self._bracketed(equations)
+        return _roots(self._at, equations, begun)
 
     def _at(self, y: Array, given: Mapping[str, Array]) -> tuple[Array, Array]:
         import numpy as np
@@ -187,15 +187,15 @@ class ImplicitProgram(Program):
         left, gradient, _ = self._slope.evaluate({**given, self.form.output: y}, 1)
         return left, np.broadcast_to(gradient[0], y.shape)
 
-    def _looked(self, asked: _Equations) -> tuple[_Equations, Array]:
-        """Look at the left side at some places between the ends: return where it goes, and logits close to the goal."""
+    def _bracketed(self, equations: _Equations) -> tuple[_Equations, Array]:
+        """Bracket the solutions: return the direction of the left side, and logits of places close to the goal."""
         import numpy as np
 
-        low, high, goal = asked.low, asked.high, asked.goal
-        shape = np.broadcast_shapes(low.shape, high.shape, *(a.shape for a in asked.given.values()))
+        low, high, goal = equations.low, equations.high, equations.goal
+        shape = np.broadcast_shapes(low.shape, high.shape, *(a.shape for a in equations.given.values()))
         places = np.arange(-BRACKET_POINTS, BRACKET_POINTS + 1.0).reshape(-1, *(1,) * len(shape))
         y = low + (high - low) / (1 + np.exp(-places))
-        left, _, _ = self._slope.evaluate({**asked.given, self.form.output: y}, 0)
+        left, _, _ = self._slope.evaluate({**equations.given, self.form.output: y}, 0)
         change = np.diff(left, axis=0)
         rises, falls = (change >= 0).all(axis=0), (change <= 0).all(axis=0)  # neither, where any is nan
         direction = np.where((rises ^ falls) & (low < high), np.where(rises, 1.0, -1.0), 0.0)
@@ -211,7 +211,7 @@ class ImplicitProgram(Program):
             alike, np.log(np.abs(goal / under)) / np.log(np.abs(over / under)), (goal - under) / (over - under)
         )
         part = np.where(np.isfinite(part), np.clip(part, 0.0, 1.0), 0.5)
-        return replace(asked, direction=direction), np.asarray(part + (after - 1.0 - BRACKET_POINTS))
+        return replace(equations, direction=direction), np.asarray(part + (after - 1.0 - BRACKET_POINTS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,24 +277,24 @@ class _Equations:
         return np.asarray(np.clip(np.where(u < 0, self.low + step, self.high - step), *self.inside))
 
 
-def _roots(at: Any, asked: _Equations, begun: Array) -> Array:
+def _roots(at: Any, equations: _Equations, begun: Array) -> Array:
     """Solve equations; nan where no solution lies between the ends.
 
     Parameters
     ----------
     at : callable
         The left side and its slope at places, with what else it takes.
-    asked : _Equations
+    equations : _Equations
     begun : ndarray
         The logits of places to begin at.
     """
     import numpy as np
 
     y, sure = np.full(begun.shape, np.nan), np.zeros(begun.shape, dtype=bool)
-    where, some = np.arange(y.size).reshape(y.shape), asked
+    where, some = np.arange(y.size).reshape(y.shape), equations
     # nothing between the ends is closer to one than its rounding
-    a = -40 - np.clip(np.log(asked.width / np.abs(asked.low)), 0, 700)
-    b = 40 + np.clip(np.log(asked.width / np.abs(asked.high)), 0, 700)
+    a = -40 - np.clip(np.log(equations.width / np.abs(equations.low)), 0, 700)
+    b = 40 + np.clip(np.log(equations.width / np.abs(equations.high)), 0, 700)
     u, last = np.clip(begun, a, b), np.full(y.shape, np.inf)
     here = some.place(u)
     for round_ in range(ITERATIONS):
@@ -324,25 +324,25 @@ def _roots(at: Any, asked: _Equations, begun: Array) -> Array:
             if not where.size:
                 break
         u, here, last = new, there, moved
-    doubt = asked.usable & (~sure | (asked.width > ROUGH * np.abs(y)))
+    doubt = equations.usable & (~sure | (equations.width > ROUGH * np.abs(y)))
     if doubt.any():
-        y[doubt] = _checked(at, asked.take(doubt), y[doubt])
-    return np.where(asked.usable, y, np.nan)
+        y[doubt] = _checked(at, equations.take(doubt), y[doubt])
+    return np.where(equations.usable, y, np.nan)
 
 
-def _checked(at: Any, asked: _Equations, y: Array) -> Array:
+def _checked(at: Any, equations: _Equations, y: Array) -> Array:
     """Return solutions after a last step, nan where they are none."""
     import numpy as np
 
-    left, slope = at(y, asked.given)
+    left, slope = at(y, equations.given)
     for _ in range(2):  # where the ends are far larger than the output, the output itself has digits left
-        step = (left - asked.goal) / slope
-        y = np.where(np.abs(step) <= 1e-15 * asked.width, np.clip(y - step, *asked.inside), y)
-        left, slope = at(y, asked.given)
-    near = np.abs(left - asked.goal) <= 1e-8 * np.abs(slope * y) + 1e-12 * np.abs(asked.goal)
-    for end, closest, side in ((asked.low, asked.inside[0], -1.0), (asked.high, asked.inside[1], 1.0)):
+        step = (left - equations.goal) / slope
+        y = np.where(np.abs(step) <= 1e-15 * equations.width, np.clip(y - step, *equations.inside), y)
+        left, slope = at(y, equations.given)
+    near = np.abs(left - equations.goal) <= 1e-8 * np.abs(slope * y) + 1e-12 * np.abs(equations.goal)
+    for end, closest, side in ((equations.low, equations.inside[0], -1.0), (equations.high, equations.inside[1], 1.0)):
         edge = ~near & (y == closest)  # solved between two floats
         if edge.any():
-            some = asked.take(edge)
+            some = equations.take(edge)
             near[edge] = side * some.direction * (at(end[edge], some.given)[0] - some.goal) >= 0
-    return np.where(near & (slope * asked.direction > 0), y, np.nan)
+    return np.where(near & (slope * equations.direction > 0), y, np.nan)

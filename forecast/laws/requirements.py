@@ -31,11 +31,11 @@ def required(given: Mapping[str, str] | None, names: tuple[str, ...], where: str
     """
     found = {}
     for text, what in (given or {}).items():
-        asked = parse(text, where=f"{where}: requires")
-        for name in asked.names:
+        requirement = parse(text, where=f"{where}: requires")
+        for name in requirement.names:
             if name not in names:
                 raise UnknownNameError("name", name, names, where=f"{where}: requires")
-        found[asked.text] = what
+        found[requirement.text] = what
     return MappingProxyType(found)
 
 
@@ -46,11 +46,11 @@ def unmet(
     import numpy as np
 
     for text in requires:
-        asked = _parsed(text)
+        requirement = _parsed(text)
         with np.errstate(all="ignore"):
-            found = np.broadcast_to(asked.evaluate({n: values[n] for n in asked.names}), shape)
+            found = np.broadcast_to(requirement.evaluate({n: values[n] for n in requirement.names}), shape)
         if (found <= 0).any():
-            yield text, asked.names, found
+            yield text, requirement.names, found
 
 
 def meaningful(requires: Mapping[str, str], values: Mapping[str, Any], found: Array) -> Array:

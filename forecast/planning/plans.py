@@ -1,4 +1,4 @@
-"""What a fit is asked for by those who plan: what reaches a goal, how to split a budget, what a better law saves."""
+"""Plans from a fit: the input that reaches a goal, the best split of a budget, the compute that a better law saves."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Plans:
         Parameters
         ----------
         y : float
-            The output that is asked for.
+            The output to reach.
         solve_for : str
             A variable of the law, or ``"compute"``: the least cost that reaches `y`, both variables free.
         level : float

@@ -139,17 +139,17 @@ def _bought(fit: Fit, parameters: Mapping[str, Any], price: Formula, budget: flo
 def _needed(fit: Fit, parameters: Mapping[str, Any], price: Formula, output: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Return the least compute that reaches each output, inf where it never is."""
     names = tuple(fit.law.variables)
-    known = np.isfinite(output)
-    asked = np.where(known, output, 1.0)
+    finite = np.isfinite(output)
+    goal = np.where(finite, output, 1.0)
     if len(names) == 2:
-        found = cheapest(fit, parameters, price, asked)
+        found = cheapest(fit, parameters, price, goal)
         spent = np.where(found.never, np.inf, np.where(found.already, 0.0, found.at))
     else:
-        found = reached(fit, parameters, asked, names[0], {}, grid_of(fit, names[0]))
+        found = reached(fit, parameters, goal, names[0], {}, grid_of(fit, names[0]))
         size = np.where(found.never, np.inf, np.where(found.already, 0.0, found.at))
         with np.errstate(all="ignore"):
             spent = np.asarray(price.evaluate({names[0]: size}), dtype=float)
-    return np.where(known, spent, np.nan), found.never
+    return np.where(finite, spent, np.nan), found.never
 
 
 def _far(fit: Fit, price: Formula, spend: float) -> float:

@@ -33,7 +33,7 @@ __all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief", "newest_data", "orde
 _MOST_DRIVERS, _MOST_TABLES = 5, 2
 #: Columns of a heading, so that what stands at its end is never cut.
 _HEADING = 78
-#: A ranking that is asked oftener than this is shown by its best ones.
+#: A ranking in more combinations of choices than this shows only the best value of each.
 MOST_ORDERS = 2
 #: What explains less than this share of the variance moves nothing worth a word.
 _LEAST_SHARE = 0.02
@@ -46,7 +46,7 @@ class Row:
     Parameters
     ----------
     label : str
-        For people: a value of a choice, or what is asked.
+        For people: a value of a choice, or the question.
     spread : AnswerDistribution or None
         None where it failed.
     text : str
@@ -244,7 +244,7 @@ def _sole(answer: ProjectedAnswer) -> dict[str, str]:
 
 
 def _single(answer: ValueAnswer, words: Words) -> Row:
-    """Return another value that is asked for, at its last date."""
+    """Return the answer to another value question, at its last date."""
     title = value_title(answer, answer.default, words, short=True)
     return row_of(answer, answer.default, f"{title}, {on_date(answer.date)}")
 
@@ -253,7 +253,7 @@ def _single(answer: ValueAnswer, words: Words) -> Row:
 
 
 def orders(answer: RankingAnswer, words: Words, most: float = MOST_ORDERS) -> Iterator[Group]:
-    """Walk a ranking: who takes part in it, or the best ones of one that is asked many times."""
+    """Yield the groups of a ranking: its members in order, or only the best of each of many combinations of choices."""
     if len(answer.table) > most:
         best = [_winner(row, words) for row in answer.table]
         heading = Row(label=words.title(words.short(answer.name, answer.title), {}), spread=None, text="")
@@ -298,7 +298,7 @@ def _scaled(rows: list[Row], unit: str, *, factor: float | None = None, note: st
 
 
 def _last(run: Projection, words: Words) -> Iterator[Row]:
-    """Walk the quantities that are shown, at the last date: no question is asked."""
+    """Yield the shown quantities at the last date, for a scenario without a question."""
     for name in run.numeric if run.shown is None else run.shown:
         quantity = run.quantities[name]
         for cell in quantity.cells if name in run.numeric else ():
@@ -331,7 +331,7 @@ def newest_data(run: Projection, today: str) -> str:
 
 
 def past_record(run: Projection) -> str:
-    """Say how often past intervals of forecasts of this kind have held."""
+    """Say the coverage of past intervals of forecasts of this kind."""
     rows = coverage(run.models)
     if not rows:
         return ""
@@ -339,8 +339,8 @@ def past_record(run: Projection) -> str:
     ends = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (min(shares), max(shares))))
     count = min(row["forecasts"] for row in rows.values())
     shapes = f"trend shape {next(iter(rows))}" if len(rows) == 1 else f"{len(rows)} trend shapes used here"
-    held_in = f"{ends} % of {count:,} past forecasts, up to ten years ahead"
-    return f"Record: the 90 % intervals of the {shapes} contained the outcome in {held_in}"
+    scope = f"{ends} % of {count:,} past forecasts, up to ten years ahead"
+    return f"Record: the 90 % intervals of the {shapes} contained the outcome in {scope}"
 
 
 def sizes(run: Projection) -> dict[str, int]:

@@ -333,7 +333,7 @@ def _interval(low: float, high: float, begin: str, end: str) -> str:
 
 
 def _value_sentence(answer: ValueAnswer, words: Words) -> str:
-    """Say a value, with those that are asked for next to it at the same dates."""
+    """Say a value, with the value questions that follow it at the same dates."""
     order = answer.run.values
     beside = itertools.takewhile(lambda each: each.dates == answer.dates, order[order.index(answer) :])
     told = [_one_value(each, words, opens=each is answer) for each in itertools.islice(beside, _MAX_VALUES)]
@@ -453,7 +453,7 @@ def _where(rows: Sequence[RankingRow], words: Words, *, alone: bool) -> str:
 
 
 def _level(run: Projection, words: Words) -> str:
-    """Say the first quantity that is shown at the last date: no question is asked."""
+    """Say the first shown quantity at the last date, for a scenario without a question."""
     name = next((n for n in (*(run.shown or ()), *run.numeric) if n in run.numeric), "")
     title = (run.title or run.scenario).rstrip(".") if not name else run.title or run.scenario
     if not name:

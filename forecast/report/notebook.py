@@ -96,12 +96,12 @@ def scenario(made: Scenario) -> str:
 
     said = made.title or made.name or "A scenario"
     rows = [["choice", name, ", ".join(choice.values)] for name, choice in made.choices.items()]
-    rows += [["when", name, asked.title or asked.when.text] for name, asked in made.questions.items()]
-    rows += [["value", name, asked.title or asked.of.text] for name, asked in made.figures.items()]
-    rows += [["first", name, asked.title or ", ".join(asked.first)] for name, asked in made.firsts.items()]
-    rows += [["rank", name, asked.title or asked.rank.text] for name, asked in made.rankings.items()]
+    rows += [["when", name, question.title or question.when.text] for name, question in made.questions.items()]
+    rows += [["value", name, question.title or question.of.text] for name, question in made.figures.items()]
+    rows += [["first", name, question.title or ", ".join(question.first)] for name, question in made.firsts.items()]
+    rows += [["rank", name, question.title or question.rank.text] for name, question in made.rankings.items()]
     try:
-        layers = [*_layers(build(made)), _asked(made)]
+        layers = [*_layers(build(made)), _questions(made)]
         drawn = _figure(lambda ax: _graph(layers, ax), "What its quantities are made of")
     except ForecastError as problem:  # what it names may not be installed here
         return _page(said, "", ["", "", ""], rows, [f"It cannot be run here: {problem}"])
@@ -144,12 +144,12 @@ def _figure(draw: Callable[[Axes], object], told: str) -> str:
         for resolution in _RESOLUTIONS:
             made.set_dpi(resolution)
             canvas.draw()
-            held = io.BytesIO()
+            buffer = io.BytesIO()
             # so few colours are drawn that a palette holds them, in a third of the bytes
             Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").quantize(32).save(
-                held, "PNG", optimize=True
+                buffer, "PNG", optimize=True
             )
-            coded = base64.b64encode(held.getvalue()).decode("ascii")
+            coded = base64.b64encode(buffer.getvalue()).decode("ascii")
             if len(coded) <= _MOST_FIGURE:
                 return f'<img alt="{_text(told, 300)}" src="data:image/png;base64,{coded}">'
     return ""
@@ -168,18 +168,18 @@ def _curve(made: Fit, ax: Axes) -> None:
     several = low > 0 and high > 10 * low
     grid = np.geomspace(low, high, _POINTS) if several else np.linspace(low, high, _POINTS)
     places: dict[str, Any] = {name: grid}
-    held = {}
+    fixed = {}
     for other, (least, most) in made.ranges.items():
         if other != name:
-            held[other] = float(np.sqrt(least * most) if least > 0 else (least + most) / 2)
-            places[other] = np.full(_POINTS, held[other])
+            fixed[other] = float(np.sqrt(least * most) if least > 0 else (least + most) / 2)
+            places[other] = np.full(_POINTS, fixed[other])
     places |= {group: [labels[0]] * _POINTS for group, labels in made.law.levels.items()}
     said = made.predict(**places)
     median = np.asarray(said["median"], dtype=float)
     if "lower" in said:
         ax.fill_between(grid, said["lower"], said["upper"], color=COLOURS[0], alpha=0.3, lw=0, label="90 % of the law")
     ax.plot(grid, median, color=COLOURS[0], label="the law")
-    if made.data is not None and not held and not made.law.levels:  # of several variables points do not lie on a curve
+    if made.data is not None and not fixed and not made.law.levels:  # of several variables points do not lie on a curve
         step = -(-len(made.data.y) // _MOST_DRAWN)
         x, y = np.asarray(made.data.variables[name])[::step], np.asarray(made.data.y)[::step]
         ax.plot(x, y, ".", color=COLOURS[1], label="observed")
@@ -193,7 +193,7 @@ def _curve(made: Fit, ax: Axes) -> None:
     unit = made.law.variables[name]
     ax.set_xlabel(printable(f"{name} ({unit})" if unit else name, 60))
     ax.set_ylabel(printable(f"{made.law.output} ({made.law.unit})" if made.law.unit else made.law.output, 60))
-    ax.legend(frameon=False, title=", ".join(f"{other} = {value:.3g}" for other, value in held.items())[:60] or None)
+    ax.legend(frameon=False, title=", ".join(f"{other} = {value:.3g}" for other, value in fixed.items())[:60] or None)
 
 
 def _layers(graph: ScenarioGraph) -> list[list[tuple[str, list[str]]]]:
@@ -211,16 +211,16 @@ def _layers(graph: ScenarioGraph) -> list[list[tuple[str, list[str]]]]:
     return [layers[level] for level in sorted(layers)]
 
 
-def _asked(made: Scenario) -> list[tuple[str, list[str]]]:
-    """Return what is asked, each with the quantities that it names."""
-    asked = [(name, question.when.names) for name, question in made.questions.items()]
-    asked += [(name, figure.of.names) for name, figure in made.figures.items()]
-    asked += [(name, ranking.rank.names) for name, ranking in made.rankings.items()]
-    return [(f"{name}?", list(names)) for name, names in asked]
+def _questions(made: Scenario) -> list[tuple[str, list[str]]]:
+    """Return the names of the questions, each with the quantities that it names."""
+    questions = [(name, question.when.names) for name, question in made.questions.items()]
+    questions += [(name, figure.of.names) for name, figure in made.figures.items()]
+    questions += [(name, ranking.rank.names) for name, ranking in made.rankings.items()]
+    return [(f"{name}?", list(names)) for name, names in questions]
 
 
 def _graph(layers: Sequence[Sequence[tuple[str, list[str]]]], ax: Axes) -> None:
-    """Draw the last layers from left to right: quantities, and what is asked of them."""
+    """Plot the last layers from left to right: quantities, and the questions about them."""
     ax.set_axis_off()
     every = sum(map(len, layers))
     shown = layers[-_MOST_COLUMNS:]

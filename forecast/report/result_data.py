@@ -131,8 +131,8 @@ def questions(run: Projection) -> list[dict[str, Any]]:
     list of dict
         ``name``, ``title``, ``when``, ``choices``, and ``crossing``: ISO dates ``p05`` to ``p95`` (None inside the
         never mass), the probabilities ``already`` and ``never``, and ``error``, the Monte Carlo error of the median in
-        years (None where worlds are too few to tell, or it is never). An unanswered one has None throughout. Where
-        dates were asked about also ``dates``: each ``date`` with the ``probability`` that it is so by then.
+        years (None where worlds are too few to tell, or it is never). An unanswered one has None throughout. A question
+        with dates also has ``dates``: each ``date`` with the ``probability`` that it is so by then.
     """
     words = Words(run)
     return [_dated(each, row, words) for each in run.dates for row in each.rows if row.weights is None]
@@ -167,7 +167,7 @@ def _dated(answer: DateAnswer, row: AnswerRow, words: Words) -> dict[str, Any]:
 
 
 def value_answers(run: Projection) -> list[dict[str, Any]]:
-    """Return every value asked for at dates, in every combination of choices, and over rivals whose weights are stated.
+    """Return the answers to value questions, in every combination of choices, and pooled over weighted rivals.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """A projection as one table of plain columns, for spreadsheets, R and data frames.
 
 Every row is one answer or one step: of a *question* (its quantiles are dates as decimal years), of the same *pooled*
-over rivals, of the *probability* that it is so by a date, of a *value* asked for at a date, of what comes *first*, of a
+over rivals, of the *probability* that it is so by a date, of a *value* at a date, of what comes *first*, of a
 *ranking*, of a *regime*, or of a *quantity* at a date. A cell that does not apply is empty; so is a
 quantile inside the never mass.
 """
@@ -67,8 +67,8 @@ def _rows(run: Projection) -> Iterator[Row]:
             masses = {part: crossing[part] for part in ("already", "never")}
             yield {"kind": kind, **about, "unit": "year", **dates, **masses}, row["choices"]
             for by in row.get("dates", ()):
-                asked = {"date": by["date"], "probability": by["probability"]}
-                yield {"kind": "probability", **about, **asked}, row["choices"]
+                deadline = {"date": by["date"], "probability": by["probability"]}
+                yield {"kind": "probability", **about, **deadline}, row["choices"]
     for row in result_data.value_answers(run):
         about = {"kind": "value", "name": row["name"], "of": row.get("value", row.get("growth")), "unit": row["unit"]}
         for at in row["dates"]:

@@ -423,7 +423,7 @@ def select(ds: xr.Dataset, where: Mapping[str, str | bool]) -> xr.Dataset:
         keep = values == wanted(values, flat[column].attrs.get("type", ""), text, f"{label}: {column}")
         if not keep.any():
             present = ", ".join(sorted({printable(v, 40) for v in values[:10_000]})[:8])
-            asked = f"{printable(column, 60)} = '{printable(text, 60)}'"
-            raise EmptyDataError(f"{label}: no row has {asked}; there are: {present}")
+            criterion = f"{printable(column, 60)} = '{printable(text, 60)}'"
+            raise EmptyDataError(f"{label}: no row has {criterion}; there are: {present}")
         flat = flat.isel(row=np.flatnonzero(keep))
     return flat

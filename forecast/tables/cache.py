@@ -27,7 +27,7 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 @dataclass
 class _CachedTable:
-    """A table, when its files were read, and its rows as columns once somebody asked for these."""
+    """A table, the stamp of its files, and its rows as columns after their first use."""
 
     stamp: Stamp
     table: xr.Dataset

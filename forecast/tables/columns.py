@@ -30,7 +30,7 @@ LIMIT_TEXT = 2**30
 class Columns(Mapping[str, "Array"]):
     """Column name to a one-dimensional array of float64, text or ``datetime64[s]``.
 
-    A column is converted when it is asked for: what cannot be converted is an error only for who needs it.
+    A column is converted at its first use: one that cannot be converted is an error only for code that reads it.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Columns(Mapping[str, "Array"]):
         return f"Columns({self.label}: {self.rows} rows; {printable(', '.join(self), 200)})"
 
     def take(self, keep: npt.NDArray[np.bool_]) -> Columns:
-        """Return the rows marked in `keep`; still converted only when asked for."""
+        """Return the rows marked in `keep`; columns are still converted at their first use."""
         sources = {name: functools.partial(self._taken, name, keep) for name in self}
         return Columns(sources, int(keep.sum()), self.label, self.units, self.separate)
 

@@ -24,7 +24,7 @@ __all__ = ["aligned", "beside", "check_parquet", "frame", "labels", "parquet", "
 
 LIMIT_CELLS = 100_000_000
 LIMIT_BYTES = 2**31
-#: A Parquet file is held as Arrow has it, and as numpy.
+#: Copies of a Parquet file in memory: one of Arrow, and one of numpy.
 COPIES = 2
 
 

@@ -193,12 +193,12 @@ class Inference:
         if rule == YEARS and found.dimensionality == unit("year").dimensionality:
             return
         if rule in (PLAIN, CONDITION, YEARS) and not found.dimensionless:
-            asked = {
+            expected = {
                 PLAIN: "a dimensionless argument",
                 CONDITION: "a condition",
                 YEARS: "a number of years",
             }[rule]
-            self.fail(node, f"{node.function}() needs {asked}, got {self.show(found)}")
+            self.fail(node, f"{node.function}() needs {expected}, got {self.show(found)}")
 
     def result(self, result: float | str, node: Call, same: list[Any]) -> Any:
         """Return the unit of what a function gives."""

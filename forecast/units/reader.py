@@ -51,7 +51,7 @@ class UnitRegistry:
         import pint
 
         self.pint: Any = pint.UnitRegistry(DEFINITIONS, cache_folder=None)
-        self.asked: object = None
+        self.registry: object = None
         self.lock = RLock()
         self.broken: dict[str, str] = {}
         #: How many base units one of a unit is. Definitions are added, and none is ever changed.
@@ -74,9 +74,9 @@ class UnitRegistry:
         from forecast.contract.registry import get_registry
 
         plugins = get_registry()
-        if plugins is self.asked:
+        if plugins is self.registry:
             return False
-        self.asked = plugins
+        self.registry = plugins
         for record in plugins.records("unit"):
             definition = record.spec.definition  # type: ignore[attr-defined]
             try:

@@ -1,4 +1,4 @@
-"""How fast compute grows: as the progress that is asked for needs, or as it has been measured to grow."""
+"""How fast compute grows: as steady progress needs, or as it has been measured to grow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def as_needed(name: str, spec: ModelSpec) -> Model:
         "without_compute": OtherQuantity(unit="1/year", title="progress that comes without more compute"),
         "by_compute": OtherQuantity(unit="", title="progress for each factor e of compute"),
     }
-    return _Asked(name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,))
+    return _AsNeeded(name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,))
 
 
 def as_measured(name: str, spec: ModelSpec) -> Model:
@@ -40,7 +40,7 @@ def as_measured(name: str, spec: ModelSpec) -> Model:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked(Unfitted):
+class _AsNeeded(Unfitted):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
 
         by = inputs["by_compute"]

@@ -53,9 +53,9 @@ PROGRESS = (
 
 
 def _switch(name: str, title: str, share: float, source: str) -> EstimateSpec:
-    asked = Input(name="share", unit="", distribution={"value": share}, source=source, title=title)
+    number = Input(name="share", unit="", distribution={"value": share}, source=source, title=title)
     return EstimateSpec(
-        name=name, title=title, quantity="resources.hardware_goes_on", unit="", expression="share", inputs=(asked,),
+        name=name, title=title, quantity="resources.hardware_goes_on", unit="", expression="share", inputs=(number,),
         reference=source,
     )  # fmt: skip
 

@@ -292,9 +292,13 @@ def coverage(
             seen = slice(0 if window is None else max(0, i + 1 - window), i + 1)
             if not len(ahead):
                 continue
-            asked: dict[str, Any] = {"columns": {k: v[seen] for k, v in covariates.items()}} if covariates else {}
+            covariate_columns: dict[str, Any] = (
+                {"columns": {k: v[seen] for k, v in covariates.items()}} if covariates else {}
+            )
             try:
-                drawn = chosen.fit(time[seen], value[seen], seed=seed, **asked).sample(ahead, streams, observed=True)
+                drawn = chosen.fit(time[seen], value[seen], seed=seed, **covariate_columns).sample(
+                    ahead, streams, observed=True
+                )
             except BudgetError:
                 raise
             except ForecastError:

@@ -91,7 +91,7 @@ def test_what_is_in_use_does_as_the_record_says(curves):
             errors.append(np.sqrt(np.mean((seen - middle) ** 2)))
             inside.append(np.mean((low <= seen) & (seen <= high)))
         assert mean(errors) == pytest.approx(record.error, rel=0.015)
-        assert mean(inside) == pytest.approx(record.held, abs=0.04)
+        assert mean(inside) == pytest.approx(record.coverage, abs=0.04)
 
 
 def chosen(scores: dict[Tuning, np.ndarray], on: np.ndarray) -> Tuning:
@@ -135,7 +135,7 @@ def test_the_record_says_what_was_measured(curves, left_out):
         assert record.times == pytest.approx(float(np.median([c.to.max() / c.x[-1] for c in mine])), rel=0.025)
         assert record.error == pytest.approx(left_out[of, 1].mean(), rel=0.01)
         assert record.last_value == pytest.approx(mean(c.last_value for c in mine), rel=0.01)
-        assert record.held == pytest.approx(left_out[of, 2].mean(), abs=0.005)
+        assert record.coverage == pytest.approx(left_out[of, 2].mean(), abs=0.005)
 
 
 def test_answers_are_honest(curves):

@@ -28,7 +28,7 @@ __all__ = ["backtest"]
 
 COMMAND = "backtest"
 #: What to test: the name of each series, its backtest, and why some models could not be made.
-Asked = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
+Tests = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 
 
 @click.command()
@@ -136,36 +136,36 @@ def backtest(
             raise UsageError(f"X: expected a law to fit to --data, got the file '{printable(subject, 60)}'")
         named = laws if is_file else (subject, *laws)
         rivals, plugins = _laws(named, variables)
-        asked, source, notes = _of_laws(rivals, subject if is_file else str(data), by, where, let, along, {
+        tests, source, notes = _of_laws(rivals, subject if is_file else str(data), by, where, let, along, {
             "y": y, "leave_out": leave_out, "objective": objective,
         })  # fmt: skip
     else:
         _refuse(of_laws, "only of a law: forecast backtest LAW --data FILE, or FILE --along COLUMN")
         ahead = 10.0 if years is None else years
         if is_file:
-            asked, source = _of_file(subject, x, y, by, frontier, records, where, shapes, ahead)
+            tests, source = _of_file(subject, x, y, by, frontier, records, where, shapes, ahead)
         else:
             _refuse(of_file, f"only of a file: '{printable(subject, 60)}' says its own")
-            asked = _of_name(subject, shapes, ahead)
+            tests = _of_name(subject, shapes, ahead)
     found: list[xr.Dataset] = []
     skipped: list[str] = []
     options: dict[str, Any] = {"scores": (*rolling_origin.DEFAULT, *scores), "most_origins": origins}
     with render.progress("forecasting") as report:
-        for i, (name, tested, _) in enumerate(asked):
+        for i, (name, tested, _) in enumerate(tests):
 
             def told(done: int, total: int, before: int = i) -> None:
-                report(before + done / total, len(asked))
+                report(before + done / total, len(tests))
 
             try:
                 found.append(tested(name=name, **options, seed=seed, workers=workers, progress=told))
             except ForecastError as problem:
-                if len(asked) == 1:
+                if len(tests) == 1:
                     raise
                 skipped.append(str(problem))
     if not found:
         raise ForecastError(f"no series could be tested; the first: {skipped[0]}")
     rows = rolling_origin.summary(found)
-    refused = {label: why for _, _, reasons in asked for label, why in reasons.items()}
+    refused = {label: why for _, _, reasons in tests for label, why in reasons.items()}
     refused |= rolling_origin.unfitted(found)
     result = {
         "subject": printable(Path(subject).name if is_file else subject, 200),
@@ -201,7 +201,7 @@ def _refuse(given: dict[str, Any], why: str) -> None:
         raise UsageError(f"{', '.join(stated)}: {why}")
 
 
-def _of_name(subject: str, shapes: tuple[str, ...], years: float) -> Asked:
+def _of_name(subject: str, shapes: tuple[str, ...], years: float) -> Tests:
     """Return the series of a scenario, or the one that a model's name stands for."""
     from forecast.contract.registry import get_registry
     from forecast.evaluation import rolling_origin
@@ -229,7 +229,7 @@ def _of_file(
     where: tuple[str, ...],
     shapes: tuple[str, ...],
     years: float,
-) -> tuple[Asked, dict[str, str]]:
+) -> tuple[Tests, dict[str, str]]:
     """Return the series of a file, and its hash."""
     from forecast.cli.fit.fit_arguments import data_of, write_outputs
 
@@ -290,7 +290,7 @@ def _of_laws(
     let: tuple[str, ...],
     along: str | None,
     options: dict[str, Any],
-) -> tuple[Asked, dict[str, str], list[str]]:
+) -> tuple[Tests, dict[str, str], list[str]]:
     """Return the curves of a file or a table, its hash, and a note about its rows."""
     from forecast.cli.fit import fit_arguments
     from forecast.evaluation.law_rolling import backtest_laws
@@ -301,7 +301,7 @@ def _of_laws(
     single = [name for name in {name for law in rivals for name in law.variables} if name not in rows]
     if along is not None and not lets and len(single) == 1:
         lets = {single[0]: along}  # laws of one variable, which is what they go along
-    made: Asked = [
+    made: Tests = [
         (name, partial(backtest_laws, rivals, part, let=lets, along=along, **options), {})
         for name, part in _parts(rows, by, Path(path).stem)
     ]
@@ -309,7 +309,7 @@ def _of_laws(
 
 
 def _headline(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:
-    """Say in a sentence what did best, how good that is, and how often its intervals held."""
+    """Say in a sentence which model was best, how good it is, and the coverage of its intervals."""
     from forecast.evaluation.origins import REFERENCES
 
     rivals = [row for row in rows if row["model"] not in REFERENCES]

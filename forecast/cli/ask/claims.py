@@ -124,7 +124,7 @@ def _emit(
     out: str | None,
     as_json: bool,
 ) -> None:
-    """Write the answer, and the file that was asked for."""
+    """Write the answer, and the requested file."""
     said: dict[str, Any] = {"command": COMMAND, "warnings": warnings, "provenance": render.provenance(plugins)}
     files = writers(out, answer=lambda: render.answered(result, **said), table=lambda: _columns(rows))
     render.emit(result, json=as_json, text=text, files=files, **said)

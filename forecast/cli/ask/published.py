@@ -61,8 +61,8 @@ def _plugins(found: list[dict[str, Any]]) -> list[Any]:
     from forecast.contract.registry import get_registry
 
     registry = get_registry()
-    asked = {answer["scenario"] for question in found for answer in question["answers"]}
-    return [registry.find("scenario", name).plugin for name in sorted(asked)]
+    scenarios = {answer["scenario"] for question in found for answer in question["answers"]}
+    return [registry.find("scenario", name).plugin for name in sorted(scenarios)]
 
 
 def _show(found: list[dict[str, Any]]) -> None:

@@ -98,7 +98,7 @@ def resolve(
 
 
 def forecast_text(row: Mapping[str, Any]) -> str:
-    """Say one forecast in a line: what is asked, the median, and the 90 % interval."""
+    """Say one forecast in a line: the question, the median, and the 90 % interval."""
     given = "".join(f", {key} = {value}" for key, value in row["choices"].items())
     at = f" on {row['at']}" if "at" in row else ""
     low, middle, high = (_shown(row["quantiles"][q], row["unit"]) for q in ("p05", "p50", "p95"))
@@ -151,8 +151,8 @@ def _one(score: Mapping[str, Any]) -> None:
             hanging=12,
         )
     kind = "" if score["wis"] is None else f", weighted interval score {score['wis']:.3g}"
-    held = {None: "is still open", True: "held", False: "did not hold"}[score["held"]]
-    render.prose(f"          CRPS {score['crps']:.3g} {unit}{kind}{so_far}; the 90 % interval {held}", hanging=12)
+    coverage = {None: "is still open", True: "held", False: "did not hold"}[score["held"]]
+    render.prose(f"          CRPS {score['crps']:.3g} {unit}{kind}{so_far}; the 90 % interval {coverage}", hanging=12)
     render.write()
 
 
@@ -167,10 +167,10 @@ def _scores(rows: Sequence[Mapping[str, Any]]) -> None:
             continue
         crps = f"CRPS {row['crps']:.3g} years, " if "crps" in row else ""
         wis = "" if row["wis"] is None else f"weighted interval score {row['wis']:.3g}, "
-        held = "no 90 % interval is decided"
+        coverage = "no 90 % interval is decided"
         if row["intervals"]:
-            held = f"{row['held']} of {row['intervals']} 90 % intervals held, "
-            held += f"which leaves a share of {100 * row['low']:.0f} to {100 * row['high']:.0f} % possible"
+            coverage = f"{row['held']} of {row['intervals']} 90 % intervals held, "
+            coverage += f"which leaves a share of {100 * row['low']:.0f} to {100 * row['high']:.0f} % possible"
         waiting = f", {row['open']} not over" if row["open"] else ""
-        render.prose(f"  {row['of']} ({row['n']}{waiting}): {crps}{wis}{held}", hanging=4)
+        render.prose(f"  {row['of']} ({row['n']}{waiting}): {crps}{wis}{coverage}", hanging=4)
     render.write()

@@ -56,7 +56,7 @@ def show_projection(
     pages: Mapping[str, Callable[[], object]],
     as_json: bool,
 ) -> bool:
-    """Write the answer, and every file that was asked for; tell whether something in it failed.
+    """Write the answer, and every requested file; tell whether something in it failed.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ def show_projection(
     warnings, record = [*failures, *run.warnings], _provenance(run)
 
     def answer() -> str:
-        whole = result or _result(run, everything=True)
-        return render.answered(whole, command=command, warnings=warnings, provenance=record)
+        complete = result or _result(run, everything=True)
+        return render.answered(complete, command=command, warnings=warnings, provenance=record)
 
     render.emit(
         result,

@@ -94,7 +94,7 @@ def _with(options: Sequence[Callable[[Any], Any]], command: Callable[..., None])
 @click.command()
 @asking
 @click.pass_context
-def run(ctx: click.Context, /, settings: tuple[str, ...], **asked: Any) -> None:
+def run(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> None:
     """Run SCENARIO: a registered name (brain-parity) or a TOML file.
 
     Prints the answer on one screen: a sentence, a chart of definitions, rivals and other questions, what moves it, how
@@ -110,7 +110,7 @@ def run(ctx: click.Context, /, settings: tuple[str, ...], **asked: Any) -> None:
     forecast run brain-parity --report answer.html
     forecast run mine.toml --draws 20000 --out mine.nc --plot mine.svg --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    answer(ctx, "run", settings=pairs(settings, "--set"), sweep={}, **asked)
+    answer(ctx, "run", settings=pairs(settings, "--set"), sweep={}, **options)
 
 
 def answer(

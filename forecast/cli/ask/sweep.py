@@ -18,7 +18,7 @@ EVERY = "*"
 @click.command()
 @asking
 @click.pass_context
-def sweep(ctx: click.Context, /, settings: tuple[str, ...], **asked: Any) -> None:
+def sweep(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> None:
     """Run SCENARIO with something set to each of several values: what --set gives several of is swept.
 
     Each swept name is a dimension of the results; nothing is pooled over it, and everything else is drawn alike along
@@ -38,10 +38,10 @@ def sweep(ctx: click.Context, /, settings: tuple[str, ...], **asked: Any) -> Non
             raise UsageError(f"--set {printable(key, 60)}: '*' are all values: it stands alone")
         if not all(parts):
             raise UsageError(f"--set {printable(key, 60)}: expected values between commas, got an empty one")
-    if not several and not _sweeps(asked["scenario"]):
+    if not several and not _sweeps(options["scenario"]):
         raise UsageError("sweep: expected something to sweep: --set NAME=A,B,C, or a [sweep] in the scenario")
     alone = {key: parts[0] for key, parts in given.items() if key not in several}
-    answer(ctx, "sweep", settings=alone, sweep=several, **asked)
+    answer(ctx, "sweep", settings=alone, sweep=several, **options)
 
 
 def _sweeps(scenario: str) -> bool:

@@ -42,12 +42,12 @@ def find(words: tuple[str, ...], as_json: bool) -> None:
     forecast find FLOP/s
     forecast find dettmers
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    asked = [word for text in words for word in text.casefold().split()]
-    if not asked:
+    search_words = [word for text in words for word in text.casefold().split()]
+    if not search_words:
         raise UsageError("expected a word to look for, got only spaces")
     registry = get_registry()
     texts = {(r.spec.kind, r.full_name): (r, _texts(r)) for kind in KINDS for r in registry.records(kind)}
-    worths = {key: _worth(asked, said) for key, (_, said) in texts.items()}
+    worths = {key: _worth(search_words, said) for key, (_, said) in texts.items()}
     ranked = sorted((-worth, KINDS.index(kind), name) for (kind, name), worth in worths.items() if worth)
     found = [texts[KINDS[kind], name][0] for _, kind, name in ranked]
     result = [
@@ -58,7 +58,7 @@ def find(words: tuple[str, ...], as_json: bool) -> None:
         if result:
             _write(result, width=render.width())
         else:
-            render.write(_nothing(asked, [said for _, said in texts.values()]))
+            render.write(_nothing(search_words, [said for _, said in texts.values()]))
 
     render.emit(
         result, json=as_json, command="find", text=text, warnings=_warnings(registry),
@@ -111,10 +111,10 @@ def _questions(spec: ScenarioSpec) -> Iterator[str]:
         raw = read_scenario(Path(spec.path))
     except ForecastError:
         return
-    asked, labels = raw.get("questions"), raw.get("labels")
+    questions, labels = raw.get("questions"), raw.get("labels")
     yield str(raw.get("title", ""))
-    if isinstance(asked, dict):
-        yield from (str(each.get("title", "")) for each in asked.values() if isinstance(each, dict))
+    if isinstance(questions, dict):
+        yield from (str(each.get("title", "")) for each in questions.values() if isinstance(each, dict))
     if isinstance(labels, dict):
         yield from (str(label) for label in labels.values())
 
@@ -170,9 +170,9 @@ def _short(row: dict[str, Any]) -> str:
 def _nothing(words: list[str], texts: list[tuple[str, str, str]]) -> str:
     """Say that nothing matches, and which word stands nowhere, with the nearest that does."""
     absent = next((word for word in words if not any(word in text for said in texts for text in said)), None)
-    asked = printable(" ".join(words), 80)
+    query = printable(" ".join(words), 80)
     if absent is None:
-        return f"Nothing matches all of '{asked}': try fewer words."
+        return f"Nothing matches all of '{query}': try fewer words."
     known = {each for said in texts for text in said[:2] for each in _WORD.findall(text)}
     hint = nearest(absent, sorted(known))
     meant = f"; did you mean '{hint}'?" if hint else "."

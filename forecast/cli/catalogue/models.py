@@ -132,29 +132,29 @@ def _describe(record: Record) -> dict[str, Any]:
     return shown | {"qualifiers": dict(spec.qualifiers)}
 
 
-def _describe_series(asked: Named, spec: TrendSpec) -> dict[str, Any]:
+def _describe_series(entry: Named, spec: TrendSpec) -> dict[str, Any]:
     """Say what a series is, and what is said of the shape beside it and of others."""
     from forecast.models.model_lookup import POOLED
     from forecast.models.shapes.track_record import of_shape
     from forecast.units.qualifiers import of_record
 
-    said = asked.beside()
-    yearly = spec.yearly if said.yearly is None else said.yearly
+    beside = entry.beside()
+    yearly = spec.yearly if beside.yearly is None else beside.yearly
     shown: dict[str, Any] = {"kind": "trend", "quantity": spec.quantity, "unit": spec.unit}
-    shown |= {"note": "; ".join(filter(None, (spec.note, said.note, said.refused))), "shape": asked.shape}
+    shown |= {"note": "; ".join(filter(None, (spec.note, beside.note, beside.refused))), "shape": entry.shape}
     shown |= {"table": spec.table, "x": spec.x, "y": spec.y, "since": spec.since, "where": dict(spec.where)}
     shown |= {"frontier": spec.frontier, "records": spec.records, "yearly": yearly}
-    if asked.shape == POOLED:
-        shown |= {"weights": {member.shape: weight for member, weight in asked.members()}}
+    if entry.shape == POOLED:
+        shown |= {"weights": {member.shape: weight for member, weight in entry.members()}}
     # a number or a text makes no input: only an option that says more has the shape's code imported
-    judged = asked.shape == POOLED or any(isinstance(value, Mapping) for value in said.options.values())
-    shown |= {"options": list(_options(said.options)), "needs": list(said.needs)}
-    shown |= {"inputs": _needs(asked.name) if judged else []}
+    judged = entry.shape == POOLED or any(isinstance(value, Mapping) for value in beside.options.values())
+    shown |= {"options": list(_options(beside.options)), "needs": list(beside.needs)}
+    shown |= {"inputs": _needs(entry.name) if judged else []}
     shown |= {"shapes": [_said_of(each) for each in spec.shapes]}
-    if asked.shape in get_registry().names("shape"):  # else it is a pool, or its plugin is not there
-        shown |= {"record": of_shape(asked.shape)}
-    stated = of_record(spec.where, spec.qualifiers, where=f"model '{asked.name}'")
-    reference = "; ".join(filter(None, (spec.reference, said.reference)))
+    if entry.shape in get_registry().names("shape"):  # else it is a pool, or its plugin is not there
+        shown |= {"record": of_shape(entry.shape)}
+    stated = of_record(spec.where, spec.qualifiers, where=f"model '{entry.name}'")
+    reference = "; ".join(filter(None, (spec.reference, beside.reference)))
     return shown | {"qualifiers": dict(stated), "reference": reference}
 
 
@@ -220,13 +220,13 @@ def show(name: str, shape: str, as_json: bool) -> None:
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.models.model_lookup import named
 
-    asked = named(name, shape=shape)
-    spec = asked.spec
-    described = _describe_series(asked, spec) if isinstance(spec, TrendSpec) else _describe(asked.record)
-    result = {"name": asked.name, "title": spec.title, "reference": spec.reference, **described, **origin(asked.record)}
+    entry = named(name, shape=shape)
+    spec = entry.spec
+    described = _describe_series(entry, spec) if isinstance(spec, TrendSpec) else _describe(entry.record)
+    result = {"name": entry.name, "title": spec.title, "reference": spec.reference, **described, **origin(entry.record)}
     render.emit(
         result, json=as_json, command="models show", text=lambda: with_record(result),
-        provenance=render.provenance([asked.record.plugin]),
+        provenance=render.provenance([entry.record.plugin]),
     )  # fmt: skip
 
 

@@ -238,8 +238,8 @@ def write_outputs(columns: Columns, conditions: Sequence[str]) -> tuple[Columns,
     for text in conditions:
         keep &= _meets(columns, text)
     if not keep.any():
-        asked = " and ".join(printable(c, 60) for c in conditions)
-        raise EmptyDataError(f"{columns.label}: no row of {columns.rows} meets --where {asked}")
+        condition_text = " and ".join(printable(c, 60) for c in conditions)
+        raise EmptyDataError(f"{columns.label}: no row of {columns.rows} meets --where {condition_text}")
     left = int(keep.sum())
     note = f"--where keeps {left} of {columns.rows} rows" if conditions else ""
     return (columns.take(keep) if left < columns.rows else columns), note

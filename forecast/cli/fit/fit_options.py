@@ -155,7 +155,7 @@ def emit_files(
     as_json: bool,
     **answer: Any,
 ) -> None:
-    """Write an answer and every file that was asked for.
+    """Write an answer and every requested file.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def show_fit(
     provenance: Mapping[str, Any],
     **outputs: Any,
 ) -> bool:
-    """Write a fit, or many, new or loaded, and every file that was asked for; tell whether all of it converged.
+    """Write a fit, or many, new or loaded, and every requested file; tell whether all of it converged.
 
     Parameters
     ----------

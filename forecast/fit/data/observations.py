@@ -223,20 +223,20 @@ def gather(
     size = columns.rows
     if size == 0:
         raise EmptyDataError(f"{name}: no rows to fit")
-    asked = dict(request.let or {})
-    for key in asked:
+    let = dict(request.let or {})
+    for key in let:
         if key not in law.variables:
             raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
     have = ", ".join(printable(c, 40) for c in list(columns)[:8])
     hint = f"let may make it, by a formula over the columns {have}"
     variables = {
-        variable: _variable(law, variable, asked.get(variable, variable), columns, name, hint)
+        variable: _variable(law, variable, let.get(variable, variable), columns, name, hint)
         for variable in law.variables
     }
     explained = y if y is not None else law.output
     if y is None and explained not in columns:
         raise UnknownNameError("column", explained, columns, where=f"{name}: say y=, the column that the law explains")
-    itself = next((v for v in law.variables if asked.get(v, v) == explained), None)
+    itself = next((v for v in law.variables if let.get(v, v) == explained), None)
     if itself is not None:
         what = "column" if explained in columns else "formula"
         raise UsageError(f"{name}: y: the {what} '{printable(explained, 60)}' is also the variable '{itself}'")
@@ -314,19 +314,19 @@ def _errors_in_x(
     name: str,
 ) -> dict[str, Array]:
     """Read the known standard deviations of variables; those that are 0 everywhere are none."""
-    asked: Any = request.sigma_x or {}
+    sigma_x: Any = request.sigma_x or {}
     size = next(iter(variables.values())).size
-    if not isinstance(asked, Mapping):
-        got = type(asked).__name__
+    if not isinstance(sigma_x, Mapping):
+        got = type(sigma_x).__name__
         raise UsageError(f"{name}: sigma_x: expected a mapping of variables, like {{'N': '0.1*N'}}, got {got}")
-    if asked and objective.loss not in ("squares", "huber"):
+    if sigma_x and objective.loss not in ("squares", "huber"):
         raise UsageError(f"{name}: sigma_x: objective '{objective.name}' has no scatter to add errors in x to")
-    if asked and objective.scale == "sandwich" and request.sigma is None:
+    if sigma_x and objective.scale == "sandwich" and request.sigma is None:
         raise UsageError(
             f"{name}: sigma_x: under objective '{objective.name}' give sigma= too: it cannot be told from errors in x"
         )
     found = {}
-    for variable, value in asked.items():
+    for variable, value in sigma_x.items():
         where = f"{name}: sigma_x: '{printable(variable, 60)}'"
         if variable not in law.variables or variable in law.levels:
             known = [v for v in law.variables if v not in law.levels]

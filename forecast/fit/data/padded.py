@@ -125,11 +125,11 @@ def pad(
         values = {n: source.columns[meant(n, source.columns, where)] for n in parsed.names}
         return np.asarray(parsed.evaluate(values), dtype=float)
 
-    asked = dict(request.let or {})
-    for key in asked:
+    let = dict(request.let or {})
+    for key in let:
         if key not in law.variables:
             raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
-    variables = {v: column(asked.get(v, v), f"{name}: variable '{v}'") for v in law.variables}
+    variables = {v: column(let.get(v, v), f"{name}: variable '{v}'") for v in law.variables}
     observed = np.broadcast_to(column(y if y is not None else law.output, f"{name}: y"), source.shape)
     if weights is not None and sigma is not None:
         raise UsageError(f"{name}: give weights or sigma, not both")
@@ -141,11 +141,11 @@ def pad(
     weight = np.broadcast_to(weight, source.shape)
     counted = {}
     if objective.loss == "binomial":
-        asked_for = dict(options or {})
-        if asked_for.get("trials") is None:
+        objective_options = dict(options or {})
+        if objective_options.get("trials") is None:
             raise UsageError(f"{name}: objective 'binomial' needs options={{'trials': COLUMN}}: how many were tried")
         for option in ("trials", "chance"):
-            counted[option] = np.broadcast_to(column(asked_for[option], f"{name}: {option}"), source.shape)
+            counted[option] = np.broadcast_to(column(objective_options[option], f"{name}: {option}"), source.shape)
     known = sigma is not None or objective.scale == "known"
     return replace(_checked(source, variables, observed, weight, objective, counted), scale_known=known)
 

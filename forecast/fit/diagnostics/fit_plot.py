@@ -81,7 +81,7 @@ def panel(
     *,
     own: tuple[str, Any, str] | None = None,
 ) -> None:
-    """Draw the points, the law and both of its bands along one variable, the others held at their medians.
+    """Plot the points, the law and both of its bands along one variable, the others fixed at their medians.
 
     Parameters
     ----------
@@ -98,20 +98,20 @@ def panel(
     """
     x = points[name]
     colour, line, called = own or (plot_style.COLOURS[0], "-", "law")
-    held = {n: _middle(p, n in fit.law.levels) for n, p in points.items() if n != name}
+    fixed = {n: _middle(p, n in fit.law.levels) for n, p in points.items() if n != name}
     log_x = _log(x)
     low, high = float(x.min()), float(x.max())
     grid = np.geomspace(low, high, _POINTS) if log_x else np.linspace(low, high, _POINTS)
-    places: dict[str, Any] = {name: grid, **{n: np.full(_POINTS, v) for n, v in held.items()}}
-    named = {n: np.full(_POINTS, fit.law.levels[n][int(held[n])]) for n in fit.law.levels}
+    places: dict[str, Any] = {name: grid, **{n: np.full(_POINTS, v) for n, v in fixed.items()}}
+    named = {n: np.full(_POINTS, fit.law.levels[n][int(fixed[n])]) for n in fit.law.levels}
     law = fit.predict(level=level, **{**places, **named})
-    if held:
+    if fixed:
         here = fit.law.value(fit.values, **points)
-        there = fit.law.value(fit.values, **{**{n: np.full(x.shape, v) for n, v in held.items()}, name: x})
+        there = fit.law.value(fit.values, **{**{n: np.full(x.shape, v) for n, v in fixed.items()}, name: x})
         with np.errstate(all="ignore"):
             seen = seen * there / here if fit.log else seen + there - here
-    told = "observed, moved along the law" if held else "observed"
-    dots: dict[str, Any] = {"color": plot_style.BLACK, "label": told} if own is None else {"color": colour}
+    points_label = "observed, moved along the law" if fixed else "observed"
+    dots: dict[str, Any] = {"color": plot_style.BLACK, "label": points_label} if own is None else {"color": colour}
     axis.plot(x, seen, "o", markersize=2.6, markeredgewidth=0, alpha=0.7, **dots)
     if "observed_lower" in law:
         for low_end, high_end, alpha, what in (
@@ -131,10 +131,10 @@ def panel(
     unit = fit.law.variables[name]
     axis.set_xlabel(printable(f"{name} [{unit}]" if unit else name, 60))
     axis.set_ylabel(printable(f"{fit.law.output} [{fit.law.unit}]" if fit.law.unit else fit.law.output, 60))
-    if held:
+    if fixed:
         at = {
             n: fit.law.levels[n][int(v)] if n in fit.law.levels else plot_style.number(float(f"{v:.3g}"))
-            for n, v in held.items()
+            for n, v in fixed.items()
         }
         axis.set_title(printable("at " + ", ".join(f"{n} = {v}" for n, v in at.items()), 60))
     axis.grid(color="#e4e4e4", linewidth=0.5)

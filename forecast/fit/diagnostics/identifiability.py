@@ -33,7 +33,7 @@ __all__ = ["Diagnostics", "diagnose"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: What is identified is judged at this level, whatever the level of the intervals that are asked for.
+#: Identifiability is judged at this level, whatever the level of the requested intervals.
 JUDGED_LEVEL = 0.95
 #: An interval of a positive parameter over this many decades is no knowledge.
 DECADES = 4.0
@@ -130,14 +130,14 @@ class Diagnostics:
 
 def diagnose(fit: Fit) -> Diagnostics:
     """Return what the data say about a fit; nothing for published parameters."""
-    made = fit.solutions
-    if made is None:
+    solutions = fit.solutions
+    if solutions is None:
         return Diagnostics()
-    known, flaw, exact = made.known, made.known.flaw(), bool(made.known.exact[0])
-    reasons, held = known.reasons(), known.held()
-    if not made.has_data:
+    known, flaw, exact = solutions.known, solutions.known.flaw(), bool(solutions.known.exact[0])
+    reasons, on_bounds = known.reasons(), known.on_bounds()
+    if not solutions.has_data:
         return Diagnostics(unidentified=reasons, flaw=flaw, exact=exact)
-    problem = made.problem()
+    problem = solutions.problem()
     for name, why in _absent(fit, problem).items():
         reasons.setdefault(name, why)
     for name, why in together(problem, fit.values).items():
@@ -146,15 +146,15 @@ def diagnose(fit: Fit) -> Diagnostics:
     beyond: dict[str, str] = {}
     better = ""
     for i, name in enumerate(problem.free):
-        hidden, low, high = profile.hidden_ridges(made, i, JUDGED_LEVEL)
+        hidden, low, high = profile.hidden_ridges(solutions, i, JUDGED_LEVEL)
         if hidden[0]:
             reach = f"[{low[0]:.4g}, {high[0]:.4g}]"
             reasons.setdefault(name, f"its standard error misses a ridge: refitting the others widens it to {reach}")
-    if made.likelihood and made.affordable[0]:
-        better = profile.no_profile(made, JUDGED_LEVEL)
-        profiled = profile.endpoints_of(made, JUDGED_LEVEL, np.array([0]))
+    if solutions.likelihood and solutions.affordable[0]:
+        better = profile.no_profile(solutions, JUDGED_LEVEL)
+        profiled = profile.endpoints_of(solutions, JUDGED_LEVEL, np.array([0]))
         if not better:
-            _read(problem, profiled, reasons, one_sided, held)
+            _read(problem, profiled, reasons, one_sided, on_bounds)
             pairs = [profiled.ends(i) for i in range(problem.k)]
             ends = {n: (float(low[0]), float(high[0])) for n, (low, high) in zip(problem.free, pairs, strict=True)}
             beyond = {n: why for n, why in edges(problem, ends).items() if n not in reasons}
@@ -163,10 +163,10 @@ def diagnose(fit: Fit) -> Diagnostics:
         one_sided={n: why for n, why in one_sided.items() if n not in reasons},
         edges=beyond,
         ridges=() if flaw else _ridges(fit, problem, reasons),
-        influential="" if flaw or not fit.converged else _influential(fit, problem, made),
+        influential="" if flaw or not fit.converged else _influential(fit, problem, solutions),
         better=better,
         lack_of_fit=_missed(fit, problem),
-        following="" if flaw or exact else _following(made),
+        following="" if flaw or exact else _following(solutions),
         flaw=flaw,
         exact=exact,
     )
@@ -273,7 +273,7 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
 
 def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str, ...]:
     """Describe the weakest direction where parameters cannot move but together."""
-    keep = [i for i, n in enumerate(problem.free) if fit.uncertainty and n not in fit.uncertainty.held()]
+    keep = [i for i, n in enumerate(problem.free) if fit.uncertainty and n not in fit.uncertainty.on_bounds()]
     if len(keep) < 2:
         return ()
     problem = problem.about(np.array([fit.values[n] for n in problem.free]))

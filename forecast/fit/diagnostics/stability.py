@@ -78,7 +78,7 @@ def stability_tests(made: Solutions, rows: NDArray[np.int64], points: Mapping[st
 
 
 def _departure(here: Array, there: Array, left: Array, weights: Array, apart: Array) -> Array:
-    """Return the departure, (B, p), from slopes at the points, (k, B, n), and at the places asked for, (k, B, p)."""
+    """Return the departure, (B, p), from slopes at the points, (k, B, n), and at the requested places, (k, B, p)."""
     here, there = (np.nan_to_num(np.moveaxis(each, 0, -1)) for each in (here, there))
     size = np.linalg.norm(here, axis=1, keepdims=True)
     size[size == 0] = 1.0

@@ -2,7 +2,7 @@
 
 Replicates start from the optimum of all data, moved by one step that every replicate's own gradient suggests. Some of
 them are solved again from fresh starts, and how many changed is reported; where many did, or where the points are few,
-all are. A block is drawn and solved whole, whatever is asked for, and then cut: fewer replicates are the first of
+all are. A block is always drawn and solved whole, and then cut: fewer replicates are the first of
 more, to the last bit, and the same for any number of workers. Where the points are many a block is drawn and solved in
 pieces whose size depends on the number of points alone.
 """
@@ -58,7 +58,7 @@ BETTER = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class Resampling:
-    """What is asked of a bootstrap.
+    """The options of a bootstrap.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class _Part:
 def bootstrap(
     problem: Problem,
     at: Array,
-    asked: Resampling,
+    resampling: Resampling,
     *,
     labels: NDArray[np.int64] | None = None,
     workers: Workers = None,
@@ -106,7 +106,7 @@ def bootstrap(
         Its options (Huber's threshold) stay as they are.
     at : ndarray
         Its optimum.
-    asked : Resampling
+    resampling : Resampling
     labels : ndarray of int, optional
         The group of each row, for clusters.
     workers : int or concurrent.futures.Executor, optional
@@ -115,7 +115,7 @@ def bootstrap(
     where : str
         For messages.
     """
-    plan = _plan(problem.n, asked.replicates)
+    plan = _plan(problem.n, resampling.replicates)
     points = problem.weights.size
     check_memory(
         8 * COPIES * points * min(_size(points), BLOCK), f"{where}: bootstrap: {points:,} points take", error=FitError
@@ -127,29 +127,31 @@ def bootstrap(
         nonlocal reached
         reached += len(plan[i]) * BLOCK
         if progress is not None:
-            progress(min(reached, asked.replicates), asked.replicates)
+            progress(min(reached, resampling.replicates), resampling.replicates)
 
-    with budgets.work(lambda: f"{where}: bootstrap, {reached:,} of {asked.replicates:,} replicates done"):
+    with budgets.work(lambda: f"{where}: bootstrap, {reached:,} of {resampling.replicates:,} replicates done"):
         # the first block tells whether the optimum of all data can be trusted as a start
-        parts = [_refit(problem, at, asked, labels, plan[0], few, AUDIT)]
+        parts = [_refit(problem, at, resampling, labels, plan[0], few, AUDIT)]
         head = parts[0]
         if not few and head.changed.sum() > TOLERATED * max(head.audited.sum(), 1):
             few = True
-            parts = [_refit(problem, at, asked, labels, plan[0], few, 0)]
+            parts = [_refit(problem, at, resampling, labels, plan[0], few, 0)]
         done(0)
         alone = workers is None or workers == 1
-        rest = [((problem if alone else replace(problem)), at, asked, labels, blocks, few, 0) for blocks in plan[1:]]
+        rest = [
+            ((problem if alone else replace(problem)), at, resampling, labels, blocks, few, 0) for blocks in plan[1:]
+        ]
         parts += share(_refit, rest, workers, where=where, done=lambda i: done(i + 1))
     whole = _joined(parts)
-    cut = _Part(*(getattr(whole, n)[..., : asked.replicates] for n in _Part.__dataclass_fields__))
+    cut = _Part(*(getattr(whole, n)[..., : resampling.replicates] for n in _Part.__dataclass_fields__))
     values = problem.natural(cut.q.T).T
     return Replicates(
         names=problem.free,
         values=np.where(cut.settled, values, np.nan),
         objective=np.where(cut.settled, cut.value, np.nan),
         converged=cut.settled,
-        resample=asked.resample,
-        seed=asked.seed,
+        resample=resampling.resample,
+        seed=resampling.seed,
         audited=int(cut.audited.sum()),
         changed=int(cut.changed.sum()),
         degenerate=int(cut.poor.sum()),
@@ -159,7 +161,7 @@ def bootstrap(
 
 def repeated(
     made: Solutions,
-    asked: Resampling,
+    resampling: Resampling,
     *,
     labels: NDArray[np.int64] | None = None,
     workers: Workers = None,
@@ -173,7 +175,7 @@ def repeated(
     found: list[Replicates | None] = [None] * made.settled.size
     if made.settled.size == 1 and good.size:
         found[0] = bootstrap(
-            made.problem(), made.q[:, 0], asked, labels=labels, workers=workers, progress=progress, where=made.name
+            made.problem(), made.q[:, 0], resampling, labels=labels, workers=workers, progress=progress, where=made.name
         )
         return replace(made, assessed=made.known, replicates=tuple(found))
     chunks = [good[i : i + CURVES] for i in range(0, good.size, CURVES)]
@@ -181,19 +183,19 @@ def repeated(
 
     def done(i: int) -> None:
         nonlocal reached
-        reached += chunks[i].size * asked.replicates
+        reached += chunks[i].size * resampling.replicates
         if progress is not None:
-            progress(reached, good.size * asked.replicates)
+            progress(reached, good.size * resampling.replicates)
 
-    pieces = [(tuple(made.problem(int(b)) for b in rows), made.q[:, rows], asked) for rows in chunks]
+    pieces = [(tuple(made.problem(int(b)) for b in rows), made.q[:, rows], resampling) for rows in chunks]
     some = share(_of_some, pieces, workers, where=made.name, done=done)
     for b, one in zip(good, (each for part in some for each in part), strict=True):
         found[b] = one
     return replace(made, assessed=made.known, replicates=tuple(found))
 
 
-def _of_some(problems: tuple[Problem, ...], at: Array, asked: Resampling) -> list[Replicates]:
-    return [bootstrap(problem, at[:, i], asked) for i, problem in enumerate(problems)]
+def _of_some(problems: tuple[Problem, ...], at: Array, resampling: Resampling) -> list[Replicates]:
+    return [bootstrap(problem, at[:, i], resampling) for i, problem in enumerate(problems)]
 
 
 def bootstrapped(
@@ -233,8 +235,8 @@ def bootstrapped(
         _, labels, names = labels_of(groups, made.curves.y.shape[1], where)
         if len(names) < 2:
             raise DataError(f"{where}: groups: expected at least 2 different labels, got one")
-    asked = Resampling(replicates=replicates, resample=resample, seed=seed)
-    return repeated(made, asked, labels=labels, workers=workers, progress=progress)
+    resampling = Resampling(replicates=replicates, resample=resample, seed=seed)
+    return repeated(made, resampling, labels=labels, workers=workers, progress=progress)
 
 
 def _plan(n: int, replicates: int) -> list[range]:
@@ -262,7 +264,7 @@ def _joined(parts: list[_Part]) -> _Part:
 def _refit(
     problem: Problem,
     at: Array,
-    asked: Resampling,
+    resampling: Resampling,
     labels: NDArray[np.int64] | None,
     blocks: range,
     every: bool,
@@ -272,15 +274,17 @@ def _refit(
     sample = Sample(problem, at, labels)
     warm = _Warm(sample)
     grid = None
-    if asked.fresh and (every or audit):
-        grid = Grid(problem, seed=asked.seed) if every else Grid(problem, seed=asked.seed, points=AUDIT_POINTS)
+    if resampling.fresh and (every or audit):
+        grid = (
+            Grid(problem, seed=resampling.seed) if every else Grid(problem, seed=resampling.seed, points=AUDIT_POINTS)
+        )
     parts: list[_Part] = []
     reached = 0
-    for drawn in draw(sample, asked.resample, asked.seed, blocks, _size(problem.weights.size)):
+    for drawn in draw(sample, resampling.resample, resampling.seed, blocks, _size(problem.weights.size)):
         parts.append(_solve(warm, drawn, grid, None if every else max(audit - reached, 0)))
         reached += parts[-1].value.size
         budgets.check_time("refitting", reached, len(blocks) * BLOCK, "replicates of a round")
-        if blocks.start * BLOCK + reached >= asked.replicates:
+        if blocks.start * BLOCK + reached >= resampling.replicates:
             break
     return _joined(parts)
 

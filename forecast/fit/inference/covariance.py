@@ -191,14 +191,14 @@ class _Assessment:
         c, q = self.coordinates, self.q
         lower, upper = c.lower[:, None], c.upper[:, None]
         logs = c.logs[:, None]
-        held = on_bound(q, lower, upper, logs)
-        self.logs = c.positive[:, None] & ~held
+        on_bounds = on_bound(q, lower, upper, logs)
+        self.logs = c.positive[:, None] & ~on_bounds
         with np.errstate(all="ignore"):
             p = natural(q, c.logs)
-            low = held & (np.abs(q - lower) <= np.abs(upper - q))
+            low = on_bounds & (np.abs(q - lower) <= np.abs(upper - q))
             ends = natural(lower, c.logs), natural(upper, c.logs)
-            self.bounds = np.where(held, np.where(low, *ends), np.nan)
-            self.sides = np.where(low, 1, np.where(held, -1, 0))
+            self.bounds = np.where(on_bounds, np.where(low, *ends), np.nan)
+            self.sides = np.where(low, 1, np.where(on_bounds, -1, 0))
             self.at = np.where(self.logs == logs, q, np.where(logs, p, np.log(np.where(self.logs, q, 1.0))))
             self.into_logs = self.logs & ~logs
             self.turn = np.where(self.into_logs, q, np.where(logs & ~self.logs, 1 / p, 1.0))

@@ -1,4 +1,4 @@
-"""Intervals of parameters, by the method asked for or the one that keeps its coverage: of many fits, or of one."""
+"""Intervals of parameters, by the requested method or the one that keeps its coverage: of many fits, or of one."""
 
 from __future__ import annotations
 

@@ -140,18 +140,20 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
     assert known is not None
     if known.flaw() and not known.scale_known:
         raise FitError(f"{fit.name}: no posterior: {known.flaw()}")
-    held = {}
+    placed_priors = {}
     for name, record in priors.items():
         if name not in problem.free:
             raise UnknownNameError("parameter", name, problem.free, where=f"{fit.name}: priors")
-        made = record if isinstance(record, Distribution) else distribution(record, where=f"{fit.name}: priors.{name}")
+        prior = record if isinstance(record, Distribution) else distribution(record, where=f"{fit.name}: priors.{name}")
         i = problem.free.index(name)
-        held[i] = _Prior(made, bool(problem.positive[i] and fit.values[name] > 0), f"{fit.name}: priors.{name}")
+        placed_priors[i] = _Prior(
+            prior, bool(problem.positive[i] and fit.values[name] > 0), f"{fit.name}: priors.{name}"
+        )
     problem = problem.about(np.array([fit.values[n] for n in problem.free]))
     optima = optimum(fit, problem)
     unit = _unit(fit, problem, optima)
     data = _Clusters(fit, problem, optima, known) if known.clusters else _Rows(optima, unit)
-    mode, table = _mode(problem, optima.q[:, 0], data, held)
+    mode, table = _mode(problem, optima.q[:, 0], data, placed_priors)
     size = np.sqrt(np.abs(np.diag(table)))
     size[size <= 0] = 1.0
     values, vectors = np.linalg.eigh(table / np.outer(size, size))
@@ -165,7 +167,7 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
     moves, length = _moves(seed, count, problem.k, dof)
     u = np.clip(mode[:, None] + root @ moves, problem.lower[:, None], problem.upper[:, None])
     rough = problem.objective.scale == "sandwich" or known.clusters
-    share = None if rough else _share(optima, u, unit, held, dof, length)
+    share = None if rough else _share(optima, u, unit, placed_priors, dof, length)
     notes = []
     if share is not None and share < POOR:
         notes.append(
@@ -194,10 +196,10 @@ def _unit(fit: Fit, problem: Problem, optima: Optima) -> float:
     return float(np.median(good)) if good.size else 1.0
 
 
-def _priors(u: Array, held: Mapping[int, _Prior]) -> tuple[Array, Array]:
+def _priors(u: Array, priors: Mapping[int, _Prior]) -> tuple[Array, Array]:
     """Return gradient and curvature of the priors, (k,) each, by differences."""
     g, h = np.zeros(u.size), np.zeros(u.size)
-    for i, prior in held.items():
+    for i, prior in priors.items():
         s = prior.width
         low, here, high = prior(np.array([u[i] - s, u[i], u[i] + s]))
         g[i], h[i] = (high - low) / (2 * s), max((high - 2 * here + low) / s**2, 0.0)
@@ -205,21 +207,21 @@ def _priors(u: Array, held: Mapping[int, _Prior]) -> tuple[Array, Array]:
 
 
 def _mode(
-    problem: Problem, estimate: Array, data: _Rows | _Clusters, held: Mapping[int, _Prior]
+    problem: Problem, estimate: Array, data: _Rows | _Clusters, priors: Mapping[int, _Prior]
 ) -> tuple[Array, Array]:
     """Return the point of greatest density and the curvature there, by damped Newton steps."""
 
     def density(u: Array) -> float:
-        return data.at(u)[0] + sum(float(p(u[i : i + 1])[0]) for i, p in held.items())
+        return data.at(u)[0] + sum(float(p(u[i : i + 1])[0]) for i, p in priors.items())
 
     u, table = estimate.copy(), data.at(estimate)[2]
-    for i, prior in held.items():
+    for i, prior in priors.items():
         if abs(table[i, i]) < 1e-6:  # the data know nothing of it: start where the prior is
             u[i] = float(np.interp(0.0, prior.z, prior.u))
     here, damping = density(u), 1e-3
-    for _ in range(200 if held else 0):
+    for _ in range(200 if priors else 0):
         _, g, h = data.at(u)
-        more, curve = _priors(u, held)
+        more, curve = _priors(u, priors)
         g, table = g + more, h + np.diag(curve)
         size = np.sqrt(np.maximum(np.abs(np.diag(table)), 1e-12))
         values, vectors = np.linalg.eigh(table / np.outer(size, size))
@@ -235,8 +237,8 @@ def _mode(
             break
         else:
             damping *= 10
-    if held:
-        table = data.at(u)[2] + np.diag(_priors(u, held)[1])
+    if priors:
+        table = data.at(u)[2] + np.diag(_priors(u, priors)[1])
     return u, table
 
 
@@ -254,7 +256,7 @@ def _moves(seed: int, count: int, k: int, dof: int) -> tuple[Array, Array]:
     return found, np.sum(found * found, axis=0)
 
 
-def _share(optima: Optima, u: Array, unit: float, held: Mapping[int, _Prior], dof: int, length: Array) -> float:
+def _share(optima: Optima, u: Array, unit: float, priors: Mapping[int, _Prior], dof: int, length: Array) -> float:
     """Return the effective share of the draws, weighed by the exact density over that of the approximation."""
     k, block = u.shape[0], 4096
     value = np.concatenate([optima.target.value(u[:, i : i + block]) for i in range(0, u.shape[1], block)])
@@ -265,7 +267,7 @@ def _share(optima: Optima, u: Array, unit: float, held: Mapping[int, _Prior], do
             drawn = -0.5 * (dof + k) * np.log1p(length / dof)
         else:
             exact, drawn = -(value - least) / unit, -0.5 * length
-        for i, prior in held.items():
+        for i, prior in priors.items():
             exact = exact - prior(u[i])
         weight = exact - drawn
         weight = np.exp(weight - np.nanmax(weight[np.isfinite(weight)], initial=-np.inf))

@@ -1,6 +1,6 @@
 """Profile likelihood of a fit: intervals that keep their coverage where a law is curved, and the curve behind them.
 
-One parameter is held while the others are refitted; the interval is where the fit gets no worse than the level allows.
+One parameter is fixed while the others are refitted; the interval is where the fit is no worse than the level allows.
 Unlike a standard error it needs no quadratic objective, does not change with the way the law is written, and shows
 where the data set no limit: such a limit is infinite (0 for a positive parameter).
 """
@@ -125,7 +125,7 @@ def allowed(made: Solutions, rows: NDArray[np.int64], optima: Optima, level: flo
 
 @dataclass(frozen=True)
 class ProfileCurve:
-    """Limits of the profiles of many fits, (k, B) each, in the solver's coordinates; nan where none were asked for.
+    """Endpoints of the profiles of many fits, (k, B) each, in the solver's coordinates; nan where none are computed.
 
     Parameters
     ----------

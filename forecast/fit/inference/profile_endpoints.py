@@ -1,5 +1,5 @@
-"""Profile likelihood limits of many fits at once: one parameter held, the others refitted, until the fit is just as bad
-as a level of confidence allows.
+"""Profile likelihood intervals of many fits at once: one parameter fixed, the others refitted, until the fit is just as
+bad as a level of confidence allows.
 
 A row is one side of one parameter of one fit, and its limit a root: of how far the objective of a refit has risen, as
 a signed root, less what is allowed. The root is bracketed from the estimate outwards and then found by Chandrupatla's
@@ -121,10 +121,10 @@ class ProfileEndpoints:
 def refitted(
     optima: Optima, fit: NDArray[np.int64], place: NDArray[np.int64], start: Array, *, iterations: int = ITERATIONS
 ) -> newton.NewtonResult:
-    """Refit with one coordinate held as `start` has it; a row is a fit (by number) and a place."""
+    """Refit with one coordinate fixed at its value in `start`; a row is a fit (by number) and a place."""
     return newton.solve(
         optima.target.take(fit), start, optima.lower, optima.upper, optima.logs, blind=UNCHECKED_STEP_TOLERANCE,
-        iterations=iterations, held=place,
+        iterations=iterations, fixed=place,
     )  # fmt: skip
 
 
@@ -227,7 +227,7 @@ class _Search:
         )
 
     def _value(self, rows: NDArray[np.int64], t: Array) -> Array:
-        """Return the held parameter at distances of some rows."""
+        """Return the fixed parameter at distances of some rows."""
         with np.errstate(all="ignore"):
             moved = np.where(self.factor[rows], self.centre[rows] * np.exp(t), self.centre[rows] + self.sign[rows] * t)
         ends = self.optima.lower[self.place[rows]], self.optima.upper[self.place[rows]]
@@ -240,11 +240,11 @@ class _Search:
         self, rows: NDArray[np.int64], t: Array, starts: list[Array], *, arrive: bool = True
     ) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Refit from several starts, (k, rows) each; return signed roots, parameters, and who arrived."""
-        held, many = self._value(rows, t), len(starts)
+        fixed_value, many = self._value(rows, t), len(starts)
         begun = np.concatenate(starts, axis=1)
         all_rows = np.tile(rows, many)
         place = self.place[all_rows]
-        begun[place, np.arange(place.size)] = np.tile(held, many)
+        begun[place, np.arange(place.size)] = np.tile(fixed_value, many)
         steps = ITERATIONS if arrive else SHORT
         solved = refitted(self.optima, self.fit[all_rows], place, begun, iterations=steps)
         value = np.where(np.isfinite(solved.value), solved.value, np.inf)
@@ -282,17 +282,17 @@ class _Search:
         """Return starts along the line from the estimate through the inner solution, or along the tangent there."""
         q, place, fit = self.optima.q[:, self.fit[rows]], self.place[rows], self.fit[rows]
         inner_t, inner_q = self.inner_t[rows], self.inner_q[:, rows]
-        held, before, centre = self._value(rows, t), self._value(rows, inner_t), self.centre[rows]
+        fixed_value, before, centre = self._value(rows, t), self._value(rows, inner_t), self.centre[rows]
         # lines are straightest in the logarithms of what is positive
         bent = self._bent(q, inner_q)
-        own = bent[place, np.arange(rows.size)] & (held > 0)
+        own = bent[place, np.arange(rows.size)] & (fixed_value > 0)
         with np.errstate(all="ignore"):
             at, inner = (np.where(bent, np.log(p), p) for p in (q, inner_q))
-            held, before, middle = (np.where(own, np.log(p), p) for p in (held, before, centre))
+            fixed_value, before, middle = (np.where(own, np.log(p), p) for p in (fixed_value, before, centre))
             tangent = self.inverse[:, place, fit] / self.inverse[place, place, fit]
             tangent = tangent / np.where(bent, q, 1.0) * np.where(own, centre, 1.0)
             slope = np.where(inner_t > 0, (inner - at) / (before - middle), tangent)
-            shift = np.where(np.isfinite(slope), slope, 0.0) * (held - before)
+            shift = np.where(np.isfinite(slope), slope, 0.0) * (fixed_value - before)
             moved = inner + np.where(bent | self.optima.logs[:, None], np.clip(shift, -20.0, 20.0), shift)
             moved = np.where(bent, np.exp(moved), moved)
         return np.asarray(np.where(np.isfinite(moved), moved, inner_q))

@@ -206,7 +206,7 @@ def resampled(resample: str, seed: int, points: int, replicates: int) -> Array:
 
 
 def check(replicates: object, resample: object, groups: bool, objective: Objective, where: str) -> int:
-    """Return how many replicates are asked for.
+    """Return the requested number of replicates.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ class Uncertainty:
             clusters=self.clusters,
         )
 
-    def held(self, b: int = 0) -> dict[str, tuple[float, int]]:
+    def on_bounds(self, b: int = 0) -> dict[str, tuple[float, int]]:
         """Return the parameters of a fit that stand on a bound: the bound, and 1 or -1 for the side that is open."""
         standing = zip(self.names, self.bounds[:, b], self.sides[:, b], strict=True)
         return {name: (float(bound), int(side)) for name, bound, side in standing if side}
@@ -156,12 +156,12 @@ class Uncertainty:
             half = self.quantile(0.5 + level / 2) * error
             low, high = self.at[i] - half, self.at[i] + half
             low, high = (np.where(self.logs[i], np.exp(end), end) for end in (low, high))
-        held = np.flatnonzero(self.sides[i])
-        if held.size:
-            bound, side = self.bounds[i, held], self.sides[i, held]
-            far = self.at[i, held] + side * self.quantile(level)[held] * error[held]
+        bounded = np.flatnonzero(self.sides[i])
+        if bounded.size:
+            bound, side = self.bounds[i, bounded], self.sides[i, bounded]
+            far = self.at[i, bounded] + side * self.quantile(level)[bounded] * error[bounded]
             bound = np.where(np.isnan(far), np.nan, bound)
-            low[held], high[held] = np.where(side > 0, bound, far), np.where(side > 0, far, bound)
+            low[bounded], high[bounded] = np.where(side > 0, bound, far), np.where(side > 0, far, bound)
         return low, high
 
     def why_not(self, b: int, name: str) -> str:
@@ -189,10 +189,10 @@ class Uncertainty:
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         estimated = self.clusters or not self.scale_known
         moves = root @ student_t(uniforms, int(self.freedom[b]) if estimated else np.inf)
-        drawn, held = {}, self.held(b)
+        drawn, on_bounds = {}, self.on_bounds(b)
         for i, name in enumerate(self.names):
-            if name in held:
-                bound, side = held[name]
+            if name in on_bounds:
+                bound, side = on_bounds[name]
                 drawn[name] = bound + side * np.abs(moves[i])
             else:
                 moved = self.at[i, b] + moves[i]

@@ -126,7 +126,7 @@ class GroupKernel:
             return to_logs(gradient, hessian, p, self.logs, share)
 
     def _summed(self, table: Array, groups: set[int | None]) -> dict[int | None, Array]:
-        """Return the sum over all points under None, and over each group under its place, where they are asked for."""
+        """Return the sums over the requested `groups`: over all points under None, over a group under its place."""
         found: dict[int | None, Array] = {}
         if groups - {None}:
             sums = table @ self.member

@@ -53,7 +53,7 @@ def huber(f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Array,
 
 
 class Scratch:
-    """Tables that are used again in every step, so that none is asked of the system: the time that takes shows."""
+    """Arrays that every step uses again: allocating them anew would take noticeable time."""
 
     def __init__(self) -> None:
         self.tables: list[Array] = []

@@ -1,1 +1,1 @@
-"""A law, its data and an objective made into a problem: coordinates, bounds, units, and what a solver is asked."""
+"""The problem that a solver gets from a law, data and an objective: coordinates, bounds, units and the target."""

@@ -142,15 +142,15 @@ class Rescaling:
     Parameters
     ----------
     law : forecast.Law
-    held : tuple of str
-        Parameters that stay as they are: fixed, or between bounds.
+    unscaled : tuple of str
+        Parameters whose factor is 1: fixed, or between bounds.
     logs : ndarray
         Logarithms of the factors of the variables and, last, of the output: a row a fit, (B, variables + 1), or one
         for all.
     """
 
     law: Law
-    held: tuple[str, ...]
+    unscaled: tuple[str, ...]
     logs: Array
 
     def factor(self, name: str) -> Array:
@@ -159,7 +159,7 @@ class Rescaling:
 
     def factors(self, values: Mapping[str, Any]) -> dict[str, Array]:
         """Return by what each parameter is divided, at parameters whose exponents are `values`, (B,) or (G,) each."""
-        conditions = _linear(self.law, self.held, values)
+        conditions = _linear(self.law, self.unscaled, values)
         k = len(self.law.parameters)
         a, side = conditions[:, :, :k], -np.einsum("gcv,gv->gc", *_alike(conditions[:, :, k:], self.logs))
         squares = np.einsum("gci,gcj->gij", a, a)
@@ -181,41 +181,41 @@ def _alike(*tables: Array) -> list[Array]:
     return [np.broadcast_to(table, (count, *table.shape[1:])) for table in tables]
 
 
-def _linear(law: Law, held: tuple[str, ...], values: Mapping[str, Any]) -> Array:
+def _linear(law: Law, unscaled: tuple[str, ...], values: Mapping[str, Any]) -> Array:
     """Return the conditions on all factors, (G, conditions, parameters + variables + 1)."""
     given = _Conditions(law, {n: np.atleast_1d(np.asarray(v, dtype=float)).reshape(-1, 1) for n, v in values.items()})
-    rows = [*given.rows, *(given._unit(name) for name in held)]
+    rows = [*given.rows, *(given._unit(name) for name in unscaled)]
     return np.stack(rows, axis=1) if rows else np.zeros((given.count, 1, len(given.columns)))
 
 
-#: What ties down the data of a law, by its form, what is held, and whether its output has a unit: a fit asks each time.
+#: Cache of `_tying`, which every fit needs: by form, unscaled parameters, and whether the output has no unit.
 _tied: WeakKeyDictionary[Any, dict[tuple[tuple[str, ...], bool], Array]] = WeakKeyDictionary()
 
 
-def _tying(law: Law, held: tuple[str, ...], counts: bool) -> Array:
+def _tying(law: Law, unscaled: tuple[str, ...], counts: bool) -> Array:
     """Return orthogonal rows over the factors of variables and output that no choice of a law's parameters moves."""
     known = _tied.setdefault(law._form, {})
-    if (held, counts) in known:
-        return known[held, counts]
+    if (unscaled, counts) in known:
+        return known[unscaled, counts]
     rng = np.random.default_rng(7)
     some = {name: rng.uniform(0.3, 0.9, 3) for name in law.parameters}
     k, tied = len(law.parameters), []
-    for conditions in _linear(law, held, some):
+    for conditions in _linear(law, unscaled, some):
         left, sizes, _ = np.linalg.svd(conditions[:, :k])
         rank = int((sizes > RANK * sizes.max(initial=1.0)).sum())
         tied.append(left[:, rank:].T @ conditions[:, k:])  # conditions that no choice of the parameters' factors meets
     if counts:
         tied.append(np.eye(conditions.shape[1] - k)[-1:])
     _, sizes, right = np.linalg.svd(np.concatenate(tied))
-    known[held, counts] = right[: int((sizes > RANK * sizes.max(initial=1.0)).sum())]
-    return known[held, counts]
+    known[unscaled, counts] = right[: int((sizes > RANK * sizes.max(initial=1.0)).sum())]
+    return known[unscaled, counts]
 
 
 def rescaling(
     law: Law,
     variables: Mapping[str, Array],
     observed: Array | None,
-    held: tuple[str, ...] = (),
+    unscaled: tuple[str, ...] = (),
     given: NDArray[np.bool_] | None = None,
 ) -> Rescaling | None:
     """Return the factors that bring data close to 1, as far as the law holds in every unit; None where it has no text.
@@ -227,13 +227,13 @@ def rescaling(
         (n,), or (B, n) of many fits.
     observed : ndarray, optional
         (n,) or (B, n); None where it is no quantity with a unit: counts.
-    held : tuple of str
+    unscaled : tuple of str
     given : ndarray of bool, optional
         (B, n), what is a point of the data and no padding.
     """
     if law.levels or (law.expression is None and not isinstance(law._form, Implicit)):
         return None
-    rows = _tying(law, held, observed is None)
+    rows = _tying(law, unscaled, observed is None)
     columns = [*(variables[v] for v in law.variables), *([] if observed is None else [observed])]
     wanted = [_sizes(np.asarray(c, dtype=float), None if np.ndim(c) < 2 else given) for c in columns]
     logs = np.array(np.broadcast_arrays(*wanted, *([0.0] * (observed is None)))).reshape(len(law.variables) + 1, -1)
@@ -243,7 +243,7 @@ def rescaling(
     if common and np.ptp(moved[common], axis=1).max() > RANK:
         logs = logs.mean(axis=1, keepdims=True)
         moved = logs - rows.T @ (rows @ logs)
-    return Rescaling(law, held, moved.T)
+    return Rescaling(law, unscaled, moved.T)
 
 
 def unit_of_parameter(limits: Problem | Coordinates) -> tuple[str, ...]:
@@ -253,8 +253,8 @@ def unit_of_parameter(limits: Problem | Coordinates) -> tuple[str, ...]:
             np.where(limits.logs, np.exp(np.where(limits.logs, b, 0.0)), b) for b in (limits.lower, limits.upper)
         )
     between = ((low != 0) & np.isfinite(low)) | ((high != 0) & np.isfinite(high))
-    held = [name for name, both in zip(limits.free, between, strict=True) if both]
-    return (*held, *(name for name, value in limits.fixed.items() if value))
+    unscaled = [name for name, both in zip(limits.free, between, strict=True) if both]
+    return (*unscaled, *(name for name, value in limits.fixed.items() if value))
 
 
 @dataclass(frozen=True)

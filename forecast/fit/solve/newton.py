@@ -101,7 +101,7 @@ def solve(
     damping: float = MILD,
     tolerance: float = 1e-15,
     blind: float = 0.0,
-    held: NDArray[np.int64] | None = None,
+    fixed: NDArray[np.int64] | None = None,
 ) -> NewtonResult:
     """Minimise from every column of `start`.
 
@@ -126,10 +126,10 @@ def solve(
     blind : float
         A step that should lower the objective by less than this share is the last, and taken without looking: what is
         then missing is smaller by orders of magnitude where the law is smooth, and never more than this share.
-    held : ndarray of int, optional
-        (B,): a coordinate of each that stays where it begins.
+    fixed : ndarray of int, optional
+        (B,): a coordinate of each that keeps its value in `start`.
     """
-    return _Run(target, start, lower, upper, logs, damping, tolerance, blind, held).run(iterations, gauss)
+    return _Run(target, start, lower, upper, logs, damping, tolerance, blind, fixed).run(iterations, gauss)
 
 
 @dataclass(slots=True)
@@ -170,12 +170,12 @@ class _Run:
         damping: float,
         tolerance: float,
         blind: float,
-        held: NDArray[np.int64] | None,
+        fixed: NDArray[np.int64] | None,
     ) -> None:
-        self.target, self.tolerance, self.damping, self.held = target, tolerance, damping, held
+        self.target, self.tolerance, self.damping, self.fixed = target, tolerance, damping, fixed
         self.blind = max(blind, tolerance)
         self.bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
-        self.fixes = self.bounded or held is not None
+        self.fixes = self.bounded or fixed is not None
         self.lower, self.upper, self.logs = lower[:, None], upper[:, None], np.flatnonzero(logs)
         self.factors = np.flatnonzero(target.factors) if target.factors is not None else np.zeros(0, dtype=np.int64)
         self.k, self.count = start.shape
@@ -327,10 +327,10 @@ class _Run:
         return (base > 0) & ~heading
 
     def _active(self, q: Array, g: Array, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which coordinates stay where they are: on a bound beyond which the objective would fall, or held."""
+        """Tell which coordinates cannot move: on a bound beyond which the objective would fall, or fixed."""
         active = ((q <= self.lower) & (g > 0)) | ((q >= self.upper) & (g < 0))
-        if self.held is not None:
-            active[self.held[ids], np.arange(ids.size)] = True
+        if self.fixed is not None:
+            active[self.fixed[ids], np.arange(ids.size)] = True
         return active
 
     def _judged(self) -> NewtonResult:
@@ -374,12 +374,12 @@ def refined(target: Target, q: Array, lower: Array, upper: Array, logs: NDArray[
     begun, q, low, high = q, q.copy(), lower[:, None], upper[:, None]
     if not q.size:
         return q
-    held = on_bound(q, low, high, logs[:, None])
+    on_bounds = on_bound(q, low, high, logs[:, None])
     good = np.ones(q.shape[1], dtype=bool)
     before, floor = target.value(q), target.floor()
     for _ in range(POLISH):
         value, gradient, hessian = target.evaluate(q)
-        gradient, hessian = frozen(gradient, hessian, held)
+        gradient, hessian = frozen(gradient, hessian, on_bounds)
         diagonal = np.abs(np.einsum("iib->ib", hessian))
         step, bad = factored(hessian, gradient, 0.0 * diagonal, np.where(diagonal > 0, diagonal, 1.0))
         with np.errstate(all="ignore"):

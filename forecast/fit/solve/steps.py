@@ -39,7 +39,7 @@ def decrement(g: Array, h: Array, active: NDArray[np.bool_], q: Array) -> Array:
 
 
 def frozen(g: Array, h: Array, active: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Return derivatives in which what is held by a bound cannot move."""
+    """Return derivatives in which coordinates on an active bound cannot move."""
     if not active.any():
         return g, h
     g, h = np.where(active, 0.0, g), h.copy()

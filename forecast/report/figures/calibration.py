@@ -1,4 +1,4 @@
-"""Do intervals hold what they say? A record's levels against the shares that held, as text and as a figure."""
+"""Are intervals calibrated? The levels of a track record against its coverage, as text and as a figure."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def chart(row: Mapping[str, Any]) -> list[str]:
     lines = [
         f"calibration: {row['forecasts']} forecasts of {row['series']} series{kind} (# what came, | what was said)"
     ]
-    for level, held in ((50, row["half"]), (90, row["held"])):
-        lines.append(f"  {level} % interval  {100 * held:>3.0f} %  {_bar(held, level / 100)}")
+    for level, coverage in ((50, row["half"]), (90, row["held"])):
+        lines.append(f"  {level} % interval  {100 * coverage:>3.0f} %  {_bar(coverage, level / 100)}")
     lines.append("  what came, by tenth of the forecast:")
     for tenth, share in enumerate(row["deciles"]):
         place = f"{10 * tenth} to {10 * tenth + 10} %"
@@ -51,7 +51,7 @@ def _bar(share: float, said: float) -> str:
 
 
 def plot(records: Mapping[str, Sequence[Mapping[str, Any]]], axes: tuple[Axes, Axes]) -> None:
-    """Draw records, by name: the shares that held against their levels, and the tenths that outcomes fell into.
+    """Plot track records, by name: the coverage of intervals against their levels, and the deciles of the outcomes.
 
     Parameters
     ----------

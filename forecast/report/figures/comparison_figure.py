@@ -47,7 +47,7 @@ def plot_comparison(result: Mapping[str, Any], path: str | os.PathLike[str], *, 
 
 
 def plot_backtest(result: Mapping[str, Any], path: str | os.PathLike[str], *, width: str = "two") -> Path:
-    """Draw a backtest: the score of each model, and the share of its 90 % intervals that held.
+    """Plot a backtest: the score of each model, and the coverage of its 90 % intervals.
 
     Parameters
     ----------

@@ -171,51 +171,53 @@ def fans(answer: DateAnswer | ValueAnswer, most: int) -> list[Fan]:
     return [made for chosen in own if (made := _fan(answer, chosen, alone=len(own) == 1)) is not None]
 
 
-def _chosen(asked: ProjectedAnswer, most: int) -> Iterator[dict[str, str]]:
-    """Walk the choices of each panel; a choice of too many values stays at that of the sentence."""
-    free = [d for d in asked.choices if d not in asked.rivals]
-    default = {d: asked.default.get(d, asked.values(d)[0]) for d in free}
+def _chosen(answer: ProjectedAnswer, most: int) -> Iterator[dict[str, str]]:
+    """Yield the choices of each panel; a choice of too many values stays at that of the sentence."""
+    free = [d for d in answer.choices if d not in answer.rivals]
+    default = {d: answer.default.get(d, answer.values(d)[0]) for d in free}
     along: list[str] = []
     for choice in free:
-        if math.prod(len(asked.values(d)) for d in (*along, choice)) <= most:
+        if math.prod(len(answer.values(d)) for d in (*along, choice)) <= most:
             along.append(choice)
-    for values in itertools.product(*(asked.values(d) for d in along)):
+    for values in itertools.product(*(answer.values(d) for d in along)):
         yield {**default, **dict(zip(along, values, strict=True))}
 
 
-def _fan(asked: DateAnswer | ValueAnswer, chosen: dict[str, str], *, alone: bool) -> Fan | None:
-    run = asked.run
+def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str], *, alone: bool) -> Fan | None:
+    run = answer.run
     words, years = Words(run), run.years
-    dated = isinstance(asked, DateAnswer)
+    dated = isinstance(answer, DateAnswer)
     try:
-        unit, sides = _when_sides(asked) if isinstance(asked, DateAnswer) else _value_side(asked)
-    except ForecastError:  # what is asked is no formula of levels: of a path's own past, say
+        unit, sides = _when_sides(answer) if isinstance(answer, DateAnswer) else _value_side(answer)
+    except ForecastError:  # the formula has no levels: one of the past of a path, say
         return None
-    threshold, told = None, ""
+    threshold, threshold_label = None, ""
     lines: list[Line] = []
     for side in sides:
         if not side.names:
             threshold = float(units.evaluate(side, {}, {}, target=unit))
-            told = amount(threshold, unit, 4)
+            threshold_label = amount(threshold, unit, 4)
             continue
-        levels = _levels(run, side, unit, chosen, asked)
+        levels = _levels(run, side, unit, chosen, answer)
         if levels is None or not np.isfinite(levels).any():
             return None
         if dated and lines and (levels == levels.flat[0]).all():
             threshold = float(levels.flat[0])
-            told = f"{words(side.text)}: {amount(threshold, unit)}"
+            threshold_label = f"{words(side.text)}: {amount(threshold, unit)}"
             continue
-        seen = _seen(run, side.text, unit, chosen, asked)
+        observed = _seen(run, side.text, unit, chosen, answer)
         label = words(side.text) if len(side.names) == 1 else printable(side.text, 40)
-        past = _past(run, side.text, unit, chosen, asked)
-        lines.append(Line(label=label, levels=levels, dates=seen[0], values=seen[1], names=seen[2], past=past))
+        past = _past(run, side.text, unit, chosen, answer)
+        lines.append(
+            Line(label=label, levels=levels, dates=observed[0], values=observed[1], names=observed[2], past=past)
+        )
     if not lines or len(years) < _FEWEST or all((each.levels == each.levels[:, :1]).all() for each in lines):
         return None
-    answer = asked.over(chosen) if dated else None
+    distribution = answer.over(chosen) if dated else None
     title = lines[0].label if alone else ", ".join(words(value) for value in chosen.values() if value)
     return Fan(
-        title=title, years=years, lines=tuple(lines), unit=unit, threshold=threshold, threshold_label=told,
-        answer=answer,
+        title=title, years=years, lines=tuple(lines), unit=unit, threshold=threshold, threshold_label=threshold_label,
+        answer=distribution,
     )  # fmt: skip
 
 
@@ -226,16 +228,16 @@ def _units_of(run: Projection, names: Sequence[str]) -> dict[str, str]:
     return known
 
 
-def _when_sides(asked: DateAnswer) -> tuple[str, list[Formula]]:
+def _when_sides(answer: DateAnswer) -> tuple[str, list[Formula]]:
     """Return the unit of a question, and its sides: the greater one leads."""
-    run = asked.run
+    run = answer.run
     # the number of a choice is a name here
-    when = parse_condition(re.sub("[{}]", "", asked.text))
+    when = parse_condition(re.sub("[{}]", "", answer.text))
     found = units.sides(when, _units_of(run, when.names))
     sides = [found.left, found.right] if ">" in when.op else [found.right, found.left]
-    if not sides[0].names or _still(run, sides[0]):  # what moves leads
+    if not sides[0].names or _still(run, sides[0]):  # the side that changes with time leads
         sides.reverse()
-    stated = sides[1].root  # the unit in which it was asked is that of people
+    stated = sides[1].root  # people expect the unit of the question
     if isinstance(stated, Measured):
         return stated.unit, sides
     named = run.quantities[sides[0].text].unit if sides[0].names == (sides[0].text,) else found.unit
@@ -247,20 +249,20 @@ def _still(run: Projection, side: Formula) -> bool:
     return all(bool((kept[n] == kept[n].isel(time=0)).all()) for n in side.names)
 
 
-def _value_side(asked: ValueAnswer) -> tuple[str, list[Formula]]:
-    side = parse_expression("" if asked.growth else re.sub("[{}]", "", asked.text))
-    return units.infer(side, _units_of(asked.run, side.names)), [side]
+def _value_side(answer: ValueAnswer) -> tuple[str, list[Formula]]:
+    side = parse_expression("" if answer.growth else re.sub("[{}]", "", answer.text))
+    return units.infer(side, _units_of(answer.run, side.names)), [side]
 
 
 def _levels(
-    run: Projection, side: Formula, unit: str, chosen: Mapping[str, str], asked: ProjectedAnswer
+    run: Projection, side: Formula, unit: str, chosen: Mapping[str, str], answer: ProjectedAnswer
 ) -> Array | None:
     """Return the quantiles of a formula of quantities, rivals pooled, (quantile, time)."""
     kept = run.worlds
     known: dict[str, Any] = {}
     for name in side.names:
         own = kept[name].sel({d: v for d, v in chosen.items() if d in kept[name].dims})
-        drawn = run.pooled(own, asked.rivals)
+        drawn = run.pooled(own, answer.rivals)
         if set(drawn.dims) - {"draw", "time"}:
             return None
         known[name] = drawn.transpose("draw", "time").values
@@ -269,14 +271,14 @@ def _levels(
     if weights is None:
         return value_quantiles(np.clip(values, -_LARGEST, _LARGEST), None)
     own = weights.sel({d: v for d, v in chosen.items() if d in weights.dims})
-    counted = run.pooled(own, asked.rivals)
+    counted = run.pooled(own, answer.rivals)
     if set(counted.dims) != {"draw"}:
         return None
     return value_quantiles(np.clip(values, -_LARGEST, _LARGEST), np.asarray(counted.values))
 
 
 def _seen(
-    run: Projection, name: str, unit: str, chosen: Mapping[str, str], asked: ProjectedAnswer
+    run: Projection, name: str, unit: str, chosen: Mapping[str, str], answer: ProjectedAnswer
 ) -> tuple[Array, Array, Sequence[str]]:
     """Return what was observed of a quantity: dates, values and names; of rivals that weigh most."""
     if f"observed/{name}" not in run:
@@ -284,8 +286,8 @@ def _seen(
     seen = run[f"observed/{name}"].to_dataset()
     keep = np.ones(seen.sizes["point"], dtype=bool)
     for choice in (str(c) for c in seen.coords if c != "date"):
-        weights = asked.rivals.get(choice)
-        heaviest = asked.values(choice)[int(np.argmax(weights))] if weights and choice in asked.choices else None
+        weights = answer.rivals.get(choice)
+        heaviest = answer.values(choice)[int(np.argmax(weights))] if weights and choice in answer.choices else None
         value = chosen.get(choice, heaviest)
         keep &= seen[choice].values == (seen[choice].values[0] if value is None else value)
     values = units.convert(seen["value"].values[keep], str(seen["value"].attrs["units"]), unit)
@@ -294,7 +296,7 @@ def _seen(
 
 
 def _past(
-    run: Projection, name: str, unit: str, chosen: Mapping[str, str], asked: ProjectedAnswer
+    run: Projection, name: str, unit: str, chosen: Mapping[str, str], answer: ProjectedAnswer
 ) -> ObservedSeries | None:
     """Return the fitted past of a quantity; None where it has none, or where several rivals each have their own."""
     if f"past/{name}" not in run:
@@ -302,9 +304,9 @@ def _past(
     fitted = run[f"past/{name}"].to_dataset()
     keep = np.ones(fitted.sizes["point"], dtype=bool)
     for choice in (str(c) for c in fitted.coords if fitted[c].dims == ("point",) and c != "date"):
-        weights = asked.rivals.get(choice, ())
+        weights = answer.rivals.get(choice, ())
         counted = (
-            [value for value, weight in zip(asked.values(choice), weights, strict=True) if weight] if weights else []
+            [value for value, weight in zip(answer.values(choice), weights, strict=True) if weight] if weights else []
         )
         value = chosen.get(choice, counted[0] if len(counted) == 1 else None)
         keep &= fitted[choice].values == value
@@ -318,7 +320,7 @@ def _past(
 
 
 def lines_over_time(run: Projection, names: Sequence[str], most: int) -> list[Fan]:
-    """Return a panel for each of some quantities, where no question is asked of them."""
+    """Return a panel for each of these quantities, for a scenario without a question."""
     words, made = Words(run), []
     if len(run.years) < _FEWEST:
         return []

@@ -25,7 +25,7 @@ def plot(
     level: float = 0.9,
     width: str = "two",
 ) -> Path:
-    """Draw a fit into a file: a panel for each variable, the others held at their medians, or at the largest group.
+    """Plot a fit into a file: a panel for each variable, the others fixed at their medians, or at the largest group.
 
     The points of a law of several variables are moved along the law to these medians (ratio or difference to the law
     kept), so that they lie about the curve.

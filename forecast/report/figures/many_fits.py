@@ -57,7 +57,7 @@ def plot(made: Fits, path: str | os.PathLike[str], *, level: float = 0.9, width:
             else:
                 assert fit.data is not None
                 panel(axis, fit, along, fit.data.variables, fit.data.y, level)
-                label += f", {axis.get_title()}" if axis.get_title() else ""  # where the other variables are held
+                label += f", {axis.get_title()}" if axis.get_title() else ""  # the fixed values of the other variables
                 label += "" if fit.converged is not False else ": NOT CONVERGED"
             axis.set_title(printable(label, 40))
         for axis in axes[len(shown) :]:

@@ -24,7 +24,7 @@ __all__ = ["plot_allocation", "plot_predictions"]
 
 #: Points of a prediction that are drawn as rows, and from how many on they are a curve.
 _MOST, _CURVE = 40, 4
-#: Budgets about the one that is asked for: how many, and how many decades to either side.
+#: Number of budgets around the requested one, and decades to either side.
 _BUDGETS, _DECADES = 9, 1.0
 
 
@@ -111,7 +111,7 @@ def _number(value: float | None) -> float:
 
 
 def plot_allocation(
-    fit: Fit, path: str | os.PathLike[str], *, compute: float, level: float, width: str = "two", **asked: Any
+    fit: Fit, path: str | os.PathLike[str], *, compute: float, level: float, width: str = "two", **options: Any
 ) -> Path:
     """Draw the best split against the budget, ten times smaller to ten times larger: both variables, and the output.
 
@@ -120,16 +120,16 @@ def plot_allocation(
     fit : Fit
     path : path-like
     compute : float
-        The budget that is asked for, marked.
+        The requested budget, marked in the figure.
     level : float
         Of the intervals.
     width : {"two", "one"}
-    **asked
+    **options
         As `forecast.planning.allocate.allocate` takes it.
     """
     plot_style.check_format(path)
     budgets = np.geomspace(compute * 10**-_DECADES, compute * 10**_DECADES, _BUDGETS)
-    found = [allocate(fit, compute=float(budget), level=level, **asked) for budget in budgets]
+    found = [allocate(fit, compute=float(budget), level=level, **options) for budget in budgets]
     names = [*fit.law.variables, fit.law.output]
     with plot_style.style():
         across = len(names) if width == "two" else 1
@@ -157,7 +157,7 @@ def plot_allocation(
             axis.set_title(printable(f"{name} [{unit}]" if unit else name, 40))
             axis.grid(color="#e4e4e4", linewidth=0.5)
         for axis in axes[-across:]:
-            axis.set_xlabel("cost" if asked.get("cost", "6*N*D") != "6*N*D" else "compute [FLOP]")
+            axis.set_xlabel("cost" if options.get("cost", "6*N*D") != "6*N*D" else "compute [FLOP]")
         plot_style.heading(figure, found[0].attrs["fit"], width)
         plot_style.legend_below(figure, 4 if width == "two" else 2)
         return plot_style.write(figure, path)

@@ -265,7 +265,7 @@ def _tornado(made: tornado.Tornado, width: str, *, alone: bool) -> Panel:
 
 
 def _winners(run: Projection, words: Words, width: str) -> list[Panel]:
-    """Draw a ranking that is asked many times: who is best in each, and how often."""
+    """Plot a ranking in many combinations of choices: who is best in each, and how often."""
     parts = []
     for answer in run.rankings:
         if len(answer.table) < 3:
@@ -316,7 +316,7 @@ def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str,
     return Panel(height=_ROW * max(lines, 2) + _AROUND + 0.15 + _TITLE * len(heading), draw=draw)
 
 
-# --- Where nothing is asked -------------------------------------------------------------------------------------------
+# --- Scenarios without a question -------------------------------------------------------------------------------------
 
 
 def _at_the_end(run: Projection, words: Words, names: Sequence[str]) -> list[Group]:

@@ -1,4 +1,4 @@
-"""Connections to public machines alone: every address is checked, and the one that was checked is the one asked.
+"""Connections to public machines alone: every address is checked, and the connection goes to the checked one.
 
 A URL stands in a file that a stranger may have written. Without a check it would reach what only this machine can: a
 service on the loopback, a router, the metadata of a cloud's machine. So each connection, the first and one after every
@@ -69,7 +69,7 @@ def _plain(host: str) -> str:
 
 
 def _resolved(host: str, port: int | None) -> list[str]:
-    """Return the addresses of a host, all of which may be asked.
+    """Return the addresses of a host, all of them allowed.
 
     The resolver of the system reads every spelling there is (``0``, ``0x7f.1``, ``2130706433``): what it finds counts.
     """
@@ -180,7 +180,7 @@ def session() -> Iterator[requests.Session]:
     Raises
     ------
     RefusedError
-        From a request to an address that may not be asked.
+        From a request to an address that is not allowed.
     """
     with _Session() as made:
         made.auth = lambda request: request  # none: requests would look for a password in the user's .netrc

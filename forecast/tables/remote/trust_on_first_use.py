@@ -44,8 +44,8 @@ class Copy:
         What is recorded of it; without a day where its hash is published.
     how : str
         ``cached``: it was there; ``recorded``: fetched for the first time; ``restored``: fetched again, with the hash
-        that was recorded; ``unchanged`` and ``updated``: what an update found; ``chosen``: another snapshot was asked
-        for and is the current one now; ``verified``: it has the published hash.
+        that was recorded; ``unchanged`` and ``updated``: what an update found; ``chosen``: another snapshot was
+        requested and is the current one now; ``verified``: it has the published hash.
     before : Snapshot, optional
         The one that was current before, if it is another.
     """

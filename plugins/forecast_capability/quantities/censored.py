@@ -252,7 +252,7 @@ class FittedAtLeast(FittedShape):
         return self.fits[0].settable
 
     def with_parameters(self, parameters: Mapping[str, Array]) -> FittedShape:
-        """Return the same with parameters held in every fit."""
+        """Return the shape with the parameters fixed in every fit."""
         return replace(self, fits=tuple(fit.with_parameters(parameters) for fit in self.fits))
 
     def central(self, time: Array) -> Array:

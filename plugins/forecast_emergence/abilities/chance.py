@@ -176,26 +176,26 @@ def jump(params: Any, passes: Any, trials: Any, tokens: float) -> Jump:
     """
     from forecast import Law
 
-    sizes, right, asked = (np.asarray(v, dtype=float) for v in (params, passes, trials))
-    if not sizes.shape == right.shape == asked.shape or sizes.ndim != 1:
+    sizes, right, attempts = (np.asarray(v, dtype=float) for v in (params, passes, trials))
+    if not sizes.shape == right.shape == attempts.shape or sizes.ndim != 1:
         said = "as many sizes as passes and trials"
-        raise UsageError(f"jump: expected {said}, got {sizes.shape}, {right.shape} and {asked.shape}")
+        raise UsageError(f"jump: expected {said}, got {sizes.shape}, {right.shape} and {attempts.shape}")
     if not (np.isfinite(sizes) & (sizes > 0)).all():
         raise DataError(f"jump: expected sizes above 0, got {sizes[~(np.isfinite(sizes) & (sizes > 0))][0]:g}")
     if not tokens > 0:
         raise UsageError(f"jump: tokens: expected an answer of more than 0 tokens, got {tokens:g}")
     if np.unique(sizes).size < 4:
         raise DataError(f"jump: expected four sizes or more, got {np.unique(sizes).size}")
-    if (right > asked).any():
-        row = int(np.argmax(right > asked))
-        raise DataError(f"jump: row {row + 1}: {right[row]:g} passes in {asked[row]:g} trials")
-    if (right == 0).all() or (right == asked).all():
+    if (right > attempts).any():
+        row = int(np.argmax(right > attempts))
+        raise DataError(f"jump: row {row + 1}: {right[row]:g} passes in {attempts[row]:g} trials")
+    if (right == 0).all() or (right == attempts).all():
         all_of = "no question is" if (right == 0).all() else "every question is"
         raise DataError(f"jump: {all_of} answered at any size: there is no jump to explain")
     x = np.log10(sizes)
     centre = x - x.mean()
     law = Law("exp(-n*exp(a + b*x + c*x**2))", variables=["x", "n"], name="")
-    data = {"x": centre, "n": np.full(x.size, float(tokens)), "y": right, "trials": asked}
+    data = {"x": centre, "n": np.full(x.size, float(tokens)), "y": right, "trials": attempts}
     fit = law.fit(data, objective="binomial", options={"trials": "trials"}, y="y")
     low, high = fit.interval("c", 0.95)
     only = low <= 0.0 <= high

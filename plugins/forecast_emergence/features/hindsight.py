@@ -1,4 +1,4 @@
-"""The honest test: laws fitted to the models before the shift, held against those after it."""
+"""The honest test: laws fitted to the models before the shift, compared with those after it."""
 
 from __future__ import annotations
 

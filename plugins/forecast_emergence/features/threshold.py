@@ -3,7 +3,7 @@
 Three rival routes from the same measurements up to 1.5e9 parameters, never pooled in silence:
 
 ``smooth``
-    A power of the parameters, carried on until it reaches the share asked for.
+    A power of the parameters, extrapolated until it reaches the requested share.
 ``logistic``
     A share that rises from none to all with the log of the size, carried on likewise.
 ``hazard``

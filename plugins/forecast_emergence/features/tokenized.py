@@ -27,9 +27,9 @@ def relation(name: str, spec: ModelSpec) -> Model:
         raise PluginContractError(f"model '{name}': expected a RelationSpec")
     made = from_spec(name, spec)
     inputs: dict[str, Need] = {
-        need: OtherQuantity(unit=asked.unit, title="C4 perplexity", qualifiers=TOKENIZER)
-        if need == "PPL" and isinstance(asked, OtherQuantity)
-        else asked
-        for need, asked in made.inputs.items()
+        need: OtherQuantity(unit=needed.unit, title="C4 perplexity", qualifiers=TOKENIZER)
+        if need == "PPL" and isinstance(needed, OtherQuantity)
+        else needed
+        for need, needed in made.inputs.items()
     }
     return _Tokenized(name=name, unit=made.unit, relation=made, inputs=inputs, qualifiers=made.qualifiers)

@@ -81,7 +81,7 @@ class Capped(Shape):
         raise NotImplementedError
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
-        """Fit the curve below each cap that is asked about."""
+        """Fit the curve below each cap of the grid, or below the given one."""
         time, y = log_series(time, value, frontier=frontier)
         top, origin = float(y.max()), float(time.mean())
         if self.cap is not None and np.log(self.cap) < top - 0.3 * float(np.ptp(y)):

@@ -112,7 +112,7 @@ def calibration(family: str, *, before: float) -> Calibration:
     kept, which, count = np.unique(np.array(names)[told], return_inverse=True, return_counts=True)
     order = np.argsort(miss[told], kind="stable")
     share = np.cumsum((1 / count[which])[order]) / len(kept)
-    asked = miss[told][order][int(np.searchsorted(share, 0.9 - 1e-9))]
+    measured_factor = miss[told][order][int(np.searchsorted(share, 0.9 - 1e-9))]
     trust = len(kept) / (len(kept) + _PRIOR_FAMILIES)
-    factor = math.exp(trust * math.log(max(float(asked), _LEAST)) + (1 - trust) * math.log(_PRIOR))
+    factor = math.exp(trust * math.log(max(float(measured_factor), _LEAST)) + (1 - trust) * math.log(_PRIOR))
     return Calibration(factor=factor, families=len(kept), hindcasts=int(told.sum()))

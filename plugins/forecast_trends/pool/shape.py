@@ -82,11 +82,11 @@ def recent(time: Array, y: Array) -> Recent:
     """Fit the line: weights halve so fast that five independent points are left (or four fifths of what there is)."""
     last, span = float(time[-1]), float(time[-1] - time[0])
     age, life = last - time, _HALF_LIFE * span
-    asked = min(_POINTS, 0.8 * len(time))
+    wanted_points = min(_POINTS, 0.8 * len(time))
     while True:
         weight = 0.5 ** (age / life)
         points = weight.sum() ** 2 / np.sum(weight**2)
-        if points >= asked:
+        if points >= wanted_points:
             break
         life *= 1.15
     x = np.stack([np.ones_like(age), -age], axis=1)
@@ -276,7 +276,7 @@ class FittedPool(FittedShape):
         return Anchored(shape=self, time=time, record=record)
 
     def describe(self) -> Description:
-        """Say the growth of the next year, what is pooled, and what the record asked for."""
+        """Say the growth of the next year, the pooled shapes, and the calibration by the track record."""
         facts = self._growth
         names = ", ".join(self.fitted)
         return Description(

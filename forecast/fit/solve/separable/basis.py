@@ -227,7 +227,7 @@ def _moments(rate: Array, weights: Array, table: Array, out: Array) -> None:
 
 
 class BasisColumns:
-    """The columns of any law, by its program: it is asked with one coefficient 1 and the others 0, all at once."""
+    """The columns of any law, by its program: evaluated with one coefficient 1 and the others 0, all at once."""
 
     def __init__(
         self, law: Law, variables: Mapping[str, Array], bent: str, linear: tuple[str, ...], fixed: Mapping[str, float]
@@ -250,7 +250,7 @@ class BasisColumns:
         fixed = {**self.fixed, self.linear[i]: 0.0}
         return BasisColumns(self.law, self.variables, self.bent, self.linear[:i] + self.linear[i + 1 :], fixed)
 
-    def _asked(self, theta: Array, order: int) -> tuple[Any, list[Any], Mapping[tuple[int, int], Any]]:
+    def _unit_columns(self, theta: Array, order: int) -> tuple[Any, list[Any], Mapping[tuple[int, int], Any]]:
         unit = np.eye(len(self.linear) + 1)[:, 1:, None, None] if order > 1 else np.zeros((1, len(self.linear), 1, 1))
         given: dict[str, Any] = {p: np.float64(v) for p, v in self.fixed.items()}
         given |= {name: unit[:, j] for j, name in enumerate(self.linear)}
@@ -265,14 +265,14 @@ class BasisColumns:
 
     def tables(self, theta: Array) -> tuple[Array, list[Array]]:
         """Return offset and columns at one value a fit."""
-        value, slopes, _ = self._asked(theta, 1)
+        value, slopes, _ = self._unit_columns(theta, 1)
         return self._table(value, theta.size), [self._table(slopes[i], theta.size) for i in self.index]
 
     def sums(self, theta: Array, y: Array, weights: Array, order: int = 3) -> Sums:
         """Return the sums; see `Basis.sums`."""
         m, count = len(self.linear), theta.size
         made = _empty(min(order, 2) + 1, m, count)
-        value, slopes, curves = self._asked(theta, 2)
+        value, slopes, curves = self._unit_columns(theta, 2)
 
         def curve(i: int) -> Any:
             return curves.get((min(i, self.place), max(i, self.place)), 0.0)

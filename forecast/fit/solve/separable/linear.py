@@ -63,7 +63,7 @@ def curves_solved(law: Law, seen: Observations, coordinates: Coordinates, target
         rows = slice(first, min(first + size, count))
         some = [_some(c, rows) for c in columns]
         left, w = target.y[rows] - _some(offset, rows), _some(weights, rows)
-        p, held = bounded_squares(some, left, w, lower, upper)
+        p, on_bounds = bounded_squares(some, left, w, lower, upper)
         part, good = _coordinates(p, coordinates.logs)
         with np.errstate(all="ignore"):
             residual = left - sum(c * b[:, None] for c, b in zip(some, p, strict=True))
@@ -73,7 +73,7 @@ def curves_solved(law: Law, seen: Observations, coordinates: Coordinates, target
                 weighted = w * moved[i]
                 for j in range(i + 1):
                     hessian[i, j, rows] = hessian[j, i, rows] = 2 * np.sum(weighted * moved[j], axis=-1)
-        q[:, rows], active[:, rows] = part, held
+        q[:, rows], active[:, rows] = part, on_bounds
         settled[rows] = good & np.isfinite(value[rows])
     value[~settled] = np.inf
     return NewtonResult(
@@ -123,14 +123,14 @@ def bounded_squares(
     with np.errstate(all="ignore"):
         table, target = [root * c for c in columns], root * left
         answer = _squares(table, target)
-    held = np.zeros(answer.shape, dtype=bool)
+    on_bounds = np.zeros(answer.shape, dtype=bool)
     low, high = lower[:, None], upper[:, None]
     rows = np.flatnonzero(((answer < low) | (answer > high)).any(axis=0))
     for _ in range(4 * len(columns)):
         if not rows.size:
             break
         some, aim = [_some(c, rows) for c in table], target[rows]
-        place = np.where(held[:, rows] | (answer[:, rows] < low) | (answer[:, rows] > high), 1.0, 0.0)
+        place = np.where(on_bounds[:, rows] | (answer[:, rows] < low) | (answer[:, rows] > high), 1.0, 0.0)
         fixed = place > 0
         at = np.where(fixed, np.clip(answer[:, rows], low, high), 0.0)
         with np.errstate(all="ignore"):
@@ -142,10 +142,10 @@ def bounded_squares(
         release = fixed & (((at <= low) & (pull > 0)) | ((at >= high) & (pull < 0))) & ~outside
         sizes = np.array([np.linalg.norm(c, axis=-1) * np.linalg.norm(aim, axis=-1) for c in some])
         release &= np.abs(pull) > DEPENDENT * sizes
-        answer[:, rows], held[:, rows] = moved, fixed & ~release
+        answer[:, rows], on_bounds[:, rows] = moved, fixed & ~release
         rows = rows[outside | release.any(axis=0)]
     answer[:, rows] = np.nan  # the set goes round in circles: the general search decides
-    return answer, held
+    return answer, on_bounds
 
 
 def _squares(table: list[Array], target: Array, out: NDArray[np.bool_] | None = None) -> Array:
