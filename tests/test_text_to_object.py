@@ -21,6 +21,7 @@ ANSWERS = (RECORD, OURS, LISTED, NAMED)
 
 #: Every such place: file, function, what is called.
 PLACES = {
+    "api/scenario_quantities.py: at_home: getattr": OURS,
     "cli/__init__.py: LazyGroup.get_command: getattr": LISTED,  # COMMANDS
     "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,
     "cli/__init__.py: _plugin_command: resolve": RECORD,
@@ -73,6 +74,10 @@ PLACES = {
     "models/functions.py: _Function.fit: resolve": RECORD,  # named by a file: tests/scenarios/test_functions.py
     "models/model_lookup.py: _made: resolve": RECORD,
     "models/trends.py: _target: resolve": RECORD,
+    "scenarios/renaming.py: _renamed: getattr": OURS,
+    "scenarios/scenario.py: Scenario.remade.beside: getattr": OURS,
+    "scenarios/using.py: _beside: getattr": OURS,
+    "scenarios/using.py: _under: getattr": OURS,
     "tables/remote/resource_bytes.py: read_with: resolve": RECORD,  # see tests/base/test_access.py
 }
 

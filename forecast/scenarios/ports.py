@@ -66,7 +66,7 @@ def wires(graph: ScenarioGraph, name: str, model: ModelRef, *, where: str) -> di
     node = resolve(_with(scenario, name, model), name, Tables(scenario.where, scenario.start))
     front = name[: name.rfind(".") + 1]
     downstream = setting_targets.dependents(graph, [name])
-    for need, asked in dict(each for made in node.models.values() for each in asks(made)).items():
+    for need, needed in dict(each for made in node.models.values() for each in asks(made)).items():
         if need in inputs:
             continue
         if (known := next((each for each in (f"{front}{need}", need) if each in graph.quantities), None)) is not None:
@@ -75,11 +75,11 @@ def wires(graph: ScenarioGraph, name: str, model: ModelRef, *, where: str) -> di
         fits = [
             each
             for each, other in graph.quantities.items()
-            if each not in downstream and other.measured is not None and units.same_dimension(other.unit, asked.unit)
+            if each not in downstream and other.measured is not None and units.same_dimension(other.unit, needed.unit)
         ]
         if len(fits) != 1:
             which = f"{len(fits)} have its unit: {setting_targets.listed(fits)}" if fits else "none has its unit"
-            text = f"input '{need}' ({asked.unit or 'dimensionless'}): no quantity has its name, and {which}"
+            text = f"input '{need}' ({needed.unit or 'dimensionless'}): no quantity has its name, and {which}"
             raise ScenarioError(f'{where}: {text}; wire it in a file: inputs = {{ {need} = "…" }}')
         inputs[need] = fits[0]
     return inputs
