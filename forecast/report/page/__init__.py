@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["Live", "Served", "check_format", "html", "live", "part", "write"]
 
 _HERE = Path(__file__).parent
+#: The ideas of the script, in the order in which they stand in it; the last one draws.
+_SCRIPT = (
+    "elements", "words", "worlds", "address", "sentences", "axes", "answer_figure", "path_figure", "tables", "rankings",
+    "races", "moves", "controls", "page",
+)  # fmt: skip
 _ENDINGS = (".html", ".htm")
 
 
@@ -142,7 +147,7 @@ def _made(run: Projection, toml: str, more: Live | None) -> Served:
     from forecast.report.page.page_data import answer, contents
 
     worlds = EncodedDraws(run)
-    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    style, script = _text("page.css"), _script()
     scripts, styles = ([script], [style]) if more is None else ([script, more.script], [style, more.style])
     own = "" if more is None else "connect-src 'self'; "
     policy = (
@@ -162,6 +167,16 @@ def _made(run: Projection, toml: str, more: Live | None) -> Served:
         )
     )
     return Served(html=text, policy=policy)
+
+
+def _text(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """Return the script of a page: what its files define is known to all of them, and to nobody else."""
+    parts = "\n".join(_text(f"script/{name}.js") for name in _SCRIPT)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 def _json(value: Any) -> str:
