@@ -7,17 +7,14 @@ connection.
 
 from __future__ import annotations
 
-import math
 import re
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from forecast.base import access
 from forecast.cli.ask.run import replacements
@@ -27,7 +24,7 @@ from forecast.projection.paths.run_cache import RunCache
 if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.report.page.draw_encoding import EncodedDraws
-    from forecast.scenarios.graph import ScenarioGraph
+    from forecast.scenarios.graph import Node
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["LARGEST", "MOST_FILES", "Session"]
@@ -68,10 +65,12 @@ class Session:
 
         self.draws, self.seed, self.allowed = draws, seed, access.current()
         self.held = RunCache(CACHE_BYTES)
-        self._registered = tuple(get_registry().names("scenario"))
+        registry = get_registry()
+        self._registered = tuple(registry.names("scenario"))
         if not first and not self._registered:
             raise UsageError("explore: no plugin offers a scenario: name a file")
-        self.first = first or self._registered[0]
+        file = first.lower().endswith(".toml")
+        self.first = first if file else registry.find("scenario", first or self._registered[0]).full_name
         self._load = lru_cache(maxsize=64)(self._loaded)
         self._folder = tempfile.TemporaryDirectory(prefix="forecast-explore-")
         self.folder = Path(self._folder.name)
@@ -87,12 +86,7 @@ class Session:
 
     def library(self) -> list[dict[str, str]]:
         """Return every scenario that can be asked for, the first one first."""
-        names = dict.fromkeys([self._load(self.first).name if self._is_registered else self.first, *self._registered])
-        return [{"name": name, "title": self._title(name)} for name in names]
-
-    @property
-    def _is_registered(self) -> bool:
-        return not self.first.lower().endswith(".toml")
+        return [{"name": name, "title": self._title(name)} for name in dict.fromkeys([self.first, *self._registered])]
 
     def _title(self, name: str) -> str:
         try:
@@ -161,48 +155,69 @@ class Session:
     # --- what a page asks -------------------------------------------------------------------------------------------
 
     def opened(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a scenario with everything that can be changed in it."""
+        """Return a scenario: its text, and the quantities that another model or a file may stand for."""
         from forecast.scenarios.graph import build
 
         with self._reach():
             scenario = self._scenario(_checked(asked))
-            graph = build(scenario)
+            quantities = build(scenario).quantities
             return {
-                "scenario": asked.get("scenario") or self.first,
+                "name": asked.get("scenario") or self.first,
                 "title": printable(scenario.title or scenario.name, 200),
                 "toml": scenario.to_toml(),
-                "choices": {name: list(choice.values) for name, choice in graph.scenario.choices.items()},
-                "numbers": [*_numbers(graph), *self._parameters(graph)],
-                "models": list(_models(graph)),
-                "quantities": [{"name": name, "unit": node.unit} for name, node in graph.quantities.items()],
-                "shapes": _shapes(),
+                "quantities": [
+                    {"name": name, "unit": node.unit, "models": _models(node)} for name, node in quantities.items()
+                ],
             }
 
-    def _parameters(self, graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
-        """Walk the parameters of fits that can be set, of every quantity whose model needs no other."""
-        from forecast.base.streams import Streams
+    def shapes(self) -> list[str]:
+        """Return the names of the shapes that a series may follow."""
+        from forecast.contract.registry import get_registry
+
+        return list(get_registry().names("shape"))
+
+    def units_of(self, asked: Mapping[str, Any]) -> dict[str, str]:
+        """Return the units of what can be set: stated numbers, inputs of models, and parameters of fits.
+
+        A parameter that several models of one quantity have is also there for all of them.
+        """
+        from forecast.models.mixtures import MEMBER
         from forecast.projection.paths.run_cache import Dependencies
         from forecast.projection.world import ModelFits
+        from forecast.scenarios.graph import build, swapped
+        from forecast.scenarios.quantities.uncertain_inputs import Regime
+        from forecast.scenarios.scenario import Prior
 
-        fits = ModelFits(as_of=None, seed=self.seed, rests=Dependencies(graph, self.held, None, self.seed))
+        with self._reach():
+            graph = build(swapped(self._scenario(asked), replacements({}, asked.get("swap", {}))))
+            fits = ModelFits(as_of=None, seed=self.seed, rests=Dependencies(graph, self.held, None, self.seed))
+            units_of = {
+                name: node.unit
+                for name, node in graph.quantities.items()
+                if isinstance(node.quantity, (Prior, Regime)) and not node.variants
+            }
+            for name, uncertain in graph.inputs.items():
+                if name.rpartition(".")[2] != MEMBER:  # which member of a mixture holds is picked by its name
+                    units_of[name] = uncertain.unit
+            fitted: dict[str, Mapping[str, str]] = {}
+            for name, model in graph.models.items():
+                with suppress(ForecastError):  # it is said where it is drawn
+                    fitted[name] = fits[model].settable
+        units_of |= {f"{model}.{own}": unit for model, each in fitted.items() for own, unit in each.items()}
         for name, node in graph.quantities.items():
-            for made in list(node.models.values())[:1]:
-                drawn = {} if made.inputs else fits.posterior(made, Streams(self.seed, made.name, 0), {}, {})
-                units_of = fits[made].settable if drawn else {}
-                for own in (each for each in units_of if each in drawn):
-                    ends = np.quantile(drawn[own], [0.05, 0.5, 0.95])
-                    yield _number(f"{name}.{own}", name, units_of[own], ends, None, own)
+            each = [fitted.get(model.name, {}) for model in node.models.values()]
+            units_of |= {f"{name}.{own}": unit for one in each for own, unit in one.items() if len(each) > 1}
+        return units_of
 
     def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer with what is changed: what `forecast.report.page` draws, and how to repeat it."""
-        from forecast.report.page.appendices import command
-        from forecast.report.page.page_data import answer
+        """Return the answer with what is changed: what the page draws, and what can be set in it."""
+        from forecast.report.page.page_data import answer, settable
 
         _, run, worlds = self._last = self._answered(asked)
         said = [*run.failures, *run.warnings]
         return {
             "answer": answer(run, worlds),
-            "command": command(run),
+            "settable": settable(run, worlds, self.units_of(asked)),
             "warnings": [printable(text, 400) for text in said],
         }
 
@@ -277,70 +292,15 @@ def _checked(asked: Mapping[str, Any]) -> Mapping[str, Any]:
     return asked
 
 
-# --- what can be changed ----------------------------------------------------------------------------------------------
-
-
-def _numbers(graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
-    """Walk the stated numbers and the inputs of models: what they lie between, and how far beyond one may go."""
-    from forecast.base.distributions import distribution
-    from forecast.scenarios.scenario import Prior
-
-    ends = np.array([0.05, 0.5, 0.95])
-
-    lower = graph.scenario.lower
-    for name, node in graph.quantities.items():
-        if isinstance(node.quantity, Prior) and not node.variants and node.fixed is None:
-            yield _number(name, "", node.unit, node.quantity.distribution.ppf(ends), lower.get(name))
-    for key, asked in graph.inputs.items():
-        model, _, own = key.rpartition(".")
-        yield _number(key, model, asked.unit, distribution(asked.distribution, where=key).ppf(ends), asked.lower, own)
-
-
-def _number(key: str, of: str, unit: str, ends: Any, lower: float | None, label: str = "") -> dict[str, Any]:
-    """Return a number that can be set, by its 5, 50 and 95 % ends."""
-    low, middle, high = (float(each) for each in ends)
-    log = low > 0
-    if low == high:  # a fixed one goes an order of magnitude either way
-        least, most = (low / 10, low * 10) if log else sorted((0.0, 2 * low)) if low else (-1.0, 1.0)
-    elif log:  # as far beyond on either side as it is wide
-        least, most = low * (low / high), high * (high / low)
-    else:
-        least, most = low - (high - low), high + (high - low)
-    least = least if lower is None else max(least, lower)
-    numbers = {"low": low, "middle": middle, "high": high, "least": least, "most": most}
-    return {
-        "name": key,
-        "label": printable((label or key).replace("_", " "), 80),
-        "of": printable(of, 80),
-        "unit": unit,
-        "log": log and least > 0,
-        **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
-    }
-
-
-def _models(graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
-    """Walk the quantities that a model makes, with the models that measure the same."""
+def _models(node: Node) -> list[str]:
+    """Return the names of models that measure what a quantity does, where a model makes it."""
     from forecast import units
     from forecast.contract.registry import get_registry
 
-    registry = get_registry()
-    for name, node in graph.quantities.items():
-        if not node.models:
-            continue
-        own = {made.name for made in node.models.values()}
-        fitting = [
-            record.full_name
-            for record in registry.records("model")
-            if units.same_dimension(record.spec.unit, node.unit)  # type: ignore[attr-defined]
-        ]
-        yield {
-            "name": name,
-            "own": sorted(own),
-            "offered": [each for each in fitting if each not in own][:_MOST_MODELS],
-        }
-
-
-def _shapes() -> list[str]:
-    from forecast.contract.registry import get_registry
-
-    return list(get_registry().names("shape"))
+    own = {model.name for model in node.models.values()}
+    fitting = [
+        record.full_name
+        for record in get_registry().records("model")
+        if own and units.same_dimension(record.spec.unit, node.unit)  # type: ignore[attr-defined]
+    ]
+    return [name for name in fitting if name not in own][:_MOST_MODELS]

@@ -34,8 +34,9 @@ from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.tornado_data import moves
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import patterns
+from forecast.sensitivity.of_answer import uncertain
 
-__all__ = ["answer", "contents", "scales"]
+__all__ = ["answer", "contents", "scales", "settable"]
 
 
 def contents(run: Projection, worlds: EncodedDraws, toml: str = "") -> dict[str, Any]:
@@ -108,13 +109,7 @@ def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     words = Words(run)
     packed = worlds.packed()
     first, last = run.span
-    inputs, called = [], Called(run)
-    for key, drawn in packed.pop("inputs").items():
-        label, of, unit, source = called(key)
-        inputs.append(
-            {"name": key, "label": label, "of": of, "source": source, "scales": scales(unit), **_shorter(drawn)}
-            | ({"labels": [words(each) for each in worlds.labels[key]]} if key in worlds.labels else {})
-        )
+    described = _Assumptions(run, worlds)
     asked = [
         _asked(worlds.asked[each, 0], words) | {"sides": worlds.sides(each)} | codes
         for each, codes in packed["questions"].items()
@@ -137,7 +132,7 @@ def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         "start": first,
         "until": last,
         "choices": list(_choices(run, words)),
-        "inputs": inputs,
+        "inputs": [described(name) | _shorter(drawn) for name, drawn in packed.pop("inputs").items()],
         "questions": asked,
         "firsts": [_contest(each, words) for each in run.firsts],
         "orders": [_shorter(_ordered(run, words, each)) for each in packed.pop("orders")],
@@ -147,6 +142,42 @@ def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         "values": figures,
         "paths": list(_paths(run, words, packed.pop("paths"))),
     }
+
+
+def settable(run: Projection, worlds: EncodedDraws, units_of: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the assumptions that an engine behind the page can set, as `answer` has those that it can narrow.
+
+    Parameters
+    ----------
+    run : Projection
+    worlds : EncodedDraws
+    units_of : mapping of str to str
+        The units in which they are set, by what ``--set`` calls them: assumptions of the projection, or a fitted
+        parameter of all models of a quantity, ``QUANTITY.PARAMETER``.
+    """
+    described, drawn = _Assumptions(run, worlds), uncertain(run)
+    out = []
+    for name, unit in units_of.items():
+        if name in drawn:
+            values = [] if drawn[name].moves else [float(drawn[name].draws[0])]
+        elif name.rpartition(".")[0] in run.quantities:
+            values = []
+        else:  # no answer depends on it
+            continue
+        out.append(described(name, unit) | {"unit": unit, "values": values})
+    return out
+
+
+class _Assumptions:
+    """What assumptions are called on the page, and how their values are written."""
+
+    def __init__(self, run: Projection, worlds: EncodedDraws) -> None:
+        self._called, self._words, self._labels = Called(run), Words(run), worlds.labels
+
+    def __call__(self, name: str, unit: str = "") -> dict[str, Any]:
+        label, of, stated, _ = self._called(name)
+        out = {"name": name, "label": label, "of": of, "scales": scales(stated or unit)}
+        return out | ({"labels": [self._words(each) for each in self._labels[name]]} if name in self._labels else {})
 
 
 def _paths(run: Projection, words: Words, packed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

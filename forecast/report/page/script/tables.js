@@ -41,8 +41,8 @@ const rowLine = (row, shape) => {
     make("td", {}, told[0]), make("td", {}, told[1]), make("td", {}, told[2]));
 };
 /** The other questions in the same worlds; while nobody looks they are not computed. */
-const others = (asked, worlds) => {
-  const every = everyAsked().filter((each) => numeric(each) && each.key !== asked.key && (each.kind === "date" || each.last)), box = at("other-box");
+const others = (worlds) => {
+  const every = everyAsked().filter((each) => numeric(each) && each.key !== state.question && (each.kind === "date" || each.last)), box = at("other-box");
   at("others").hidden = !every.length;
   at("other-count").textContent = `(${every.length})`;
   if (!box.open) return;

@@ -7,6 +7,7 @@ const words16 = (text) => new Uint16Array(bytes(text).buffer);
 
 let data, model;
 
+const titled = (input) => ({ ...input, title: input.of ? `${input.label} (${input.of})` : input.label });
 const unpack = (given) => {
   const choices = new Map(given.choices.map((each) => [each.name, each]));
   const sized = (asked) => {
@@ -19,7 +20,7 @@ const unpack = (given) => {
     const ranks = words16(each.ranks);
     // worlds in the order of their ranks, those of one rank in their own
     const order = Uint32Array.from(ranks.keys()).sort((a, b) => ranks[a] - ranks[b] || a - b);
-    return { ...each, ranks, order, title: each.of ? `${each.label} (${each.of})` : each.label };
+    return { ...titled(each), ranks, order };
   });
   return {
     choices, inputs, count: given.count,
