@@ -94,7 +94,7 @@ class BlockSlice:
     kept: slice[int, int, None]
 
     @property
-    def held(self) -> int:
+    def n_kept(self) -> int:
         """How many are kept."""
         return self.kept.stop - self.kept.start
 

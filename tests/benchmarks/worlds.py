@@ -106,12 +106,12 @@ SMALL = {
 
 #: What a reader of the page of ``forecast explore`` moves, and moves on: a new value each time.
 MOVES: list[Callable[[int], dict[str, Any]]] = [
-    lambda n: {"with_": {"brain/dettmers-2015.firing_rate": str(100 + n)}},
-    lambda n: {"with_": {"brain": f"{1 + n}e15"}},
-    lambda n: {"with_": {"trend": ("exponential", "changepoint", "random-walk", "pool")[n % 4]}},
-    lambda n: {"with_": {"metric": ("hpcg", "linpack", "ai-cluster")[n % 3]}},
+    lambda n: {"set": {"brain/dettmers-2015.firing_rate": str(100 + n)}},
+    lambda n: {"set": {"brain": f"{1 + n}e15"}},
+    lambda n: {"set": {"trend": ("exponential", "changepoint", "random-walk", "pool")[n % 4]}},
+    lambda n: {"set": {"metric": ("hpcg", "linpack", "ai-cluster")[n % 3]}},
     lambda n: {},
-    lambda n: {"with_": {"brain": ("brain/moravec-1997", "brain/cotra-2020", "brain/drexler-2018")[n % 3]}},
+    lambda n: {"swap": {"brain": ("brain/moravec-1997", "brain/cotra-2020", "brain/drexler-2018")[n % 3]}},
 ]
 
 

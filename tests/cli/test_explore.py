@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 import time
+import tomllib
 
 import httpx
 import pytest
@@ -157,19 +158,28 @@ def test_the_page_may_ask_its_server_and_nobody_else(ask):
     (own,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page.text)
     assert policy.startswith(own.replace("&#39;", "'"))
     assert not re.search(r'\sstyle="|\son\w+="|(?:src|href)="http', page.text.split("<footer>")[0])
-    told = json.loads(re.search(r'id="live">(.*?)</script>', page.text, re.DOTALL)[1])
+    told = engine(page.text)
     assert told["token"] == TOKEN
-    assert told["opened"]["title"] == "When is it fast?"
+    assert told["scenario"]["title"] == "When is it fast?"
     names = [each["name"] for each in told["library"]]
     assert names[0].endswith("fast.toml")
     assert len(names) > 10
-    numbers = {each["name"]: each for each in told["opened"]["numbers"]}
-    assert set(numbers) == {"goal", "machine.log_level", "machine.growth"}
-    assert numbers["goal"]["least"] == pytest.approx(10)
-    assert numbers["goal"]["most"] == pytest.approx(1e7)
-    assert told["opened"]["choices"] == {"trend": ["exponential", "random-walk"]}
-    (machine,) = told["opened"]["models"]
-    assert "hardware/linpack" in machine["offered"]
+    assert {each["name"]: each["unit"] for each in told["settable"]} == {
+        "goal": "FLOP/s",
+        "machine@exponential.log_level": "",
+        "machine@exponential.growth": "1/year",
+        "machine@random-walk.growth": "1/year",
+        "machine.log_level": "",
+        "machine.growth": "1/year",
+    }
+    machine, goal = told["scenario"]["quantities"]
+    assert "hardware/linpack" in machine["models"]
+    assert goal == {"name": "goal", "unit": "FLOP/s", "models": []}
+
+
+def engine(page):
+    """What the script of a page needs to ask."""
+    return json.loads(re.search(r'id="engine">(.*?)</script>', page, re.DOTALL)[1])
 
 
 def test_foreign_text_on_the_page_ends_no_script(folder):
@@ -178,7 +188,7 @@ def test_foreign_text_on_the_page_ends_no_script(folder):
     with Session(str(folder / "hostile.toml"), draws=16) as session:
         page = server.page(session, TOKEN).html
     assert hostile not in page
-    assert page.count("<script") == 4
+    assert page.count("<script") == 3
 
 
 # --- what is asked ---------------------------------------------------------------------------------------------------
@@ -206,7 +216,6 @@ def test_an_answer_is_that_of_a_fresh_projection(ask, folder, asked, told):
     for _ in range(2):  # drawn, and held
         given = ask(content=json.dumps(asked)).json()
         assert given["answer"] == json.loads(json.dumps(answer(fresh, EncodedDraws(fresh))))
-    assert given["command"].startswith("forecast run scenario.toml")
 
 
 def test_what_stands_around_an_answer_is_that_of_the_answer(ask, folder):
@@ -228,23 +237,42 @@ def test_what_stands_around_an_answer_is_that_of_the_answer(ask, folder):
 
 def test_the_library_is_there(ask):
     given = ask(url="/scenario", content=json.dumps({"scenario": "brain/evidence"})).json()
-    names = {each.partition("/")[2]: each for each in (e["name"] for e in ask_library(ask))}
-    assert "brain-parity" in names
-    opened = ask(url="/scenario", content=json.dumps({"scenario": names["brain-parity"]})).json()
-    assert "brain/dettmers-2015.firing_rate" in [each["name"] for each in opened["numbers"]]
-    assert "machine.growth" in [each["name"] for each in opened["numbers"]]
     assert "unknown scenario 'brain/evidence'" in given["error"]
+    names = [each["name"] for each in engine(ask(method="GET", url="/").text)["library"]]
+    assert "brain/brain-parity" in names
+    asked = {"content": json.dumps({"scenario": "brain/brain-parity"})}
+    quantities = ask(url="/scenario", **asked).json()["quantities"]
+    assert [each["name"] for each in quantities] == ["machine", "brain"]
+    settable = [each["name"] for each in ask(**asked).json()["settable"]]
+    assert len(settable) == len(set(settable))
+    for name in ("brain/dettmers-2015.firing_rate", "hardware/hpcg@pool.growth", "machine.growth"):
+        assert name in settable
 
 
-def ask_library(ask):
-    return json.loads(re.search(r'id="live">(.*?)</script>', ask(method="GET", url="/").text, re.DOTALL)[1])["library"]
+@pytest.mark.parametrize(
+    ("asked", "more"),
+    [
+        ({}, {"machine@exponential.growth", "machine.growth"}),
+        ({"set": {"goal": "1e4", "machine@exponential.growth": "0.3"}}, {"machine@exponential.growth"}),
+        ({"swap": {"machine": "hardware/linpack@exponential"}}, {"hardware/linpack@exponential.growth"}),
+    ],
+)
+def test_every_assumption_can_be_set_and_those_that_are_drawn_have_ranges(ask, asked, more):
+    given = ask(content=json.dumps(asked)).json()
+    drawn = {each["name"] for each in given["answer"]["inputs"]}
+    numbers = {each["name"]: each["values"] for each in given["settable"]}
+    assert {"goal"} | more <= numbers.keys()
+    assert {name for name, values in numbers.items() if values}.isdisjoint(drawn)
+    for name, value in asked.get("set", {}).items():
+        assert numbers[name] == [pytest.approx(float(value))]
 
 
 def test_an_edited_scenario_is_answered(ask):
     text = SCENARIO.replace("p95 = 1e5", "p95 = 1e9")
     given = ask(content=json.dumps({"toml": text})).json()
     assert given["answer"]["sentence"] != ask().json()["answer"]["sentence"]
-    assert ask(url="/scenario", content=json.dumps({"toml": text})).json()["numbers"][0]["high"] == pytest.approx(1e9)
+    edited = ask(url="/scenario", content=json.dumps({"toml": text})).json()
+    assert tomllib.loads(edited["toml"])["quantities"]["goal"]["p95"] == 1e9
 
 
 def test_a_column_of_an_uploaded_file_is_a_quantity(ask, session):
@@ -454,7 +482,7 @@ def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder)
         whole, address = address, address.partition("?")[0]
         assert httpx.get(address, timeout=120).status_code == 403
         page = httpx.get(whole, timeout=120)
-        token = json.loads(re.search(r'id="live">(.*?)</script>', page.text, re.DOTALL)[1])["token"]
+        token = engine(page.text)["token"]
         assert len(token) > 30
         assert whole.endswith(f"?token={token}")
         port = int(address.rsplit(":", 1)[1].strip("/"))

@@ -93,7 +93,7 @@ def test_the_first_rule_that_holds_is_filled():
 def test_the_script_knows_every_text_that_it_says():
     from importlib.resources import files
 
-    script = files("forecast.report.page").joinpath("page.js").read_text()
+    script = "".join(each.read_text() for each in files("forecast.report.page").joinpath("script").iterdir())
     said = set(re.findall(r'\bsay\("(\w+)"', script)) | {"date", "date_in_row"}
     assert said <= set(patterns()["texts"])
     assert {"when", "value", "first", "rank", "best", "where", "interval", "percent"} <= said

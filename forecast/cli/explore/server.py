@@ -19,7 +19,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import copy_context
 from functools import cache, partial
-from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
@@ -33,7 +32,7 @@ from forecast.base import budgets
 from forecast.base.json_text import strict_json, to_json
 from forecast.cli.explore.session import LARGEST, Session
 from forecast.errors import BudgetError, ForecastError, UsageError
-from forecast.report.page import Live, Served, live
+from forecast.report.page import Served, live
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -48,8 +47,7 @@ TOKEN, PARAMETER = "x-forecast-token", "token"
 #: Requests that are computed at the same time, and seconds for which one over its time is waited for.
 _AT_ONCE, _PATIENCE = 4, 2.0
 #: Bytes of a question.
-_MOST_ASKED = 2_000_000
-_HERE = Path(__file__).parent
+_MAX_REQUEST_BYTES = 2_000_000
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -161,7 +159,7 @@ def app(session: Session, port: int, token: str, budget: Budget | None = None) -
 
     def asking(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Request], Any]:
         async def answered(request: Request) -> Response:
-            return await told(request, _MOST_ASKED, lambda body: ask(_mapping(body)))
+            return await told(request, _MAX_REQUEST_BYTES, lambda body: ask(_mapping(body)))
 
         return answered
 
@@ -235,10 +233,10 @@ def _mapping(body: bytes) -> dict[str, Any]:
 
 
 def page(session: Session, token: str) -> Served:
-    """Return the page of the first scenario, with the controls beside it."""
-    told: dict[str, Any] = {"token": token, "library": session.library(), "opened": session.opened({})}
-    script, style = ((_HERE / name).read_text(encoding="utf-8") for name in ("explore.js", "explore.css"))
-    return live(session.run({}), Live(script=script, style=style, data=told), toml=told["opened"]["toml"])
+    """Return the page of the first scenario, with the engine behind it."""
+    scenario = session.opened({})
+    engine = {"token": token, "library": session.library(), "shapes": session.shapes(), "scenario": scenario}
+    return live(session.run({}), engine, session.units_of({}), toml=scenario["toml"])
 
 
 def listen(port: int) -> socket.socket:

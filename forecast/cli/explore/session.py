@@ -7,17 +7,14 @@ connection.
 
 from __future__ import annotations
 
-import math
 import re
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import contextmanager, suppress
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from forecast.base import access
 from forecast.cli.ask.run import replacements
@@ -27,17 +24,24 @@ from forecast.projection.paths.run_cache import RunCache
 if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.report.page.draw_encoding import EncodedDraws
-    from forecast.scenarios.graph import ScenarioGraph
+    from forecast.scenarios.graph import Node
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["LARGEST", "MOST_FILES", "Session"]
 
 #: Bytes of one uploaded file, and how many of them are kept.
 LARGEST, MOST_FILES = 10_000_000, 20
-#: Bytes of draws that are held between answers.
+#: Bytes of draws that are cached between answers.
 CACHE_BYTES = 512 * 2**20
 #: What a page may ask with, and what each must be.
-_ASKED: Mapping[str, type] = {"scenario": str, "toml": str, "set": dict, "swap": dict, "changes": list, "data": dict}
+_REQUEST_KEYS: Mapping[str, type] = {
+    "scenario": str,
+    "toml": str,
+    "set": dict,
+    "swap": dict,
+    "changes": list,
+    "data": dict,
+}
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\.csv", re.ASCII)
 #: What an uploaded column says of the quantity that it replaces.
 _COLUMN = ("data", "x", "y", "unit", "shape", "keeps")
@@ -67,11 +71,13 @@ class Session:
         from forecast.contract.registry import get_registry
 
         self.draws, self.seed, self.allowed = draws, seed, access.current()
-        self.held = RunCache(CACHE_BYTES)
-        self._registered = tuple(get_registry().names("scenario"))
+        self.cache = RunCache(CACHE_BYTES)
+        registry = get_registry()
+        self._registered = tuple(registry.names("scenario"))
         if not first and not self._registered:
             raise UsageError("explore: no plugin offers a scenario: name a file")
-        self.first = first or self._registered[0]
+        file = first.lower().endswith(".toml")
+        self.first = first if file else registry.find("scenario", first or self._registered[0]).full_name
         self._load = lru_cache(maxsize=64)(self._loaded)
         self._folder = tempfile.TemporaryDirectory(prefix="forecast-explore-")
         self.folder = Path(self._folder.name)
@@ -87,12 +93,7 @@ class Session:
 
     def library(self) -> list[dict[str, str]]:
         """Return every scenario that can be asked for, the first one first."""
-        names = dict.fromkeys([self._load(self.first).name if self._is_registered else self.first, *self._registered])
-        return [{"name": name, "title": self._title(name)} for name in names]
-
-    @property
-    def _is_registered(self) -> bool:
-        return not self.first.lower().endswith(".toml")
+        return [{"name": name, "title": self._title(name)} for name in dict.fromkeys([self.first, *self._registered])]
 
     def _title(self, name: str) -> str:
         try:
@@ -105,18 +106,18 @@ class Session:
 
         return Scenario.load(name)
 
-    def _scenario(self, asked: Mapping[str, Any]) -> Scenario:
+    def _scenario(self, request: Mapping[str, Any]) -> Scenario:
         """Return the scenario that a page asks for, with what it puts in the place of its quantities."""
         from forecast.scenarios.registered import LIMIT_BYTES
         from forecast.scenarios.scenario import Scenario
 
-        name = asked.get("scenario") or self.first
+        name = request.get("scenario") or self.first
         if name != self.first and name not in self._registered:  # a page names no file
             raise UnknownNameError("scenario", name, [self.first, *self._registered])
         base = self._load(name)
         assert base.folder is not None  # so that what is edited reads no file outside of it
-        text = asked.get("toml", "")
-        if not text and not asked.get("data"):
+        text = request.get("toml", "")
+        if not text and not request.get("data"):
             return base
         stated: Mapping[str, Any] = base.stated
         where = f"{Path(base.where).name} as edited"
@@ -127,13 +128,15 @@ class Session:
                 stated = tomllib.loads(text)
             except (ValueError, RecursionError) as error:
                 raise ScenarioError(f"{where}: not TOML: {printable(error)}") from None
-        replaced = {key: self._uploaded(key, column) for key, column in asked.get("data", {}).items()}
+        read = partial(Scenario.from_dict, name=base.name, where=where, folder=base.folder)
+        replaced = {key: self._uploaded(key, column) for key, column in request.get("data", {}).items()}
+        if not replaced:
+            return read(stated)
+        valid_names = read(stated).quantities if text else base.quantities
         for key in replaced:
-            known = stated.get("quantities", {})
-            if key not in known:
-                raise UnknownNameError("quantity", key, known, where="data")
-        whole = {**stated, "quantities": {**stated.get("quantities", {}), **replaced}} if replaced else stated
-        return Scenario.from_dict(whole, name=base.name, where=where, folder=base.folder)
+            if key not in valid_names:
+                raise UnknownNameError("quantity", key, valid_names, where="data")
+        return read({**stated, "quantities": {**stated.get("quantities", {}), **replaced}})
 
     def _uploaded(self, key: str, column: Any) -> dict[str, Any]:
         """Return a quantity that is a column of an uploaded file."""
@@ -160,85 +163,105 @@ class Session:
 
     # --- what a page asks -------------------------------------------------------------------------------------------
 
-    def opened(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a scenario with everything that can be changed in it."""
+    def opened(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a scenario: its text, and the quantities that another model or a file may stand for."""
         from forecast.scenarios.graph import build
 
         with self._reach():
-            scenario = self._scenario(_checked(asked))
-            graph = build(scenario)
+            scenario = self._scenario(_checked(request))
+            quantities = build(scenario).quantities
             return {
-                "scenario": asked.get("scenario") or self.first,
+                "name": request.get("scenario") or self.first,
                 "title": printable(scenario.title or scenario.name, 200),
                 "toml": scenario.to_toml(),
-                "choices": {name: list(choice.values) for name, choice in graph.scenario.choices.items()},
-                "numbers": [*_numbers(graph), *self._parameters(graph)],
-                "models": list(_models(graph)),
-                "quantities": [{"name": name, "unit": node.unit} for name, node in graph.quantities.items()],
-                "shapes": _shapes(),
+                "quantities": [
+                    {"name": name, "unit": node.unit, "models": _models(node)} for name, node in quantities.items()
+                ],
             }
 
-    def _parameters(self, graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
-        """Walk the parameters of fits that can be set, of every quantity whose model needs no other."""
-        from forecast.base.streams import Streams
+    def shapes(self) -> list[str]:
+        """Return the names of the shapes that a series may follow."""
+        from forecast.contract.registry import get_registry
+
+        return list(get_registry().names("shape"))
+
+    def units_of(self, request: Mapping[str, Any]) -> dict[str, str]:
+        """Return the units of what can be set: stated numbers, inputs of models, and parameters of fits.
+
+        A parameter that several models of one quantity have is also there for all of them.
+        """
+        from forecast.models.mixtures import MEMBER
         from forecast.projection.paths.run_cache import Dependencies
         from forecast.projection.world import ModelFits
+        from forecast.scenarios.graph import build
+        from forecast.scenarios.ports import swapped
+        from forecast.scenarios.quantities.uncertain_inputs import Regime
+        from forecast.scenarios.scenario import Prior
 
-        fits = ModelFits(as_of=None, seed=self.seed, rests=Dependencies(graph, self.held, None, self.seed))
+        with self._reach():
+            graph = build(swapped(self._scenario(request), replacements({}, request.get("swap", {}))))
+            fits = ModelFits(as_of=None, seed=self.seed, rests=Dependencies(graph, self.cache, None, self.seed))
+            units_of = {
+                name: node.unit
+                for name, node in graph.quantities.items()
+                if isinstance(node.quantity, (Prior, Regime)) and not node.variants
+            }
+            for name, uncertain in graph.inputs.items():
+                if name.rpartition(".")[2] != MEMBER:  # which member of a mixture holds is picked by its name
+                    units_of[name] = uncertain.unit
+            fitted: dict[str, Mapping[str, str]] = {}
+            for name, model in graph.models.items():
+                with suppress(ForecastError):  # it is said where it is drawn
+                    fitted[name] = fits[model].settable
+        units_of |= {f"{model}.{own}": unit for model, each in fitted.items() for own, unit in each.items()}
         for name, node in graph.quantities.items():
-            for made in list(node.models.values())[:1]:
-                drawn = (
-                    {} if made.inputs else fits.posterior(made, Streams(self.seed, graph.stream(made.name), 0), {}, {})
-                )
-                units_of = fits[made].settable if drawn else {}
-                for own in (each for each in units_of if each in drawn):
-                    ends = np.quantile(drawn[own], [0.05, 0.5, 0.95])
-                    yield _number(f"{name}.{own}", name, units_of[own], ends, None, own)
+            each = [fitted.get(model.name, {}) for model in node.models.values()]
+            units_of |= {f"{name}.{own}": unit for one in each for own, unit in one.items() if len(each) > 1}
+        return units_of
 
-    def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer with what is changed: what `forecast.report.page` draws, and how to repeat it."""
-        from forecast.report.page.appendices import command
-        from forecast.report.page.page_data import answer
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer with what is changed: what the page draws, and what can be set in it."""
+        from forecast.report.page.page_data import answer, settable
 
-        _, run, worlds = self._last = self._answered(asked)
+        _, run, worlds = self._last = self._answered(request)
         said = [*run.failures, *run.warnings]
         return {
             "answer": answer(run, worlds),
-            "command": command(run),
+            "settable": settable(run, worlds, self.units_of(request)),
             "warnings": [printable(text, 400) for text in said],
         }
 
-    def part(self, name: str, asked: Mapping[str, Any]) -> dict[str, str]:
+    def part(self, name: str, request: Mapping[str, Any]) -> dict[str, str]:
         """Return what stands around that answer on its page: see `forecast.report.page.part`."""
         from forecast.report.page import part
 
-        asked = _checked(asked)
+        request = _checked(request)
         last = self._last
-        _, run, worlds = last if last is not None and last[0] == asked else self._answered(asked)
+        _, run, worlds = last if last is not None and last[0] == request else self._answered(request)
         with self._reach():
-            return {"html": part(name, run, worlds, toml=self._scenario(asked).to_toml())}
+            return {"html": part(name, run, worlds, toml=self._scenario(request).to_toml())}
 
-    def _answered(self, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any], Projection, EncodedDraws]:
+    def _answered(self, request: Mapping[str, Any]) -> tuple[Mapping[str, Any], Projection, EncodedDraws]:
         from forecast.report.page.draw_encoding import EncodedDraws
 
-        run = self.run(asked)
-        return asked, run, EncodedDraws(run)
+        run = self.run(request)
+        return request, run, EncodedDraws(run)
 
-    def run(self, asked: Mapping[str, Any]) -> Projection:
+    def run(self, request: Mapping[str, Any]) -> Projection:
         """Return the projection that a page asks for."""
         from forecast.projection.engine import project
         from forecast.scenarios.quantities.changes import parse
 
-        asked = _checked(asked)
+        request = _checked(request)
         with self._reach():
             return project(
-                self._scenario(asked),
+                self._scenario(request),
                 draws=self.draws,
                 seed=self.seed,
-                with_=replacements(asked.get("set", {}), asked.get("swap", {})),
-                what_if=[parse(text) for text in asked.get("changes", [])],
+                with_=replacements(request.get("set", {}), request.get("swap", {})),
+                what_if=[parse(text) for text in request.get("changes", [])],
                 keep=self.draws,
-                cache=self.held,
+                cache=self.cache,
             )
 
     def upload(self, name: str, content: bytes) -> dict[str, Any]:
@@ -265,84 +288,29 @@ class Session:
         return {"name": name, "columns": columns}
 
 
-def _checked(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+def _checked(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Refuse what no page of ours asks with."""
-    for key, value in asked.items():
-        if key not in _ASKED:
-            raise UnknownNameError("key", key, _ASKED, where="asked")
-        if not isinstance(value, _ASKED[key]):
-            raise UsageError(f"asked {key}: expected {_ASKED[key].__name__}, got {type(value).__name__}")
+    for key, value in request.items():
+        if key not in _REQUEST_KEYS:
+            raise UnknownNameError("key", key, _REQUEST_KEYS, where="request")
+        if not isinstance(value, _REQUEST_KEYS[key]):
+            raise UsageError(f"request {key}: expected {_REQUEST_KEYS[key].__name__}, got {type(value).__name__}")
     for key in ("swap", "changes"):
-        values = asked.get(key, {})
+        values = request.get(key, {})
         if not all(isinstance(each, str) for each in (values.values() if isinstance(values, dict) else values)):
-            raise UsageError(f"asked {key}: expected texts")
-    return asked
+            raise UsageError(f"request {key}: expected texts")
+    return request
 
 
-# --- what can be changed ----------------------------------------------------------------------------------------------
-
-
-def _numbers(graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
-    """Walk the stated numbers and the inputs of models: what they lie between, and how far beyond one may go."""
-    from forecast.base.distributions import distribution
-    from forecast.scenarios.scenario import Prior
-
-    ends = np.array([0.05, 0.5, 0.95])
-
-    lower = graph.scenario.lower
-    for name, node in graph.quantities.items():
-        if isinstance(node.quantity, Prior) and not node.variants and node.fixed is None:
-            yield _number(name, "", node.unit, node.quantity.distribution.ppf(ends), lower.get(name))
-    for key, asked in graph.inputs.items():
-        model, _, own = key.rpartition(".")
-        yield _number(key, model, asked.unit, distribution(asked.distribution, where=key).ppf(ends), asked.lower, own)
-
-
-def _number(key: str, of: str, unit: str, ends: Any, lower: float | None, label: str = "") -> dict[str, Any]:
-    """Return a number that can be set, by its 5, 50 and 95 % ends."""
-    low, middle, high = (float(each) for each in ends)
-    log = low > 0
-    if low == high:  # a fixed one goes an order of magnitude either way
-        least, most = (low / 10, low * 10) if log else sorted((0.0, 2 * low)) if low else (-1.0, 1.0)
-    elif log:  # as far beyond on either side as it is wide
-        least, most = low * (low / high), high * (high / low)
-    else:
-        least, most = low - (high - low), high + (high - low)
-    least = least if lower is None else max(least, lower)
-    numbers = {"low": low, "middle": middle, "high": high, "least": least, "most": most}
-    return {
-        "name": key,
-        "label": printable((label or key).replace("_", " "), 80),
-        "of": printable(of, 80),
-        "unit": unit,
-        "log": log and least > 0,
-        **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
-    }
-
-
-def _models(graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
-    """Walk the quantities that a model makes, with the models that measure the same."""
+def _models(node: Node) -> list[str]:
+    """Return the names of models that measure what a quantity does, where a model makes it."""
     from forecast import units
     from forecast.contract.registry import get_registry
 
-    registry = get_registry()
-    for name, node in graph.quantities.items():
-        if not node.models:
-            continue
-        own = {made.name for made in node.models.values()}
-        fitting = [
-            record.full_name
-            for record in registry.records("model")
-            if units.same_dimension(record.spec.unit, node.unit)  # type: ignore[attr-defined]
-        ]
-        yield {
-            "name": name,
-            "own": sorted(own),
-            "offered": [each for each in fitting if each not in own][:_MOST_MODELS],
-        }
-
-
-def _shapes() -> list[str]:
-    from forecast.contract.registry import get_registry
-
-    return list(get_registry().names("shape"))
+    own = {model.name for model in node.models.values()}
+    fitting = [
+        record.full_name
+        for record in get_registry().records("model")
+        if own and units.same_dimension(record.spec.unit, node.unit)  # type: ignore[attr-defined]
+    ]
+    return [name for name in fitting if name not in own][:_MOST_MODELS]

@@ -137,9 +137,9 @@ def answers(
         f"{name}_error": (("quantile", *dims), error.T.reshape(-1, *sizes), {"units": "year"}),
         **{f"{name}_{part}": (dims, values) for part, values in shares.items()},
     }
-    asked = next((len(d.reached) for d in each if d is not None), 0)
-    if asked:
-        reached = np.array([np.full(asked, np.nan) if d is None else d.reached for d in each])
+    n_dates = next((len(d.reached) for d in each if d is not None), 0)
+    if n_dates:
+        reached = np.array([np.full(n_dates, np.nan) if d is None else d.reached for d in each])
         out[f"{name}_by"] = ((f"{name}_by_date", *dims), reached.T.reshape(-1, *sizes))
     return out
 

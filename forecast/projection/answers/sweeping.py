@@ -140,7 +140,7 @@ def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: 
     if name in trees[0]["projection"].dims:
         raise UsageError(f"sweep {printable(key, 80)}: results have a dimension of this name")
     about = [{str(k): json.loads(v) for k, v in tree.attrs.items()} for tree in trees]
-    asked = about[0]["questions"]
+    questions = about[0]["questions"]
     failing = any(each.get("failing") for each in about)
     out = {}
     for node in trees[0].subtree:
@@ -153,16 +153,16 @@ def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: 
         alone = group in ("projection", "posterior", "levels") and not failing
         together = {n: [n] for n in names} if alone else {"": names}
         if group in ("questions", "pooled") and not failing:
-            together = {question: [f"{question}{part}" for part in _PARTS] for question in asked}
+            together = {question: [f"{question}{part}" for part in _PARTS] for question in questions}
         if group == "observed":
             together = {}
         made = data[0]
         for owner, members in together.items():
-            held = [n for n in names if n in members]
-            if owner not in touched and all(data[0][held].identical(each[held]) for each in data[1:]):
+            present = [n for n in names if n in members]
+            if owner not in touched and all(data[0][present].identical(each[present]) for each in data[1:]):
                 continue
             coordinate = xr.Variable(name, np.array(labels))
-            for n in held:
+            for n in present:
                 values = xr.concat(
                     [each[n] for each in data],
                     xr.DataArray(coordinate, coords={name: coordinate}, dims=name, name=name),

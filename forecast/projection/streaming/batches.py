@@ -137,7 +137,7 @@ class Job:
 
     def empty(self, size: Size) -> Sampled:
         """Return what holds no world yet."""
-        return Sampled(self.graph, self.years, size, Updates(self.graph, size.held, self.references))
+        return Sampled(self.graph, self.years, size, Updates(self.graph, size.n_kept, self.references))
 
     def batch(self, number: int) -> Sampled:
         """Draw one batch."""

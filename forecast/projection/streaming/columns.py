@@ -87,7 +87,7 @@ class Column:
         self, combination: Combination, values: NDArray[Any], part: BlockSlice, weights: Array | None = None
     ) -> None:
         """Keep and count what some worlds say, (*rows, world)."""
-        self.kept[(..., part.kept, *self.index[combination])] = values[..., : part.held]
+        self.kept[(..., part.kept, *self.index[combination])] = values[..., : part.n_kept]
         if self.counts:
             self.counts[combination].add(values, weights)
 

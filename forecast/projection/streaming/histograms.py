@@ -50,8 +50,8 @@ class _Bins:
 
     def cover(self, low: Keys, high: Keys) -> None:
         """Make room for keys from `low` up to `high` in each row; none where low > high."""
-        empty, asked = self.width == 0, low <= high
-        outside = asked & (empty | (low < self.first) | (high >= self.first + self.width))
+        empty, requested = self.width == 0, low <= high
+        outside = requested & (empty | (low < self.first) | (high >= self.first + self.width))
         if not outside.any():
             return
         first = np.where(outside, np.where(empty, low, np.minimum(low, self.first)) - _SPARE, self.first)
@@ -105,9 +105,9 @@ class _Bins:
         """Return lower ends, upper ends and counts of the bins of a row that hold anything, in rising order."""
         start = self.starts[row]
         counts = self.counts[start : start + self.width[row]].astype(np.float64)
-        held = np.flatnonzero(counts)
-        keys = held + self.first[row]
-        return (keys << _SHIFT).view(np.float64), (keys + 1 << _SHIFT).view(np.float64), counts[held]
+        filled = np.flatnonzero(counts)
+        keys = filled + self.first[row]
+        return (keys << _SHIFT).view(np.float64), (keys + 1 << _SHIFT).view(np.float64), counts[filled]
 
 
 class ValueHistogram:
@@ -200,15 +200,15 @@ class ValueHistogram:
             (np.array([np.inf]), np.array([np.inf]), apart[[_HIGHEST]]),
         ]
         low, high, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
-        held = counts > 0
-        return low[held], high[held], counts[held]
+        filled = counts > 0
+        return low[filled], high[filled], counts[filled]
 
     def shares(self, values: Sequence[float]) -> Array:
         """Return the shares of the first row's worlds that have one of these numbers, whole and below 128."""
         low, _, counts = self._row(0)
-        held = dict(zip(low.tolist(), counts.tolist(), strict=True))
+        count_of = dict(zip(low.tolist(), counts.tolist(), strict=True))
         total = counts.sum()
-        return np.array([held.get(float(each), 0.0) / total if total > 0 else np.nan for each in values])
+        return np.array([count_of.get(float(each), 0.0) / total if total > 0 else np.nan for each in values])
 
     def clear(self) -> None:
         """Forget everything: what was counted is no answer."""
@@ -339,19 +339,19 @@ class DateHistogram:
         total = counts.sum() + apart[:2].sum()
         if not total > 0:
             return np.full(len(levels), np.nan)
-        held = np.flatnonzero(counts)
-        reached = apart[0] + np.cumsum(counts[held])
+        filled = np.flatnonzero(counts)
+        reached = apart[0] + np.cumsum(counts[filled])
         width, out = (self.end - self.start) / DATE_BINS, []
         for level in levels:
             aim = level * total * (1 - 1e-12)
             place = int(np.searchsorted(reached, aim))
             if aim <= apart[0]:
                 out.append(self.start)
-            elif place == len(held):
+            elif place == len(filled):
                 out.append(np.inf)
             else:
-                share = (aim - (reached[place] - counts[held[place]])) / counts[held[place]]
-                out.append(self.start + width * (held[place] + share))
+                share = (aim - (reached[place] - counts[filled[place]])) / counts[filled[place]]
+                out.append(self.start + width * (filled[place] + share))
         return np.array(out)
 
     def clear(self) -> None:

@@ -74,7 +74,7 @@ class Size:
         return self.kept < self.worlds
 
     @property
-    def held(self) -> int:
+    def n_kept(self) -> int:
         """How many worlds of the batch are kept."""
         return max(min(self.high, self.kept) - self.low, 0)
 
@@ -102,7 +102,7 @@ class Sampled:
         weighing, weighted, counting = graph.dims(graph.weighed_by), updates.weighing, size.counting
         for name, node in graph.quantities.items():
             rows = 1 if node.steady else len(years)
-            self._levels.columns[name] = Column(graph, node.dims, size.held, (rows,), complete=True)
+            self._levels.columns[name] = Column(graph, node.dims, size.n_kept, (rows,), complete=True)
             if counting:  # along what weighs the worlds, too
                 along = (*node.dims, *(d for d in weighing if d not in node.dims))
                 new_counts = partial(ValueHistogram, rows, weighted=weighted)
@@ -112,12 +112,12 @@ class Sampled:
                 partial(DateHistogram, years[0], years[-1], self._by(name), weighted=weighted) if counting else None
             )
             dims = graph.dims([*question.when.names, *graph.weighed_by])
-            self._dates.columns[name] = Column(graph, dims, size.held, new_counts=counts, complete=True)
+            self._dates.columns[name] = Column(graph, dims, size.n_kept, new_counts=counts, complete=True)
         self._pools = PooledDates(graph, self._dates)
         self._earliest = Earliest(graph, self._dates, counting=counting)
-        self._ranked = Ranked(graph, size.held, updates, counting=counting)
-        self._figures = ValueReducer(graph, years, size.held, updates, counting=counting)
-        self._binding = Binding(graph, years, size.held, updates, counting=counting)
+        self._ranked = Ranked(graph, size.n_kept, updates, counting=counting)
+        self._figures = ValueReducer(graph, years, size.n_kept, updates, counting=counting)
+        self._binding = Binding(graph, years, size.n_kept, updates, counting=counting)
         self._parts = (
             self._levels, self._counted, self._dates, updates,
             self._pools, self._earliest, self._ranked, self._figures, self._binding,
@@ -131,8 +131,8 @@ class Sampled:
         """Reduce some blocks of worlds of the batch."""
         size = self.size
         worlds = min(world.draws, size.high - world.first)
-        held = max(min(worlds, size.kept - world.first), 0)
-        part = BlockSlice(world.first, worlds, slice(world.first - size.low, world.first - size.low + held))
+        n_kept = max(min(worlds, size.kept - world.first), 0)
+        part = BlockSlice(world.first, worlds, slice(world.first - size.low, world.first - size.low + n_kept))
         listed: list[ForecastError] = []
 
         def attempt(name: str, combination: Combination, make: Callable[[], T]) -> tuple[T, Mask] | None:
@@ -211,7 +211,7 @@ class Sampled:
     def merge(self, other: Sampled) -> None:
         """Add the worlds of another batch."""
         first = other.size.low - self.size.low
-        merge(self.holdings(), other.holdings(), slice(first, first + other.size.held))
+        merge(self.holdings(), other.holdings(), slice(first, first + other.size.n_kept))
         self.note(other.notes())
 
     def settle(self) -> None:
@@ -238,19 +238,19 @@ class Sampled:
 
     def failing(self) -> list[dict[str, Any]]:
         """Say what fails in few worlds, and is answered by the others."""
-        every = {**{name: node.dims for name, node in self.graph.quantities.items()}, **self._asked}
-        asked = (
+        every = {**{name: node.dims for name, node in self.graph.quantities.items()}, **self._question_dims}
+        names = (
             ((name, combination), dict(zip(dims, combination, strict=True)))
             for name, dims in every.items()
             for combination in self.graph.combinations(dims)
             if (name, combination) not in self._failed
         )
-        return list(self._record.rows(asked, self.years, self.size.worlds))
+        return list(self._record.rows(names, self.years, self.size.worlds))
 
     def reasons(self) -> Iterator[str]:
         """Say what failed, where and why."""
         for (name, combination), (_, error) in self._failed.items():
-            dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._asked[name]
+            dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._question_dims[name]
             chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
             yield f"{name}{f' ({chosen})' if chosen else ''}: {error}"
 
@@ -262,7 +262,7 @@ class Sampled:
                 raise errors[0][1]
 
     @property
-    def _asked(self) -> dict[str, tuple[str, ...]]:
+    def _question_dims(self) -> dict[str, tuple[str, ...]]:
         """The choices of every question."""
         ranked = {name: self._ranked[name].dims for name in self._ranked.rankings}
         return {**self._weighed, **self._dates.dims, **ranked, **self._figures.dims}

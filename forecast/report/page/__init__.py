@@ -11,9 +11,10 @@ import base64
 import functools
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.files import safe_output, write_atomic
@@ -26,9 +27,14 @@ if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.report.page.draw_encoding import EncodedDraws
 
-__all__ = ["Live", "Served", "check_format", "html", "live", "part", "write"]
+__all__ = ["Served", "check_format", "html", "live", "part", "write"]
 
 _HERE = Path(__file__).parent
+#: The ideas of the script, in the order in which they stand in it: the last one draws. That of the engine is served.
+_SCRIPT = (
+    "elements", "words", "worlds", "address", "sentences", "axes", "answer_figure", "path_figure", "tables", "rankings",
+    "races", "moves", "controls", "engine", "page",
+)  # fmt: skip
 _ENDINGS = (".html", ".htm")
 
 
@@ -78,22 +84,6 @@ def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "") -> P
 
 
 @dataclass(frozen=True, kw_only=True)
-class Live:
-    """What stands in a page that is served, beside what stands in every page.
-
-    Parameters
-    ----------
-    script, style : str
-    data : mapping
-        What the script reads, as JSON from the element ``live``.
-    """
-
-    script: str
-    style: str
-    data: Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Served:
     """A page, and the Content-Security-Policy that it is served with."""
 
@@ -103,12 +93,23 @@ class Served:
 
 def html(run: Projection, *, toml: str = "") -> str:
     """Return the page of a projection's answer; see `write`."""
-    return _made(run, toml, None).html
+    return _made(run, toml).html
 
 
-def live(run: Projection, more: Live, *, toml: str = "") -> Served:
-    """Return the page of a projection's answer as a server gives it: it may ask that server, and nobody else."""
-    return _made(run, toml, more)
+def live(run: Projection, engine: Mapping[str, Any], units_of: Mapping[str, str], *, toml: str = "") -> Served:
+    """Return the page of a projection's answer as a server gives it: it may ask that server, and nobody else.
+
+    Parameters
+    ----------
+    run : Projection
+    engine : mapping
+        What its script needs to ask: it reads it as JSON from the element ``engine``.
+    units_of : mapping of str to str
+        What can be set: see `forecast.report.page.page_data.settable`.
+    toml : str
+        The scenario that repeats the answer.
+    """
+    return _made(run, toml, engine, units_of)
 
 
 def part(name: str, run: Projection, worlds: EncodedDraws, *, toml: str = "") -> str:
@@ -137,17 +138,21 @@ def _templates() -> Environment:
     )
 
 
-def _made(run: Projection, toml: str, more: Live | None) -> Served:
+def _made(
+    run: Projection,
+    toml: str,
+    engine: Mapping[str, Any] | None = None,
+    units_of: Mapping[str, str] = MappingProxyType({}),
+) -> Served:
     from forecast.report.page.draw_encoding import EncodedDraws
-    from forecast.report.page.page_data import answer, contents
+    from forecast.report.page.page_data import answer, contents, settable
 
     worlds = EncodedDraws(run)
-    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    scripts, styles = ([script], [style]) if more is None else ([script, more.script], [style, more.style])
-    own = "" if more is None else "connect-src 'self'; "
+    style, script = _text("page.css"), _script(served=engine is not None)
+    asks = "" if engine is None else "connect-src 'self'; "
     policy = (
-        f"default-src 'none'; script-src {_hashed(scripts)}; style-src {_hashed(styles)}; img-src data:; "
-        f"{own}base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {_hashed(script)}; style-src {_hashed(style)}; img-src data:; "
+        f"{asks}base-uri 'none'; form-action 'none'"
     )
     text = (
         _templates()
@@ -155,13 +160,24 @@ def _made(run: Projection, toml: str, more: Live | None) -> Served:
         .render(
             **contents(run, worlds, toml),
             policy=policy,
-            styles=styles,
-            scripts=scripts,
+            style=style,
+            script=script,
             data=_json(answer(run, worlds)),
-            live=None if more is None else _json(more.data),
+            engine=None if engine is None else _json({**engine, "settable": settable(run, worlds, units_of)}),
         )
     )
     return Served(html=text, policy=policy)
+
+
+def _text(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _script(*, served: bool) -> str:
+    """Return the script of a page: what its files define is known to all of them, and to nobody else."""
+    names = [name for name in _SCRIPT if served or name != "engine"]
+    parts = "\n".join(_text(f"script/{name}.js") for name in names)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 def _json(value: Any) -> str:
@@ -169,7 +185,7 @@ def _json(value: Any) -> str:
     return to_json(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _hashed(texts: Sequence[str]) -> str:
-    """Return the sources of a policy that lets these texts be; those of the page's own files end no element."""
-    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii") for text in texts)
-    return " ".join(f"'sha256-{digest}'" for digest in digests)
+def _hashed(text: str) -> str:
+    """Return the source of a policy that lets this text be; those of the page's own files end no element."""
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return f"'sha256-{digest}'"

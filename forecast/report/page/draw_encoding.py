@@ -102,8 +102,8 @@ class EncodedDraws:
 
     def _bytes(self, count: int, dates: int, paths: Sequence[str]) -> float:
         """Return how much text the codes of so many worlds take."""
-        along = float(2 * len(self.draws) + len(self._held_choices()))
-        along += sum(2 * math.prod(len(each.values(d)) for d in each.choices) for each in self.asked.values())
+        along = float(2 * len(self.draws) + len(self.run.rivals))
+        along += sum(2 * math.prod(len(each.values(d)) for d in each.choices) for each in self.answers.values())
         along += sum(Order.size(data) for data in self._ranked().values())
         if self.run.weights is not None:
             along += 4 * math.prod(self.run.weights.shape[1:])
@@ -116,10 +116,10 @@ class EncodedDraws:
     def _leading(self) -> tuple[list[str], list[str]]:
         """Return the quantities whose paths the opening question needs, and others that one would look at."""
         known = self.run.numeric
-        asked = sorted(
-            {name: None for name, _ in self.asked}, key=lambda name: self.run.answers[name] is not self.run.opening
+        names = sorted(
+            {name: None for name, _ in self.answers}, key=lambda name: self.run.answers[name] is not self.run.opening
         )
-        sides = [self._sides(name) for name in asked]
+        sides = [self._sides(name) for name in names]
         shown = self.run.shown if self.run.shown is not None else [] if sides else known
         more = [n for each in sides[1:] for n in each]
         first = sides[0] if sides else [n for n in shown[:1] if n in known and not self._still(n)]
@@ -156,14 +156,10 @@ class EncodedDraws:
         return self._stays[name]
 
     @cached_property
-    def asked(self) -> dict[tuple[str, int], ProjectedAnswer]:
+    def answers(self) -> dict[tuple[str, int], ProjectedAnswer]:
         """The questions for a date and the values, by name and the place of the date of a value."""
         dates: dict[tuple[str, int], ProjectedAnswer] = {(each.name, 0): each for each in self.run.dates}
         return {**dates, **{(each.name, place): at for each in self.run.values for place, at in enumerate(each.at)}}
-
-    def _held_choices(self) -> list[str]:
-        """Return the choices of which one holds in every world."""
-        return list(self.run.rivals)
 
     @cached_property
     def inputs(self) -> dict[str, EncodedRanks]:
@@ -171,7 +167,7 @@ class EncodedDraws:
         return {name: EncodedRanks.of(name, draws[: self.count]) for name, draws in self.draws.items()}
 
     @cached_property
-    def held(self) -> dict[str, NDArray[np.int64]]:
+    def rival_of_draw(self) -> dict[str, NDArray[np.int64]]:
         """Which value of a choice that has weights holds in every world, by its place."""
         return {name: self.run.rival_of_draw(name, self.count) for name in self.run.rivals}
 
@@ -205,17 +201,17 @@ class EncodedDraws:
     def values(self) -> dict[tuple[str, int], Coded]:
         """What is asked for at dates, in 16 bits, by its name and the place of its date."""
         out = {}
-        for (_, place), asked in self.asked.items():
-            if isinstance(asked, ValueAnswer):
-                data = asked.worlds.isel(draw=slice(self.count)).transpose(..., "draw")
-                out[asked.name, place] = between(
+        for (_, place), answer in self.answers.items():
+            if isinstance(answer, ValueAnswer):
+                data = answer.worlds.isel(draw=slice(self.count)).transpose(..., "draw")
+                out[answer.name, place] = between(
                     np.asarray(data.values, dtype=float),
                     np.uint16,
                     0.0,
-                    name=asked.name,
+                    name=answer.name,
                     kind="value",
                     dims=tuple(str(d) for d in data.dims[:-1]),
-                    unit=asked.unit,
+                    unit=answer.unit,
                 )
         return out
 
@@ -227,9 +223,11 @@ class EncodedDraws:
     @cached_property
     def orders(self) -> dict[str, Order]:
         """Who is best in every world, by the name of the ranking."""
-        asked = {each.name: each for each in self.run.rankings}
+        rankings = {each.name: each for each in self.run.rankings}
         return {
-            name: Order.of(name, asked[name].over_choice, data, lowest=asked[name].best == "lowest", count=self.count)
+            name: Order.of(
+                name, rankings[name].over_choice, data, lowest=rankings[name].best == "lowest", count=self.count
+            )
             for name, data in self._ranked().items()
         }
 
@@ -273,7 +271,8 @@ class EncodedDraws:
         """Return what every world says under these values of choices, those that have weights drawn; (..., draw)."""
         worlds = np.arange(self.count)
         place = tuple(
-            np.full(self.count, self.choices[d].index(chosen[d])) if d in chosen else self.held[d] for d in of.dims
+            np.full(self.count, self.choices[d].index(chosen[d])) if d in chosen else self.rival_of_draw[d]
+            for d in of.dims
         )
         values = of.values()
         if of.kind == "path":
@@ -295,7 +294,7 @@ class EncodedDraws:
             "inputs": {
                 n: {"ranks": text(d.ranks), "values": d.values.tolist(), "few": d.few} for n, d in self.inputs.items()
             },
-            "held": {name: text(places.astype(np.uint8)) for name, places in self.held.items()},
+            "held": {name: text(places.astype(np.uint8)) for name, places in self.rival_of_draw.items()},
             "weights": None
             if self.weights is None
             else {

@@ -34,8 +34,9 @@ from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.tornado_data import moves
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import patterns
+from forecast.sensitivity.of_answer import uncertain
 
-__all__ = ["answer", "contents", "scales"]
+__all__ = ["answer", "contents", "scales", "settable"]
 
 
 def contents(run: Projection, worlds: EncodedDraws, toml: str = "") -> dict[str, Any]:
@@ -108,20 +109,14 @@ def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     words = Words(run)
     packed = worlds.packed()
     first, last = run.span
-    inputs, called = [], Called(run)
-    for key, drawn in packed.pop("inputs").items():
-        label, of, unit, source = called(key)
-        inputs.append(
-            {"name": key, "label": label, "of": of, "source": source, "scales": scales(unit), **_shorter(drawn)}
-            | ({"labels": [words(each) for each in worlds.labels[key]]} if key in worlds.labels else {})
-        )
-    asked = [
-        _asked(worlds.asked[each, 0], words) | {"sides": worlds.sides(each)} | codes
+    described = _Assumptions(run, worlds)
+    questions = [
+        _question(worlds.answers[each, 0], words) | {"sides": worlds.sides(each)} | codes
         for each, codes in packed["questions"].items()
     ]
     figures = []
     for each in packed["values"]:
-        each |= _asked(worlds.asked[each["name"], each["place"]], words)
+        each |= _question(worlds.answers[each["name"], each["place"]], words)
         each |= {"sides": worlds.sides(each["name"]), "scales": scales(each["unit"])}
         figures.append(_shorter(each))
     packed.pop("questions")
@@ -137,8 +132,8 @@ def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         "start": first,
         "until": last,
         "choices": list(_choices(run, words)),
-        "inputs": inputs,
-        "questions": asked,
+        "inputs": [described(name) | _shorter(drawn) for name, drawn in packed.pop("inputs").items()],
+        "questions": questions,
         "firsts": [_contest(each, words) for each in run.firsts],
         "orders": [_shorter(_ordered(run, words, each)) for each in packed.pop("orders")],
         "most_orders": MOST_ORDERS,
@@ -147,6 +142,42 @@ def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         "values": figures,
         "paths": list(_paths(run, words, packed.pop("paths"))),
     }
+
+
+def settable(run: Projection, worlds: EncodedDraws, units_of: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the assumptions that an engine behind the page can set, as `answer` has those that it can narrow.
+
+    Parameters
+    ----------
+    run : Projection
+    worlds : EncodedDraws
+    units_of : mapping of str to str
+        The units in which they are set, by what ``--set`` calls them: assumptions of the projection, or a fitted
+        parameter of all models of a quantity, ``QUANTITY.PARAMETER``.
+    """
+    described, drawn = _Assumptions(run, worlds), uncertain(run)
+    out = []
+    for name, unit in units_of.items():
+        if name in drawn:
+            values = [] if drawn[name].moves else [float(drawn[name].draws[0])]
+        elif name.rpartition(".")[0] in run.quantities:
+            values = []
+        else:  # no answer depends on it
+            continue
+        out.append(described(name, unit) | {"unit": unit, "values": values})
+    return out
+
+
+class _Assumptions:
+    """What assumptions are called on the page, and how their values are written."""
+
+    def __init__(self, run: Projection, worlds: EncodedDraws) -> None:
+        self._called, self._words, self._labels = Called(run), Words(run), worlds.labels
+
+    def __call__(self, name: str, unit: str = "") -> dict[str, Any]:
+        label, of, stated, _ = self._called(name)
+        out = {"name": name, "label": label, "of": of, "scales": scales(stated or unit)}
+        return out | ({"labels": [self._words(each) for each in self._labels[name]]} if name in self._labels else {})
 
 
 def _paths(run: Projection, words: Words, packed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -171,19 +202,19 @@ def _choices(run: Projection, words: Words) -> Iterator[dict[str, Any]]:
         yield {"name": name, "label": words(name), "values": values, "kind": kind, **weights}
 
 
-def _asked(asked: ProjectedAnswer, words: Words) -> dict[str, Any]:
+def _question(answer: ProjectedAnswer, words: Words) -> dict[str, Any]:
     """Return what is asked: its clause under every combination of the definitions, and which rivals are pooled."""
-    own = list(asked.default)
-    combinations = itertools.product(*(asked.values(d) for d in own))
+    own = list(answer.default)
+    combinations = itertools.product(*(answer.values(d) for d in own))
     chosen = [dict(zip(own, values, strict=True)) for values in combinations]
-    if isinstance(asked, ValueAnswer):
-        clauses = [value_title(asked, each, words) for each in chosen]
-        more: dict[str, Any] = {"on": on_date(asked.date), "last": asked.place == len(asked.dates) - 1}
+    if isinstance(answer, ValueAnswer):
+        clauses = [value_title(answer, each, words) for each in chosen]
+        more: dict[str, Any] = {"on": on_date(answer.date), "last": answer.place == len(answer.dates) - 1}
     else:
-        assert isinstance(asked, DateAnswer)
-        clauses = [event(asked, each, words) for each in chosen]
-        more = {"short": event(asked, {}, words), **_threshold(asked)}
-    return {"name": asked.name, "own": own, "said": clauses, "rivals": list(asked.rivals), **more}
+        assert isinstance(answer, DateAnswer)
+        clauses = [event(answer, each, words) for each in chosen]
+        more = {"short": event(answer, {}, words), **_threshold(answer)}
+    return {"name": answer.name, "own": own, "said": clauses, "rivals": list(answer.rivals), **more}
 
 
 def _contest(answer: FirstAnswer, words: Words) -> dict[str, Any]:
@@ -200,8 +231,8 @@ def _contest(answer: FirstAnswer, words: Words) -> dict[str, Any]:
 
 def _ordered(run: Projection, words: Words, packed: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ranking with its titles under every combination of its other choices."""
-    asked = next(each for each in run.rankings if each.name == packed["name"])
-    title = asked.title or f"the {asked.best} {asked.text}"
+    ranking = next(each for each in run.rankings if each.name == packed["name"])
+    title = ranking.title or f"the {ranking.best} {ranking.text}"
     combinations = itertools.product(*(run.choices[dim].values for dim in packed["dims"]))
     chosen = [dict(zip(packed["dims"], values, strict=True)) for values in combinations]
     return {
@@ -209,21 +240,21 @@ def _ordered(run: Projection, words: Words, packed: Mapping[str, Any]) -> dict[s
         "short": words.title(words.short(packed["name"], title), {}),
         "said": [words.title(title, each) for each in chosen],
         "given": [words.given(each) for each in chosen],
-        "lowest": asked.best == "lowest",
-        "meets": foreign(" and ".join(asked.conditions) or "what is asked"),
+        "lowest": ranking.best == "lowest",
+        "meets": foreign(" and ".join(ranking.conditions) or "what is asked"),
         "scales": scales(packed["values"]["unit"], together=True),
     }
 
 
-def _threshold(asked: DateAnswer) -> dict[str, Any]:
+def _threshold(answer: DateAnswer) -> dict[str, Any]:
     """Return the number that a question compares one quantity with, in the unit of the quantity."""
     from forecast import units
     from forecast.formula import Measured, Name, Number, parse_condition
 
-    when = parse_condition(re.sub("[{}]", "", asked.text))
+    when = parse_condition(re.sub("[{}]", "", answer.text))
     for of, other in ((when.left.root, when.right.root), (when.right.root, when.left.root)):
-        if isinstance(of, Name) and isinstance(other, (Measured, Number)) and of.name in asked.run.quantities:
-            unit, own = other.unit if isinstance(other, Measured) else "", asked.run.quantities[of.name].unit
+        if isinstance(of, Name) and isinstance(other, (Measured, Number)) and of.name in answer.run.quantities:
+            unit, own = other.unit if isinstance(other, Measured) else "", answer.run.quantities[of.name].unit
             if units.same_dimension(unit, own):
                 value = units.convert(np.array([other.value]), unit, own)
                 return {"threshold": {"of": of.name, "value": float(value[0])}}

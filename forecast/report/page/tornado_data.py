@@ -78,19 +78,19 @@ def moves(run: Projection, worlds: EncodedDraws) -> TornadoData:
     worlds : EncodedDraws
         The first of all worlds; a page computes the same of those that a reader leaves.
     """
-    asked = run.opening
-    if not isinstance(asked, (DateAnswer, ValueAnswer)):
+    answer = run.opening
+    if not isinstance(answer, (DateAnswer, ValueAnswer)):
         return TornadoData()
-    whole = asked.headline
+    whole = answer.headline
     if whole is None or whole.medians is not None:
         return TornadoData()
     weights = run.weights
-    along = {d: v for d, v in asked.default.items() if d in asked.choices}
-    told = run.pooled(asked.worlds.sel(along), asked.rivals)
+    along = {d: v for d, v in answer.default.items() if d in answer.choices}
+    told = run.pooled(answer.worlds.sel(along), answer.rivals)
     if weights is not None and weights.dims != ("draw",):
         return TornadoData()
     drawn = {own: UncertainNumber(draws) for own, draws in worlds.draws.items()}
-    measure = _measure(asked.kind, whole)
+    measure = _measure(answer.kind, whole)
     values, counts = told.values[: worlds.count], None if weights is None else weights.values[: worlds.count]
     rows: list[TornadoBar] = []
     for row in variance_shares(run, told, among=drawn):
@@ -98,12 +98,12 @@ def moves(run: Projection, worlds: EncodedDraws) -> TornadoData:
             if own not in worlds.inputs or row["share"] < _least(worlds, own) or len(rows) == MAX_BARS:
                 continue
             parts = [
-                (asked.of_worlds(values[at], None if counts is None else counts[at]), label)
+                (answer.of_worlds(values[at], None if counts is None else counts[at]), label)
                 for at, label in _parts(worlds, own)
             ]
             ends = sorted(parts, key=lambda part: _measured(part[0], measure)) if worlds.inputs[own].few else parts
             low, high = (
-                f"{_said(asked, each, measure)}{f' ({label})' if label else ''}" for each, label in (ends[0], ends[-1])
+                f"{_said(answer, each, measure)}{f' ({label})' if label else ''}" for each, label in (ends[0], ends[-1])
             )
             rows.append(TornadoBar(name=own, share=row["share"], low=low, high=high))
     return TornadoData(measure=measure, until=as_text(run.span[1]), rows=tuple(rows))
@@ -139,9 +139,9 @@ def _parts(worlds: EncodedDraws, name: str) -> list[tuple[NDArray[np.int64], str
     return [(order[:count], ""), (order[-count:], "")]
 
 
-def _said(asked: ProjectedAnswer, spread: AnswerDistribution | None, measure: str) -> str:
+def _said(answer: ProjectedAnswer, spread: AnswerDistribution | None, measure: str) -> str:
     if spread is None:
         return "-"
-    if isinstance(asked, ValueAnswer) or measure == "median":
-        return cells(asked, spread)[0]
+    if isinstance(answer, ValueAnswer) or measure == "median":
+        return cells(answer, spread)[0]
     return percent(spread.already if measure == "already" else 1 - spread.never)

@@ -29,8 +29,6 @@ when = "machine >= goal"
 title = "the machine is fast enough"
 """
 
-STATUS = "document.getElementById('explore-status').textContent"
-
 
 @pytest.fixture
 def address(tmp_path):
@@ -58,22 +56,29 @@ def test_what_is_changed_in_a_browser_is_answered(browser, address, tmp_path):
 
         def drawn():
             page.wait_for_function(
-                "() => document.getElementById('explore-status').textContent.startsWith('Drawn again')"
+                "() => document.getElementById('engine-status').textContent.startsWith('Drawn again')"
             )
-            page.evaluate("() => { document.getElementById('explore-status').textContent = ''; }")
+            page.evaluate("() => { document.getElementById('engine-status').textContent = ''; }")
             return page.inner_text("#sentence")
 
+        def focused():
+            return page.evaluate("() => document.activeElement.getAttribute('aria-label')")
+
         first = page.inner_text("#sentence")
-        page.locator("#explore summary").first.click()
-        page.get_by_label("goal FLOP/s").fill("20")
-        page.keyboard.press("Tab")
+        page.locator("aside summary").first.click()
+        page.get_by_label("goal: set to").fill("20")
+        page.keyboard.press("Enter")
         assert drawn() != first
-        page.get_by_role("button", name="goal: as stated").click()
+        assert focused() == "goal: set to"  # whoever types stays there
+        page.keyboard.press("Tab")
+        assert focused() == "goal: as stated"
+        page.keyboard.press("Enter")
         assert drawn() == first
+        assert focused() == "goal: set to"
         command, goal = page.get_by_label("The command"), page.get_by_role("row", name="goal", exact=False)
         page.locator("#appendices summary").first.click()
         assert "2 kFLOP/s" in goal.inner_text()
-        page.get_by_label("goal FLOP/s").fill("30")
+        page.get_by_label("goal: set to").fill("30")
         page.keyboard.press("Tab")
         drawn()  # what is open is renewed once nothing changes, and stays open
         page.wait_for_function("() => document.getElementById('appendices').innerText.includes('30 FLOP/s')")
@@ -87,20 +92,41 @@ def test_what_is_changed_in_a_browser_is_answered(browser, address, tmp_path):
         page.wait_for_function("() => !document.getElementById('appendices').textContent.includes('--set')")
         assert command.is_visible()
         page.locator("#appendices summary").nth(3).click()
-        slider = page.get_by_label("growth (slider)")
-        slider.focus()
-        page.keyboard.press("End")  # beyond what is sampled
-        assert "growth" in drawn()
-        page.locator("#explore summary").last.click()
+        growth = page.get_by_role("group", name="growth")
+        assert growth.get_by_role("slider").count() == 2
+        growth.get_by_role("slider").first.fill("50")  # narrowed, as in a file
+        page.wait_for_function("() => lawcast.now().worlds === 512")
+        assert "remain: growth" in page.inner_text("#note")
+        page.get_by_label("growth: set to").fill("0.9")  # beyond what is sampled
+        page.keyboard.press("Enter")
+        assert "with growth = 0.9" in drawn()
+        assert growth.get_by_role("slider").count() == 0
+        assert "0.9 a year" in growth.inner_text()
+        assert page.evaluate("() => lawcast.now().worlds") == 1024
+        page.get_by_role("button", name="Reset").click()
+        assert drawn() == first
+        assert growth.get_by_role("slider").count() == 2
+        page.locator("aside summary").last.click()
         text = page.get_by_label("Edit the scenario, as TOML")
         text.fill(SCENARIO.replace("2000", "20").replace("enough?", "<b>enough</b>?"))
         page.get_by_role("button", name="Use this text").click()
         assert drawn() != first
         assert page.inner_text("h1") == "When is it <b>enough</b>?"
-        page.locator("#explore summary").last.click()
         page.get_by_label("Edit the scenario, as TOML").fill("until = ")
         page.get_by_role("button", name="Use this text").click()
-        page.wait_for_function("() => document.getElementById('explore-problem').textContent.includes('not TOML')")
+        page.wait_for_function("() => document.getElementById('engine-problem').textContent.includes('not TOML')")
+        (tmp_path / "mine.csv").write_text("date,speed\n" + "".join(f"{2012 + i}-01-01,{2**i}\n" for i in range(8)))
+        page.locator("aside summary").nth(2).click()
+        page.get_by_label("A CSV file").set_input_files(tmp_path / "mine.csv")
+        page.get_by_label("Stands for").select_option("machine")
+        page.get_by_label("Grows as").select_option("trends/exponential")
+        before = page.inner_text("#sentence")
+        page.get_by_role("button", name="Use it").click()
+        assert drawn() != before
+        assert page.get_by_role("group", name="growth (machine", exact=False).count()
+        page.get_by_label("Scenario", exact=True).select_option("brain/brain-evidence")  # without a question
+        page.wait_for_function("() => document.getElementById('sentence').textContent.includes('published estimate')")
+        assert not page.locator("#others").is_visible()
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 380
         assert all(url.startswith(address.partition("?")[0]) for url in asked)
         assert [text for text in said if "400" not in text] == []  # the browser notes what was refused
@@ -116,8 +142,9 @@ def test_the_served_page_has_no_serious_fault(browser, address):
     page = context.new_page()
     try:
         page.goto(address, timeout=60_000)
-        for place in range(page.locator("#explore summary").count()):
-            page.locator("#explore summary").nth(place).click()
+        for box in page.locator("aside details").all():
+            box.evaluate("(node) => { node.open = true; }")
+        page.locator("#column").evaluate("(node) => { node.hidden = false; }")
         found = json.loads(json.dumps(Axe().run(page).response["violations"]))
         assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
     finally:

@@ -1,0 +1,71 @@
+/* Everything is drawn from the joint draws that the page carries. `lawcast.show(data)` is the one entry point: it takes
+   what `forecast.report.page.page_data.answer` returns. Whatever a reader narrows is answered by the worlds that
+   remain; nothing is computed anew and nothing is approximated beyond their number. */
+
+const FEWEST = 200;
+
+const drawAll = () => {
+  const keep = remaining(state.ranges), worlds = listed(keep), all = Uint32Array.from({ length: model.count }, (_, w) => w);
+  const asked = everyAsked().find((each) => each.key === state.question);
+  const conditions = Object.entries(state.ranges).map(([name, range]) => `${model.input.get(name).title} ${narrowed(model.input.get(name), range)}`);
+  const note = at("note");
+  const drawn = data.count < data.drawn ? ` (the first of ${count(data.drawn)})` : "";
+  const untouched = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key;
+  const every = drawn && untouched ? ` The sentence is of all ${count(data.drawn)}.` : "";
+  note.textContent = conditions.length ? `${count(worlds.length)} of ${count(model.count)} worlds remain${drawn}: ${conditions.join("; ")}.` : `${count(model.count)} worlds${drawn}.${every}`;
+  at("few").hidden = worlds.length >= FEWEST;
+  at("few").textContent = `Fewer than ${FEWEST} worlds remain: widen an assumption, or draw more.`;
+  at("count").textContent = `${count(worlds.length)} of ${count(model.count)} worlds`;
+  at("reset").disabled = untouched && !(engine && engine.changed());
+  const measures = asked && numeric(asked);
+  at("rivals").hidden = at("answer-box").hidden = !measures;
+  const now = measures && worlds.length ? answer(asked, state.picks, worlds) : null;
+  const ranks = worlds.length ? model.orders.map((each) => ({ asked: each, found: orders(each, state.picks, worlds) })) : [];
+  lawcastNow = { worlds: worlds.length, median: now && !now.each ? now.q[2] : null, already: now && now.already, never: now && now.never,
+    orders: ranks.map(({ found }) => found.map(({ every }) => every.map((each) => each.first))) };
+  const told = () => asked.kind === "rank" ? rankSentence(asked, state.picks, ranks.find((each) => each.asked.name === asked.name).found)
+    : asked.kind === "first" ? raceSentence(asked, race(asked, worlds)) : sentence(asked, state.picks, now);
+  const words = !asked || untouched ? data.sentence : worlds.length ? `${data.given}${told().slice(0, -1)}${data.changed}.` : "No world remains: what was picked never comes together.";
+  at("sentence").textContent = words.replaceAll(" %", "\u00a0%");
+  orderTables(ranks);
+  races(worlds);
+  others(worlds);
+  if (measures) {
+    const span = answerFigure(asked, now, answer(asked, state.picks, all));
+    byDate(asked, now);
+    pathFigure(asked, state.picks, keep, span);
+    rowTable(asked, rowsOf(asked, state.picks, worlds));
+  } else {
+    pathFigure(null, state.picks, keep, [data.start, data.until]);
+  }
+  tornado(asked, now, now && !now.each ? moves(asked, now.fixed, now, keep, worlds) : { measure: "median", rows: [] });
+};
+let lawcastNow = {};
+
+/** Take an answer, and draw everything; a reader's picks stay where the new answer knows them. */
+const show = (given) => {
+  const kept = state ? written() : location.hash.slice(1);
+  data = given;
+  model = unpack(given);
+  state = read(kept);
+  document.documentElement.classList.add("alive");
+  const paths = at("path-of"), looked = model.paths.find((each) => each.name === paths.value);
+  paths.replaceChildren(...[make("option", { value: "" }, "what is asked"), ...model.paths.map((each) => make("option", { value: each.name }, each.label))]);
+  paths.value = looked ? looked.name : "";
+  at("path-box").hidden = model.paths.length < 2;
+  controls();
+  drawAll();
+};
+at("question-of").addEventListener("change", (event) => { state.question = event.target.value; at("by-year").value = ""; at("path-of").value = ""; controls(); changed(); });
+at("reset").addEventListener("click", () => { state = blank(); at("by-year").value = ""; controls(); changed(); if (engine) engine.reset(); });
+at("every").addEventListener("click", () => { at("every").setAttribute("aria-pressed", String(at("every").getAttribute("aria-pressed") !== "true")); controls(); });
+at("find").addEventListener("input", () => controls());
+at("other-box").addEventListener("toggle", () => drawAll());
+at("by-year").addEventListener("input", () => drawAll());
+at("path-of").addEventListener("change", () => drawAll());
+globalThis.addEventListener("hashchange", () => { if (location.hash.slice(1) !== written()) { state = read(location.hash.slice(1)); controls(); drawAll(); } });
+globalThis.addEventListener("resize", () => { cancelAnimationFrame(redraw); redraw = requestAnimationFrame(drawAll); });
+globalThis.lawcast = { show, now: () => ({ ...lawcastNow }) };
+show(JSON.parse(at("data").textContent));
+at("other-box").open = everyAsked().filter(numeric).length <= 6;
+at("steer-box").open = matchMedia("(min-width: 960px)").matches;

@@ -1,0 +1,98 @@
+/* Quantities over time. */
+
+const fan = (path, picks, keep) => {
+  const fixed = {};
+  for (const dim of path.dims) {
+    const choice = model.choices.get(dim);
+    if (dim in picks) fixed[dim] = picks[dim];
+    else if (choice.kind !== "rival") fixed[dim] = 0;
+  }
+  const place = placing(path, fixed), steps = path.times.length, worlds = listed(keep), weights = weighed(fixed, worlds);
+  return path.times.map((year, t) => {
+    const values = new Float64Array(worlds.length);
+    for (let i = 0; i < worlds.length; i++) {
+      const cell = place(worlds[i]) * steps + t;
+      values[i] = decoded(path, path.codes[cell * model.count + worlds[i]], cell);
+    }
+    return [year, quantiles(values, weights, "value")];
+  }).filter(([, q]) => q);
+};
+/** The fitted past of a quantity under these choices: that of all worlds, and of no other rival than was fitted. */
+const pastOf = (path, picks, keep) => {
+  const other = (dim) => { const choice = model.choices.get(dim); return choice.kind === "rival" && dim in picks && picks[dim] !== sole(choice); };
+  if (!keep.every((each) => each) || path.dims.some(other)) return [];
+  return path.past.filter(([, , of]) => Object.entries(of).every(([dim, name]) => {
+    const choice = model.choices.get(dim), one = dim in picks ? picks[dim] : choice.kind === "rival" ? sole(choice) : 0;
+    return one >= 0 && choice.values[one].name === name;
+  }));
+};
+const pathFigure = (asked, picks, keep, span) => {
+  const section = at("paths"), select = at("path-of");
+  section.hidden = !model.paths.length;
+  if (section.hidden) return;
+  const sides = model.paths.filter((each) => asked && (asked.sides || []).includes(each.name));
+  const first = model.paths.find((each) => each.name === select.value) || sides[0] || model.paths[0];
+  const together = [first, ...sides.filter((each) => sides.includes(first) && each !== first && each.factor && first.factor && each.dimension === first.dimension)];
+  const series = together.map((path) => ({ path, scale: path === first ? 1 : path.factor / first.factor, fan: fan(path, picks, keep), past: pastOf(path, picks, keep) })).filter((each) => each.fan.length);
+  const node = at("live-paths"), width = widthOf(node), height = 300, left = 64, right = width - 18, top = 14, bottom = height - 30;
+  if (!series.length) { node.replaceChildren(make("p", {}, "It failed in these worlds.")); return; }
+  const points = first.points.filter(([, , of]) => Object.entries(of).every(([dim, name]) => {
+    const choice = model.choices.get(dim);
+    return !choice || choice.values[picks[dim] || 0].name === name;
+  }));
+  const moving = series.some((each) => each.fan.length > 1);
+  const until = moving && asked && asked.kind === "date" && sides.includes(first) ? Math.max(span[1], data.start + 1) : data.until;
+  const seen = points.map(([year]) => year);
+  const from = Math.min(data.start, ...(seen.length ? [Math.max(Math.min(...seen), data.start - Math.max(until - data.start, 8))] : []));
+  const log = first.log && series.every((each) => each.path.log);
+  const heights = [];
+  for (const { fan: each, scale, path } of series) {
+    const among = each.filter(([year]) => year <= until || each.length === 1);
+    // what it is compared with decides how high the axis must go
+    const shown = path === first && series.length > 1 ? among.slice(0, 1) : among;
+    // the tails of one quantity alone may leave the axis
+    for (const [, q] of shown) heights.push(q[0] * scale, q[series.length > 1 || !log ? 4 : 3] * scale);
+  }
+  for (const [year, value] of points) if (year >= from) heights.push(value);
+  const threshold = asked && asked.threshold && asked.threshold.of === first.name ? asked.threshold.value : null;
+  if (threshold !== null) heights.push(threshold);
+  const known = heights.filter((each) => Number.isFinite(each) && (!log || each > 0));
+  let low = Math.min(...known), high = Math.max(...known);
+  if (log) { low /= 1.5; high *= 3; } else { const room = (high - low || Math.abs(high) || 1) * 0.06; low -= room; high += room; }
+  const x = linear(from, until, left, right);
+  // what lies beyond the axis is cut off, not bent to its edge
+  const scaled = log ? (value) => Math.log(Math.max(value, 1e-300)) : (value) => value;
+  const y = (value) => bottom + Math.min(Math.max((scaled(value) - scaled(low)) / (scaled(high) - scaled(low)), -9), 9) * (top - bottom);
+  const parts = [];
+  const middle = log ? Math.sqrt(low * high) : Math.max(Math.abs(low), Math.abs(high)) / 2;
+  const [, factor, called] = scaleOf(middle, first.scales);
+  const ticks = (log ? logs(low / factor, high / factor, 6) : nice(low / factor, high / factor, 5)).filter((each) => each * factor >= low && each * factor <= high);
+  for (const tick of ticks) {
+    parts.push(draw("line", { x1: left, x2: right, y1: y(tick * factor), y2: y(tick * factor), class: "grid" }));
+    parts.push(text(left - 6, y(tick * factor) + 4, plain(tick), { class: "tick", "text-anchor": "end" }));
+  }
+  for (const tick of nice(from, until, Math.floor((right - left) / 70)).filter(Number.isInteger)) {
+    parts.push(draw("line", { x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4, class: "axis" }));
+    parts.push(text(x(tick), bottom + 17, String(tick), { class: "tick", "text-anchor": "middle" }));
+  }
+  const inner = draw("svg", { x: left, y: top, width: right - left, height: bottom - top, viewBox: `${left} ${top} ${right - left} ${bottom - top}` });
+  parts.push(inner);
+  series.forEach(({ path, scale, fan: own, past }, i) => {
+    const drawn = own.length > 1 ? own.filter(([year], t) => year <= until || (t > 0 && own[t - 1][0] < until)) : [[data.start, own[0][1]], [until, own[0][1]]];
+    const whole = [...past, ...drawn];
+    const band = (a, b) => `M${whole.map(([year, q]) => `${x(year).toFixed(1)},${y(q[b] * scale).toFixed(1)}`).join("L")}L${[...whole].reverse().map(([year, q]) => `${x(year).toFixed(1)},${y(q[a] * scale).toFixed(1)}`).join("L")}Z`;
+    inner.append(draw("path", { d: band(0, 4), class: `band outer fill-${i}` }), draw("path", { d: band(1, 3), class: `band inner fill-${i}` }));
+    if (past.length) inner.append(draw("path", { d: `M${[...past, drawn[0]].map(([year, q]) => `${x(year).toFixed(1)},${y(q[2] * scale).toFixed(1)}`).join("L")}`, class: `curve fitted line-${i}` }));
+    inner.append(draw("path", { d: `M${drawn.map(([year, q]) => `${x(year).toFixed(1)},${y(q[2] * scale).toFixed(1)}`).join("L")}`, class: `curve line-${i}` }));
+  });
+  for (const [year, value] of points) if (year >= from && value >= low && value <= high) parts.push(draw("circle", { cx: x(year).toFixed(1), cy: y(value).toFixed(1), r: 2.4, class: "point" }));
+  if (threshold !== null) {
+    const words = `threshold ${amount(threshold, first.scales)}`;
+    parts.push(draw("line", { x1: left, x2: right, y1: y(threshold), y2: y(threshold), class: "threshold" }));
+    parts.push(text(right - 4, y(threshold) - 5, words, { class: "mark", "text-anchor": "end" }));
+  }
+  node.replaceChildren(picture(width, height, `${first.label} over time: median, 50 and 90 % of the worlds that remain`, ...parts));
+  const key = at("key-paths");
+  key.replaceChildren(...series.flatMap(({ path }, i) => [make("span", { class: `swatch line-${i}` }), make("span", {}, path.label)]),
+    make("span", { class: "quiet" }, `median, 50 and 90 % of worlds${series.some(({ past }) => past.length) ? "; thin line: fitted past" : ""}${points.length ? "; dots: data" : ""}${called ? `; in ${called}` : ""}`));
+};

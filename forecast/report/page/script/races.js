@@ -1,0 +1,36 @@
+/* What comes first of several questions. */
+
+/** Which of several questions' dates comes first in the worlds that remain. */
+const race = ({ events, among: asked, stated }, worlds) => {
+  const fixed = Object.assign({}, ...asked.map((each) => combinations(each, state.picks)[0]));
+  const own = asked.map((each) => Object.fromEntries(Object.entries(fixed).filter(([dim]) => each.dims.includes(dim))));
+  if (asked.some((each, i) => fails(each, own[i]))) return null;
+  const dates = asked.map((each, i) => says(each, own[i], worlds)), weights = weighed(fixed, worlds);
+  const shares = new Float64Array(events.length + 2);
+  let total = 0;
+  worlds.forEach((_, i) => {
+    const here = dates.map((each) => each[i]);
+    if (here.some(Number.isNaN)) return;
+    const least = Math.min(...here), first = here.flatMap((each, k) => (each === least ? [k] : []));
+    const weight = weights ? weights[i] : 1;
+    total += weight;
+    shares[least === Infinity ? events.length + 1 : first.length > 1 ? events.length : first[0]] += weight;
+  });
+  // pooled rivals are no condition, and what stands in the title is said there
+  const label = (dim) => model.choices.get(dim).values[fixed[dim]].label;
+  const title = stated.replace(/\{([^{}]*)\}/g, (whole, dim) => (dim in fixed ? label(dim) : whole));
+  const rest = Object.keys(fixed).filter((dim) => (dim in state.picks || model.choices.get(dim).kind !== "rival") && !stated.includes(`{${dim}}`));
+  const given = rest.map((dim) => `${model.choices.get(dim).label}: ${label(dim)}`).join(", ");
+  return total ? { shares: [...shares].map((each) => each / total), given, title } : null;
+};
+const races = (worlds) => {
+  at("races").replaceChildren(...data.firsts.map(raced).map((each) => {
+    const result = race(each, worlds), found = result && result.shares, named = each.among.map((q) => q.short);
+    const rows = [...named, say("several_at_once", {}), say("none_of_them", {})].map((label, i) => make("tr", {}, make("th", { scope: "row" }, label),
+      make("td", { class: "chart" }, draw("svg", { viewBox: "0 0 200 16", class: "bar", "aria-hidden": "true", preserveAspectRatio: "none" },
+        draw("rect", { x: 0, y: 3, width: 200 * (found ? found[i] : 0), height: 10, class: "high" }))),
+      make("td", {}, found ? percent(found[i]) : "failed")));
+    return make("section", { class: "rows" }, make("h2", {}, `${capital(result ? result.title : each.title)}${result && result.given ? ` (${result.given})` : ""}`),
+      make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, make("span", { class: "hidden" }, "What")), make("th", { scope: "col", class: "chart" }), make("th", { scope: "col" }, "share of worlds"))), make("tbody", {}, ...rows)));
+  }));
+};

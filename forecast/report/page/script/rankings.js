@@ -1,0 +1,63 @@
+/* Rankings: who is best in some worlds. */
+
+/** What is ranked in some worlds, the other choices fixed: best median first of those that mostly take part. */
+const ranked = (asked, fixed, worlds) => {
+  const row = placing(asked, fixed)(0) * model.count, failed = asked.sets.length, bits = Math.ceil(model.count / 8);
+  const every = model.choices.get(asked.over).values.map(({ label }, i) => {
+    const own = { ...fixed, [asked.over]: i }, weights = weighed(own, worlds), values = says(asked.values, own, worlds);
+    const byte = placing(asked.values, own)(0) * bits;
+    let first = 0, compared = 0, takes = 0, known = 0;
+    worlds.forEach((w, k) => {
+      const weight = weights ? weights[k] : 1, code = asked.best[row + w];
+      if (code !== failed) {
+        compared += weight;
+        // those that tie share a world
+        if (asked.sets[code].includes(i)) first += weight / asked.sets[code].length;
+      }
+      if (Number.isNaN(values[k])) return;
+      known += weight;
+      if ((asked.takes[byte + (w >> 3)] >> (w & 7)) & 1) takes += weight;
+    });
+    return { place: i, label, first: compared ? first / compared : 0, among: known ? takes / known : 0, q: quantiles(values, weights, "value") };
+  });
+  const order = every.filter((each) => each.among >= 0.5 && each.q).sort((a, b) => (a.q[2] - b.q[2]) * (asked.lowest ? 1 : -1));
+  const best = order.reduce((found, each) => (!found || each.first > found.first ? each : found), null);
+  return { every, order, best, second: order.find((each) => each !== best) };
+};
+/** A ranking under every combination of its other choices that the picks leave. */
+const orders = (asked, picks, worlds) => asked.said.map((title, cell) => {
+  const fixed = Object.fromEntries(asked.dims.map((dim) => [dim, Math.floor(cell / asked.strides[dim]) % model.choices.get(dim).values.length]));
+  return { title, given: asked.given[cell], fixed };
+}).filter(({ fixed }) => asked.dims.every((dim) => !(dim in picks) || picks[dim] === fixed[dim]))
+  .map((each) => ({ ...each, ...ranked(asked, each.fixed, worlds) }));
+/** In which worlds the best one is the best, as an answer whose variance assumptions explain. */
+const leading = (asked, picks, worlds) => {
+  const [{ fixed, best }] = orders(asked, picks, worlds), row = placing(asked, fixed)(0) * model.count;
+  const values = Float64Array.from(worlds, (w) => {
+    const set = asked.sets[asked.best[row + w]];
+    return !set ? NaN : best && set.includes(best.place) ? 1 / set.length : 0;
+  });
+  return { values, weights: weighed(best ? { ...fixed, [asked.over]: best.place } : fixed, worlds) };
+};
+/** Every ranking in the worlds that remain: who takes part in each, or the best ones of one that is asked many times. */
+const orderTables = (every) => {
+  at("orders").replaceChildren(...every.flatMap(({ asked, found }) => {
+    if (asked.said.length > data.most_orders) {
+      const rows = found.map((each) => make("tr", {}, make("th", { scope: "row" }, each.given), make("td", {}, each.best ? each.best.label : say("none_of_them", {})),
+        make("td", {}, each.best ? percent(each.best.first) : "")));
+      return [section(capital(asked.short), [column("What", true), column(""), column("best in")], rows)];
+    }
+    return found.map(({ order, title, given }) => {
+      const heading = `${capital(title)}${given ? ` (${given})` : ""}`;
+      if (!order.length) return make("section", { class: "rows" }, make("h2", {}, heading), make("p", {}, `None of ${model.choices.get(asked.over).values.length} meets ${asked.meets}.`));
+      const middles = order.map((each) => each.q[2]).filter((each) => Number.isFinite(each) && each).sort((a, b) => Math.abs(a) - Math.abs(b));
+      const [, factor, called] = middles.length ? scaleOf(middles[Math.floor(middles.length / 2)], asked.scales) : asked.scales[0];
+      const ends2 = order.flatMap((each) => [each.q[0], each.q[4]]).filter(Number.isFinite), span = [Math.min(...ends2), Math.max(...ends2)];
+      const log = span[0] > 0 && span[1] / span[0] > 10, short = (value) => plain(value / factor);
+      const rows = order.map((each) => make("tr", {}, make("th", { scope: "row" }, each.label), make("td", { class: "chart" }, bar(asked.values, each, span, log, false)),
+        make("td", {}, short(each.q[2])), make("td", {}, each.q[0] === each.q[4] ? "" : `${short(each.q[0])} to ${short(each.q[4])}`), make("td", {}, percent(each.first))));
+      const axis = `${short(span[0])} to ${short(span[1])}`;
+      return section(`${heading}${called ? ` [${called}]` : ""}`, [column("What", true), column(axis, false, "chart"), column("median"), column("90 %"), column("best in")], rows);
+    });
+  }));
+};

@@ -1,0 +1,109 @@
+/* The texts of an answer. */
+
+const date = (one, year, level, fine, short) => say(short ? "date_in_row" : "date",
+  { never: year === Infinity, already: year !== Infinity && one.already >= level }, { until: said(data.until), date: said(year, fine, short) });
+const clause = (asked, picks) => {
+  const sizes = asked.own.map((dim) => model.choices.get(dim).values.length);
+  return asked.said[asked.own.reduce((sum, dim, i) => sum * sizes[i] + (picks[dim] || 0), 0)];
+};
+const over = (asked, picks) => {
+  const weighedRivals = asked.rivals.filter((d) => !(d in picks) && model.choices.get(d).weights.filter((w) => w > 0).length > 1);
+  return say("pooled", { none: !weighedRivals.length }, { choices: weighedRivals.map((d) => model.choices.get(d).label).join(" and ") });
+};
+const sentence = (asked, picks, one) => {
+  const what = clause(asked, picks);
+  const others = asked.dims.filter((d) => d in picks && !asked.own.includes(d))
+    .map((d) => `${model.choices.get(d).label}: ${model.choices.get(d).values[picks[d]].label}`);
+  const texts = { what, What: capital(what), given: others.length ? ` (${others.join(", ")})` : "", pooled: over(asked, picks) };
+  return `${asked.kind === "value" ? valueText(asked, one, texts) : dateText(asked, picks, one, texts)}.`;
+};
+const valueText = (asked, one, texts) => {
+  const on = asked.on, flags = { failed: !one, several: one && one.each, opens: true, same: one && !one.each && one.q[0] === one.q[4] };
+  if (!one) return capital(say("value", flags, { ...texts, on }));
+  if (one.each) return capital(say("value", flags, { ...texts, on, medians: range(one.medians.map((m) => amount(m, asked.scales))), count: one.each.length }));
+  const [low, , median, , high] = one.q.map((each) => amount(each, asked.scales));
+  return capital(say("value", flags, { ...texts, on, low, median, high }));
+};
+const dateText = (asked, picks, one, texts) => {
+  const until = said(data.until), start = said(data.start);
+  if (!one) return say("when", { failed: true }, texts);
+  if (one.each) {
+    const free = asked.dims.filter((d) => !(d in picks) && !asked.own.includes(d) && !asked.rivals.includes(d));
+    const [low, high] = one.medians, fine = narrow(low, high);
+    return say("when", { several: true, same: low === high, never_low: low === Infinity, never_high: high === Infinity, already_low: low <= data.start }, {
+      ...texts, until, start, free: free.map((d) => model.choices.get(d).label).join(" and "),
+      chances: range([...one.nevers].reverse().map((each) => percent(1 - each))), nevers: range(one.nevers.map(percent)),
+      begin: say("begin", { already: low <= data.start }, { start, date: said(low, fine) }), end: date({ already: 0 }, high, 1, fine),
+    });
+  }
+  const [low, , median, , high] = one.q, fine = narrow(low, high), by = percent(1 - one.never), already = percent(one.already);
+  return say("when", {
+    same: low === high, dated: one.never === 0, never_low: low === Infinity, never_median: median === Infinity,
+    already_some: one.already >= 0.05, already_half: one.already >= 0.5, already_most: one.already >= 0.95, already_all: by === already,
+  }, {
+    ...texts, until, start, by, already, never: percent(one.never), low: date(one, low, 0.05, fine), high: date(one, high, 0.95, fine),
+    low_month: said(low, true), low_year: said(low), median: said(median, fine),
+  });
+};
+/** Who is best, and where: combinations of choices that have the same best one are said together. */
+const rankSentence = (asked, picks, found) => {
+  const alike = new Map();
+  for (const each of found) alike.set(each.best ? each.best.place : -1, [...(alike.get(each.best ? each.best.place : -1) || []), each]);
+  const groups = [...alike.values()], alone = groups.length === 1;
+  const told = groups.slice(0, data.most_said).map((own) => bestSentence(asked, picks, own, alone));
+  const left = groups.slice(data.most_said).reduce((sum, own) => sum + own.length, 0);
+  return `${say("rank", { more: left > 0 }, { What: capital(found[0].title), best: told.join("; "), left })}.`;
+};
+const bestSentence = (asked, picks, own, alone) => {
+  const [{ best, second, every }] = own, where = under(asked, picks, own, alone);
+  if (!best) return say("best", { none: true }, { count: every.length, conditions: asked.meets, where });
+  const likely = own.filter((each) => each.best).map((each) => each.best.first).sort((a, b) => a - b);
+  const next = own.length === 1 && alone && second;
+  return say("best", { second: next }, { label: best.label, where, second: next ? second.label : "", chances: range([likely[0], likely[likely.length - 1]].map(percent)) });
+};
+/** Under which choices these rows of a ranking stand. */
+const under = (asked, picks, own, alone) => {
+  if (!asked.dims.length) return say("where", { nowhere: true });
+  const label = (dim) => model.choices.get(dim).label, free = asked.dims.filter((dim) => !(dim in picks));
+  const given = (dims, { fixed }) => dims.map((dim) => `${label(dim)}: ${model.choices.get(dim).values[fixed[dim]].label}`).join(", ");
+  if (alone && own.length > 1) {
+    const picked = free.length < asked.dims.length ? ` (${given(asked.dims.filter((dim) => dim in picks), own[0])})` : "";
+    return say("where", { everywhere: true }, { choices: free.map(label).join(" and "), given: picked });
+  }
+  const [only] = asked.dims, one = asked.dims.length === 1;
+  const each = own.map((row) => one ? model.choices.get(only).values[row.fixed[only]].label : row.given);
+  const more = each.length > data.most_named, named = each.slice(0, more ? data.most_named - 1 : each.length);
+  return say("where", { more }, { stem: one ? `${label(only)}: ` : "", named: named.join(", "), left: each.length - named.length });
+};
+/** What comes first of several questions, and how likely none does. */
+const raceSentence = (asked, found) => {
+  if (!found) return `${say("first", { failed: true }, { What: capital(asked.title) })}.`;
+  const count = asked.labels.length, [several, none] = found.shares.slice(count);
+  const order = asked.labels.map((label, i) => [label, found.shares[i]]).sort((a, b) => b[1] - a[1]);
+  const told = [...order, ...(several ? [[say("several_at_once", {}), several]] : []), [say("none_of_them", {}), none]]
+    .map(([label, share]) => say("share", {}, { label, percent: percent(share) }));
+  return `${say("first", {}, { What: capital(found.title), given: found.given ? ` (${found.given})` : "", until: said(data.until), shares: told.join(", ") })}.`;
+};
+const interval = (low, high, begin, end) => say("interval", { same: low === high, same_text: begin === end }, { low: begin, high: end });
+const cells = (asked, one) => {
+  if (!one) return ["failed", "", ""];
+  if (asked.kind === "value") {
+    if (one.each) return [range(one.medians.map((each) => amount(each, asked.scales))), "", ""];
+    const told = one.q.map((each) => amount(each, asked.scales));
+    return [told[2], interval(one.q[0], one.q[4], told[0], told[4]), ""];
+  }
+  const fine = short_span(), text = (year, level) => date(one, year, level, fine, true);
+  if (one.each) return [range(one.medians.map((year) => text(year, 0.5))), "", range(one.nevers.map(percent))];
+  return [text(one.q[2], 0.5), interval(one.q[0], one.q[4], text(one.q[0], 0.05), text(one.q[4], 0.95)), percent(one.never)];
+};
+const worth = (input, share) => {
+  const place = (share / 100) * (input.values.length - 1), low = Math.floor(place);
+  const a = input.values[low], b = input.values[Math.min(low + 1, input.values.length - 1)];
+  return a + (b - a) * (place - low);
+};
+const spelt = (input, place) => (input.labels && input.labels[input.values[place]]) || amount(input.values[place], input.scales);
+const narrowed = (input, range) => {
+  if (input.few) return range.map((place) => spelt(input, place)).join(" or ");
+  if (range[0] === 0 && range[1] === 100) return `any (90 %: ${amount(worth(input, 5), input.scales)} to ${amount(worth(input, 95), input.scales)})`;
+  return `${amount(worth(input, range[0]), input.scales)} to ${amount(worth(input, range[1]), input.scales)}`;
+};

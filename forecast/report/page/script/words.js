@@ -1,0 +1,44 @@
+/* Numbers, dates and texts, as Python writes them. */
+
+const even = (x) => { const r = Math.round(x); return Math.abs(x % 1) === 0.5 && r % 2 ? r - 1 : r; };
+/** A text of the patterns that Python reads too: the first rule whose flags all hold is filled. */
+const say = (name, flags, texts = {}) => {
+  const held = (flag) => (flag[0] === "!" ? !flags[flag.slice(1)] : Boolean(flags[flag]));
+  const rule = data.patterns.texts[name].find((each) => (each.if || []).every(held));
+  return rule.text.replace(/\{(\w+)\}/g, (_, key) => texts[key]);
+};
+const percent = (share) => {
+  const unknown = share === null || Number.isNaN(share), { hardly, surely } = data.patterns;
+  return say("percent", { unknown, hardly: share < hardly, surely: share > surely }, { number: even(100 * share) });
+};
+const plain = (value, digits = data.patterns.digits) => {
+  if (value === null || Number.isNaN(value)) return "-";
+  if (!Number.isFinite(value)) return value > 0 ? "infinite" : "-infinite";
+  if (value === 0) return "0";
+  const size = Number(value.toPrecision(digits));
+  if (Math.abs(size) >= 1e-3 && Math.abs(size) < 1e6) {
+    return Math.abs(size) >= 10 ** (digits - 1) && Number.isInteger(size) ? size.toLocaleString("en-US") : String(size);
+  }
+  const [mantissa, power] = value.toExponential(digits - 1).split("e");
+  return `${mantissa.includes(".") ? mantissa.replace(/0+$/, "").replace(/\.$/, "") : mantissa}e${Number(power)}`;
+};
+const scaleOf = (value, scales) => {
+  const size = Math.abs(Number(value.toPrecision(data.patterns.digits)));
+  return scales.reduce((found, each) => (size >= each[0] ? each : found), scales[0]);
+};
+const amount = (value, scales) => {
+  if (value === null || !Number.isFinite(value) || !scales) return plain(value);
+  const [, factor, called] = scaleOf(value, scales);
+  return `${plain(value / factor)} ${called}`.trim();
+};
+const narrow = (low, high) => Number.isFinite(high) && high - low < data.patterns.fine_years;
+const short_span = () => data.until - data.start < 3 * data.patterns.fine_years;
+const said = (year, fine, short) => {
+  const whole = Math.floor(year), month = Math.min(Math.floor((year - whole) * 12 + 1e-6), 11);
+  if (!fine) return String(whole);
+  return short ? `${whole}-${String(month + 1).padStart(2, "0")}` : `${data.patterns.months[month]} ${whole}`;
+};
+const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+const count = (number) => number.toLocaleString("en-US");
+const unique = (list) => [...new Set(list)];
+const range = ([low, high]) => say("range", { same_text: low === high }, { low, high });
