@@ -523,7 +523,10 @@ class Answer:
         if any(side.stated for side in condition.sides):
             scenario = scenario_of({"subject_to": list(named.values())}, base=scenario, swapped=self.replaced)
         else:
-            scenario["quantities"] = {**scenario["quantities"], **{name: each.record for name, each in named.items()}}
+            scenario["quantities"] = {
+                **scenario.get("quantities", {}),
+                **{name: each.record for name, each in named.items()},
+            }
         scenario.pop("questions", None)
         run = {key: each for key, each in self._run_options.items() if key in ("with_", "seed", "as_of", *GRID)}
         base = self._base

@@ -161,11 +161,10 @@ def scenario_of(
     question = {"when": question} if isinstance(question, QuantityCondition) else dict(question)
     conditions, swapped = tuple(conditions), dict(swapped or {})
     whole = {key: dict(each) if isinstance(each, Mapping) else each for key, each in (base or {}).items()}
-    named = set().union(*(whole.get(heading, {}) for heading in ("quantities", "stocks", "solve")))
     kept = kept_in([question, stated, conditions], swapped)
     quantities = [*quantities_in(question), *quantities_in(stated), *quantities_in(conditions)]
     # in a scenario that is there, what is swapped may be nothing that the objects are made of
-    quantities += [_instead(name, each) for name, each in swapped.items() if name in named or "." in name]
+    quantities += [_instead(name, each) for name, each in (swapped if base else {}).items()]
     plain_quantities = {name: plain(each.stated, kept) for name, each in gathered(quantities, swapped, kept).items()}
     for heading, group in groups(plain_quantities).items():
         for name in group:

@@ -23,12 +23,14 @@ from forecast.streams import Streams
 from forecast.tables import decimal_year
 from forecast_capability import packs
 
-#: Published models are other people's: they are kept as printed, and may contradict whom they like.
+#: Published models are other people's: they are kept as printed, and may contradict whom they like. The parts of
+#: ``model-capability`` say bit for bit what it says (`tests/plugins/capability/test_model_parts.py`).
 SCENARIOS = sorted(
     {r.full_name for r in get_registry().records("scenario")}
     - {f"capability/{spec.name}" for spec in packs.scenarios()}
+    - {f"capability/{part}" for part in Scenario.load("model-capability").stated["use"]}
 )
-DRAWS = 512
+DRAWS = 2048
 
 #: Names that two scenarios give to different things: what each is. A name that is not here means one thing everywhere.
 HOMONYMS = {

@@ -101,11 +101,11 @@ def test_every_scenario_is_made_again(tmp_path, monkeypatch):
 
 
 def test_the_text_of_a_scenario_names_its_tables_by_scenario():
-    text = forecast.scenario("model-capability").to_toml()
-    assert 'table = "capability/model-capability:switches/datapackage.json"' in text
+    text = forecast.scenario("model-limits").to_toml()
+    assert 'table = "capability/model-limits:switches/datapackage.json"' in text
     made = forecast.scenario(tomllib.loads(text))
-    assert made.quantities == forecast.scenario("model-capability").quantities
-    assert forecast.scenario({"extends": "model-capability"}).quantities == made.quantities
+    assert made.quantities == forecast.scenario("model-limits").quantities
+    assert forecast.scenario({"extends": "model-limits"}).quantities == made.quantities
 
 
 @pytest.fixture

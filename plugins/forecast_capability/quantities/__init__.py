@@ -1,4 +1,4 @@
-"""The quantities of ``model-capability``: series of the frontier, rival links between them, and the scenario itself."""
+"""The quantities of ``model-capability``: series of the frontier, rival links between them, and the scenarios."""
 
 from __future__ import annotations
 
@@ -50,12 +50,25 @@ def models() -> Iterator[ModelSpec]:
     )
 
 
+#: The parts of ``model-capability``, and the whole: each is a scenario of its own, in the file of its name.
+SCENARIOS = {
+    "model-capability": "When do training runs, models and machines reach their next marks, and what binds first?",
+    "model-hardware": "What does compute cost, in dollars, watts and devices?",
+    "model-limits": "How large a training run do money, power, chips and data allow?",
+    "model-compute": "How large is the largest training run?",
+    "model-algorithms": "How much compute are better algorithms worth?",
+    "model-abilities": "What can models do, and for how long at a time?",
+    "model-tokens": "What does the largest run train, and what do its tokens cost?",
+}
+
+
 def scenarios() -> Iterator[ScenarioSpec]:
-    """Bring ``model-capability``."""
-    yield ScenarioSpec(
-        name="model-capability",
-        title="When do training runs, models and machines reach their next marks, and what binds first?",
-        path=str(HERE.parent / "scenarios" / "model-capability.toml"),
-        reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and Barnett & "
-        "Besiroglu 2023; each number states its own",
-    )
+    """Bring ``model-capability`` and its parts."""
+    for name, title in SCENARIOS.items():
+        yield ScenarioSpec(
+            name=name,
+            title=title,
+            path=str(HERE.parent / "scenarios" / f"{name}.toml"),
+            reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and "
+            "Barnett & Besiroglu 2023; each number states its own",
+        )
