@@ -172,7 +172,7 @@ def _with_constants(answer: Answer, values: Mapping[str, Any]) -> Answer:
 def _constants(answer: Answer) -> Iterator[tuple[str, float]]:
     """Walk the quantities behind an answer that are one number, whatever the world."""
     from forecast.scenarios.graph import build
-    from forecast.scenarios.spec import Prior
+    from forecast.scenarios.kinds.prior import Prior
 
     graph = build(answer._run_scenario, answer._settings)
     for name in answer.depends_on:

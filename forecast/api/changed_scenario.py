@@ -15,10 +15,10 @@ from forecast.api.scenario_quantities import at_home, scenarios_behind
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.models import Model
 from forecast.scenarios import using
+from forecast.scenarios.kinds.model_ref import ModelRef
 from forecast.scenarios.parse import ScenarioReader
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.setting_values import names_model, parsed, texts
-from forecast.scenarios.spec import ModelRef
 
 __all__ = ["changed_in", "fed", "scenario"]
 

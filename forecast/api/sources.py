@@ -114,7 +114,7 @@ def draws(given: Any, /, *, unit: str | Mapping[str, str] = "", name: str) -> Qu
     >>> growth.name, list(joint)
     ('growth', ['alpha', 'beta'])
     """
-    from forecast.scenarios.quantities.uncertain_inputs import DrawTable
+    from forecast.scenarios.kinds.own_draws import DrawTable
 
     if hasattr(given, "keys") and not isinstance(given, Mapping):
         given = {key: given[key] for key in given.keys()}  # noqa: SIM118  # a data frame, a Dataset

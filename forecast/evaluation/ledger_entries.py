@@ -21,7 +21,7 @@ from forecast.evaluation.ledger import append, dated, past
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.weights import value_quantiles
-from forecast.scenarios.quantities.choice_numbers import plain
+from forecast.scenarios.kinds.chosen import plain
 
 __all__ = ["POINTS", "forecasts", "record"]
 

@@ -13,11 +13,11 @@ from forecast.base.distributions import Distribution
 from forecast.base.streams import BLOCK
 from forecast.errors import DataError, ForecastError, printable
 from forecast.projection.failures import FailureLog
-from forecast.scenarios.quantities.uncertain_inputs import MomentFit
+from forecast.scenarios.kinds.moment_fit import MomentFit
 
 if TYPE_CHECKING:
     from forecast.projection.world import World
-    from forecast.scenarios.graph import Combination, Node
+    from forecast.scenarios.quantities.node import Combination, Node
 
 __all__ = ["WORLDS", "by_moments", "pass_before"]
 

@@ -10,18 +10,15 @@ import json
 import math
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from forecast.models.law_fits import LawModel
 from forecast.projection import source_tables
 from forecast.scenarios import setting_targets
 from forecast.scenarios.graph import ScenarioGraph
-from forecast.scenarios.quantities.choice_numbers import as_written
-from forecast.scenarios.quantities.law_ref import LawRef
-from forecast.scenarios.quantities.uncertain_inputs import Correlation, OwnDraws
+from forecast.scenarios.kinds.chosen import as_written
+from forecast.scenarios.quantities.correlation import Correlation
 from forecast.scenarios.scenario import Scenario
 
 __all__ = ["provenance", "versions"]
@@ -211,7 +208,7 @@ def _hash(graph: ScenarioGraph) -> str:
     contents = (
         scenario.title,
         sorted((name, choice.values, choice.kind, choice.weights) for name, choice in scenario.choices.items()),
-        sorted((name, _said(scenario.quantities[name])) for name in graph.quantities),
+        sorted((name, scenario.quantities[name].described()) for name in graph.quantities),
         sorted((name, question.when.text) for name, question in scenario.questions.items()),
         *([sorted(_rankings(graph)["rankings"].items())] if scenario.rankings else []),
         *([sorted(scenario.before.items())] if scenario.before else []),
@@ -222,28 +219,3 @@ def _hash(graph: ScenarioGraph) -> str:
         *([repr(scenario.changes)] if scenario.changes else []),
     )
     return hashlib.sha256(repr(contents).encode()).hexdigest()
-
-
-def _said(quantity: Any) -> str:
-    from forecast.scenarios.scenario import Expression, ModelRef, SeriesRef, TableValue
-
-    if isinstance(quantity, ModelRef):
-        name = quantity.model if isinstance(quantity.model, str) else quantity.model.name
-        beside = (
-            f" shape {quantity.shape} {sorted(quantity.options.items())}" if quantity.shape or quantity.options else ""
-        )
-        return f"model {name}{beside} {sorted(quantity.inputs.items())}"
-    if isinstance(quantity, Expression):
-        stated = f" {sorted(quantity.qualifiers.items())}" if quantity.qualifiers else ""
-        return f"expression {quantity.tree.text} {quantity.unit}{stated}"
-    if isinstance(quantity, SeriesRef):
-        # where the file stands is not said: its contents have a hash of their own
-        return repr(replace(quantity, data=Path(quantity.data).name if "{" in quantity.data else ""))
-    if isinstance(quantity, LawRef):
-        law = quantity.law if isinstance(quantity.law, str) else f"{quantity.law.name} {dict(quantity.law.values)}"
-        return repr(replace(quantity, law=law, fit=Path(quantity.fit).name, data=Path(quantity.data).name))
-    if isinstance(quantity, TableValue) and Path(quantity.table).is_absolute():
-        return repr(replace(quantity, table="/".join(Path(quantity.table).parts[-2:])))
-    if isinstance(quantity, OwnDraws):
-        return repr(replace(quantity, draws=quantity.source))  # its name chooses the rows
-    return repr(quantity)

@@ -15,8 +15,6 @@ from forecast.models import Model
 from forecast.models.law_fits import LawModel
 from forecast.models.nesting import nested
 from forecast.scenarios.graph import ScenarioGraph
-from forecast.scenarios.quantities.uncertain_inputs import OwnDraws
-from forecast.scenarios.scenario import SeriesRef, TableValue
 
 if TYPE_CHECKING:
     from forecast.projection.world import ModelFits
@@ -35,12 +33,7 @@ def _behind(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
     registry = get_registry()
     known = set(registry.names("model"))
     for node in graph.nodes.values():
-        if isinstance(node.quantity, SeriesRef):
-            yield from ((made.data, made) for made in node.models.values())  # type: ignore[attr-defined]
-        if isinstance(node.quantity, OwnDraws) and isinstance(node.quantity.draws, str):
-            yield node.quantity.draws, None
-        if isinstance(node.quantity, TableValue) and node.figures:
-            yield from ((table, None) for table in _tables(node.quantity))
+        yield from node.quantity.files(node)
         for outer in node.models.values():
             for made in nested(outer):
                 if isinstance(made, LawModel):
@@ -49,13 +42,6 @@ def _behind(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
                 spec = registry.find("model", series).spec if series in known or "::" in series else None
                 if isinstance(spec, (TrendSpec, RelationSpec)):
                     yield spec.table, made
-
-
-def _tables(cell: TableValue) -> Iterator[str]:
-    """Walk the tables a figure may come from."""
-    yield cell.table
-    if cell.fallback is not None:
-        yield from _tables(cell.fallback)
 
 
 def _is_file(name: str) -> bool:
@@ -81,8 +67,7 @@ def hashes(graph: ScenarioGraph) -> dict[str, str]:
     from forecast import tables
     from forecast.base import files
 
-    drawn = (node.quantity for node in graph.nodes.values() if isinstance(node.quantity, OwnDraws))
-    found = {each.source: each.draws.hash for each in drawn if not isinstance(each.draws, str)}
+    found = {name: each for node in graph.nodes.values() for name, each in node.quantity.hashes().items()}
     for name in dict.fromkeys(name for name, _ in _behind(graph)):
         with contextlib.suppress(ForecastError):
             found[_label(name)] = files.file_hash(name) if _is_file(name) else tables.cited(tables.look(name))

@@ -20,7 +20,8 @@ from forecast.models import Model, Observations
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.weights import value_quantiles
 from forecast.projection.world import ModelFits, World
-from forecast.scenarios.graph import Combination, ScenarioGraph
+from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.quantities.node import Combination
 
 Array = NDArray[np.float64]
 Points = tuple[Array, Array, NDArray[np.str_]]

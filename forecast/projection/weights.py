@@ -22,7 +22,8 @@ from forecast.projection.failures import Attempt, BlockSlice
 from forecast.projection.streaming.accumulators import WorldColumn
 from forecast.projection.streaming.columns import Column, Columns
 from forecast.projection.world import World
-from forecast.scenarios.graph import Combination, ScenarioGraph
+from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.quantities.node import Combination
 
 Array = NDArray[np.float64]
 

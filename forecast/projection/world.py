@@ -40,9 +40,9 @@ from forecast.projection.paths.run_cache import CachedResult, CachedStreams, Dep
 from forecast.projection.paths.time_functions import Past, over_time
 from forecast.projection.paths.time_stepping import step_through
 from forecast.scenarios import setting_targets, setting_values
-from forecast.scenarios.graph import Combination, Node, ScenarioGraph
-from forecast.scenarios.quantities.uncertain_inputs import MomentFit, OwnDraws, Regime, Schedule
-from forecast.scenarios.scenario import Expression, OverTime, Prior
+from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.kinds.over_time import OverTime
+from forecast.scenarios.quantities.node import Combination, Node
 
 Array = NDArray[np.float64]
 
@@ -548,30 +548,15 @@ class World:
         shape = (len(self.time), self.draws)
         if node.fixed is not None:
             return np.full(shape, node.fixed)
-        if node.figures:
-            picked = dict(zip(node.dims, combination, strict=True))
-            return np.full(shape, node.figures[tuple(picked[c] for c in node.own)])
         if node.variants:
-            picked = dict(zip(node.dims, combination, strict=True))
-            node = replace(node, quantity=node.variants[tuple(picked[c] for c in node.own)])
+            node = replace(node, quantity=node.variants[node.own_values(combination)])
         if node.cycle:
             return self._walked(node, combination)[node.name]
-        if isinstance(node.quantity, Schedule):
-            return np.broadcast_to(node.quantity.values(self.time)[:, None], shape)
-        if isinstance(node.quantity, (Prior, Regime, OwnDraws, MomentFit)):
-            return np.broadcast_to(self._number(node, combination), shape)
-        if isinstance(node.quantity, Expression):
-            where = node.owner or f"quantities.{node.name}"
-            rates = node.quantity.rates
-            return self.formula(node.quantity.tree, node.dims, combination, target=node.unit, where=where, rates=rates)
-        if isinstance(node.quantity, OverTime):
-            return np.broadcast_to(self._over_time(node, node.quantity, combination), shape)
-        return self.level(node, combination)
+        return np.broadcast_to(node.quantity.draw(self, node, combination), shape)
 
     def level(self, node: Node, combination: Combination) -> Array:
         """Return draws of a quantity as its model has it, (time, draw), in its unit: without changes and limits."""
-        chosen = dict(zip(node.dims, combination, strict=True))
-        model = node.models[tuple(chosen[c] for c in node.own)]
+        model = node.models[node.own_values(combination)]
         drawn: Array = units.convert(self._model(model, node, combination), model.unit, node.unit, where=node.name)
         return drawn
 
@@ -579,8 +564,10 @@ class World:
         """Return the paths of a cycle's members, walked through time once."""
         return self._kept(("walk", node.cycle, combination), lambda: step_through(self, node.cycle, combination))
 
-    def _over_time(self, node: Node, quantity: OverTime, combination: Combination) -> Array:
+    def over_time(self, node: Node, combination: Combination) -> Array:
         """Return a function over time of another quantity's path."""
+        quantity = node.quantity
+        assert isinstance(quantity, OverTime)
         given: Array | float | None
         if isinstance(quantity.argument, str):
             unit, given = self.graph.nodes[quantity.argument].unit, self.path(quantity.argument, node, combination)
@@ -615,20 +602,6 @@ class World:
             return Past(name=name, before=before)
         value = units.convert(np.asarray(seen.value, dtype=np.float64), seen.unit, of.unit, where=name)
         return Past.observed(name, seen.time, value, start=float(self.time[0]), before=before)
-
-    def _number(self, node: Node, combination: Combination) -> Array:
-        """Draw what is one uncertain number a world, (draw,), through one uniform of its own."""
-        quantity = node.quantity
-        if isinstance(quantity, Prior):
-            return quantity.distribution.ppf(self.uniform(node.name))
-        if isinstance(quantity, Regime):
-            return quantity.codes(self.uniform(node.name))
-        if isinstance(quantity, OwnDraws):
-            assert node.own_draws is not None
-            rows = len(node.own_draws)
-            row = np.minimum((self.uniform(quantity.stream) * rows).astype(np.intp), rows - 1)
-            return np.asarray(node.own_draws[row])
-        return self.fitted(node, combination).ppf(self.uniform(node.name))
 
     def fitted(self, node: Node, combination: Combination) -> Distribution:
         """Return the distribution fitted to another quantity's worlds."""

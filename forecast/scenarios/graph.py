@@ -7,16 +7,13 @@ resolve, an input that nothing feeds, a cycle, units that do not balance.
 from __future__ import annotations
 
 import itertools
-import math
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from forecast import models, units
+from forecast import units
 from forecast.base.distributions import distribution
 from forecast.contract.specs import Input
 from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageError, printable
@@ -24,136 +21,18 @@ from forecast.formula import TIME, Condition, Formula
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
 from forecast.scenarios import home, qualifiers as bases, setting_targets, setting_values
-from forecast.scenarios.parse import ScenarioReader
-from forecast.scenarios.quantities import choice_numbers, constraints, function_ref, hidden_quantities, law_ref
+from forecast.scenarios.kinds.prior import Prior
+from forecast.scenarios.quantities import constraints, hidden_quantities
 from forecast.scenarios.quantities.changes import Change
-from forecast.scenarios.quantities.choice_numbers import ChoiceNumber, Chosen
 from forecast.scenarios.quantities.correlated import together
-from forecast.scenarios.quantities.dynamics import SolvedNumber, Stock
-from forecast.scenarios.quantities.function_ref import FunctionRef
-from forecast.scenarios.quantities.law_ref import LawRef
-from forecast.scenarios.quantities.limits import Limits
-from forecast.scenarios.quantities.uncertain_inputs import DrawTable, MomentFit, OwnDraws, Regime, Schedule
-from forecast.scenarios.scenario import (
-    Expression,
-    ModelRef,
-    OverTime,
-    Prior,
-    Quantity,
-    RankQuestion,
-    Scenario,
-    SeriesRef,
-    TableValue,
-    fill,
-)
-from forecast.scenarios.table_values import Tables, choices_of
-from forecast.scenarios.templates import chosen_name, own_choices, source_of, walk
+from forecast.scenarios.quantities.node import Combination, Node
+from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.spec import RankQuestion
+from forecast.scenarios.table_values import Tables
+from forecast.scenarios.templates import check_size
 from forecast.units.qualifiers import Qualifiers
 
-__all__ = ["Combination", "Node", "ScenarioGraph", "build", "resolve"]
-
-#: More combinations of choices than this are refused before they are walked.
-MOST_COMBINATIONS = 100_000
-
-#: One value for each choice a quantity depends on, in the order of its dimensions.
-Combination = tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Node:
-    """One quantity, resolved.
-
-    Parameters
-    ----------
-    name, unit : str
-    dims : tuple of str
-        The choices it depends on, its own and those of the quantities it needs, in the scenario's order.
-    own : tuple of str
-        The choices that its model's name and its shape hold.
-    models : mapping of combination to Model
-        The model for each combination of `own`; empty for expressions and priors.
-    needs : tuple of str
-        The quantities it needs at the same step.
-    past : tuple of str
-        The quantities of which it needs earlier steps.
-    steady : bool
-        It does not change with time.
-    owner : str
-        The key of the formula that it is a part of; empty for a quantity that the scenario names.
-    quantity : Quantity
-    fixed : float or None
-        Set to a number, whatever its model says.
-    variants : mapping of combination to Quantity
-        What it is for each combination of `own`, where its numbers hold choices; `quantity` is then the first.
-    figures : mapping of combination to float
-        What was read in a table for each combination of `own`, in `unit`.
-    bases : mapping of combination to qualifiers
-        What is stated beside its unit, for each combination of `dims`; empty where nothing ever is.
-    limits : Limits or None
-        What bounds it.
-    changes : tuple of Change
-        What if: how it changes from a date on.
-    own_draws : ndarray or None
-        The column of draws that it reads, in `unit`.
-    """
-
-    name: str
-    unit: str
-    dims: tuple[str, ...]
-    own: tuple[str, ...] = ()
-    models: Mapping[Combination, Model] = field(default_factory=dict)
-    needs: tuple[str, ...] = ()
-    past: tuple[str, ...] = ()
-    steady: bool = False
-    owner: str = ""
-    quantity: Quantity
-    fixed: float | None = None
-    variants: Mapping[Combination, Quantity] = field(default_factory=dict)
-    figures: Mapping[Combination, float] = field(default_factory=dict)
-    bases: Mapping[Combination, Qualifiers] = field(default_factory=dict)
-    limits: Limits | None = None
-    changes: tuple[Change, ...] = ()
-    cycle: tuple[str, ...] = ()
-    own_draws: NDArray[np.float64] | None = field(default=None, compare=False)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What its values stand for, by number; empty for everything but a regime."""
-        return self.quantity.labels if isinstance(self.quantity, Regime) else ()
-
-    @property
-    def measured(self) -> str | None:
-        """The unit of its values; None where they stand for texts."""
-        return None if self.labels else self.unit
-
-    @property
-    def hidden(self) -> bool:
-        """Whether it is a part of a formula, and no quantity that the scenario names."""
-        return bool(self.owner)
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The quantities it needs, at whatever step, and those that bound or change it."""
-        return tuple(dict.fromkeys((*self.needs, *self.past, *self.bounds)))
-
-    @property
-    def bounds(self) -> tuple[str, ...]:
-        """The quantities that bound or change it."""
-        return tuple(n for n in self._bounded_by if n not in TIME)
-
-    @property
-    def _bounded_by(self) -> tuple[str, ...]:
-        limits = () if self.limits is None else self.limits.names
-        return tuple(dict.fromkeys((*limits, *(n for change in self.changes for n in change.names))))
-
-    def source(self, need: str) -> str:
-        """Return the quantity that feeds the input `need` of this node's model."""
-        return self.quantity.fed_by(need) if isinstance(self.quantity, ModelRef) else self.wired.get(need, need)
-
-    @property
-    def wired(self) -> Mapping[str, str]:
-        """Input of its model to quantity, where the scenario says so."""
-        return self.quantity.inputs if isinstance(self.quantity, (ModelRef, LawRef, FunctionRef)) else {}
+__all__ = ["ScenarioGraph", "build"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,8 +128,10 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
     named = list(scenario.quantities)
     scenario, owners = hidden_quantities.resolved(scenario)
     nodes = {
-        name: constraints.of_models(replace(resolve(scenario, name, tables), owner=owners.get(name, "")), scenario)
-        for name in scenario.quantities
+        name: constraints.of_models(
+            replace(quantity.node(scenario, name, tables), owner=owners.get(name, "")), scenario
+        )
+        for name, quantity in scenario.quantities.items()
     }
     for number, change in enumerate(scenario.changes, 1):
         if change.of not in named:
@@ -262,9 +143,9 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
     for key in [k for k in rest if k in named]:
         node = nodes[key]
         # an expression keeps its needs: they give it its unit
-        needs = node.needs if isinstance(node.quantity, (Expression, MomentFit)) else ()
+        needs = node.needs if node.quantity.UNIT_OF_NEEDS else ()
         value = rest.pop(key)
-        if isinstance(node.quantity, Regime):
+        if node.labels:
             record: Mapping[str, Any] = {"value": node.quantity.code(value, where=f"set {key}")}
         else:
             setting_targets.check_no_model(key, value)
@@ -306,7 +187,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
         for of in figure.of.names:
             if graph.nodes[of].labels:
                 raise ScenarioError(f"{scenario.where}: questions.{name}: '{of}' stands for texts: it has no value")
-        _check_size(scenario, graph.dims([*figure.of.names, *graph.weighed_by]), f"{scenario.where}: questions.{name}")
+        check_size(scenario, graph.dims([*figure.of.names, *graph.weighed_by]), f"{scenario.where}: questions.{name}")
     for name, ranking in scenario.rankings.items():
         _check_ranking(graph, ranking, f"{scenario.where}: questions.{name}")
     found = {key: setting_targets.inputs(graph, key) for key in rest}
@@ -322,157 +203,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
 
 def _unit(scenario: Scenario, node: Node) -> str:
     """Return the unit of a quantity that is set: what its expression gives where it states none."""
-    of_others = isinstance(node.quantity, Expression) and node.quantity.unit is None
-    return build(scenario).nodes[node.name].unit if of_others or isinstance(node.quantity, MomentFit) else node.unit
-
-
-def resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
-    """Return the node of one quantity, before its order, dimensions and unit are known to be right."""
-    quantity, key = scenario.quantities[name], f"{scenario.where}: quantities.{name}"
-    if isinstance(quantity, Chosen):
-        return _of_choice(scenario, name, quantity)
-    if isinstance(quantity, ChoiceNumber):
-        return _of_templates(scenario, name, quantity, tables)
-    if isinstance(quantity, Prior):
-        return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity)
-    if isinstance(quantity, Expression):
-        needs = tuple(n for n in quantity.tree.names if n not in TIME)
-        return Node(name=name, unit=quantity.unit or "", dims=(), needs=needs, quantity=quantity)
-    if isinstance(quantity, OverTime):
-        argument = (quantity.argument,) if isinstance(quantity.argument, str) else ()
-        now = () if quantity.function in ("previous", "lag") else (quantity.of,)
-        return Node(name=name, unit="", dims=(), needs=now + argument, past=(quantity.of,), quantity=quantity)
-    if isinstance(quantity, Stock):
-        named = [*quantity.initial.names, *(quantity.ceiling.names if quantity.ceiling else ())]
-        needs, past = _quantities(named), _quantities(quantity.change.names)
-        return Node(name=name, unit=quantity.unit, dims=(), needs=needs, past=past, quantity=quantity)
-    if isinstance(quantity, SolvedNumber):
-        past = tuple(n for n in _quantities(quantity.so.names) if n != name)
-        return Node(name=name, unit=quantity.unit, dims=(), past=past, quantity=quantity)
-    if isinstance(quantity, Regime):
-        return Node(name=name, unit="", dims=(), quantity=quantity)
-    if isinstance(quantity, Schedule):
-        return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity)
-    if isinstance(quantity, MomentFit):
-        return Node(name=name, unit="", dims=(), needs=(quantity.of,), quantity=quantity)
-    if isinstance(quantity, OwnDraws):
-        column = quantity.values(where=key)
-        return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity, own_draws=column)
-    if isinstance(quantity, SeriesRef):
-        own = _own(scenario, {"shape": quantity.shape, "data": quantity.data}, key)
-        trends = {
-            values: models.trend(
-                source_of(scenario, quantity.data, chosen, key=f"{key}.data"),
-                x=quantity.x,
-                y=quantity.y,
-                unit=quantity.unit,
-                shape=fill(quantity.shape, chosen),
-                frontier=quantity.frontier,
-                records=quantity.records,
-                yearly=quantity.yearly,
-                since=quantity.since,
-                where=quantity.where,
-                options=quantity.options,
-                qualifiers=quantity.qualifiers,
-                name=chosen_name(name, values),
-            )
-            for values, chosen in walk(scenario, own)
-        }
-        return Node(name=name, unit=quantity.unit, dims=(), own=own, models=trends, quantity=quantity)
-    if isinstance(quantity, TableValue):
-        return _of_cell(scenario, name, quantity, tables)
-    if isinstance(quantity, LawRef):
-        own = _own(scenario, quantity.templates, key)
-        return _of_models(scenario, name, quantity, own, law_ref.by_choice(scenario, name, quantity, own, key))
-    if isinstance(quantity, FunctionRef):
-        own = _own(scenario, quantity.templates, key)
-        return _of_models(scenario, name, quantity, own, function_ref.by_choice(scenario, name, quantity, own, key))
-    if isinstance(quantity.model, Model):
-        return _of_models(scenario, name, quantity, (), {(): quantity.model})
-    own = _own(scenario, {"model": quantity.model, "shape": quantity.shape}, key)
-    by_choice: dict[Combination, Model] = {}
-    for combination, chosen in walk(scenario, own):
-        full, shape = fill(quantity.model, chosen), fill(quantity.shape, chosen)
-        at = f"{key}.shape" if quantity.shape else f"{key}.model"
-        by_choice[combination] = models.attempt(full, shape=shape, options=quantity.options, where=at)
-    return _of_models(scenario, name, quantity, own, by_choice)
-
-
-def _of_choice(scenario: Scenario, name: str, quantity: Chosen) -> Node:
-    """Return the number of a choice in a formula; a bare one gets its unit with the other side."""
-    where, choice = scenario.where, quantity.choice
-    values, unit = choice_numbers.chosen(
-        choice, scenario.choices[choice].values, where=where, convert=partial(units.convert, where=where)
-    )
-    if unit is not None:
-        quantity = Chosen(choice=choice)
-    needs = () if quantity.like is None else _quantities(quantity.like.names)
-    return Node(name=name, unit=unit or "", dims=(), own=(choice,), needs=needs, figures=values, quantity=quantity)
-
-
-def _of_templates(scenario: Scenario, name: str, quantity: ChoiceNumber, tables: Tables) -> Node:
-    """Return a quantity whose numbers hold choices: it is read anew for every combination of them."""
-    key, reader = f"{scenario.where}: quantities.{name}", ScenarioReader(scenario.where, scenario.folder)
-    own = _own(scenario, quantity.templates, key)
-    variants = {
-        values: reader.quantity(name, quantity.filled(chosen, where=key), {}) for values, chosen in walk(scenario, own)
-    }
-    first = next(iter(variants.values()))
-    made = resolve(replace(scenario, quantities={name: first}), name, tables)
-    return replace(made, own=own, variants=variants)
-
-
-def _quantities(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(n for n in names if n not in TIME))
-
-
-def _own(scenario: Scenario, templates: Mapping[str, str], key: str) -> tuple[str, ...]:
-    """Return the choices that these texts hold, where their combinations are not too many."""
-    own = own_choices(scenario, templates, key=key)
-    _check_size(scenario, own, key)
-    return own
-
-
-def _of_models(
-    scenario: Scenario,
-    name: str,
-    quantity: ModelRef | LawRef | FunctionRef,
-    own: tuple[str, ...],
-    by_choice: Mapping[Combination, Model],
-) -> Node:
-    unit = next(iter(by_choice.values())).unit
-    needs: dict[str, None] = {}
-    for made in by_choice.values():
-        key = f"{scenario.where}: quantities.{name}: model '{made.name}'"
-        units.check(made.unit, unit, where=key)
-        for need, _ in asks(made):
-            needs[quantity.fed_by(need) if isinstance(quantity, ModelRef) else quantity.inputs.get(need, need)] = None
-    wanted = {need for made in by_choice.values() for need, _ in asks(made)}
-    for wired in quantity.inputs:
-        if wired not in wanted:
-            raise UnknownNameError("input", wired, wanted, where=f"{scenario.where}: quantities.{name}.inputs")
-    return Node(name=name, unit=unit, dims=(), own=own, models=by_choice, needs=tuple(needs), quantity=quantity)
-
-
-def _of_cell(scenario: Scenario, name: str, cell: TableValue, tables: Tables) -> Node:
-    used = set(choices_of(cell))
-    own = tuple(c for c in scenario.choices if c in used)
-    key = f"quantities.{name}"
-    _check_size(scenario, own, f"{scenario.where}: {key}")
-    figures = {
-        values: tables.figure(cell, dict(zip(own, values, strict=True)), key)
-        for values in itertools.product(*(scenario.choices[c].values for c in own))
-    }
-    unit = next(iter(figures.values())).unit
-    return Node(
-        name=name,
-        unit=unit,
-        dims=own,
-        own=own,
-        quantity=cell,
-        figures={at: units.convert(f.value, f.unit, unit, where=key) for at, f in figures.items()},
-        bases={at: f.qualifiers for at, f in figures.items()} if any(f.qualifiers for f in figures.values()) else {},
-    )
+    return build(scenario).nodes[node.name].unit if node.quantity.UNIT_OF_NEEDS and not node.unit else node.unit
 
 
 def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
@@ -480,10 +211,7 @@ def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
         for need in node.needs:
             if need not in nodes:
                 named = [n for n, other in nodes.items() if not other.hidden]
-                what = "of needs an input" if isinstance(node.quantity, MomentFit) else "model needs an input"
-                if not isinstance(node.quantity, ModelRef):  # its wires are keys of their own
-                    what = next((key for key, source in node.wired.items() if source == need), what)
-                where = f"{scenario.where}: quantities.{name}.{what}"
+                where = f"{scenario.where}: quantities.{name}.{node.quantity.key_of(need)}"
                 raise UnknownNameError("quantity", need, named, where=where)
 
 
@@ -509,12 +237,6 @@ def _needed(scenario: Scenario, nodes: dict[str, Node]) -> tuple[Scenario, dict[
     limits = {name: each for name, each in scenario.limits.items() if name in kept}
     needed = replace(scenario, quantities=quantities, limits=limits)
     return needed, {name: node for name, node in nodes.items() if name in kept}
-
-
-def _check_size(scenario: Scenario, dims: Iterable[str], key: str) -> None:
-    count = math.prod(len(scenario.choices[d].values) for d in dims)
-    if count > MOST_COMBINATIONS:
-        raise ScenarioError(f"{key}: {count:,} combinations of choices; at most {MOST_COMBINATIONS:,} are walked")
 
 
 def _check_names(nodes: Mapping[str, Node]) -> None:
@@ -568,13 +290,13 @@ def _check_walked(scenario: Scenario, node: Node) -> None:
         return
     if node.changes:
         raise ScenarioError(f"{key}: a change is not taken on a cycle through time; change what feeds it")
-    if not isinstance(node.quantity, (Expression, FunctionRef, OverTime, Stock, SolvedNumber)):
+    if not node.quantity.IN_CYCLE:
         raise ScenarioError(f"{key}: a model cannot stand on a cycle through time: it gives whole paths")
 
 
 def _moves(node: Node) -> bool:
     """Tell whether a quantity goes through time, or is solved for, even alone."""
-    return isinstance(node.quantity, (Stock, SolvedNumber)) and node.fixed is None
+    return node.quantity.STEPPED and node.fixed is None
 
 
 def _components(nodes: Mapping[str, Node]) -> Iterator[tuple[str, ...]]:
@@ -621,7 +343,7 @@ def _in_order(scenario: Scenario, nodes: Mapping[str, Node]) -> tuple[str, ...]:
             key = nodes[name].owner or f"quantities.{name}"
             raise CycleError(f"{scenario.where}: {key}: needs itself: {circle}")
         path.append(name)
-        for need in (*nodes[name].needs, *nodes[name]._bounded_by):
+        for need in (*nodes[name].needs, *nodes[name].bounded_by):
             visit(need)
         path.pop()
         done.append(name)
@@ -631,7 +353,7 @@ def _in_order(scenario: Scenario, nodes: Mapping[str, Node]) -> tuple[str, ...]:
     return tuple(done)
 
 
-def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
+def _with_dims_and_units(scenario: Scenario, nodes: dict[str, Node]) -> dict[str, Node]:
     out: dict[str, Node] = {}
     for name, node in nodes.items():
         together = [nodes[n] for n in node.cycle] or [node]
@@ -640,24 +362,10 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
         depends = {d for n in together for need in n.sources if need not in node.cycle for d in out[need].dims}
         depends |= {d for n in together for d in n.own}
         dims = () if node.fixed is not None else tuple(c for c in scenario.choices if c in depends)
-        unit = node.unit
         key = f"{scenario.where}: {node.owner or f'quantities.{name}'}"
-        _check_size(scenario, dims, key)
+        check_size(scenario, dims, key)
         unit_of = {n: out[n].measured for n in node.sources}
-        if isinstance(node.quantity, Chosen):
-            of = node.quantity.of
-            unit = nodes[of].unit if of else choice_numbers.unit_beside(node.quantity, unit_of, unit, where=key)
-        if isinstance(node.quantity, OverTime):
-            unit = hidden_quantities.unit_of(node.quantity, unit_of, where=key)
-        if isinstance(node.quantity, Expression):
-            at = key if node.hidden else f"{key}.expression"
-            inferred = units.infer(node.quantity.tree, unit_of, where=at, rates=node.quantity.rates)
-            if node.quantity.unit is None and not node.cycle:
-                unit = inferred
-            else:
-                units.check(inferred, node.quantity.unit or "", where=f"{key}: the expression against its unit")
-        if isinstance(node.quantity, MomentFit):
-            unit = out[node.quantity.of].unit
+        unit = node.quantity.unit_in(node, ChainMap(out, nodes), unit_of, key)
         for model in node.models.values():
             for need, needed in asks(model):
                 fed = out[node.source(need)]
@@ -673,18 +381,11 @@ def _steady(node: Node, known: Mapping[str, Node]) -> bool:
     """Tell whether a quantity is known not to change with time."""
     if any(change.value is not None for change in node.changes):
         return False
-    if not all(n not in TIME and known[n].steady for n in node._bounded_by):
+    if not all(n not in TIME and known[n].steady for n in node.bounded_by):
         return False
-    if node.fixed is None and node.cycle:
-        return isinstance(node.quantity, SolvedNumber)
-    if node.fixed is not None or isinstance(node.quantity, (Prior, TableValue, Chosen, Regime, OwnDraws, MomentFit)):
+    if node.fixed is not None:
         return True
-    if isinstance(node.quantity, OverTime):
-        looks_back = node.quantity.function in ("since", "previous", "lag", "growth")  # to before the first step
-        return not looks_back and all(known[n].steady for n in node.sources)
-    if not isinstance(node.quantity, Expression):
-        return False
-    return not any(n in TIME for n in node.quantity.tree.names) and all(known[n].steady for n in node.needs)
+    return node.quantity.CONSTANT if node.cycle else node.quantity.steady(node, known)
 
 
 def _inputs(nodes: Iterable[Node]) -> dict[str, Input]:
@@ -700,11 +401,12 @@ def _inputs(nodes: Iterable[Node]) -> dict[str, Input]:
 
 def _check_files(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
     """Refuse two files of draws under one name: they would share the uniforms that choose their rows."""
-    seen: dict[str, tuple[str, str | DrawTable]] = {}
+    seen: dict[str, tuple[str, Any]] = {}
     for node in nodes.values():
-        if isinstance(node.quantity, OwnDraws):
-            owner, path = seen.setdefault(node.quantity.stream, (node.name, node.quantity.draws))
-            if path != node.quantity.draws:
+        if (rows := node.quantity.rows) is not None:
+            stream, file = rows
+            owner, first = seen.setdefault(stream, (node.name, file))
+            if first != file:
                 raise ScenarioError(
                     f"{scenario.where}: quantities.{node.name}.draws: another file of this name is read by "
                     f"'{owner}', and rows are chosen by name; give one of them another name"
@@ -741,7 +443,7 @@ def _check_change(graph: ScenarioGraph, change: Change, key: str) -> None:
 
 
 def _check_condition(graph: ScenarioGraph, when: Condition, key: str) -> None:
-    _check_size(graph.scenario, graph.dims([*when.names, *graph.weighed_by]), key)
+    check_size(graph.scenario, graph.dims([*when.names, *graph.weighed_by]), key)
     bases.check_condition(graph.scenario, graph.nodes, when, key)
     if when.formula.categories:
         units.infer(when.formula, graph.unit_of(), where=key)
@@ -752,7 +454,7 @@ def _check_condition(graph: ScenarioGraph, when: Condition, key: str) -> None:
 def _check_ranking(graph: ScenarioGraph, ranking: RankQuestion, key: str) -> None:
     units.infer(ranking.rank, graph.unit_of(), where=f"{key}.rank")
     dims = graph.dims(ranking.rank.names)
-    _check_size(graph.scenario, graph.dims([*ranking.rank.names, *graph.weighed_by]), key)
+    check_size(graph.scenario, graph.dims([*ranking.rank.names, *graph.weighed_by]), key)
     if ranking.over not in dims:
         reason = f"'{ranking.rank.text}' is the same for every value of '{ranking.over}': there is nothing to rank"
         raise ScenarioError(f"{key}.rank: {reason}")

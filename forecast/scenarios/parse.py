@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from forecast import formula
-from forecast.base.dates import from_decimal_year
-from forecast.base.distributions import distribution
+from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.contract.fields import number
 from forecast.contract.inputs import below
 from forecast.errors import ForecastError, FormulaError, ScenarioError, UnknownNameError, printable
-from forecast.formula import Condition
+from forecast.formula import Condition, Formula
 from forecast.models.shapes import track_record
 from forecast.scenarios import registered
-from forecast.scenarios.quantities import choice_numbers as by_choice, function_ref, law_ref, uncertain_inputs
-from forecast.scenarios.spec import (
-    ByChoice,
-    Choice,
-    DateQuestion,
-    Expression,
-    ModelRef,
-    Prior,
-    Quantity,
-    RankQuestion,
-    SeriesRef,
-    TableChoice,
-    TableValue,
-    braces,
-)
+from forecast.scenarios.kinds import KINDS
+from forecast.scenarios.kinds.chosen import named, plain
+from forecast.scenarios.quantities.kind import QuantityKind
+from forecast.scenarios.spec import Choice, DateQuestion, RankQuestion, TableChoice, braces
 from forecast.units import qualifiers
 
 __all__ = ["TAKEN", "ScenarioReader"]
 
+#: The largest number that a file may state.
+LARGEST = 1e300
 #: Names that results use beside the choices and the questions.
 TAKEN = ("date", "quantile", "value")
 
@@ -236,66 +227,29 @@ class ScenarioReader:
         """Return the qualifiers that are stated."""
         return qualifiers.check(self.mapping(record, "qualifiers", key), where=f"{self.where}: {key}")
 
-    def quantity(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> Quantity:
-        """Return a quantity."""
+    def quantity(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> QuantityKind:
+        """Return a quantity of the first kind that says that the record is its own."""
         key = f"quantities.{name}"
-        if "model" in record:
-            return self.model(record, key, choices)
-        if "function" in record:
-            return function_ref.read(self, record, key, choices)
-        if "law" in record:
-            return law_ref.read(self, record, key, choices)
-        if "expression" in record:
-            self.only(record, ("expression", "unit", "qualifiers"), key)
-            tree = self.formula(self.text(record, "expression", key), f"{key}.expression")
-            stated = self.qualifiers(record, key)
-            for text in stated.values():
-                self.filled(text, choices, f"{key}.qualifiers")
-            return Expression(tree=tree, unit=self.unit(record, key) if "unit" in record else None, qualifiers=stated)
-        if "table" in record:
-            return self.cell(record, key, choices)
-        if "shape" in record or "data" in record:
-            return self.series(record, key, choices)
-        if (templated := by_choice.read(self, record, key, choices)) is not None:
-            return templated
-        for form, read in uncertain_inputs.FORMS.items():
-            if form in record:
-                return read(self, record, key)
-        numbers = {k: v for k, v in record.items() if k not in ("unit", "qualifiers")}
-        if not numbers:
-            forms = "an expression, a law, a function, a table, a shape with data, a draw, a schedule, draws, a fitted"
-            raise self.fail(key, f"expected a model, {forms} or a distribution")
-        made = distribution(numbers, where=f"{self.where}: {key}")
-        return Prior(distribution=made, unit=self.unit(record, key), qualifiers=self.qualifiers(record, key))
+        for kind in KINDS:
+            if kind.told(record):
+                return kind.read(self, record, key, choices)
+        *forms, last = (kind.FORM for kind in KINDS if kind.FORM)
+        raise self.fail(key, f"expected {', '.join(forms)} or {last}")
 
-    def series(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> SeriesRef:
-        """Return a shape and a column; the shape and the data may hold choices in braces."""
-        self.only(record, tuple(each.name for each in fields(SeriesRef)), key)
-        data, shape = self.source(record, "data", key, choices), self.text(record, "shape", key)
-        self.filled(shape, choices, f"{key}.shape")
-        columns = self.mapping(record, "where", key)
-        where: dict[str, str] = {}
-        for column, value in columns.items():
-            if not isinstance(value, (str, bool)):
-                raise self.fail(f"{key}.where.{column}", f"expected text, true or false, got {printable(value, 40)}")
-            (where[column],) = self.cell_texts(value, f"{key}.where.{column}")
-        for column, text in where.items():
-            if braces(text, where=f"{printable(self.where)}: {key}.where"):
-                raise self.fail(f"{key}.where.{column}", "a choice may stand in shape and in data, not here")
-        return SeriesRef(
-            shape=shape,
-            data=data,
-            x=self.text(record, "x", key),
-            y=self.text(record, "y", key),
-            unit=self.unit(record, key),
-            frontier=self.flag(record, "frontier", key),
-            records=self.flag(record, "records", key),
-            yearly=self.flag(record, "yearly", key),
-            since=self.date(record["since"], f"{key}.since") if "since" in record else "",
-            where=where,
-            options=dict(self.mapping(record, "options", key)),
-            qualifiers=self.qualifiers(record, key),
-        )
+    def finite(self, value: object, key: str) -> float:
+        """Return a number."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= LARGEST:
+            raise self.fail(key, f"expected a finite number, got '{printable(value, 40)}'")
+        return float(value)
+
+    def decimal_year(self, value: object, key: str) -> float:
+        """Return a decimal year: a number, or a date."""
+        if isinstance(value, date):
+            return float(decimal_year(np.datetime64(self.date(value, key), "s")))
+        year = self.finite(value, key)
+        if not 1 <= year < 10000:
+            raise self.fail(key, f"expected a year from 1 to 9999, got '{printable(value, 40)}'")
+        return year
 
     def flag(self, record: Mapping[str, Any], name: str, key: str) -> bool:
         """Return true or false; false where it is absent."""
@@ -320,76 +274,11 @@ class ScenarioReader:
             raise self.fail(f"{key}.before", f"expected a number, got {printable(value, 40)}")
         return float(value)
 
-    def cell(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> TableValue:
-        """Return a figure to be read in a table."""
-        self.only(record, ("table", "column", "where", "latest", "within", "aggregate", "fallback", "qualifiers"), key)
-        aggregate = self.text(record, "aggregate", key, default="")
-        if aggregate not in ("", "lowest", "highest"):
-            raise UnknownNameError(
-                "aggregate", aggregate, ("lowest", "highest"), where=f"{self.where}: {key}.aggregate"
-            )
-        where: dict[str, tuple[str, ...] | ByChoice] = {}
-        for column, value in self.mapping(record, "where", key).items():
-            at = f"{key}.where.{column}"
-            if isinstance(value, Mapping):
-                where[column] = self.by_choice(value, choices, at)
-                continue
-            texts = self.cell_texts(value, at)
-            for text in texts:
-                self.filled(text, choices, at)
-            where[column] = texts
-        within = record.get("within")
-        if within is not None and (not number(within) or within <= 0 or "latest" not in record):
-            raise self.fail(f"{key}.within", "expected a number of years above 0, beside latest = a column of dates")
-        other = record.get("fallback")
-        if other is not None and not isinstance(other, Mapping):
-            raise self.fail(f"{key}.fallback", f"expected a table, got {type(other).__name__}")
-        return TableValue(
-            table=self.source(record, "table", key),
-            column=self.text(record, "column", key),
-            where=where,
-            latest=self.text(record, "latest", key, default=""),
-            within=None if within is None else float(within),
-            aggregate=aggregate,
-            fallback=self.cell(other, f"{key}.fallback", choices) if other is not None else None,
-            qualifiers=self.qualifiers(record, key),
-        )
-
-    def by_choice(self, record: Mapping[str, Any], choices: Mapping[str, Any], key: str) -> ByChoice:
-        """Read what depends on a choice: its keys are the values of one."""
-        owners = [n for n, v in choices.items() if isinstance(v, Choice) and set(v.values) == set(record)]
-        if len(owners) != 1:
-            raise self.fail(key, "expected the values of one choice as keys, all of them")
-        values = {k: self.cell_texts(v, f"{key}.{k}") for k, v in record.items()}
-        return ByChoice(choice=owners[0], values=values)
-
     def filled(self, template: str, choices: Mapping[str, Any], key: str) -> None:
         """Check that the braces of a text name choices."""
         for used in braces(template, where=f"{printable(self.where)}: {key}"):
             if used not in choices:
                 raise UnknownNameError("choice", used, choices, where=f"{self.where}: {key}")
-
-    def model(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> ModelRef:
-        """Return a model by name, or a model object."""
-        from forecast.models import Model
-        from forecast.models.check_output import checked_model
-
-        self.only(record, ("model", "shape", "options", "inputs"), key)
-        wiring = record.get("inputs", {})
-        if not isinstance(wiring, Mapping) or not all(isinstance(v, str) for v in wiring.values()):
-            raise self.fail(f"{key}.inputs", "expected a table of input to quantity")
-        if isinstance(record["model"], Model):
-            checked_model(record["model"], f"{self.where}: {key}.model")
-            for beside in ("shape", "options"):
-                if beside in record:
-                    raise self.fail(f"{key}.{beside}", "a model that is an object has what it needs")
-            return ModelRef(model=record["model"], inputs=dict(wiring))
-        template = self.text(record, "model", key)
-        shape = self.text(record, "shape", key, default="")
-        self.filled(template, choices, f"{key}.model")
-        self.filled(shape, choices, f"{key}.shape")
-        options = dict(self.mapping(record, "options", key))
-        return ModelRef(model=template, shape=shape, options=options, inputs=dict(wiring))
 
     def unit(self, record: Mapping[str, Any], key: str) -> str:
         """Return the text of a unit that parses."""
@@ -399,17 +288,24 @@ class ScenarioReader:
         units.unit(text, where=f"{self.where}: {key}.unit")
         return text
 
-    def formula(self, text: str, key: str) -> formula.Formula:
+    def formula(self, text: str, key: str) -> Formula:
         """Return a formula."""
-        plain, names = by_choice.plain(text)
-        return by_choice.named(formula.parse_expression(plain, where=f"{self.where}: {key}"), names)
+        text, names = plain(text)
+        return named(formula.parse_expression(text, where=f"{self.where}: {key}"), names)
 
     def condition(self, text: str, key: str) -> Condition:
         """Return a condition."""
-        plain, names = by_choice.plain(text)
-        made = formula.parse_condition(plain, where=f"{self.where}: {key}")
-        left, right = (by_choice.named(side, names) for side in (made.left, made.right))
+        text, names = plain(text)
+        made = formula.parse_condition(text, where=f"{self.where}: {key}")
+        left, right = (named(side, names) for side in (made.left, made.right))
         return Condition(left, made.op, right)
+
+    def updates(self, record: Mapping[str, Any]) -> Iterator[tuple[str, Formula]]:
+        """Walk the likelihoods by which worlds are weighed; the name says of which quantity something is known."""
+        for name, stated in self.tables(record, "update"):
+            key = f"update.{name}"
+            self.only(stated, ("log_likelihood",), key)
+            yield name, self.formula(self.text(stated, "log_likelihood", key), f"{key}.log_likelihood")
 
     def question(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> DateQuestion | RankQuestion:
         """Return a question about a date or an order."""

@@ -10,9 +10,11 @@ from forecast import units
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.models.nesting import asks
 from forecast.scenarios import setting_targets
-from forecast.scenarios.graph import ScenarioGraph, build, resolve
+from forecast.scenarios.graph import ScenarioGraph, build
+from forecast.scenarios.kinds.model_ref import ModelRef
 from forecast.scenarios.parse import ScenarioReader
-from forecast.scenarios.scenario import ModelRef, Quantity, Scenario
+from forecast.scenarios.quantities.kind import QuantityKind
+from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.table_values import Tables
 
 __all__ = ["swapped", "wires"]
@@ -39,7 +41,9 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
     for name, model in given.items():
         where = f"swap {name}={printable(model, 80)}"
         made[name] = replace(made[name], inputs=wires(graph, name, made[name], where=where))
-        units.check(resolve(_with(scenario, name, made[name]), name, tables).unit, before[name].unit, where=where)
+        units.check(
+            made[name].node(_with(scenario, name, made[name]), name, tables).unit, before[name].unit, where=where
+        )
     return replace(scenario, quantities=made, alone=setting_targets.correlated_with(graph, given))
 
 
@@ -63,7 +67,7 @@ def wires(graph: ScenarioGraph, name: str, model: ModelRef, *, where: str) -> di
         Where no quantity has an input's name, and none or several have its unit.
     """
     scenario, inputs = graph.scenario, dict(model.inputs)
-    node = resolve(_with(scenario, name, model), name, Tables(scenario.where, scenario.start))
+    node = model.node(_with(scenario, name, model), name, Tables(scenario.where, scenario.start))
     front = name[: name.rfind(".") + 1]
     downstream = setting_targets.dependents(graph, [name])
     for need, needed in dict(each for made in node.models.values() for each in asks(made)).items():
@@ -85,5 +89,5 @@ def wires(graph: ScenarioGraph, name: str, model: ModelRef, *, where: str) -> di
     return inputs
 
 
-def _with(scenario: Scenario, name: str, quantity: Quantity) -> Scenario:
+def _with(scenario: Scenario, name: str, quantity: QuantityKind) -> Scenario:
     return replace(scenario, quantities={**scenario.quantities, name: quantity})

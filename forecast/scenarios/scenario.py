@@ -19,8 +19,8 @@
 What a quantity may be: ``model`` (with ``shape`` and its ``options`` beside a series, with ``inputs`` to wire a
 relation to other quantities), ``expression`` (with an optional ``unit``), ``table`` + ``column`` + ``where`` (a figure
 read in a table), ``shape`` + ``data`` + ``x`` + ``y`` + ``unit`` (a trend of your own), ``law`` with a quantity for
-each of its variables (`forecast.scenarios.quantities.law_ref`), a distribution with a ``unit``, or an input of
-`forecast.scenarios.quantities.uncertain_inputs`: ``draw``, ``schedule``, ``draws``, ``fitted``. A question asks
+each of its variables (`forecast.scenarios.kinds.law_ref`), a distribution with a ``unit``, or an input of
+`forecast.scenarios.kinds`: ``draw``, ``schedule``, ``draws``, ``fitted``. A question asks
 ``when`` or for a ``rank`` over a choice.
 """
 
@@ -35,27 +35,17 @@ from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Formula
 from forecast.scenarios import home, questions as asking, registered, using
+from forecast.scenarios.kinds.solved_number import SolvedNumber
+from forecast.scenarios.kinds.stock import Stock
+from forecast.scenarios.kinds.table_value import TableValue
 from forecast.scenarios.parse import TAKEN, ScenarioReader
-from forecast.scenarios.quantities import changes, dynamics, limits, uncertain_inputs
+from forecast.scenarios.quantities import changes, limits
 from forecast.scenarios.quantities.changes import Change
+from forecast.scenarios.quantities.correlation import Correlation, correlations
+from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.quantities.limits import Limits
-from forecast.scenarios.quantities.uncertain_inputs import Correlation
 from forecast.scenarios.questions import FirstQuestion, ValueQuestion
-from forecast.scenarios.spec import (
-    Choice,
-    DateQuestion,
-    Expression,
-    ModelRef,
-    OverTime,
-    Prior,
-    Quantity,
-    RankQuestion,
-    SeriesRef,
-    TableChoice,
-    TableValue,
-    braces,
-    fill,
-)
+from forecast.scenarios.spec import Choice, DateQuestion, RankQuestion, TableChoice
 from forecast.scenarios.table_values import Tables, resolve
 from forecast.scenarios.toml_text import toml_text
 
@@ -64,21 +54,7 @@ if TYPE_CHECKING:
     from forecast.api.options import GridOptions
     from forecast.api.quantity import Quantity as QuantityObject
 
-__all__ = [
-    "Choice",
-    "DateQuestion",
-    "Expression",
-    "ModelRef",
-    "OverTime",
-    "Prior",
-    "Quantity",
-    "RankQuestion",
-    "Scenario",
-    "SeriesRef",
-    "TableValue",
-    "braces",
-    "fill",
-]
+__all__ = ["Scenario"]
 
 _TOP = (
     "title", "extends", "use", "published_on", "start", "until", "step", "show", "labels", "choices", "quantities",
@@ -102,7 +78,7 @@ class Scenario:
         The file it was read from, for messages.
     choices : mapping of str to Choice
         Each is a dimension of its own name.
-    quantities : mapping of str to Quantity
+    quantities : mapping of str to QuantityKind
     questions : mapping of str to DateQuestion
     rankings : mapping of str to RankQuestion
         The questions that ask who is best.
@@ -152,7 +128,7 @@ class Scenario:
     where: str
     title: str = ""
     choices: Mapping[str, Choice] = field(default_factory=dict)
-    quantities: Mapping[str, Quantity] = field(default_factory=dict)
+    quantities: Mapping[str, QuantityKind] = field(default_factory=dict)
     questions: Mapping[str, DateQuestion] = field(default_factory=dict)
     rankings: Mapping[str, RankQuestion] = field(default_factory=dict)
     figures: Mapping[str, ValueQuestion] = field(default_factory=dict)
@@ -253,7 +229,10 @@ class Scenario:
             key: reader.quantity(key, {k: v for k, v in value.items() if k not in _BESIDE}, stated_choices)
             for key, value in given.items()
         }
-        moving: dict[str, Quantity] = {**dict(dynamics.stocks(reader, record)), **dict(dynamics.solved(reader, record))}
+        moving: dict[str, QuantityKind] = {
+            **dict(Stock.walk(reader, record)),
+            **dict(SolvedNumber.walk(reader, record)),
+        }
         for key, made in moving.items():
             if key in quantities:
                 raise ScenarioError(
@@ -313,10 +292,10 @@ class Scenario:
             limits=beside("limits", {key: bound for key, bound in bounds.items() if bound is not None}),
             shown=shown,
             labels={**used.labels, **reader.labels(record)},
-            correlations=(*used.correlations, *uncertain_inputs.correlations(reader, record)),
+            correlations=(*used.correlations, *correlations(reader, record)),
             alone=used.alone
             | {n for group in used.correlations for n in group.of if {n, n.rpartition(".")[0]} & own.keys()},
-            updates={**used.updates, **dict(uncertain_inputs.updates(reader, record))},
+            updates={**used.updates, **dict(reader.updates(record))},
             changes=(*used.changes, *changes.read(reader, record.get("changes", ()))),
             swept=dict(reader.swept(record)),
             streams={**used.streams, **home.read(reader, record, {*quantities, *choices})},

@@ -1,4 +1,4 @@
-"""What a scenario is made of: kinds of quantities, and kinds of questions."""
+"""What a scenario is made of beside quantities: choices, questions, and texts that hold choices in braces."""
 
 from __future__ import annotations
 
@@ -9,171 +9,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from forecast import formula
-from forecast.base.distributions import Distribution
 from forecast.errors import ScenarioError, printable
-from forecast.scenarios.quantities.choice_numbers import ChoiceNumber, Chosen
-from forecast.scenarios.quantities.dynamics import SolvedNumber, Stock
-from forecast.scenarios.quantities.function_ref import FunctionRef
-from forecast.scenarios.quantities.law_ref import LawRef
-from forecast.scenarios.quantities.uncertain_inputs import MomentFit, OwnDraws, Regime, Schedule
 
 __all__ = [
-    "ByChoice",
     "Choice",
     "DateQuestion",
-    "Expression",
-    "ModelRef",
-    "OverTime",
-    "Prior",
-    "Quantity",
     "RankQuestion",
-    "SeriesRef",
     "TableChoice",
-    "TableValue",
     "braces",
     "fill",
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelRef:
-    """A registered model, by a name that may hold choices in braces, or a model object.
-
-    `shape` stands beside a series and may hold choices too; `options` are those of the shape. An input that `inputs`
-    does not wire is fed by the quantity of its name, with `scope` in front.
-    """
-
-    NAMES: ClassVar = ("inputs",)
-
-    model: Any
-    shape: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    inputs: Mapping[str, str] = field(default_factory=dict)
-    scope: str = ""
-
-    def fed_by(self, need: str) -> str:
-        """Return the quantity that feeds an input of the model."""
-        return self.inputs.get(need, f"{self.scope}{need}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Expression:
-    """A formula over other quantities.
-
-    Parameters
-    ----------
-    tree : Formula
-    unit : str, optional
-        Without it the unit that the formula gives.
-    qualifiers : mapping of str to str
-        What it states of its own (see `forecast.units.qualifiers`).
-    rates : bool, optional
-        Quantities in 1/time are plain numbers a year (see `forecast.units.infer`).
-    """
-
-    tree: formula.Formula
-    unit: str | None = None
-    qualifiers: Mapping[str, str] = field(default_factory=dict)
-    rates: bool | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class OverTime:
-    """A function over time of another quantity; made for formulas that call one.
-
-    Parameters
-    ----------
-    function : str
-        ``previous``, ``lag``, ``growth``, ``maximum``, ``since``, ``once`` or ``at``.
-    of : str
-        The quantity whose path it reads.
-    argument : float, str or None
-        The years, or the date: a number, or the quantity that gives it.
-    """
-
-    function: str
-    of: str
-    argument: float | str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prior:
-    """An uncertain (or fixed) number."""
-
-    distribution: Distribution
-    unit: str
-    qualifiers: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SeriesRef:
-    """Shape + column of the user's own data; what it holds is what `forecast.models.trend` takes.
-
-    `shape` and `data` may hold choices in braces.
-    """
-
-    shape: str
-    data: str
-    x: str
-    y: str
-    unit: str
-    frontier: bool = False
-    records: bool = False
-    yearly: bool = False
-    since: str = ""
-    where: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    qualifiers: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ByChoice:
-    """What a column must hold, where that depends on a choice: value of the choice to what will do."""
-
-    NAMES: ClassVar = ("choice",)
-
-    choice: str
-    values: Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableValue:
-    """A figure read in a table, where choices may say which row.
-
-    Parameters
-    ----------
-    table : str
-        The name of a table.
-    column : str
-    where : mapping of str to tuple of str or ByChoice
-        Column to the values that will do; the first for which the table holds a figure is taken. A value may hold
-        choices in braces.
-    latest : str
-        A column of dates: only the last ones count.
-    within : float, optional
-        Only the dates in these many years before the start of the scenario count, and none after it: a product has
-        to be on sale at the start to have a price. Without it every date counts.
-    aggregate : {"", "lowest", "highest"}
-        Which of several different figures; where this is not said they are an error.
-    fallback : TableValue, optional
-        Where this one finds nothing.
-    qualifiers : mapping of str to str
-        Instead of what the table's columns state.
-    """
-
-    table: str
-    column: str
-    where: Mapping[str, tuple[str, ...] | ByChoice] = field(default_factory=dict)
-    latest: str = ""
-    within: float | None = None
-    aggregate: str = ""
-    fallback: TableValue | None = None
-    qualifiers: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def dated(self) -> bool:
-        """Whether it depends on when the scenario starts."""
-        return self.within is not None or (self.fallback is not None and self.fallback.dated)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,26 +75,6 @@ class TableChoice:
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     known: tuple[str, ...] = ()
     kind: Literal["rival", "definition"] = "rival"
-
-
-Quantity = (
-    ModelRef
-    | LawRef
-    | FunctionRef
-    | Expression
-    | Prior
-    | SeriesRef
-    | TableValue
-    | OverTime
-    | Regime
-    | Schedule
-    | OwnDraws
-    | MomentFit
-    | Stock
-    | SolvedNumber
-    | ChoiceNumber
-    | Chosen
-)
 
 
 @dataclass(frozen=True, kw_only=True)

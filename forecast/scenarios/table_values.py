@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, printable
-from forecast.scenarios.spec import ByChoice, Choice, TableChoice, TableValue, braces, fill
+from forecast.scenarios.kinds.table_value import ByChoice, TableValue
+from forecast.scenarios.spec import Choice, TableChoice, fill
 from forecast.tables import series
 from forecast.units import qualifiers
 
 if TYPE_CHECKING:
     from forecast.tables import Columns
 
-__all__ = ["ReadValue", "Tables", "choices_of", "resolve"]
+__all__ = ["ReadValue", "Tables", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -144,17 +145,6 @@ def _wanted(values: tuple[str, ...] | ByChoice, chosen: Mapping[str, str]) -> tu
     return tuple(fill(t, chosen) for t in texts)
 
 
-def choices_of(cell: TableValue) -> Iterator[str]:
-    """Walk the choices that a cell depends on."""
-    for values in cell.where.values():
-        if isinstance(values, ByChoice):
-            yield values.choice
-        for text in (t for v in values.values.values() for t in v) if isinstance(values, ByChoice) else values:
-            yield from braces(text, where=cell.table)
-    if cell.fallback is not None:
-        yield from choices_of(cell.fallback)
-
-
 def resolve(
     choices: Mapping[str, Choice | TableChoice], cells: Mapping[str, TableValue], tables: Tables
 ) -> dict[str, Choice]:
@@ -178,7 +168,7 @@ def resolve(
             key = f"choices.{name}.requires"
             if known not in cells:
                 raise UnknownNameError("quantity read in a table", known, cells, where=f"{tables.where}: {key}")
-            others = [c for c in options if c != name and c in set(choices_of(cells[known]))]
+            others = [c for c in options if c != name and c in cells[known].chosen_by]
             kept = [v for v in options[name] if _known(cells[known], {name: v}, others, options, tables, known)]
             cell = cells[known]
             within = ""

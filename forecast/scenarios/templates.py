@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from forecast.errors import ScenarioError
 from forecast.scenarios import registered
 from forecast.scenarios.spec import braces, fill
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["chosen_name", "file_of", "own_choices", "source_of", "walk"]
+__all__ = ["check_size", "chosen_name", "file_of", "own_choices", "source_of", "walk"]
 
+#: More combinations of choices than this are refused before they are walked.
+MOST_COMBINATIONS = 100_000
 #: A record's full name, perhaps with what stands beside it.
 _NAME = re.compile(r"[\w-]+(/[\w-]+)?(@[\w-]+)?", re.ASCII)
 
 
 def own_choices(scenario: Scenario, templates: Mapping[str, str], *, key: str) -> tuple[str, ...]:
-    """Return the choices that these texts hold, in the scenario's order; `templates` is key to text."""
+    """Return the choices that these texts hold, in the scenario's order; `templates` is key to text.
+
+    Raises
+    ------
+    ScenarioError
+        Where their combinations are too many.
+    """
     used = {each for name, text in templates.items() for each in braces(text, where=f"{key}.{name}")}
-    return tuple(choice for choice in scenario.choices if choice in used)
+    own = tuple(choice for choice in scenario.choices if choice in used)
+    check_size(scenario, own, key)
+    return own
+
+
+def check_size(scenario: Scenario, dims: Iterable[str], key: str) -> None:
+    """Refuse more combinations of choices than can be walked.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    count = math.prod(len(scenario.choices[d].values) for d in dims)
+    if count > MOST_COMBINATIONS:
+        raise ScenarioError(f"{key}: {count:,} combinations of choices; at most {MOST_COMBINATIONS:,} are walked")
 
 
 def walk(scenario: Scenario, own: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:

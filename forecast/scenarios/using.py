@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.scenarios import registered
 from forecast.scenarios.renaming import renamed, renamed_name
-from forecast.scenarios.spec import ModelRef
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
@@ -109,7 +108,7 @@ def _under(scenario: Scenario, alias: str) -> Scenario:
     groups = ("choices", "quantities", "lower", "before", "limits", "labels", "updates")
     parts: dict[str, Any] = {group: keyed(getattr(scenario, group)) for group in groups}
     parts["labels"] = {**{new[name]: name for name in scenario.choices}, **parts["labels"]}
-    parts["quantities"] = {name: _fed_under(each, alias) for name, each in parts["quantities"].items()}
+    parts["quantities"] = {name: each.under(alias) for name, each in parts["quantities"].items()}
     return replace(
         bare,
         **parts,
@@ -119,11 +118,6 @@ def _under(scenario: Scenario, alias: str) -> Scenario:
         streams={new[name]: stream for name, stream in streams.items()},
         used=frozenset(new[name] for name in scenario.quantities),
     )
-
-
-def _fed_under(quantity: Any, alias: str) -> Any:
-    """Return a quantity whose model is fed by the quantities that have a name in front."""
-    return replace(quantity, scope=f"{alias}.{quantity.scope}") if isinstance(quantity, ModelRef) else quantity
 
 
 def _beside(one: Scenario, other: Scenario, where: str) -> Scenario:

@@ -22,7 +22,8 @@ from forecast.projection.answers.ranking import first
 from forecast.report import figures, result_data
 from forecast.report.headline import headline
 from forecast.scenarios.graph import build
-from forecast.scenarios.scenario import Scenario, TableValue
+from forecast.scenarios.kinds.table_value import TableValue
+from forecast.scenarios.scenario import Scenario
 from toolkit import package, resource
 
 CARDS = """card,kind,memory,price,tokenizer,date

@@ -16,9 +16,10 @@ from forecast.contract.specs import Input
 from forecast.errors import UnitError
 from forecast.models import OtherQuantity
 from forecast.scenarios.graph import build
-from forecast.scenarios.quantities.uncertain_inputs import Regime
+from forecast.scenarios.kinds.prior import Prior
+from forecast.scenarios.kinds.regime import Regime
+from forecast.scenarios.kinds.table_value import TableValue
 from forecast.scenarios.scenario import Scenario
-from forecast.scenarios.spec import Prior, TableValue
 from forecast.streams import Streams
 from forecast.tables import decimal_year
 from forecast_capability import packs

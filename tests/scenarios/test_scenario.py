@@ -4,7 +4,12 @@ import pytest
 
 from forecast.errors import CycleError, FormulaError, ScenarioError, UnitError, UnknownNameError, UsageError
 from forecast.scenarios.graph import build
-from forecast.scenarios.scenario import Expression, ModelRef, Prior, Scenario, SeriesRef, braces, fill
+from forecast.scenarios.kinds.expression import Expression
+from forecast.scenarios.kinds.model_ref import ModelRef
+from forecast.scenarios.kinds.prior import Prior
+from forecast.scenarios.kinds.series_ref import SeriesRef
+from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.spec import braces, fill
 
 #: A scenario with everything in it.
 GOOD = """
@@ -106,7 +111,7 @@ WRONG = {
     "quantity no table": ("quantities.x = 3", ScenarioError, "quantities.x: expected a table, got int"),
     "no quantity": ("until = 2030", ScenarioError, "expected at least one"),
     "empty file": ("", ScenarioError, "expected at least one"),
-    "empty quantity": ("[quantities.x]", ScenarioError, "quantities.x: expected a model, an expression"),
+    "empty quantity": ("[quantities.x]", ScenarioError, "quantities.x: expected a model, a function"),
     "quantity called time": ("[quantities.time]\nvalue = 1", ScenarioError, "time"),
     "quantity with a slash": ("[quantities.'a/b']\nvalue = 1", ScenarioError, "a/b"),
     "quantity with a dunder": ("[quantities.__class__]\nvalue = 1", ScenarioError, "__class__"),

@@ -14,8 +14,8 @@ import forecast
 from forecast.contract.specs import TrendSpec
 from forecast.errors import QualifierError, ScenarioError, UnknownNameError, UsageError
 from forecast.scenarios.graph import build
+from forecast.scenarios.kinds.series_ref import SeriesRef
 from forecast.scenarios.scenario import Scenario
-from forecast.scenarios.spec import SeriesRef
 
 CSV = """year,kind,precision,speed
 2000,a,fp32,1

@@ -24,7 +24,7 @@ from forecast.projection.paths.run_cache import RunCache
 if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.report.page.draw_encoding import EncodedDraws
-    from forecast.scenarios.graph import Node
+    from forecast.scenarios.quantities.node import Node
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["LARGEST", "MOST_FILES", "Session"]
@@ -194,9 +194,9 @@ class Session:
         from forecast.projection.paths.run_cache import Dependencies
         from forecast.projection.world import ModelFits
         from forecast.scenarios.graph import build
+        from forecast.scenarios.kinds.prior import Prior
+        from forecast.scenarios.kinds.regime import Regime
         from forecast.scenarios.ports import swapped
-        from forecast.scenarios.quantities.uncertain_inputs import Regime
-        from forecast.scenarios.scenario import Prior
 
         with self._reach():
             graph = build(swapped(self._scenario(request), replacements({}, request.get("swap", {}))))

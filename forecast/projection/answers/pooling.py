@@ -17,7 +17,8 @@ from forecast.projection.streaming.columns import Column, Columns
 if TYPE_CHECKING:
     from forecast.projection.weights import Updates
     from forecast.projection.world import World
-    from forecast.scenarios.graph import Combination, ScenarioGraph
+    from forecast.scenarios.graph import ScenarioGraph
+    from forecast.scenarios.quantities.node import Combination
 
 Array = NDArray[np.float64]
 

@@ -19,7 +19,8 @@ from forecast.projection.streaming.columns import LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import ValueHistogram
 from forecast.projection.weights import Updates, value_quantiles, weighted_share
 from forecast.projection.world import World
-from forecast.scenarios.graph import Combination, ScenarioGraph
+from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.quantities.node import Combination
 
 Array = NDArray[np.float64]
 

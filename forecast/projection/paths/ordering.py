@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from forecast.scenarios.quantities.uncertain_inputs import Correlation
+    from forecast.scenarios.quantities.correlation import Correlation
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ def scores(group: Correlation, name: str, own: Mapping[str, Array], drawn: froze
 
     Examples
     --------
-    >>> from forecast.scenarios.quantities.uncertain_inputs import Correlation
+    >>> from forecast.scenarios.quantities.correlation import Correlation
     >>> group = Correlation(of=("a", "b"), matrix=((1.0, 0.7), (0.7, 1.0)))
     >>> own = dict(zip("ab", np.random.default_rng(0).standard_normal((2, 1024)), strict=True))
     >>> round(float(np.corrcoef(own["a"], scores(group, "b", own, frozenset("a")))[0, 1]), 2)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,8 +22,9 @@ from forecast.models import FittedModel, Model
 from forecast.models.nesting import nested
 from forecast.projection.failures import Fault
 from forecast.scenarios import setting_targets
-from forecast.scenarios.graph import Combination, ScenarioGraph
-from forecast.scenarios.scenario import ModelRef
+from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.quantities.kind import QuantityKind
+from forecast.scenarios.quantities.node import Combination
 from forecast.tables import editions
 
 if TYPE_CHECKING:
@@ -324,11 +325,10 @@ def _names(graph: ScenarioGraph, key: Any) -> tuple[str, ...]:
     return (key[1],) if key[0] not in ("model", "input") else ()
 
 
-def _plain(quantity: Any) -> Any:
+def _plain(quantity: QuantityKind) -> Any:
     """Return a quantity to compare; a model object in it compares by identity."""
-    if isinstance(quantity, ModelRef) and isinstance(quantity.model, Model):
-        return replace(quantity, model=""), _ById(quantity.model)
-    return quantity
+    rest, objects = quantity.parts
+    return (rest, *map(_ById, objects)) if objects else quantity
 
 
 def _read_only(value: Any) -> Any:

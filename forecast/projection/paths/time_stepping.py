@@ -24,15 +24,17 @@ from forecast.projection.failures import others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.paths.apply_limits import limited
 from forecast.projection.paths.time_functions import at_step
-from forecast.scenarios.quantities.dynamics import SolvedNumber, Stock
-from forecast.scenarios.quantities.function_ref import FunctionRef
-from forecast.scenarios.spec import Expression, OverTime
+from forecast.scenarios.kinds.expression import Expression
+from forecast.scenarios.kinds.function_ref import FunctionRef
+from forecast.scenarios.kinds.over_time import OverTime
+from forecast.scenarios.kinds.solved_number import SolvedNumber
+from forecast.scenarios.kinds.stock import Stock
 from forecast.units import Prepared
 
 if TYPE_CHECKING:
     from forecast.models import Model
     from forecast.projection.world import World
-    from forecast.scenarios.graph import Combination, Node
+    from forecast.scenarios.quantities.node import Combination, Node
 
 Array = NDArray[np.float64]
 Rows = dict[str, Array]

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast.projection.failures import BlockSlice
-    from forecast.scenarios.graph import Combination, ScenarioGraph
+    from forecast.scenarios.graph import ScenarioGraph
+    from forecast.scenarios.quantities.node import Combination
 
     Array = NDArray[np.float64]
 

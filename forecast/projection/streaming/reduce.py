@@ -28,12 +28,8 @@ from forecast.projection.streaming.columns import LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
 from forecast.projection.weights import Updates
 from forecast.projection.world import World
-from forecast.scenarios.graph import Combination, ScenarioGraph
-from forecast.scenarios.quantities.dynamics import SolvedNumber, Stock
-from forecast.scenarios.quantities.function_ref import FunctionRef
-from forecast.scenarios.quantities.law_ref import LawRef
-from forecast.scenarios.quantities.uncertain_inputs import MomentFit, OwnDraws, Regime, Schedule
-from forecast.scenarios.scenario import Expression, ModelRef, Prior, SeriesRef, TableValue
+from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.quantities.node import Combination
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -42,13 +38,6 @@ Mask = NDArray[np.bool_]
 T = TypeVar("T")
 
 __all__ = ["Sampled", "Size"]
-
-#: What stands behind a quantity, for those who read the results.
-_KINDS = {
-    ModelRef: "model", Expression: "expression", Prior: "prior", SeriesRef: "trend", TableValue: "table",
-    Regime: "regime", Schedule: "schedule", OwnDraws: "draws", MomentFit: "fitted", Stock: "stock",
-    SolvedNumber: "solved", LawRef: "law", FunctionRef: "function",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -298,7 +287,7 @@ class Sampled:
 
     def _about(self, name: str) -> dict[str, str]:
         node = self.graph.quantities[name]
-        return {"units": node.unit, "kind": _KINDS[type(node.quantity)], **_flags(node.labels)}
+        return {"units": node.unit, "kind": node.quantity.KIND, **_flags(node.labels)}
 
     def _counted_levels(self, time: NDArray[np.datetime64]) -> xr.Dataset:
         """Return the quantiles of the levels of all worlds; of a regime the share of each label."""

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from forecast.errors import UsageError, printable
 from forecast.formula import Condition
 from forecast.scenarios.quantities.limits import compared
-from forecast.scenarios.quantities.uncertain_inputs import year
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
@@ -138,8 +137,8 @@ def read(reader: ScenarioReader, stated: object) -> Iterator[Change]:
             raise reader.fail(key, "expected growth, or a value, and not both")
         if "since" not in each:
             raise reader.fail(f"{key}.since", "is missing: the date from which it is so")
-        since = year(reader, each["since"], f"{key}.since")
-        until = year(reader, each["until"], f"{key}.until") if "until" in each else math.inf
+        since = reader.decimal_year(each["since"], f"{key}.since")
+        until = reader.decimal_year(each["until"], f"{key}.until") if "until" in each else math.inf
         if not since < until:
             raise reader.fail(f"{key}.until", f"expected a date after {since:g}, got {until:g}")
         growth = _factor(reader, each["growth"], f"{key}.growth") if "growth" in each else None

@@ -12,7 +12,7 @@ from forecast.scenarios.quantities.limits import NOTHING, Limits
 
 if TYPE_CHECKING:
     from forecast.models import Model
-    from forecast.scenarios.graph import Node
+    from forecast.scenarios.quantities.node import Node
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["of_models"]

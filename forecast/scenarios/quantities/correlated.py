@@ -16,12 +16,10 @@ from forecast.base.distributions import distribution
 from forecast.contract.specs import Input
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.scenarios import setting_targets
-from forecast.scenarios.quantities.uncertain_inputs import MomentFit, Regime
-from forecast.scenarios.spec import Prior
 
 if TYPE_CHECKING:
     from forecast.scenarios.graph import ScenarioGraph
-    from forecast.scenarios.scenario import Quantity
+    from forecast.scenarios.quantities.kind import QuantityKind
 
 __all__ = ["together"]
 
@@ -99,10 +97,8 @@ def _could_be(graph: ScenarioGraph, name: str) -> str:
     return f"what could be: {setting_targets.listed(known)}" if known else "the scenario has nothing that could be"
 
 
-def _drawn(stated: Quantity | Input, name: str) -> bool:
+def _drawn(stated: QuantityKind | Input, name: str) -> bool:
     """Tell whether something is drawn through one uniform of its own name."""
     if isinstance(stated, Input):
         return distribution(stated.distribution, where=name).family != "fixed"
-    if isinstance(stated, Prior):
-        return stated.distribution.family != "fixed"
-    return isinstance(stated, (Regime, MomentFit))
+    return stated.one_uniform

@@ -13,13 +13,14 @@ from typing import TypeGuard
 from forecast.errors import UnknownNameError
 from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, Node, tree
 from forecast.formula.tree import Comparison, Text
-from forecast.scenarios.quantities.choice_numbers import Chosen, named
-from forecast.scenarios.quantities.dynamics import MOVES, SolvedNumber, Stock
-from forecast.scenarios.quantities.uncertain_inputs import Regime
+from forecast.scenarios.kinds.chosen import Chosen, named
+from forecast.scenarios.kinds.expression import Expression
+from forecast.scenarios.kinds.over_time import OverTime
+from forecast.scenarios.kinds.stock import MOVES, Stock
+from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.scenario import Scenario
-from forecast.scenarios.spec import Expression, OverTime, Quantity
 
-__all__ = ["Hidden", "resolved", "unit_of"]
+__all__ = ["Hidden", "resolved"]
 
 #: Marks a hidden formula whose rates are plain numbers a year, because the formula it stands in uses t, start or dt.
 _RATES = " [rates a year]"
@@ -31,12 +32,12 @@ class Hidden:
 
     Parameters
     ----------
-    quantities : dict of str to Quantity
+    quantities : dict of str to QuantityKind
     owners : dict of str to str
         The key of the formula for which each was made first, for messages.
     """
 
-    quantities: dict[str, Quantity] = field(default_factory=dict)
+    quantities: dict[str, QuantityKind] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
 
     def out_of(self, formula: Formula, owner: str, *, rates: bool) -> Formula:
@@ -90,7 +91,7 @@ class Hidden:
             name = f"{name}'"
         return self._kept(name, quantity, owner)
 
-    def _kept(self, name: str, quantity: Quantity, owner: str) -> str:
+    def _kept(self, name: str, quantity: QuantityKind, owner: str) -> str:
         self.quantities.setdefault(name, quantity)
         self.owners.setdefault(name, owner)
         return name
@@ -151,7 +152,7 @@ def _check_texts(formula: Formula, scenario: Scenario, key: str) -> None:
             sides = {type(side): side for side in (node.left, node.right)}
             text, name = sides.get(Text), sides.get(Name)
             regime = scenario.quantities.get(name.name) if isinstance(name, Name) else None
-            if isinstance(text, Text) and isinstance(regime, Regime) and text.value not in regime.labels:
+            if isinstance(text, Text) and regime is not None and regime.labels and text.value not in regime.labels:
                 what = f"value of '{name.name}'" if isinstance(name, Name) else "value"
                 raise UnknownNameError(what, text.value, regime.labels, where=f"{scenario.where}: {key}")
 
@@ -183,23 +184,7 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         left, right = tree.children(formula(made.formula, key, known=known).root)
         return Condition(Formula(left), made.op, Formula(right))
 
-    def quantity(name: str, made: Quantity) -> Quantity:
-        if isinstance(made, Stock):
-            key = f"stocks.{name}"
-            return replace(
-                made,
-                initial=formula(made.initial, f"{key}.initial"),
-                change=formula(made.change, f"{key}.{made.move}"),
-                ceiling=None if made.ceiling is None else formula(made.ceiling, f"{key}.ceiling"),
-            )
-        if isinstance(made, SolvedNumber):
-            return replace(made, so=condition(made.so, f"solve.{name}.so"))
-        if not isinstance(made, Expression):
-            return made
-        key = f"quantities.{name}.expression"
-        return replace(made, tree=formula(made.tree, key, " needs an input"))
-
-    quantities = {name: quantity(name, made) for name, made in scenario.quantities.items()}
+    quantities = {name: made.mapped(formula, condition, name) for name, made in scenario.quantities.items()}
     limits = {name: bound.mapped(condition, f"quantities.{name}") for name, bound in scenario.limits.items()}
     changes = tuple(each.mapped(condition, f"changes[{n}]") for n, each in enumerate(scenario.changes, 1))
     figures = {
@@ -232,16 +217,3 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         updates=updates,
     )
     return made, hidden.owners
-
-
-def unit_of(quantity: OverTime, known: Mapping[str, str | None], *, where: str) -> str:
-    """Return the unit of a function over time, by the rule of the table; `known` are those of quantities."""
-    from forecast import units
-
-    argument = quantity.argument
-    rest = () if argument is None else (Name(argument) if isinstance(argument, str) else tree.signed(argument),)
-    inferred = units.infer(
-        Formula(Call(quantity.function, (Name(quantity.of), *rest))), known, where=where, rates=False
-    )
-    result = SCENARIO_FUNCTIONS[quantity.function].result
-    return known[quantity.of] or "" if result == 1.0 else result if isinstance(result, str) else inferred

@@ -12,8 +12,9 @@ from forecast.errors import ScenarioError, UnitError
 from forecast.formula import parse_expression
 from forecast.projection.world import ModelFits, World
 from forecast.scenarios.graph import build
+from forecast.scenarios.kinds.over_time import OverTime
 from forecast.scenarios.quantities.hidden_quantities import resolved
-from forecast.scenarios.scenario import OverTime, Scenario
+from forecast.scenarios.scenario import Scenario
 
 YEARS = np.arange(6.0)[:, np.newaxis]
 QUANTITIES = {

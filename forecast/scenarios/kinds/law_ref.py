@@ -12,12 +12,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, printable
 from forecast.models.nesting import asks
 from forecast.scenarios.home import stream
+from forecast.scenarios.quantities.kind import ModelKind
+from forecast.scenarios.quantities.node import Node, of_models
+from forecast.scenarios.spec import fill
+from forecast.scenarios.templates import chosen_name, file_of, own_choices, source_of, walk
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -25,8 +30,9 @@ if TYPE_CHECKING:
     from forecast.models import Model
     from forecast.scenarios.parse import ScenarioReader
     from forecast.scenarios.scenario import Scenario
+    from forecast.scenarios.table_values import Tables
 
-__all__ = ["LawRef", "by_choice", "check_wires", "read", "wires"]
+__all__ = ["LawRef", "check_wires", "wires"]
 
 #: The keys that are no variables of the law.
 KEYS = ("law", "fit", "variables", "data", "y", "let", "where", "objective", "unit", "scatter", "qualifiers")
@@ -35,7 +41,7 @@ FITTING = ("y", "let", "where", "objective")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LawRef:
+class LawRef(ModelKind):
     """A law with parameters that are published, saved, or fitted to data of one's own.
 
     Parameters
@@ -57,7 +63,7 @@ class LawRef:
     qualifiers : mapping of str to str
     """
 
-    NAMES: ClassVar = ("inputs",)
+    KIND, TOLD_BY, FORM = "law", ("law",), "a law"
 
     law: str | Fit
     inputs: Mapping[str, str]
@@ -77,46 +83,81 @@ class LawRef:
         """What may hold choices in braces, by key."""
         return {"law": self.law, "fit": self.fit, "data": self.data} if isinstance(self.law, str) else {}
 
+    @classmethod
+    def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> LawRef:
+        """Read a law; whether its variables are wired is for the graph, where the law is known."""
+        from forecast.fit.fit import Fit
 
-def read(reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> LawRef:
-    """Read a law; whether its variables are wired is for the graph, where the law is known."""
-    from forecast.fit.fit import Fit
-
-    if isinstance(record["law"], Fit):
-        for name in (*FITTING, "fit", "data", "variables", "unit"):
-            if name in record:
-                raise reader.fail(f"{key}.{name}", "a fit has it already")
-        fit: Fit = record["law"]
-        return LawRef(
-            law=fit,
+        if isinstance(record["law"], Fit):
+            for name in (*FITTING, "fit", "data", "variables", "unit"):
+                if name in record:
+                    raise reader.fail(f"{key}.{name}", "a fit has it already")
+            fit: Fit = record["law"]
+            return cls(
+                law=fit,
+                inputs=dict(wires(reader, record, KEYS, key)),
+                scatter=reader.flag(record, "scatter", key),
+                qualifiers=reader.qualifiers(record, key),
+            )
+        law = reader.text(record, "law", key)
+        reader.filled(law, choices, f"{key}.law")
+        variables = _variables(reader, record, key)
+        if "fit" in record and "data" in record:
+            raise reader.fail(f"{key}.fit", "expected a saved fit or data to fit the law to, and not both")
+        for name in FITTING:
+            if name in record and "data" not in record:
+                raise reader.fail(f"{key}.{name}", "says how a law is fitted: give data with it")
+        if "unit" in record and variables is None:
+            raise reader.fail(f"{key}.unit", "is that of the law: only a formula of your own states it")
+        return cls(
+            law=law,
             inputs=dict(wires(reader, record, KEYS, key)),
+            fit=reader.file(record, "fit", key, choices) if "fit" in record else "",
+            data=reader.source(record, "data", key, choices) if "data" in record else "",
+            variables=variables,
+            y=reader.text(record, "y", key) if "y" in record else None,
+            let=reader.texts_by_name(record, "let", key),
+            where=reader.texts_by_name(record, "where", key),
+            objective=reader.text(record, "objective", key) if "objective" in record else None,
+            unit=reader.unit(record, key) if "unit" in record else "",
             scatter=reader.flag(record, "scatter", key),
             qualifiers=reader.qualifiers(record, key),
         )
-    law = reader.text(record, "law", key)
-    reader.filled(law, choices, f"{key}.law")
-    variables = _variables(reader, record, key)
-    if "fit" in record and "data" in record:
-        raise reader.fail(f"{key}.fit", "expected a saved fit or data to fit the law to, and not both")
-    for name in FITTING:
-        if name in record and "data" not in record:
-            raise reader.fail(f"{key}.{name}", "says how a law is fitted: give data with it")
-    if "unit" in record and variables is None:
-        raise reader.fail(f"{key}.unit", "is that of the law: only a formula of your own states it")
-    return LawRef(
-        law=law,
-        inputs=dict(wires(reader, record, KEYS, key)),
-        fit=reader.file(record, "fit", key, choices) if "fit" in record else "",
-        data=reader.source(record, "data", key, choices) if "data" in record else "",
-        variables=variables,
-        y=reader.text(record, "y", key) if "y" in record else None,
-        let=reader.texts_by_name(record, "let", key),
-        where=reader.texts_by_name(record, "where", key),
-        objective=reader.text(record, "objective", key) if "objective" in record else None,
-        unit=reader.unit(record, key) if "unit" in record else "",
-        scatter=reader.flag(record, "scatter", key),
-        qualifiers=reader.qualifiers(record, key),
-    )
+
+    def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
+        """Return the node of the law for each combination of the choices that it holds.
+
+        Raises
+        ------
+        UnknownNameError, ScenarioError, ResultError
+            Naming the key: a law or a fit that is not there, a variable without a quantity.
+        """
+        key = f"{scenario.where}: quantities.{name}"
+        own = own_choices(scenario, self.templates, key=key)
+        models: dict[tuple[str, ...], Model] = {}
+        for values, chosen in walk(scenario, own):
+            if not isinstance(self.law, str):
+                models[values] = _of_fit(self, self.law, name, stream(scenario.streams, name), key)
+                continue
+            models[values] = _resolve(
+                self,
+                fill(self.law, chosen),
+                file_of(scenario, self.fit, chosen, key=f"{key}.fit"),
+                source_of(scenario, self.data, chosen, key=f"{key}.data"),
+                name=chosen_name(name, values),
+                stream=stream(scenario.streams, name),
+                key=key,
+            )
+        needed_units = {n: need.unit for model in models.values() for n, need in asks(model)}
+        law_name = self.law if isinstance(self.law, str) else self.law.name
+        what = "law" if own else f"law '{printable(law_name, 80)}'"
+        check_wires(self.inputs, needed_units, KEYS, what=what, key=key)
+        return of_models(scenario, name, self, own, models)
+
+    def described(self) -> str:
+        """Return it with the names of files, without their folders."""
+        law = self.law if isinstance(self.law, str) else f"{self.law.name} {dict(self.law.values)}"
+        return repr(replace(self, law=law, fit=Path(self.fit).name, data=Path(self.data).name))
 
 
 def wires(
@@ -175,40 +216,6 @@ def check_wires(
                 f'{key}.{name}: is missing: the {what} needs a quantity for each of {variables}: {name} = "QUANTITY"'
                 + (f" in {unit}" if unit else "")
             )
-
-
-def by_choice(
-    scenario: Scenario, name: str, quantity: LawRef, own: tuple[str, ...], key: str
-) -> dict[tuple[str, ...], Model]:
-    """Return the model for each combination of the choices that the law holds.
-
-    Raises
-    ------
-    UnknownNameError, ScenarioError, ResultError
-        Naming the key: a law or a fit that is not there, a variable without a quantity.
-    """
-    from forecast.scenarios.spec import fill
-    from forecast.scenarios.templates import chosen_name, file_of, source_of, walk
-
-    models: dict[tuple[str, ...], Model] = {}
-    for values, chosen in walk(scenario, own):
-        if not isinstance(quantity.law, str):
-            models[values] = _of_fit(quantity, quantity.law, name, stream(scenario.streams, name), key)
-            continue
-        models[values] = _resolve(
-            quantity,
-            fill(quantity.law, chosen),
-            file_of(scenario, quantity.fit, chosen, key=f"{key}.fit"),
-            source_of(scenario, quantity.data, chosen, key=f"{key}.data"),
-            name=chosen_name(name, values),
-            stream=stream(scenario.streams, name),
-            key=key,
-        )
-    needed_units = {n: need.unit for model in models.values() for n, need in asks(model)}
-    law_name = quantity.law if isinstance(quantity.law, str) else quantity.law.name
-    what = "law" if own else f"law '{printable(law_name, 80)}'"
-    check_wires(quantity.inputs, needed_units, KEYS, what=what, key=key)
-    return models
 
 
 def _resolve(quantity: LawRef, law: str, fit: str, data: str, *, name: str, stream: str, key: str) -> Model:

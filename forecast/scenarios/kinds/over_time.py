@@ -1,0 +1,67 @@
+"""A function over time of another quantity, such as ``previous(x)``: `hidden_quantities` makes it for formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forecast import units
+from forecast.formula import SCENARIO_FUNCTIONS, Call, Formula, Name, tree
+from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds, sides
+from forecast.scenarios.quantities.node import Combination, Node
+from forecast.units.qualifiers import Qualifiers
+
+if TYPE_CHECKING:
+    from forecast.scenarios.scenario import Scenario
+    from forecast.scenarios.table_values import Tables
+
+__all__ = ["OverTime"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverTime(QuantityKind):
+    """A function over time of another quantity; made for formulas that call one.
+
+    Parameters
+    ----------
+    function : str
+        ``previous``, ``lag``, ``growth``, ``maximum``, ``since``, ``once`` or ``at``.
+    of : str
+        The quantity whose path it reads.
+    argument : float, str or None
+        The years, or the date: a number, or the quantity that gives it.
+    """
+
+    IN_CYCLE = True
+
+    function: str
+    of: str
+    argument: float | str | None = None
+
+    def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
+        """Return the node, which needs the past of a quantity."""
+        argument = (self.argument,) if isinstance(self.argument, str) else ()
+        now = () if self.function in ("previous", "lag") else (self.of,)
+        return Node(name=name, unit="", dims=(), needs=now + argument, past=(self.of,), quantity=self)
+
+    def unit_in(self, node: Node, known: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:
+        """Return the unit by the rule of the table of functions."""
+        argument = self.argument
+        rest = () if argument is None else (Name(argument) if isinstance(argument, str) else tree.signed(argument),)
+        inferred = units.infer(Formula(Call(self.function, (Name(self.of), *rest))), unit_of, where=where, rates=False)
+        result = SCENARIO_FUNCTIONS[self.function].result
+        return unit_of[self.of] or "" if result == 1.0 else result if isinstance(result, str) else inferred
+
+    def steady(self, node: Node, known: Mapping[str, Node]) -> bool:
+        """Tell whether what it reads is steady, and it does not look back to before the first step."""
+        looks_back = self.function in ("since", "previous", "lag", "growth")
+        return not looks_back and all(known[n].steady for n in node.sources)
+
+    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
+        """Return those of what it reads; conditions have none, and neither have since and once of a condition."""
+        return sides(node, chosen, known)[self.of]
+
+    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+        """Return the function of the path."""
+        return worlds.over_time(node, combination)

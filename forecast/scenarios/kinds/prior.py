@@ -1,0 +1,63 @@
+"""A number that a scenario states: certain, or with a distribution.
+
+::
+
+    [quantities.brain]
+    p05 = 1e13
+    p95 = 1e17
+    unit = "FLOP/s"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from forecast.base.distributions import Distribution, distribution
+from forecast.scenarios.quantities.kind import Array, StatedKind, Worlds
+from forecast.scenarios.quantities.node import Combination, Node
+
+if TYPE_CHECKING:
+    from forecast.scenarios.parse import ScenarioReader
+    from forecast.scenarios.scenario import Scenario
+    from forecast.scenarios.table_values import Tables
+
+__all__ = ["Prior"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prior(StatedKind):
+    """An uncertain (or fixed) number."""
+
+    KIND, FORM = "prior", "a distribution"
+    CONSTANT = True
+
+    distribution: Distribution
+    unit: str
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def told(cls, record: Mapping[str, Any]) -> bool:
+        """Tell whether a record states anything beside a unit; what else it may be is asked first."""
+        return bool(set(record) - {"unit", "qualifiers"})
+
+    @classmethod
+    def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Prior:
+        """Return a number with its distribution."""
+        numbers = {k: v for k, v in record.items() if k not in ("unit", "qualifiers")}
+        made = distribution(numbers, where=f"{reader.where}: {key}")
+        return cls(distribution=made, unit=reader.unit(record, key), qualifiers=reader.qualifiers(record, key))
+
+    def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
+        """Return the node, which needs nothing."""
+        return Node(name=name, unit=self.unit, dims=(), quantity=self)
+
+    @property
+    def one_uniform(self) -> bool:
+        """Whether it is uncertain."""
+        return self.distribution.family != "fixed"
+
+    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+        """Return the quantiles of its uniforms."""
+        return self.distribution.ppf(worlds.uniform(node.name))

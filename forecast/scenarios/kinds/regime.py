@@ -1,0 +1,103 @@
+"""One of several regimes a world.
+
+::
+
+    [quantities.kind]
+    draw = { exponential = 0.45, super = 0.45, sub = 0.10 }
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.errors import UnknownNameError, printable
+from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds
+from forecast.scenarios.quantities.node import Combination, Node
+
+if TYPE_CHECKING:
+    from forecast.scenarios.parse import ScenarioReader
+    from forecast.scenarios.scenario import Scenario
+    from forecast.scenarios.table_values import Tables
+
+__all__ = ["Regime"]
+
+#: What a label may be made of: what the CF conventions allow in ``flag_meanings``.
+_LABEL = re.compile(r"[A-Za-z0-9_.+@-]{1,64}", re.ASCII)
+#: Probabilities may differ from 1 in all by what writing them in decimals leaves.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regime(QuantityKind):
+    """One of several regimes a world, each with its probability; its value is the number of its label, from 0."""
+
+    KIND, TOLD_BY, FORM = "regime", ("draw",), "a draw"
+    CONSTANT = True
+
+    labels: tuple[str, ...] = ()
+    probabilities: tuple[float, ...]
+
+    def codes(self, u: Array) -> Array:
+        """Turn uniforms in (0, 1) into the numbers of labels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Regime(labels=("low", "high"), probabilities=(0.25, 0.75)).codes(np.array([0.1, 0.3, 0.9])).tolist()
+        [0.0, 1.0, 1.0]
+        """
+        ends = np.cumsum(self.probabilities)[:-1]
+        codes: Array = np.searchsorted(ends, u, side="right").astype(np.float64)
+        return codes
+
+    def code(self, label: object, *, where: str) -> float:
+        """Return the number of a label.
+
+        Raises
+        ------
+        UnknownNameError
+        """
+        if label not in self.labels:
+            raise UnknownNameError("label", label, self.labels, where=where)
+        return float(self.labels.index(str(label)))
+
+    @classmethod
+    def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Regime:
+        """Return the labels and their probabilities."""
+        reader.only(record, ("draw",), key)
+        at, stated = f"{key}.draw", record["draw"]
+        if not isinstance(stated, Mapping) or len(stated) < 2:
+            raise reader.fail(
+                at, "expected two or more labels with their probabilities, such as {fast = 0.3, slow = 0.7}"
+            )
+        for label in stated:
+            if not isinstance(label, str) or not _LABEL.fullmatch(label):
+                raise reader.fail(
+                    at, f"expected labels of letters, digits and any of _ . + @ -, got '{printable(label, 40)}'"
+                )
+        shares = tuple(reader.finite(value, f"{at}.{label}") for label, value in stated.items())
+        for label, share in zip(stated, shares, strict=True):
+            if share < 0:
+                raise reader.fail(f"{at}.{label}", f"expected a probability, got {share:g}")
+        if abs(math.fsum(shares) - 1) > ROUNDING:
+            raise reader.fail(at, f"expected probabilities that sum to 1; their sum is {math.fsum(shares):.10g}")
+        return cls(labels=tuple(stated), probabilities=shares)
+
+    def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
+        """Return the node, which needs nothing."""
+        return Node(name=name, unit="", dims=(), quantity=self)
+
+    @property
+    def one_uniform(self) -> bool:
+        """Whether it is drawn through one uniform: always."""
+        return True
+
+    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+        """Return the number of a label a world."""
+        return self.codes(worlds.uniform(node.name))

@@ -1,0 +1,129 @@
+"""Data of one's own with a shape: how a series of a file or a table grows.
+
+::
+
+    [quantities.peak]
+    data = "peaks.csv"               # or the name of a table; choices in braces, as in shape
+    x = "date"
+    y = "peak"
+    unit = "FLOP/s"
+    shape = "trends/{trend}"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast import models
+from forecast.errors import printable
+from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds
+from forecast.scenarios.quantities.node import Combination, Node
+from forecast.scenarios.spec import braces, fill
+from forecast.scenarios.templates import chosen_name, own_choices, source_of, walk
+from forecast.tables.series import states
+from forecast.units.qualifiers import Qualifiers, of_rows
+
+if TYPE_CHECKING:
+    from forecast.scenarios.parse import ScenarioReader
+    from forecast.scenarios.scenario import Scenario
+    from forecast.scenarios.table_values import Tables
+
+__all__ = ["SeriesRef"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesRef(QuantityKind):
+    """Shape + column of the user's own data; what it holds is what `forecast.models.trend` takes.
+
+    `shape` and `data` may hold choices in braces.
+    """
+
+    KIND, TOLD_BY, FORM = "trend", ("shape", "data"), "a shape with data"
+
+    shape: str
+    data: str
+    x: str
+    y: str
+    unit: str
+    frontier: bool = False
+    records: bool = False
+    yearly: bool = False
+    since: str = ""
+    where: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> SeriesRef:
+        """Return a shape and a column; the shape and the data may hold choices in braces."""
+        reader.only(record, tuple(each.name for each in fields(cls)), key)
+        data, shape = reader.source(record, "data", key, choices), reader.text(record, "shape", key)
+        reader.filled(shape, choices, f"{key}.shape")
+        columns = reader.mapping(record, "where", key)
+        where: dict[str, str] = {}
+        for column, value in columns.items():
+            if not isinstance(value, (str, bool)):
+                raise reader.fail(f"{key}.where.{column}", f"expected text, true or false, got {printable(value, 40)}")
+            (where[column],) = reader.cell_texts(value, f"{key}.where.{column}")
+        for column, text in where.items():
+            if braces(text, where=f"{printable(reader.where)}: {key}.where"):
+                raise reader.fail(f"{key}.where.{column}", "a choice may stand in shape and in data, not here")
+        return cls(
+            shape=shape,
+            data=data,
+            x=reader.text(record, "x", key),
+            y=reader.text(record, "y", key),
+            unit=reader.unit(record, key),
+            frontier=reader.flag(record, "frontier", key),
+            records=reader.flag(record, "records", key),
+            yearly=reader.flag(record, "yearly", key),
+            since=reader.date(record["since"], f"{key}.since") if "since" in record else "",
+            where=where,
+            options=dict(reader.mapping(record, "options", key)),
+            qualifiers=reader.qualifiers(record, key),
+        )
+
+    def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
+        """Return the node of the trend for each combination of the choices in the shape and the data."""
+        key = f"{scenario.where}: quantities.{name}"
+        own = own_choices(scenario, {"shape": self.shape, "data": self.data}, key=key)
+        trends = {
+            values: models.trend(
+                source_of(scenario, self.data, chosen, key=f"{key}.data"),
+                x=self.x,
+                y=self.y,
+                unit=self.unit,
+                shape=fill(self.shape, chosen),
+                frontier=self.frontier,
+                records=self.records,
+                yearly=self.yearly,
+                since=self.since,
+                where=self.where,
+                options=self.options,
+                qualifiers=self.qualifiers,
+                name=chosen_name(name, values),
+            )
+            for values, chosen in walk(scenario, own)
+        }
+        return Node(name=name, unit=self.unit, dims=(), own=own, models=trends, quantity=self)
+
+    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
+        """Return what the rows state, and what is stated of them here."""
+        stated = {**of_rows(self.where), **self.qualifiers}
+        data = node.models[tuple(chosen[c] for c in node.own)].data  # type: ignore[attr-defined]
+        return states(data, self.y, stated=stated, where=f"{where}.y")
+
+    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+        """Return the draws of the trend."""
+        return worlds.level(node, combination)
+
+    def described(self) -> str:
+        """Return it without where the file stands: its contents have a hash of their own."""
+        return repr(replace(self, data=Path(self.data).name if "{" in self.data else ""))
+
+    def files(self, node: Node) -> tuple[tuple[str, Any], ...]:
+        """Return the data of each trend, with the trend."""
+        return tuple((made.data, made) for made in node.models.values())  # type: ignore[attr-defined]

@@ -1,0 +1,113 @@
+"""What moves together.
+
+::
+
+    [[correlations]]
+    of = ["need", "exponent_of_cost"]
+    rho = 0.7
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from forecast.errors import ScenarioError, printable
+
+if TYPE_CHECKING:
+    from forecast.scenarios.parse import ScenarioReader
+
+__all__ = ["Correlation", "correlations"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correlation:
+    """Quantities that move together: a Gaussian copula with these rank correlations (Spearman's rho).
+
+    Parameters
+    ----------
+    of : tuple of str
+        Quantities, or inputs of models by their full name; the first keeps the draws that it has without the others.
+    matrix : tuple of tuple of float
+        Rank correlations.
+    """
+
+    NAMES: ClassVar = ("of",)
+
+    of: tuple[str, ...]
+    matrix: tuple[tuple[float, ...], ...]
+
+    def rows(self, *, where: str) -> dict[str, tuple[float, ...]]:
+        """Return, for each but the first, the weights of the normal scores of those up to itself.
+
+        Raises
+        ------
+        ScenarioError
+            Where no numbers can be correlated like this.
+
+        Examples
+        --------
+        >>> pair = Correlation(of=("a", "b"), matrix=((1.0, 0.5), (0.5, 1.0)))
+        >>> [round(w, 4) for w in pair.rows(where="demo")["b"]]  # 2 sin(pi/12), and what is left of 1
+        [0.5176, 0.8556]
+        """
+        pearson = 2 * np.sin(np.pi / 6 * np.array(self.matrix))
+        np.fill_diagonal(pearson, 1.0)
+        try:
+            factor = np.linalg.cholesky(pearson)
+        except np.linalg.LinAlgError:
+            raise ScenarioError(
+                f"{where}: the correlations contradict each other: their matrix is not positive definite"
+            ) from None
+        return {name: tuple(factor[i, : i + 1].tolist()) for i, name in enumerate(self.of) if i}
+
+
+def correlations(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[Correlation]:
+    """Read the groups of what moves together; whether those names are known is for the graph."""
+    groups = record.get("correlations", ())
+    if not isinstance(groups, (list, tuple)):
+        raise reader.fail("correlations", "expected [[correlations]], with two brackets: there may be several")
+    grouped: dict[str, int] = {}
+    for number, group in enumerate(groups, 1):
+        key = f"correlations[{number}]"
+        reader.only(group, ("of", "rho", "matrix"), key)
+        if "of" not in group:
+            raise reader.fail(f"{key}.of", "is missing")
+        names = reader.texts(group["of"], f"{key}.of")
+        if len(names) < 2:
+            raise reader.fail(f"{key}.of", "expected two or more names")
+        for name in names:
+            if name in grouped:
+                where = "twice" if grouped[name] == number else f"in group {grouped[name]} too: put both into one"
+                raise reader.fail(f"{key}.of", f"'{printable(name, 80)}' stands there {where}")
+            grouped[name] = number
+        if ("rho" in group) == ("matrix" in group):
+            raise reader.fail(key, "expected rho, or a matrix, and not both")
+        made = Correlation(of=names, matrix=_matrix(reader, group, len(names), key))
+        made.rows(where=f"{printable(reader.where)}: {key}")
+        yield made
+
+
+def _matrix(reader: ScenarioReader, group: Mapping[str, Any], size: int, key: str) -> tuple[tuple[float, ...], ...]:
+    if "rho" in group:
+        rho = reader.finite(group["rho"], f"{key}.rho")
+        if not -1 < rho < 1:
+            raise reader.fail(f"{key}.rho", f"expected a rank correlation between -1 and 1, got {rho:g}")
+        return tuple(tuple(1.0 if i == j else rho for j in range(size)) for i in range(size))
+    at, rows = f"{key}.matrix", group["matrix"]
+    listed = isinstance(rows, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in rows)
+    if not listed or len(rows) != size or any(len(row) != size for row in rows):
+        raise reader.fail(at, f"expected {size} rows of {size} numbers, one for each of 'of'")
+    matrix = tuple(tuple(reader.finite(value, at) for value in row) for row in rows)
+    for i in range(size):
+        for j in range(i + 1):
+            if matrix[i][j] != matrix[j][i]:
+                raise reader.fail(at, f"expected the same both ways, got {matrix[i][j]:g} and {matrix[j][i]:g}")
+            if (i == j and matrix[i][j] != 1) or not -1 <= matrix[i][j] <= 1:
+                raise reader.fail(
+                    at, f"expected 1 on the diagonal and rank correlations beside it, got {matrix[i][j]:g}"
+                )
+    return matrix

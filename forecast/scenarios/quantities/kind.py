@@ -1,0 +1,263 @@
+"""What every kind of quantity knows of itself: its keys in a file, its node, its unit, how it is drawn and described.
+
+A kind is one class in one file of this folder; `forecast.scenarios.kinds` lists them. What a kind does not
+say itself is what stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.errors import ScenarioError
+from forecast.formula import Condition, Formula
+from forecast.models.nesting import asks
+from forecast.units.qualifiers import Qualifiers, check, meet
+
+if TYPE_CHECKING:
+    from forecast.base.distributions import Distribution
+    from forecast.scenarios.parse import ScenarioReader
+    from forecast.scenarios.quantities.node import Combination, Node
+    from forecast.scenarios.scenario import Scenario
+    from forecast.scenarios.table_values import Tables
+
+__all__ = ["Array", "ModelKind", "QuantityKind", "StatedKind", "Worlds", "sides"]
+
+Array = NDArray[np.float64]
+
+
+class Worlds(Protocol):
+    """The worlds in which a quantity is drawn: what a kind may ask of them."""
+
+    @property
+    def time(self) -> Array:
+        """The dates, decimal years, (time,)."""
+        ...
+
+    @property
+    def draws(self) -> int:
+        """How many worlds there are."""
+        ...
+
+    def uniform(self, node: str) -> Array:
+        """Return the uniforms in (0, 1) that belong to a name, (draw,)."""
+        ...
+
+    def level(self, node: Node, combination: Combination) -> Array:
+        """Return draws of the model behind a node, (time, draw)."""
+        ...
+
+    def formula(
+        self,
+        tree: Formula,
+        dims: tuple[str, ...],
+        combination: Combination,
+        *,
+        target: str,
+        where: str,
+        rates: bool | None = None,
+    ) -> Array:
+        """Return a formula over quantities, (time, draw), in the unit `target`."""
+        ...
+
+    def over_time(self, node: Node, combination: Combination) -> Array:
+        """Return a function over time of another quantity's path."""
+        ...
+
+    def fitted(self, node: Node, combination: Combination) -> Distribution:
+        """Return the distribution fitted to another quantity's worlds."""
+        ...
+
+
+class QuantityKind:
+    """A kind of quantity; a frozen dataclass of what its record states."""
+
+    #: What results call it.
+    KIND: ClassVar[str] = ""
+    #: The keys of a record any of which tells this kind from the others; `FORM` names it where none is there.
+    TOLD_BY: ClassVar[tuple[str, ...]] = ()
+    FORM: ClassVar[str] = ""
+    #: Fields that hold names of quantities or choices: a scenario that is used has a name in front of them.
+    NAMES: ClassVar[tuple[str, ...]] = ()
+    #: It is one value a world, whatever it depends on.
+    CONSTANT: ClassVar[bool] = False
+    #: It may stand on a cycle through time; it goes through time, or is solved for, even alone.
+    IN_CYCLE: ClassVar[bool] = False
+    STEPPED: ClassVar[bool] = False
+    #: Its unit may be that of the quantities it needs, also once it is set.
+    UNIT_OF_NEEDS: ClassVar[bool] = False
+
+    # --- in a file ----------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def told(cls, record: Mapping[str, Any]) -> bool:
+        """Tell whether a record is of this kind."""
+        return any(key in record for key in cls.TOLD_BY)
+
+    @classmethod
+    def read(
+        cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]
+    ) -> QuantityKind:
+        """Return the quantity of a record; `key` is its place in the file.
+
+        Raises
+        ------
+        ScenarioError
+        """
+        raise NotImplementedError
+
+    def under(self, alias: str) -> Self:
+        """Return it as it stands in a scenario that uses its own under a name in front; see `NAMES`."""
+        return self
+
+    def mapped(
+        self, formula: Callable[..., Formula], condition: Callable[[Condition, str], Condition], name: str
+    ) -> Self:
+        """Return it with other formulas and conditions in the place of its own; both functions take the key too."""
+        return self
+
+    # --- in a graph ---------------------------------------------------------------------------------------------------
+
+    def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
+        """Return the node, before its order, dimensions and unit are known to be right.
+
+        Raises
+        ------
+        ForecastError
+            Naming the file and the key.
+        """
+        raise NotImplementedError
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What its values stand for, by number; empty where they are numbers."""
+        return ()
+
+    def code(self, label: object, *, where: str) -> float:
+        """Return the number of a label."""
+        raise ScenarioError(f"{where}: has no labels")
+
+    @property
+    def wired(self) -> Mapping[str, str]:
+        """Input of its model to quantity, where the scenario says so."""
+        return {}
+
+    def fed_by(self, need: str) -> str:
+        """Return the quantity that feeds an input of its model."""
+        return self.wired.get(need, need)
+
+    def key_of(self, need: str) -> str:
+        """Return the key that names a quantity it needs, for messages."""
+        return next((key for key, source in self.wired.items() if source == need), "model needs an input")
+
+    @property
+    def rows(self) -> tuple[str, Any] | None:
+        """The name of the uniforms that choose its rows, and the file that it reads rows of; None where it does not."""
+        return None
+
+    def unit_in(self, node: Node, known: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:
+        """Return its unit, where those of what it needs are known.
+
+        Raises
+        ------
+        UnitError
+        """
+        return node.unit
+
+    def steady(self, node: Node, known: Mapping[str, Node]) -> bool:
+        """Tell whether it is known not to change with time."""
+        return self.CONSTANT
+
+    @property
+    def states_qualifiers(self) -> bool:
+        """Whether it states qualifiers of its own, whatever it needs."""
+        return False
+
+    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
+        """Return what it states beside its unit under these values of the choices.
+
+        Raises
+        ------
+        QualifierError
+        """
+        return {}
+
+    # --- in worlds ----------------------------------------------------------------------------------------------------
+
+    @property
+    def one_uniform(self) -> bool:
+        """Whether it is drawn through one uniform of its own name, and so can move together with others."""
+        return False
+
+    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+        """Return its draws, (time, draw), or what broadcasts to that."""
+        raise NotImplementedError
+
+    # --- in results ---------------------------------------------------------------------------------------------------
+
+    def described(self) -> str:
+        """Return what the hash of a scenario says of it: nothing of where files stand."""
+        return repr(self)
+
+    @property
+    def parts(self) -> tuple[Self, tuple[Any, ...]]:
+        """It without objects of Python that compare by identity, and these."""
+        return self, ()
+
+    def files(self, node: Node) -> tuple[tuple[str, Any], ...]:
+        """Return the tables and files that it reads, each with the model that does, or None."""
+        return ()
+
+    def hashes(self) -> dict[str, str]:
+        """Return the hashes of data that Python holds, by name."""
+        return {}
+
+
+class StatedKind(QuantityKind):
+    """A quantity that states its qualifiers itself, whatever it needs."""
+
+    qualifiers: Mapping[str, str]
+
+    @property
+    def states_qualifiers(self) -> bool:
+        """Whether it states qualifiers of its own."""
+        return bool(self.qualifiers)
+
+    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
+        """Return what it states."""
+        return self.qualifiers
+
+
+class ModelKind(QuantityKind):
+    """A quantity that a model gives; its `inputs` say which quantities feed the model."""
+
+    NAMES = ("inputs",)
+    inputs: Mapping[str, str]
+
+    @property
+    def wired(self) -> Mapping[str, str]:
+        """Input of its model to quantity, where the scenario says so."""
+        return self.inputs
+
+    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
+        """Return what the model states, once what feeds it states what it asks for."""
+        stated = sides(node, chosen, known)
+        model = node.models[tuple(chosen[c] for c in node.own)]
+        for need, needed in asks(model):
+            source = node.source(need)
+            at = f"{where}: input '{need}' of model '{model.name}'"
+            left = f"{model.name}.{need}" if need == source else need
+            meet(check(needed.qualifiers, where=at), stated[source], left=left, right=source, where=at)
+        return model.qualifiers
+
+    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+        """Return the draws of the model."""
+        return worlds.level(node, combination)
+
+
+def sides(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node]) -> dict[str, Qualifiers]:
+    """Return what the quantities that a node needs state under these values of the choices."""
+    return {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.sources}
