@@ -15,9 +15,11 @@ from forecast.api.scenario_quantities import at_home, scenarios_behind
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.models import Model
 from forecast.scenarios import using
+from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.model_ref import ModelRef
 from forecast.scenarios.parse import ScenarioReader
 from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.setting_targets import correlated_with
 from forecast.scenarios.setting_values import names_model, parsed, texts
 
 __all__ = ["changed_in", "fed", "scenario"]
@@ -90,7 +92,11 @@ def changed_in(scenario: Scenario, values: Mapping[str, Any], add: Mapping[str, 
         whole = {key: each for key, each in whole.items() if key != "questions"} | (
             {"questions": questions} if questions else {}
         )
-    return replace(scenario.restated(whole), swept=scenario.swept)
+    restated = scenario.restated(whole)
+    # what has no uniform of its own any more moves together with nothing; the others stay as if it did
+    gone = [name for name in values if name in changed and not restated.quantities[name].one_uniform]
+    alone = correlated_with(build(scenario), gone) if scenario.correlations and gone else frozenset()
+    return replace(restated, swept=scenario.swept, alone=restated.alone | alone)
 
 
 def _new(name: str, given: Any) -> Quantity:
@@ -102,14 +108,16 @@ def _new(name: str, given: Any) -> Quantity:
 
 def _other(scenario: Scenario, name: str, given: Any) -> Quantity:
     """Return what a quantity becomes: under its own name, so that everything else finds it."""
-    from forecast.scenarios.graph import build
-
     if isinstance(given, Quantity):
         return given
+    stated = scenario.quantities[name]
     if isinstance(given, Mapping):
         record = dict(given)
     elif isinstance(given, Model) or names_model(given):
         record = {"model": given, **fed(scenario, name, given)}
+    elif stated.labels:
+        sure = stated.labels[int(stated.code(given, where=f"with_ {name}"))]
+        record = {"draw": {label: float(label == sure) for label in stated.labels}}
     else:
         unit = build(scenario).nodes[name].unit
         record = {**parsed(name, given, lambda: unit), "unit": unit}
@@ -124,7 +132,6 @@ def fed(scenario: Scenario, name: str, given: Model | str) -> dict[str, dict[str
     ScenarioError
         Where neither the name nor the unit of an input tells which quantity feeds it.
     """
-    from forecast.scenarios.graph import build
     from forecast.scenarios.ports import wires
 
     if name not in scenario.quantities:

@@ -250,7 +250,7 @@ def _apart(names: Collection[str]) -> list[str]:
     if not names:
         return []
     told = ", ".join(printable(name, 80) for name in sorted(names))
-    return [f"swap: what moved together with others is drawn on its own now: {told}"]
+    return [f"what moved together with others is drawn on its own now: {told}"]
 
 
 def _few(effective: float | None, draws: int) -> list[str]:
