@@ -88,11 +88,13 @@ def read_registered(origin: Record) -> dict[str, Any]:
 
 
 def _scenarios(named: Any, origin: Record) -> Any:
-    """Return names of scenarios as they hold anywhere, alone, in a list or under names."""
+    """Return names and files of scenarios as they hold anywhere, alone, in a list or under names."""
     if isinstance(named, Mapping):
         return {alias: _scenarios(each, origin) for alias, each in named.items()}
     if isinstance(named, list):
         return [_scenarios(each, origin) for each in named]
+    if isinstance(named, str) and named.lower().endswith(".toml"):
+        return named if _PLACED.fullmatch(named) else f"{origin.full_name}:{named}"
     return get_registry().at_home("scenario", named, origin.plugin) if isinstance(named, str) else named
 
 
@@ -189,10 +191,20 @@ def _place(text: str, folder: Path | None, where: str) -> tuple[Path | None, str
 
 @functools.lru_cache(maxsize=64)
 def _stated(file: Path, stamp: int) -> frozenset[str]:
-    """Return the texts by which a scenario's file names data, as it stood at `stamp`."""
+    """Return the texts by which a scenario's file names data and other files, as it stood at `stamp`."""
     record = read(file)
     groups = (record.get(heading) for heading in ("choices", "quantities"))
-    return frozenset(text for group in groups if isinstance(group, Mapping) for text in _walk(group.values()))
+    data = {text for group in groups if isinstance(group, Mapping) for text in _walk(group.values())}
+    return frozenset(data | set(_files(record.get("use"))))
+
+
+def _files(named: Any) -> Iterator[str]:
+    """Walk the files among the scenarios that a record uses."""
+    if isinstance(named, str):
+        yield from (named,) if named.lower().endswith(".toml") else ()
+    elif isinstance(named, (Mapping, list)):
+        for each in named.values() if isinstance(named, Mapping) else named:
+            yield from _files(each)
 
 
 @functools.lru_cache(maxsize=64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 import pytest
 
@@ -236,3 +238,33 @@ def test_one_object_in_every_shipped_scenario():
     mc = forecast.project("model-capability", draws=64)
     for name in ("run", "flop_per_usd", "fed"):
         assert (worlds(run, f"mc.{name}").values == worlds(mc, name).values).all()
+
+
+def test_a_registered_scenario_takes_its_files_along(tmp_path, monkeypatch):
+    """A file that a plugin's scenario uses is that plugin's, also where somebody else extends the scenario."""
+    folder = tmp_path / "plugin"
+    (folder / "parts").mkdir(parents=True)
+    part = 'start = 2025\nuntil = 2027\n[quantities.pace]\nlognormal = [1, 4]\nunit = ""\n'
+    (folder / "parts" / "one.toml").write_text(part)
+    whole = '[use]\npart = "parts/one.toml"\n[quantities.x]\nexpression = "2*part.pace"\n'
+    (folder / "whole.toml").write_text(whole)
+    plugin = types.ModuleType("forecast_filed")
+    spec = forecast.ScenarioSpec(name="whole", title="A whole", path=str(folder / "whole.toml"), reference="a test")
+    plugin.forecast_scenarios = forecast.hookimpl(lambda: [spec])
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "mine.toml").write_text('extends = "filed/whole"\nuntil = 2026\n')
+    monkeypatch.chdir(own)
+    forecast.register(plugin)
+    try:
+        there = forecast.project("filed/whole", draws=16).quantities["x"].worlds
+        here = forecast.project("mine.toml", draws=16).quantities["x"].worlds
+        assert here.equals(there.sel(time=here["time"]))
+        used = forecast.scenario(use={"f": "filed/whole"}, quantities={"y": "f.x"})
+        assert forecast.project(used, draws=16).quantities["f.x"].worlds.equals(there)
+        assert "filed/whole:parts/one.toml" in forecast.scenario("filed/whole").to_toml()
+        (folder / "parts" / "two.toml").write_text(part)
+        with pytest.raises(ScenarioError, match=r"names no 'parts/two\.toml'"):  # only what it names itself
+            forecast.scenario(use={"p": "filed/whole:parts/two.toml"}, quantities={"y": "p.pace"})
+    finally:
+        forecast.unregister("filed")
