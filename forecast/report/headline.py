@@ -202,6 +202,19 @@ def _stated(stated: Mapping[str, Any], unit: str) -> str:
 # --- Dates ------------------------------------------------------------------------------------------------------------
 
 
+def _short_zeros(text: str) -> str:
+    """Return a condition with its long round numbers as they are typed.
+
+    Examples
+    --------
+    >>> _short_zeros("run/bee >= 1000000000000")
+    'run/bee >= 1e12'
+    >>> _short_zeros("run >= 20300 EFLOP")
+    'run >= 20300 EFLOP'
+    """
+    return re.sub(r"(?<![\w.])([1-9])(0{5,})(?![\w.])", lambda found: f"{found[1]}e{len(found[2])}", text)
+
+
 def event(answer: DateAnswer, chosen: Mapping[str, str], words: Words, *, short: bool = False) -> str:
     """Return what a question asks the date of, as a clause; a definition that it does not name stands behind it.
 
@@ -222,7 +235,7 @@ def event(answer: DateAnswer, chosen: Mapping[str, str], words: Words, *, short:
     replaced = answer.run.settings.replaced
     spelt = {key for key, was in replaced.items() if set(was["stated"]) == {"value"}}
     if not title or (spelt & of) - named:
-        title, named = f"'{answer.text}' holds", set()
+        title, named = f"'{_short_zeros(answer.text)}' holds", set()
     elif short:
         title = words.short(answer.name, title)
     rest = {choice: value for choice, value in chosen.items() if choice not in named}
