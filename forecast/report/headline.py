@@ -12,7 +12,7 @@ from forecast.errors import printable
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.projected_answers import AnswerDistribution, RankingRow
 from forecast.report.words.date_text import as_text, fine_interval, fine_span
-from forecast.report.words.number_text import amount, percent
+from forecast.report.words.number_text import amount, percent, short_zeros
 from forecast.report.words.patterns import fill
 from forecast.scenarios.quantities.changes import as_phrase as change_phrase
 from forecast.scenarios.setting_values import as_phrase, as_text as setting_text
@@ -120,7 +120,7 @@ def headline(run: Projection) -> str:
     """Return the sentence that opens the answer."""
     words = Words(run)
     text = sentence(run.opening, words) if run.opening is not None else _level(run, words)
-    given = f"Given {printable(' and '.join(run.given), 600)}: " if run.given else ""
+    given = f"Given {printable(short_zeros(' and '.join(run.given)), 600)}: " if run.given else ""
     return f"{given}{text}{changed(run, words)}."
 
 
@@ -202,19 +202,6 @@ def _stated(stated: Mapping[str, Any], unit: str) -> str:
 # --- Dates ------------------------------------------------------------------------------------------------------------
 
 
-def _short_zeros(text: str) -> str:
-    """Return a condition with its long round numbers as they are typed.
-
-    Examples
-    --------
-    >>> _short_zeros("run/bee >= 1000000000000")
-    'run/bee >= 1e12'
-    >>> _short_zeros("run >= 20300 EFLOP")
-    'run >= 20300 EFLOP'
-    """
-    return re.sub(r"(?<![\w.])([1-9])(0{5,})(?![\w.])", lambda found: f"{found[1]}e{len(found[2])}", text)
-
-
 def event(answer: DateAnswer, chosen: Mapping[str, str], words: Words, *, short: bool = False) -> str:
     """Return what a question asks the date of, as a clause; a definition that it does not name stands behind it.
 
@@ -235,7 +222,7 @@ def event(answer: DateAnswer, chosen: Mapping[str, str], words: Words, *, short:
     replaced = answer.run.settings.replaced
     spelt = {key for key, was in replaced.items() if set(was["stated"]) == {"value"}}
     if not title or (spelt & of) - named:
-        title, named = f"'{_short_zeros(answer.text)}' holds", set()
+        title, named = f"'{short_zeros(answer.text)}' holds", set()
     elif short:
         title = words.short(answer.name, title)
     rest = {choice: value for choice, value in chosen.items() if choice not in named}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from forecast.report.words.patterns import fill, patterns
 
-__all__ = ["amount", "percent", "plain", "scale_of", "written"]
+__all__ = ["amount", "percent", "plain", "scale_of", "short_zeros", "written"]
 
 #: Units that take a prefix, and those prefixes; a rate beyond them keeps its power of ten (1.1e21 FLOP/s).
 _PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
@@ -141,3 +141,16 @@ def _money(values: Sequence[float], rest: str) -> tuple[float, str]:
     if size < _LARGEST_MONEY:
         return next(((factor, f"{word} USD{rest}") for factor, word in _MONEY if size >= factor), (1.0, f"USD{rest}"))
     return 1.0, f"USD{rest}"
+
+
+def short_zeros(text: str) -> str:
+    """Return a condition with its long round numbers as they are typed.
+
+    Examples
+    --------
+    >>> short_zeros("run/bee >= 1000000000000")
+    'run/bee >= 1e12'
+    >>> short_zeros("run >= 20300 EFLOP")
+    'run >= 20300 EFLOP'
+    """
+    return re.sub(r"(?<![\w.])([1-9])(0{5,})(?![\w.])", lambda found: f"{found[1]}e{len(found[2])}", text)
