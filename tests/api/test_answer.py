@@ -93,7 +93,7 @@ def test_few_worlds_are_warned_of(asked):
         few = answer.given(spend >= 4e8)
     assert "fewer than" in " ".join(few.run.warnings)
     assert "spend" in few.sensitivity().index
-    assert few.report().startswith("Given spend >= 400000000: ")
+    assert few.report().startswith("Given spend >= 4e8: ")
 
 
 def test_swap_leaves_every_other_draw(asked):

@@ -83,7 +83,7 @@ def test_an_answer_is_its_sentence_a_figure_and_its_rivals():
 def test_an_answer_under_a_condition_says_so():
     spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
     answer = (spend >= 2e8).when(start=2025, until=2030, draws=2000).given(spend >= 1e8)
-    assert shown(answer).said[0].startswith("Given spend >= 100000000: ")
+    assert shown(answer).said[0].startswith("Given spend >= 1e8: ")
 
 
 def test_values_and_orders_are_shown_too():
