@@ -1,7 +1,7 @@
 """What a registered scenario names, so that it holds wherever the scenario is extended, changed or written out.
 
 A path in its file lies beside that file. Everywhere else the path is ``SCENARIO:PATH``, the scenario's full name and
-the path as it stands there: ``capability/model-capability:switches/datapackage.json`` is the same file on every machine
+the path as it stands there: ``capability/model-limits:switches/datapackage.json`` is the same file on every machine
 that has the plugin. It reaches what that scenario itself names, and nothing else in its folder.
 
 A name in its file means what its own distribution brings, where that brings it; where another distribution brings the
@@ -146,7 +146,7 @@ def data_of(text: str, folder: Path | None, *, where: str) -> str:
     --------
     >>> data_of("datasets/supercomputers", None, where="mine")
     'datasets/supercomputers'
-    >>> path = data_of("capability/model-capability:switches/datapackage.json", None, where="mine")
+    >>> path = data_of("capability/model-limits:switches/datapackage.json", None, where="mine")
     >>> path.endswith("forecast_capability/scenarios/switches/datapackage.json")
     True
     """

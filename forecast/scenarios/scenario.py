@@ -328,7 +328,7 @@ class Scenario:
         """Return the scenario as the text of a TOML file; what it extends is written out, paths stay as they were.
 
         A path beside a registered scenario is written with the scenario's name,
-        ``capability/model-capability:switches/datapackage.json``: it holds in any folder.
+        ``capability/model-limits:switches/datapackage.json``: it holds in any folder.
 
         Raises
         ------
