@@ -14,6 +14,8 @@ those of the first scenario that states them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["both", "entries", "read", "stated"]
+
+_loaded: ContextVar[dict[str, Scenario] | None] = ContextVar("scenarios that are being read", default=None)
 
 
 def entries(given: Any) -> Iterator[tuple[str, Any]]:
@@ -69,26 +73,48 @@ def read(reader: ScenarioReader, given: Any) -> Scenario:
     whole = Scenario(name="", where="")
     if not isinstance(given, (Mapping, list, tuple)):
         raise reader.fail("use", 'expected names of scenarios, such as { mc = "model-capability" }, or a list of them')
-    for alias, each in entries(given):
-        if alias:
-            reader.name(alias, "use")
-        key = f"use.{alias}" if alias else "use"
-        where = f"{printable(reader.where)}: {key}"
-        if isinstance(each, Scenario):
-            used = each
-        elif isinstance(each, Mapping):
-            used = Scenario.remade(each, name=alias or "used", where=where, folder=reader.folder)
-        elif isinstance(each, str) and each.lower().endswith(".toml"):
-            used = Scenario.load(Path(registered.file_of(each, reader.folder, where=where)))
-        elif isinstance(each, str):
-            try:
-                used = Scenario.load(each)
-            except UnknownNameError as error:
-                raise ScenarioError(f"{where}: {error}") from None
-        else:
-            raise reader.fail(key, f"expected the name of a scenario, or a table, got {printable(each, 40)}")
-        whole = _beside(whole, _under(used, alias), where)
+    with _reading() as loaded:
+        for alias, each in entries(given):
+            whole = _beside(whole, *_one(reader, alias, each, loaded))
     return whole
+
+
+def _one(reader: ScenarioReader, alias: str, each: Any, loaded: dict[str, Scenario]) -> tuple[Scenario, str]:
+    """Return one scenario that is used, under its name in front, and where that stands."""
+    from forecast.scenarios.scenario import Scenario
+
+    if alias:
+        reader.name(alias, "use")
+    key = f"use.{alias}" if alias else "use"
+    where = f"{printable(reader.where)}: {key}"
+    if isinstance(each, Scenario):
+        used = each
+    elif isinstance(each, Mapping):
+        used = Scenario.remade(each, name=alias or "used", where=where, folder=reader.folder)
+    elif isinstance(each, str) and each.lower().endswith(".toml"):
+        used = Scenario.load(Path(registered.file_of(each, reader.folder, where=where)))
+    elif isinstance(each, str):
+        try:
+            used = loaded[each] if each in loaded else loaded.setdefault(each, Scenario.load(each))
+        except UnknownNameError as error:
+            raise ScenarioError(f"{where}: {error}") from None
+    else:
+        raise reader.fail(key, f"expected the name of a scenario, or a table, got {printable(each, 40)}")
+    return _under(used, alias), where
+
+
+@contextmanager
+def _reading() -> Iterator[dict[str, Scenario]]:
+    """Give the registered scenarios that are loaded so far: one that several others use is read once."""
+    if (loaded := _loaded.get()) is not None:
+        yield loaded
+        return
+    first: dict[str, Scenario] = {}
+    token = _loaded.set(first)
+    try:
+        yield first
+    finally:
+        _loaded.reset(token)
 
 
 def _under(scenario: Scenario, alias: str) -> Scenario:
