@@ -14,7 +14,6 @@ those of the first scenario that states them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["both", "entries", "read", "stated"]
 
-_loaded: ContextVar[dict[str, Scenario] | None] = ContextVar("scenarios that are being read", default=None)
+#: What is being read, or was on the way: a scenario that waits for those that it uses is None.
+_reading: ContextVar[dict[str | Path, Scenario | None] | None] = ContextVar("scenarios that are read", default=None)
 
 
 def entries(given: Any) -> Iterator[tuple[str, Any]]:
@@ -73,13 +73,12 @@ def read(reader: ScenarioReader, given: Any) -> Scenario:
     whole = Scenario(name="", where="")
     if not isinstance(given, (Mapping, list, tuple)):
         raise reader.fail("use", 'expected names of scenarios, such as { mc = "model-capability" }, or a list of them')
-    with _reading() as loaded:
-        for alias, each in entries(given):
-            whole = _beside(whole, *_one(reader, alias, each, loaded))
+    for alias, each in entries(given):
+        whole = _beside(whole, *_one(reader, alias, each))
     return whole
 
 
-def _one(reader: ScenarioReader, alias: str, each: Any, loaded: dict[str, Scenario]) -> tuple[Scenario, str]:
+def _one(reader: ScenarioReader, alias: str, each: Any) -> tuple[Scenario, str]:
     """Return one scenario that is used, under its name in front, and where that stands."""
     from forecast.scenarios.scenario import Scenario
 
@@ -92,29 +91,32 @@ def _one(reader: ScenarioReader, alias: str, each: Any, loaded: dict[str, Scenar
     elif isinstance(each, Mapping):
         used = Scenario.remade(each, name=alias or "used", where=where, folder=reader.folder)
     elif isinstance(each, str) and each.lower().endswith(".toml"):
-        used = Scenario.load(Path(registered.file_of(each, reader.folder, where=where)))
+        used = _loaded(Path(registered.file_of(each, reader.folder, where=where)), where)
     elif isinstance(each, str):
-        try:
-            used = loaded[each] if each in loaded else loaded.setdefault(each, Scenario.load(each))
-        except UnknownNameError as error:
-            raise ScenarioError(f"{where}: {error}") from None
+        used = _loaded(each, where)
     else:
         raise reader.fail(key, f"expected the name of a scenario, or a table, got {printable(each, 40)}")
     return _under(used, alias), where
 
 
-@contextmanager
-def _reading() -> Iterator[dict[str, Scenario]]:
-    """Give the registered scenarios that are loaded so far: one that several others use is read once."""
-    if (loaded := _loaded.get()) is not None:
-        yield loaded
-        return
-    first: dict[str, Scenario] = {}
-    token = _loaded.set(first)
+def _loaded(name: str | Path, where: str) -> Scenario:
+    """Return a scenario by its name or from its file; one that several others use is read once."""
+    from forecast.scenarios.scenario import Scenario
+
+    outer = _reading.get()
+    reading: dict[str | Path, Scenario | None] = {} if outer is None else outer
+    token = _reading.set(reading)
     try:
-        yield first
+        if name not in reading:
+            reading[name] = None
+            reading[name] = Scenario.load(name)
+        if (used := reading[name]) is None:
+            raise ScenarioError(f"{where}: '{printable(Path(name).name, 120)}' is used by what it uses")
+        return used
+    except UnknownNameError as error:
+        raise ScenarioError(f"{where}: {error}") from None
     finally:
-        _loaded.reset(token)
+        _reading.reset(token)
 
 
 def _under(scenario: Scenario, alias: str) -> Scenario:

@@ -268,3 +268,11 @@ def test_a_registered_scenario_takes_its_files_along(tmp_path, monkeypatch):
             forecast.scenario(use={"p": "filed/whole:parts/two.toml"}, quantities={"y": "p.pace"})
     finally:
         forecast.unregister("filed")
+
+
+def test_scenarios_that_use_each_other_are_told(tmp_path):
+    for one, other in ("ab", "ba"):
+        text = f'until = 2030\n[use]\n{other} = "{other}.toml"\n[quantities.{one}]\nexpression = "{other}.{other}"\n'
+        (tmp_path / f"{one}.toml").write_text(text)
+    with pytest.raises(ScenarioError, match=r"use\.b: 'b\.toml' is used by what it uses"):
+        Scenario.load(tmp_path / "a.toml")
