@@ -52,27 +52,27 @@ class AskOptions(GridOptions, total=False):
 class DistributionKeys(TypedDict, total=False):
     """The forms of a distribution, as a scenario has them; other quantiles of two digits go into ``quantiles``."""
 
-    value: float
-    p01: float
-    p05: float
-    p10: float
-    p25: float
-    p50: float
-    p75: float
-    p90: float
-    p95: float
-    p99: float
-    low: float
-    mode: float
-    high: float
-    quantiles: Mapping[Any, float]
-    normal: Sequence[float]
-    lognormal: Sequence[float]
-    uniform: Sequence[float]
-    loguniform: Sequence[float]
-    triangular: Sequence[float]
+    value: float | str
+    p01: float | str
+    p05: float | str
+    p10: float | str
+    p25: float | str
+    p50: float | str
+    p75: float | str
+    p90: float | str
+    p95: float | str
+    p99: float | str
+    low: float | str
+    mode: float | str
+    high: float | str
+    quantiles: Mapping[Any, float | str]
+    normal: Sequence[float | str]
+    lognormal: Sequence[float | str]
+    uniform: Sequence[float | str]
+    loguniform: Sequence[float | str]
+    triangular: Sequence[float | str]
     width: float
-    truncate: Sequence[float]
+    truncate: Sequence[float | str]
 
 
 class ConstraintKeys(TypedDict, total=False):

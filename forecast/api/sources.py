@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Unpack, overload
 
 import numpy as np
@@ -14,6 +14,7 @@ from forecast.api.options import DistributionKeys
 from forecast.api.quantity import Quantity, as_quantity, named_as, quantity
 from forecast.api.quantity_formulas import finite
 from forecast.errors import UsageError
+from forecast.scenarios.setting_values import measured
 
 __all__ = ["draws", "function", "path", "uncertain", "value"]
 
@@ -29,29 +30,58 @@ def uncertain(
         Or any object with a method ``ppf``. A normal, lognormal, uniform, loguniform or triangular one becomes that
         form of the language, and can be written to a file; any other is drawn through its ``ppf``.
     unit : str
+        Of the numbers; by default that of the first text that has one.
     name : str
         What it draws depends on seed, name and world alone, so that it needs one before it is used: here, or by
         `Quantity.named`.
     **distribution
         ``p05=1e8, p95=4e8``; ``normal=[1.4, 2.4], width=0.8``; ``quantiles={0.05: 1, 0.5: 2}``; ``low=1, high=4``; ...
+        A text may have a unit: ``p05="1 EFLOP/s"``.
 
     Raises
     ------
     ScenarioError
         For what makes no distribution.
+    UnitError
+        Where a text has a unit of another kind.
 
     Examples
     --------
     >>> uncertain(normal=[0, 1], width=0.8, name="g")
     Quantity g: normal=[0, 1], width=0.8, unit=''
+    >>> uncertain(p05="1 EFLOP/s", p95="2 ZFLOP/s", name="machine")
+    Quantity machine: p05=1.0, p95=2000.0, unit='EFLOP/s'
     """
     from forecast.base.distributions import distribution as read
 
     stated: dict[str, Any] = {**(_of_scipy(given) if given is not None else {}), **distribution}
     if isinstance(stated.get("quantiles"), Mapping):
         stated["quantiles"] = {str(key): each for key, each in stated["quantiles"].items()}
-    read(stated, where=name or "uncertain")
+    where = name or "uncertain"
+    unit = unit or next((each for value in stated.values() for each in _units(value)), "")
+    stated = {key: _in_unit(value, unit, f"{where}.{key}") for key, value in stated.items()}
+    read(stated, where=where)
     return quantity(name, **stated, unit=unit)
+
+
+def _units(value: Any) -> Iterator[str]:
+    """Walk the units of the texts among the numbers of a distribution."""
+    if isinstance(value, str) and (found := measured(value)) is not None:
+        yield found[1]
+    elif isinstance(value, (Mapping, list, tuple)):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _units(each)
+
+
+def _in_unit(value: Any, unit: str, where: str) -> Any:
+    """Return numbers of a distribution in a unit; those without one are in it."""
+    from forecast import units
+
+    if isinstance(value, str) and (found := measured(value)) is not None:
+        return float(units.convert(found[0], found[1], unit, where=where))
+    if isinstance(value, Mapping):
+        return {key: _in_unit(each, unit, where) for key, each in value.items()}
+    return [_in_unit(each, unit, where) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def _of_scipy(given: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from forecast.base.distributions import Distribution, distribution
 from forecast.contract.inputs import below
 from forecast.errors import UsageError, printable
 
-__all__ = ["as_phrase", "as_text", "floor", "names_model", "number", "parsed", "texts"]
+__all__ = ["as_phrase", "as_text", "floor", "measured", "names_model", "number", "parsed", "texts"]
 
 #: Numbers as they are typed; ``float`` alone would also take ``1_000``, ``nan`` and full-width digits.
 _DIGITS = r"[+-]?(?:\d+(?:\.\d+)?|\.\d+|\d+\.(?!\.))(?:[eE][+-]?\d+)?"
@@ -75,6 +75,18 @@ def number(key: str, value: object, *, lower: float | None = None, unit: str = "
     return given
 
 
+def measured(text: str) -> tuple[float, str] | None:
+    """Return the number and the unit of a text; None where it is no number with a unit.
+
+    Examples
+    --------
+    >>> measured("1.5 EFLOP/s"), measured("1.5")
+    ((1.5, 'EFLOP/s'), None)
+    """
+    found = _MEASURED.fullmatch(text.strip())
+    return None if found is None else (number(text, found[1]), found[2].strip())
+
+
 def parsed(key: str, value: object, unit: Callable[[], str], *, lower: float | None = None) -> dict[str, Any]:
     """Return what a quantity or an input is set to, as the record of a distribution in its unit.
 
@@ -115,9 +127,8 @@ def parsed(key: str, value: object, unit: Callable[[], str], *, lower: float | N
             raise UsageError(f"{where}: expected a range that rises, such as 1e13..1e17, got '{printable(text, 60)}'")
         record = {_family(low): [low, high]}
         distribution(record, where=where)
-    elif (measured := _MEASURED.fullmatch(text)) is not None:
-        plain = number(key, measured[1])
-        record = {"value": float(units.convert(plain, measured[2].strip(), unit(), where=where))}
+    elif (with_unit := measured(text)) is not None:
+        record = {"value": float(units.convert(*with_unit, unit(), where=where))}
     else:
         record = {"value": number(key, value)}
     if (low_one := below(record, lower)) is not None:

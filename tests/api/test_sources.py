@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import forecast
-from forecast.errors import ScenarioError, UnknownNameError, UsageError
+from forecast.errors import ScenarioError, UnitError, UnknownNameError, UsageError
 from toolkit import assert_bitwise, training_runs
 
 SPAN = {"start": 2025, "until": 2030, "draws": 500, "seed": 0}
@@ -175,3 +175,27 @@ def test_everything_goes_to_another_process(again):
     theirs, money = again((answer, spend))
     assert theirs.given(money >= 2e8).never == theirs.given("spend >= 2e8").never == answer.given(spend >= 2e8).never
     assert again(scenario).to_toml() == scenario.to_toml()
+
+
+@pytest.mark.parametrize(
+    ("stated", "same"),
+    [
+        ({"p05": "1 EFLOP/s", "p95": "2 ZFLOP/s"}, {"p05": 1, "p95": 2000, "unit": "EFLOP/s"}),
+        ({"p05": "1 EFLOP/s", "p95": 2000}, {"p05": 1, "p95": 2000, "unit": "EFLOP/s"}),
+        ({"normal": ["1 GW", "3000 MW"], "width": 0.8}, {"normal": [1, 3], "width": 0.8, "unit": "GW"}),
+        (
+            {"quantiles": {0.05: "1 day", 0.95: "48 hour"}, "unit": "hour"},
+            {"quantiles": {0.05: 24, 0.95: 48}, "unit": "hour"},
+        ),
+    ],
+)
+def test_texts_with_units_make_a_distribution(stated, same):
+    made, expected = forecast.uncertain(**stated, name="x"), forecast.uncertain(**same, name="x")
+    assert made.record == expected.record
+
+
+def test_texts_of_other_units_and_no_numbers_are_refused():
+    with pytest.raises(UnitError, match=r"x\.p95"):
+        forecast.uncertain(p05="1 EFLOP/s", p95="2 day", name="x")
+    with pytest.raises(ScenarioError, match=r"x\.p95: expected a finite number, got 'many'"):
+        forecast.uncertain(p05=1, p95="many", name="x")
