@@ -21,7 +21,7 @@ from forecast.api.quantity_formulas import condition as read_condition, quantiti
 from forecast.api.scenario_quantities import scenarios_behind
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
-from forecast.errors import ResultError, UsageError, printable
+from forecast.errors import ResultError, UsageError, nearest, printable
 from forecast.projection.paths.run_cache import RunCache
 from forecast.projection.result import (
     AnswerDistribution,
@@ -32,6 +32,7 @@ from forecast.projection.result import (
     ValueAnswer,
 )
 from forecast.projection.weights import FEWEST
+from forecast.scenarios.setting_targets import listed
 
 if TYPE_CHECKING:
     import os
@@ -646,7 +647,7 @@ class Answer:
             if name not in known and not self._settable(name):
                 raise self._not_of(name, "sweep")
         if not values:
-            raise UsageError(f"sweep: expected values for one of {', '.join(self.depends_on)}")
+            raise UsageError(f"sweep: expected values for one of {listed(list(self.depends_on))}")
         first = {name: as_quantity(each[0]).named(name) for name, each in values.items() if name in formulas}
         options = {**self.options, "sweep": {**self.options.get("sweep", {}), **values}}
         return replace(self, options=options, replaced={**self.replaced, **first})._answered()
@@ -772,8 +773,9 @@ class Answer:
         return record(self.run, to, on=on, questions=[self.name], by=list(by), source=source)
 
     def _not_of(self, what: str, verb: str) -> UsageError:
-        known = ", ".join(self.depends_on)
-        return UsageError(f"{verb} '{what}': the answer does not depend on it; it depends on {known}")
+        near = nearest(what, self.depends_on) if what.isidentifier() else None
+        hint = f"did you mean '{near}'?" if near else f"it depends on {listed(list(self.depends_on))}"
+        return UsageError(f"{verb} '{printable(what, 80)}': the answer does not depend on it; {hint}")
 
     @property
     def sentence(self) -> str:
