@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.budgets import check_memory, memory
+from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
@@ -24,6 +25,7 @@ from forecast.projection import source_tables, supporting_data
 from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.paths.run_cache import Dependencies, RunCache
+from forecast.projection.paths.time_functions import SAME_DATE
 from forecast.projection.provenance import provenance
 from forecast.projection.result import Projection
 from forecast.projection.streaming.batches import Checkpoint, Job, run_batches
@@ -81,7 +83,8 @@ def project(
     scenario : str, path, mapping or Scenario
         A registered name (``"brain-parity"``), a TOML file, or what such a file holds.
     until, start : float, optional
-        Last and first date as decimal years, instead of the scenario's.
+        Last and first date as decimal years, instead of the scenario's. Values that it asks for after `until` are left
+        out; those of which none is left are asked for at the end.
     step : {"year", "month"}, float or str, optional
         Years from one step to the next: ``"1/12"``, ``0.25``; a ``"month"`` is that of the calendar.
     draws : int
@@ -161,6 +164,8 @@ def project(
         fits.check_settings(graph, graph.models)
         fits.check_correlations(graph, seed)
         steps, width = _horizon(graph, fits, until=until, start=start, step=step)
+        if until is not None:
+            graph = _until(graph, steps)
         _check_size(graph, len(steps.years), draws, kept, workers)
 
         run = {
@@ -295,6 +300,18 @@ def _horizon(
             raise DataError(f"{nothing}: {error}") from error
         raise ScenarioError(nothing)
     return horizon(first, last, width), width
+
+
+def _until(graph: ScenarioGraph, steps: Horizon) -> ScenarioGraph:
+    """Return the graph of a run that ends sooner: values are asked for at the dates that are left, or at its end."""
+
+    def left(dates: tuple[str, ...]) -> tuple[str, ...]:
+        years = decimal_year(np.array(dates, dtype="datetime64[s]"))
+        kept = tuple(date for date, year in zip(dates, years, strict=True) if year <= steps.years[-1] + SAME_DATE)
+        return kept or (str(steps.dates[-1])[:10],)
+
+    figures = {name: replace(each, dates=left(each.dates)) for name, each in graph.scenario.figures.items()}
+    return replace(graph, scenario=replace(graph.scenario, figures=figures))
 
 
 def _year(name: str, value: object) -> float:

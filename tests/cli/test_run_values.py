@@ -45,5 +45,15 @@ def test_values_and_what_comes_first_are_in_text_and_json(said, scenario):
 
 
 def test_a_date_after_the_last_step_is_one_line(said, scenario):
-    refusal = said("run", scenario(TEXT), "--until", "2030").refused()
+    refusal = said("run", scenario(TEXT.replace("until = 2050", "until = 2030"))).refused()
     assert "questions.height.dates: expected dates from 2025 to 2030, got 2035-01-01" in refusal
+
+
+def test_a_run_that_ends_sooner_asks_for_the_dates_that_are_left(said, scenario, tmp_path):
+    path = scenario(TEXT.replace("dates = [2035]", "dates = [2027, 2035]", 1))
+    result = said("run", path, "--until", "2030", "--draws", "20", "--json").json["result"]
+    dates = {row["name"]: [each["date"] for each in row["dates"]] for row in result["values"]}
+    assert dates == {"height": ["2027-01-01"], "speed": ["2030-01-01"]}  # at the end where none is left
+    said("run", path, "--until", "2030", "--draws", "20", "--out", str(tmp_path / "short.nc"))
+    again = said("show", str(tmp_path / "short.nc"), "--json").json["result"]
+    assert again["values"] == result["values"]
