@@ -1,7 +1,6 @@
 """A scenario keeps its folder and its tables wherever it is made again: extended, conditioned, written out, saved."""
 
 import tomllib
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -75,29 +74,18 @@ def _remade(name, folder):
         assert forecast.scenario(tomllib.loads(some.to_toml())).to_toml() == some.to_toml()
 
 
-def _failures(names, tmp_path):
-    failed = {}
-    for name in names:
-        folder = tmp_path / name.replace("/", "-")
-        folder.mkdir()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # few worlds are left
-            try:
-                _remade(name, folder)
-            except Exception as problem:
-                failed[name] = f"{type(problem).__name__}: {problem}"
-    return failed
+#: One that reads a table of its own is made again in any case.
+ALWAYS = "hardware/gpu-cluster"
+EVERY = get_registry().names("scenario")
 
 
-def test_a_scenario_with_a_table_of_its_own_is_made_again(tmp_path, monkeypatch):
+@pytest.mark.filterwarnings("ignore")  # few worlds are left
+@pytest.mark.parametrize(
+    "name", [each if each == ALWAYS else pytest.param(each, marks=pytest.mark.slow) for each in EVERY]
+)
+def test_a_scenario_is_made_again(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert _failures(["hardware/gpu-cluster"], tmp_path) == {}
-
-
-@pytest.mark.slow
-def test_every_scenario_is_made_again(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert _failures(get_registry().names("scenario"), tmp_path) == {}
+    _remade(name, tmp_path)
 
 
 def test_the_text_of_a_scenario_names_its_tables_by_scenario():
