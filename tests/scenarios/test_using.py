@@ -276,3 +276,21 @@ def test_scenarios_that_use_each_other_are_told(tmp_path):
         (tmp_path / f"{one}.toml").write_text(text)
     with pytest.raises(ScenarioError, match=r"use\.b: 'b\.toml' is used by what it uses"):
         Scenario.load(tmp_path / "a.toml")
+
+
+def test_a_scenario_extends_several():
+    both = forecast.scenario({"extends": ["model-hardware", "brain-parity"], "until": 2040})
+    assert set(both.questions) | set(both.figures) == {"flop_2030", "watt_2030", "parity"}
+    grid = {"start": 2026.75, "until": 2040, "step": "1/2", "draws": 16}
+    run = forecast.project(both, **grid)
+    for name, of in (("model-hardware", ["flop_per_usd", "watts_by"]), ("brain-parity", ["brain", "machine"])):
+        alone = forecast.project(name, **grid)
+        for each in of:
+            assert worlds(run, each).equals(worlds(alone, each)), each
+    assert run.answers["parity"].headline == forecast.project("brain-parity", **grid).answers["parity"].headline
+    again = forecast.scenario(
+        {"extends": ["brain-parity", "model-hardware"], "quantities": {"brain": {"value": 1e16, "unit": "FLOP/s"}}}
+    )
+    assert again.stated["quantities"]["brain"] == {"value": 1e16, "unit": "FLOP/s"}
+    with pytest.raises(ScenarioError, match=r"extends\[2\]: unknown scenario 'brain-parrity'; did you mean"):
+        forecast.scenario({"extends": ["model-hardware", "brain-parrity"]})
