@@ -43,7 +43,7 @@ _DRAWN: tuple[Callable[[Any], Any], ...] = (
         metavar="CHANGE",
         help="Change a quantity from a date on: machine.growth*0.5 since 2028.",
     ),
-    click.option("--until", type=float, metavar="YEAR", help="Last date: 2040, or 2040.5; values asked for after it are left out."),
+    click.option("--until", type=float, metavar="YEAR", help="Last date: 2040.5. Later dates of values are left out."),
     click.option("--start", type=float, metavar="YEAR", help="First date."),
     click.option("--step", metavar="STEP", help="Grid: year, month, or years such as 1/12."),
     click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint samples."),
