@@ -10,7 +10,8 @@ import numpy as np
 from forecast.base import plot_style
 from forecast.errors import ScenarioError, UsageError, printable
 from forecast.projection.crossing import QUANTILES
-from forecast.projection.result import ValueAnswer
+from forecast.projection.result import FirstAnswer, ValueAnswer
+from forecast.report.words.number_text import short_zeros
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +23,8 @@ __all__ = ["draw", "draw_fan", "draw_tornado", "page", "scenario_text"]
 #: More combinations of choices than this are not drawn: nobody could tell them apart.
 MOST_LINES = 7
 WIDTH = 100
+#: More bars than this are not drawn: their labels would lie over each other.
+MAX_BARS = 24
 #: A driver that explains less is not worth a line.
 MIN_SHARE = 0.02
 
@@ -74,7 +77,8 @@ def _question_title(answer: Answer) -> str:
     title = stated.get("title") or next(
         str(stated[key]) for key in ("when", "value", "growth", "first", "rank") if key in stated
     )
-    return f"{title}, given {' and '.join(each.text for each in answer.conditions)}" if answer.conditions else title
+    title = f"{title}, given {' and '.join(each.text for each in answer.conditions)}" if answer.conditions else title
+    return short_zeros(title)
 
 
 def _dates(answer: Answer, ax: Axes) -> None:
@@ -132,11 +136,28 @@ def _values(answer: Answer, ax: Axes) -> None:
         ax.legend(frameon=False)
 
 
-def _shares(answer: Answer, ax: Axes) -> None:
+def _event(answer: Answer, name: str) -> str:
+    """Return what an event is called beside a bar."""
+    from forecast.report.headline import Words
 
+    return textwrap.shorten(answer.run.answers[name].title or Words(answer.run)(name), 60, placeholder=" …")
+
+
+def _shares(answer: Answer, ax: Axes) -> None:
     shares = answer.shares.to_series()
-    labels = [", ".join(map(str, key)) if isinstance(key, tuple) else str(key) for key in shares.index]
-    ax.barh(labels[::-1], shares.to_numpy()[::-1], color=plot_style.COLOURS[0])
+    if len(shares) > MAX_BARS and isinstance(answer.result, FirstAnswer) and (row := answer.result.sentence_row):
+        # what the sentence says: rivals pooled by their weights, and a range over those that have none
+        ends = {**{_event(answer, name): each for name, each in row.first.items()}, "several at once": row.together}
+        ends["none"] = row.none
+        labels, (low, high) = list(ends), np.array(list(ends.values())).T
+        ax.barh(labels[::-1], high[::-1], color=plot_style.COLOURS[0], alpha=0.35)
+        ax.barh(labels[::-1], low[::-1], color=plot_style.COLOURS[0])
+    else:
+        shown = shares.iloc[:MAX_BARS]
+        labels = [", ".join(map(str, key)) if isinstance(key, tuple) else str(key) for key in shown.index]
+        ax.barh(labels[::-1], shown.to_numpy()[::-1], color=plot_style.COLOURS[0])
+        if len(shares) > MAX_BARS:
+            ax.set_ylabel(f"the first {MAX_BARS} of {len(shares)}")
     ax.set(xlim=(0, 1), xlabel="probability")
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
 

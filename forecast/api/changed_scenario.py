@@ -36,7 +36,7 @@ def scenario(given: str | os.PathLike[str] | Mapping[str, Any] | None = None, /,
     given : str, path or mapping, optional
     **keys
         Instead of a mapping, its keys: ``use={"mc": "model-capability"}``, ``quantities={"wait": "mc.run / rate"}``.
-        Among quantities a text is an expression, and what is a quantity stands as it is.
+        Among quantities a text is an expression; a record, or what is a quantity, stands as it is.
 
     Raises
     ------
@@ -60,6 +60,8 @@ def scenario(given: str | os.PathLike[str] | Mapping[str, Any] | None = None, /,
 
 def _stated(given: Any) -> Any:
     """Return a quantity as a record holds it."""
+    if isinstance(given, Mapping):
+        return given
     if isinstance(given, str):
         return {"expression": given}
     return given.stated if isinstance(given, Quantity) and given.stated else {"expression": given}
