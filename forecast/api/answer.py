@@ -581,8 +581,7 @@ class Answer:
         if isinstance(value, Model) or (
             isinstance(value, str) and name not in self._run_scenario.choices and names_model(value)
         ):
-            record: dict[str, Any] = {"model": value, **fed(self._run_scenario, name, value)}
-            return quantity(**record)
+            return quantity(**fed(self._run_scenario, name, value))
         return as_quantity(value).named(name) if name in formulas else None
 
     def _settable(self, name: str) -> bool:

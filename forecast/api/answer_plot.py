@@ -12,6 +12,7 @@ from forecast.errors import ScenarioError, UsageError, printable
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import FirstAnswer, ValueAnswer
 from forecast.report.words.number_text import short_zeros
+from forecast.report.words.patterns import fill
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,22 +137,20 @@ def _values(answer: Answer, ax: Axes) -> None:
         ax.legend(frameon=False)
 
 
-def _event(answer: Answer, name: str) -> str:
-    """Return what an event is called beside a bar."""
-    from forecast.report.headline import Words
-
-    return textwrap.shorten(answer.run.answers[name].title or Words(answer.run)(name), 60, placeholder=" …")
-
-
 def _shares(answer: Answer, ax: Axes) -> None:
     shares = answer.shares.to_series()
     if len(shares) > MAX_BARS and isinstance(answer.result, FirstAnswer) and (row := answer.result.sentence_row):
+        from forecast.report.headline import Words, contestant
+
         # what the sentence says: rivals pooled by their weights, and a range over those that have none
-        ends = {**{_event(answer, name): each for name, each in row.first.items()}, "several at once": row.together}
-        ends["none"] = row.none
-        labels, (low, high) = list(ends), np.array(list(ends.values())).T
-        ax.barh(labels[::-1], high[::-1], color=plot_style.COLOURS[0], alpha=0.35)
-        ax.barh(labels[::-1], low[::-1], color=plot_style.COLOURS[0])
+        called = Words(answer.run)
+        labels = [textwrap.shorten(contestant(answer.run, n, called), 60, placeholder=" …") for n in row.first]
+        labels += [fill("several_at_once"), fill("none_of_them")]
+        low, high = np.array([*row.first.values(), row.together, row.none]).T
+        places = range(len(labels))
+        ax.barh(places, high[::-1], color=plot_style.COLOURS[0], alpha=0.35)
+        ax.barh(places, low[::-1], color=plot_style.COLOURS[0])
+        ax.set_yticks(places, labels[::-1])
     else:
         shown = shares.iloc[:MAX_BARS]
         labels = [", ".join(map(str, key)) if isinstance(key, tuple) else str(key) for key in shown.index]

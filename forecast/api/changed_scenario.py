@@ -116,7 +116,7 @@ def _other(scenario: Scenario, name: str, given: Any) -> Quantity:
     if isinstance(given, Mapping):
         record = dict(given)
     elif isinstance(given, Model) or names_model(given):
-        record = {"model": given, **fed(scenario, name, given)}
+        record = fed(scenario, name, given)
     elif stated.labels:
         sure = stated.labels[int(stated.code(given, where=f"with_ {name}"))]
         record = {"draw": {label: float(label == sure) for label in stated.labels}}
@@ -126,8 +126,8 @@ def _other(scenario: Scenario, name: str, given: Any) -> Quantity:
     return replace(quantity("other", **record), name=name)  # of a scenario that is used it has a name in front
 
 
-def fed(scenario: Scenario, name: str, given: Model | str) -> dict[str, dict[str, str]]:
-    """Return the key that says what feeds a model in place of a quantity; nothing where names alone tell.
+def fed(scenario: Scenario, name: str, given: Model | str) -> dict[str, Any]:
+    """Return the record of a model in place of a quantity, with what feeds it where names alone do not tell.
 
     Raises
     ------
@@ -136,9 +136,11 @@ def fed(scenario: Scenario, name: str, given: Model | str) -> dict[str, dict[str
     """
     from forecast.scenarios.ports import wires
 
+    record = {"model": given}
     if name not in scenario.quantities:
-        return {}
-    model = ScenarioReader("with_").quantity(name, {"model": given}, scenario.choices)
+        return record
+    model = ScenarioReader("with_").quantity(name, record, scenario.choices)
     assert isinstance(model, ModelRef)  # it has the key of one
     inputs = wires(build(scenario), name, model, where=f"with_ {name}")
-    return {"inputs": inputs} if any(need != source for need, source in inputs.items()) else {}
+    wired = {"inputs": inputs} if any(need != source for need, source in inputs.items()) else {}
+    return {**record, **wired}

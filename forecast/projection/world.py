@@ -596,7 +596,7 @@ class World:
         """Return what a quantity was before the first step: what was observed of it, and what the scenario says."""
         of, before = self.graph.nodes[name], self.graph.scenario.before.get(name)
         chosen = dict(zip(node.dims, combination, strict=True))
-        model = of.models.get(tuple(chosen[c] for c in of.own))
+        model = of.models.get(of.own_in(chosen))
         seen = None if model is None else self.fits.observed(model.rests_on())
         if seen is None:
             return Past(name=name, before=before)

@@ -19,7 +19,7 @@ def at(
 ) -> dict[str, Qualifiers]:
     """Return what quantities state under these values of the choices `dims`."""
     chosen = dict(zip(dims, combination, strict=True))
-    return {n: nodes[n].bases.get(tuple(chosen[d] for d in nodes[n].dims), {}) for n in names}
+    return {n: nodes[n].stated_in(chosen) for n in names}
 
 
 def _walk(

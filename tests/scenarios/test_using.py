@@ -294,3 +294,17 @@ def test_a_scenario_extends_several():
     assert again.stated["quantities"]["brain"] == {"value": 1e16, "unit": "FLOP/s"}
     with pytest.raises(ScenarioError, match=r"extends\[2\]: unknown scenario 'brain-parrity'; did you mean"):
         forecast.scenario({"extends": ["model-hardware", "brain-parrity"]})
+
+
+@pytest.mark.parametrize(
+    ("home", "says"),
+    [
+        (3, "home: expected a table, got int"),
+        (["x"], "home: expected a table, got list"),
+        ({"a/b": 3}, r"home\.a/b: expected a list of texts"),
+        ({"a/b": ["x", 3]}, r"home\.a/b: expected a list of texts"),
+    ],
+)
+def test_what_is_wrong_with_home_is_said(home, says):
+    with pytest.raises(ScenarioError, match=says):
+        forecast.scenario({"until": 2030, "quantities": {"x": {"value": 1, "unit": ""}}, "home": home})

@@ -81,6 +81,7 @@ class Session:
         self._load = lru_cache(maxsize=64)(self._loaded)
         self._folder = tempfile.TemporaryDirectory(prefix="forecast-explore-")
         self.folder = Path(self._folder.name)
+        self._units: tuple[Mapping[str, Any], dict[str, str]] | None = None
         self._last: tuple[Mapping[str, Any], Projection, EncodedDraws] | None = None
 
     def __enter__(self) -> Session:
@@ -188,8 +189,15 @@ class Session:
     def units_of(self, request: Mapping[str, Any]) -> dict[str, str]:
         """Return the units of what can be set: stated numbers, inputs of models, and parameters of fits.
 
-        A parameter that several models of one quantity have is also there for all of them.
+        A parameter that several models of one quantity have is also there for all of them. What a request sets does
+        not change them, and it is what most requests change.
         """
+        within = {key: each for key, each in request.items() if key not in ("set", "changes")}
+        if self._units is None or self._units[0] != within:
+            self._units = within, self._units_of(within)
+        return self._units[1]
+
+    def _units_of(self, request: Mapping[str, Any]) -> dict[str, str]:
         from forecast.models.mixtures import MEMBER
         from forecast.projection.paths.run_cache import Dependencies
         from forecast.projection.world import ModelFits
@@ -279,7 +287,7 @@ class Session:
 
         path = self.folder / name
         path.write_bytes(content)
-        self._last = None  # it may have been made from another file of this name
+        self._last = self._units = None  # they may have been made from another file of this name
         try:
             columns = list(tables.columns(str(path)))
         except ForecastError:

@@ -290,7 +290,7 @@ class Dependencies:
         if key not in self._known:
             node = self.graph.nodes[name]
             chosen = dict(zip(node.dims, combination, strict=True))
-            own = tuple(chosen[c] for c in node.own)
+            own = node.own_in(chosen)
             model = node.models.get(own)
             self._known[key] = (
                 (name, node.unit, chosen, node.own, node.needs, node.past, node.steady, node.owner, node.fixed),

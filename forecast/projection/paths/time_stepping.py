@@ -120,8 +120,7 @@ class _Stepper:
     def _model(self, name: str) -> Model:
         """Return the model of a member that is a function."""
         node = self.nodes[name]
-        chosen = dict(zip(node.dims, self.combination, strict=True))
-        return node.models[tuple(chosen[c] for c in node.own)]
+        return node.models[node.own_values(self.combination)]
 
     def _called(self, name: str, step: int, rows: Rows, *, half: bool = False) -> Array:
         """Return a function of a plugin's at a step, or between it and the next one."""

@@ -113,7 +113,7 @@ class SeriesRef(QuantityKind):
     def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
         """Return what the rows state, and what is stated of them here."""
         stated = {**of_rows(self.where), **self.qualifiers}
-        data = node.models[tuple(chosen[c] for c in node.own)].data  # type: ignore[attr-defined]
+        data = node.models[node.own_in(chosen)].data  # type: ignore[attr-defined]
         return states(data, self.y, stated=stated, where=f"{where}.y")
 
     def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:

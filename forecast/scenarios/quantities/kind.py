@@ -245,7 +245,7 @@ class ModelKind(QuantityKind):
     def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
         """Return what the model states, once what feeds it states what it asks for."""
         stated = sides(node, chosen, known)
-        model = node.models[tuple(chosen[c] for c in node.own)]
+        model = node.models[node.own_in(chosen)]
         for need, needed in asks(model):
             source = node.source(need)
             at = f"{where}: input '{need}' of model '{model.name}'"
@@ -260,4 +260,4 @@ class ModelKind(QuantityKind):
 
 def sides(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node]) -> dict[str, Qualifiers]:
     """Return what the quantities that a node needs state under these values of the choices."""
-    return {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.sources}
+    return {n: known[n].stated_in(chosen) for n in node.sources}

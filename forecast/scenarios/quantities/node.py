@@ -118,8 +118,15 @@ class Node:
 
     def own_values(self, combination: Combination) -> Combination:
         """Return the values of its own choices in a combination of its dims."""
-        chosen = dict(zip(self.dims, combination, strict=True))
+        return self.own_in(dict(zip(self.dims, combination, strict=True)))
+
+    def own_in(self, chosen: Mapping[str, str]) -> Combination:
+        """Return the values of its own choices among these."""
         return tuple(chosen[c] for c in self.own)
+
+    def stated_in(self, chosen: Mapping[str, str]) -> Qualifiers:
+        """Return what it states beside its unit under these values of the choices."""
+        return self.bases.get(tuple(chosen[d] for d in self.dims), {})
 
     def source(self, need: str) -> str:
         """Return the quantity that feeds the input `need` of this node's model."""
