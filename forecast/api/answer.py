@@ -22,6 +22,7 @@ from forecast.api.scenario_quantities import scenarios_behind
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import ResultError, UsageError, nearest, printable
+from forecast.projection.likelihood_weights import FEWEST
 from forecast.projection.paths.run_cache import RunCache
 from forecast.projection.result import (
     AnswerDistribution,
@@ -31,7 +32,6 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
-from forecast.projection.weights import FEWEST
 from forecast.scenarios.setting_targets import listed
 
 if TYPE_CHECKING:

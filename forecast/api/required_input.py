@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["required"]
 
 #: The assumption is looked for within this factor of where it is drawn, and found to this precision.
-FARTHEST, PRECISION = 1e12, 1e-6
+FARTHEST, PRECISION = 1e12, 1e-5
 #: Worlds that are near one another in an assumption, and years after the date that are drawn too.
 WORLDS, MARGIN = 100, 10.0
 #: How late what never comes is, in years.
 NEVER = 1e6
+#: Dates farther off than this, in years, only say on which side they lie: a jump to never is halved, not followed.
+NEAR = 3.0
 
 
 def required(
@@ -66,7 +68,7 @@ def required(
     >>> from forecast.language import start, t
     >>> x = forecast.uncertain(p05=1, p95=4, name="x")
     >>> answer = (x * (t - start) >= 10).when(start=2020, until=2040, draws=50)
-    >>> round(answer.needed("x", by=2025), 6)
+    >>> round(answer.needed("x", by=2025), 4)
     2.0
     """
     from scipy.optimize import brentq
@@ -101,8 +103,13 @@ def required(
             f"{probability:g}: it is {told}"
         )
     if not positive:
-        return float(brentq(late, low, high, xtol=PRECISION * (high - low)))
-    return math.exp(float(brentq(lambda x: late(math.exp(x)), math.log(low), math.log(high), xtol=PRECISION)))
+        return float(brentq(lambda x: _side(late(x)), low, high, xtol=PRECISION * (high - low)))
+    known.update({math.exp(math.log(end)): late(end) for end in (low, high)})  # asked again as logarithms
+    return math.exp(float(brentq(lambda x: _side(late(math.exp(x))), math.log(low), math.log(high), xtol=PRECISION)))
+
+
+def _side(late: float) -> float:
+    return min(max(late, -NEAR), NEAR)
 
 
 def _when(late: float, by: float) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
 from typing import Any, TypeGuard, TypeVar
 
-from forecast.base.schema import DAY
+from forecast.base.saved_records import DAY
 from forecast.errors import PluginContractError, printable
 
 __all__ = [

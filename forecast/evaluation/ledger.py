@@ -5,7 +5,7 @@ of the line before: a line that was altered, taken out or put in between is foun
 nor a file that was written anew from some line on, unless somebody has a hash from before: publish the last one, with
 the number of its line, and everything up to it is fixed. `verified` holds a ledger to what was published.
 
-Lines are added under a lock, to a file that is replaced whole: see `forecast.base.store`.
+Lines are added under a lock, to a file that is replaced whole: see `forecast.base.locked_file`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from typing import Any
 
 from forecast.base.files import read_bytes
 from forecast.base.json_text import strict_json
-from forecast.base.schema import (
+from forecast.base.locked_file import update
+from forecast.base.saved_records import (
     COUNT,
     DAY,
     NAME,
@@ -37,7 +38,6 @@ from forecast.base.schema import (
     check,
     one_of,
 )
-from forecast.base.store import update
 from forecast.contract.fields import date
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.projection.crossing import QUANTILES

@@ -19,8 +19,8 @@ from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.evaluation.ledger import append, dated, past
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
+from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
-from forecast.projection.weights import value_quantiles
 from forecast.scenarios.kinds.chosen import plain
 
 __all__ = ["POINTS", "forecasts", "record"]

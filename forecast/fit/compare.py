@@ -13,7 +13,7 @@ from forecast import tables
 from forecast.base import budgets
 from forecast.base.json_text import strict_json, to_json
 from forecast.base.lazy import xr
-from forecast.base.schema import COUNT, FLAG, NUMBER, TEXT, Also, Each, Kind, Maybe, Named, Record, check
+from forecast.base.saved_records import COUNT, FLAG, NUMBER, TEXT, Also, Each, Kind, Maybe, Named, Record, check
 from forecast.errors import DataError, FitError, ForecastError, ResultError, UnknownNameError, UsageError, printable
 from forecast.fit.data.observations import _compute
 from forecast.fit.objectives import objective as objectives

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from forecast.base.json_text import strict_json, to_json
 from forecast.base.lazy import xr
-from forecast.base.schema import (
+from forecast.base.saved_records import (
     COUNT,
     FLAG,
     NUMBER,

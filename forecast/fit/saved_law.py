@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.schema import TEXT, Each, Form, Kind, Maybe, Named, Record, check
+from forecast.base.saved_records import TEXT, Each, Form, Kind, Maybe, Named, Record, check
 from forecast.errors import ForecastError, ResultError, UsageError, printable
 from forecast.formula import check_name, parse
 

@@ -11,11 +11,13 @@ import keyword
 import math
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any, NoReturn
 
 from forecast.errors import FormulaError, nearest, printable
 from forecast.formula import tree
 from forecast.formula.functions import FUNCTIONS, SCENARIO_FUNCTIONS
+from forecast.formula.numbers import DIGITS, POWERS
 from forecast.formula.tree import Binary, Call, Comparison, Measured, Name, Node, Number, Sequence, Text, Unary
 
 __all__ = ["COMPARISONS", "NAME", "REFUSED", "Reader", "check_name"]
@@ -102,6 +104,8 @@ _ONE_COMPARISON = (
 _MEASURED = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?= +(?:[A-Za-z]|1 */))", re.ASCII)
 _UNIT_WORD = r"(?:[A-Za-z]\w*|\([\w*/ .-]*\))(?: *\*\* *-?\d(?:\.\d+)?)?"
 _UNIT = re.compile(rf" *(?:1(?= */))?(?: *[*/]? *{_UNIT_WORD})+", re.ASCII)
+#: A number with what stands for a power of ten: ``70B``.
+_SHORT = re.compile(rf"(?<![\w.])({DIGITS})([{''.join(POWERS)}])(?!\w)", re.ASCII)
 _TEXT = re.compile(r"""'[^'"\\]{0,64}'|"[^'"\\]{0,64}\"""", re.ASCII)
 
 
@@ -173,6 +177,7 @@ class Reader:
         self.written = self.source.strip()
         self.code = _TEXT.sub(lambda quoted: " " * len(quoted[0]), self.source) if scenario else self.source
         self._characters()
+        self.powers = dict(self._powers())
         self.units = dict(self._units()) if scenario else {}
         self._words()
 
@@ -192,6 +197,15 @@ class Reader:
             depth += (c in "([{") - (c in ")]}")
             if depth > MAX_DEPTH // 2:
                 self.fail(f"has more than {MAX_DEPTH // 2} nested parentheses", position)
+
+    def _powers(self) -> Iterator[tuple[int, int]]:
+        """Take the letters of ``70B`` out of the source, and yield where each number stands with its power of ten."""
+        for short in _SHORT.finditer(self.code):
+            at = short.end() - 1
+            self.source = f"{self.source[:at]} {self.source[at + 1 :]}"
+            yield short.start(), POWERS[short[2]]
+        for at in (short.end() - 1 for short in _SHORT.finditer(self.code)):
+            self.code = f"{self.code[:at]} {self.code[at + 1 :]}"
 
     def _units(self) -> Iterator[tuple[int, str]]:
         """Take the units after numbers out of the source, and yield where each number stands with its unit."""
@@ -378,8 +392,9 @@ class Reader:
                 belongs = "it may only be compared" if self.scenario else "it belongs to the expressions of scenarios"
                 hint = f'; {belongs}: kind == "super"'
             self.fail(f"{kinds.get(type(node.value), 'a constant')} is outside the grammar{hint}", self._at(node))
+        power = self.powers.get(self._at(node))
         try:
-            value = float(node.value)
+            value = float(node.value if power is None else Decimal(repr(node.value)).scaleb(power))
         except OverflowError:  # a whole number that no float holds
             value = math.inf
         if math.isinf(value):

@@ -24,13 +24,14 @@ from forecast.models.nesting import nested
 from forecast.projection import source_tables, supporting_data
 from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
+from forecast.projection.likelihood_weights import FEWEST
 from forecast.projection.paths.run_cache import Dependencies, RunCache
 from forecast.projection.paths.time_functions import SAME_DATE
 from forecast.projection.provenance import provenance
 from forecast.projection.result import Projection
-from forecast.projection.streaming.batches import Checkpoint, Job, run_batches
+from forecast.projection.streaming.batches import Job, run_batches
+from forecast.projection.streaming.checkpoint import Checkpoint
 from forecast.projection.streaming.histograms import DATE_BINS
-from forecast.projection.weights import FEWEST
 from forecast.projection.world import ModelFits
 from forecast.scenarios import graph as graphs, ports
 from forecast.scenarios.graph import ScenarioGraph

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from forecast.base.dates import decimal_year
 from forecast.base.json_text import strict_json
 from forecast.base.lazy import xr
-from forecast.base.schema import (
+from forecast.base.saved_records import (
     ANYTHING,
     COUNT,
     NUMBER,

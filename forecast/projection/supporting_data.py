@@ -18,7 +18,7 @@ from forecast.contract.specs import Input
 from forecast.errors import ForecastError, printable
 from forecast.models import Model, Observations
 from forecast.projection.crossing import QUANTILES
-from forecast.projection.weights import value_quantiles
+from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.world import ModelFits, World
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.node import Combination

@@ -207,7 +207,7 @@ class Scenario:
     ) -> Scenario:
         """Check what was made of a scenario, as `from_dict` does; labels of what is there no more are dropped."""
         reader = ScenarioReader(where, folder)
-        record = _extended(record, reader)
+        record = using.extended(record, reader, _TOP)
         reader.only(record, _TOP, "")
         if "published_on" in record:  # read by who compares published forecasts
             reader.date(record["published_on"], "published_on")
@@ -493,48 +493,6 @@ def _listed(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[str]:
     for name, choice in reader.choices(record):
         if isinstance(choice, TableChoice):
             yield from Tables(reader.where).values(replace(choice, where={}), f"choices.{name}")
-
-
-#: A scenario that extends one that extends one, and so on, at most this often.
-MOST_EXTENDED = 8
-
-
-def _extended(record: Mapping[str, Any], reader: ScenarioReader, depth: int = 0) -> Mapping[str, Any]:
-    """Return a scenario with what it takes from the registered ones that it extends, the last of them first.
-
-    A named part (a choice, a quantity, a question) that both have is the extending one's, whole.
-    """
-    from forecast.contract.registry import get_registry
-
-    reader.only(record, _TOP, "")
-    if "extends" not in record:
-        return record
-    if depth == MOST_EXTENDED:
-        raise reader.fail("extends", f"more than {MOST_EXTENDED} scenarios extend one another")
-    listed = record["extends"] if isinstance(record["extends"], (list, tuple)) else [record["extends"]]
-    whole: dict[str, Any] = {}
-    for place, name in enumerate(listed):
-        try:
-            base = get_registry().find("scenario", reader.text({"extends": name}, "extends", ""))
-        except UnknownNameError as error:
-            at = f"extends[{place + 1}]" if len(listed) > 1 else "extends"
-            raise ScenarioError(f"{printable(reader.where)}: {at}: {error}") from None
-        path = registered.path_of(base)
-        inner = ScenarioReader(path.name, path.parent)
-        whole = _over(whole, _extended(registered.read_registered(base), inner, depth + 1))
-    return {key: value for key, value in _over(whole, record).items() if key != "extends"}
-
-
-def _over(base: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with what another one has besides; of a named part that both have, the record's own."""
-    whole = dict(base)
-    for key, value in record.items():
-        groups = isinstance(value, Mapping) and isinstance(whole.get(key), Mapping)
-        if key == "use" and key in whole:
-            whole[key] = using.both(whole[key], value)
-        else:
-            whole[key] = {**whole[key], **value} if groups else value
-    return whole
 
 
 def _copied(stated: Any) -> Any:

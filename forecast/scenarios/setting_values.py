@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import numbers
 import re
@@ -12,12 +13,11 @@ from typing import Any
 from forecast.base.distributions import Distribution, distribution
 from forecast.contract.inputs import below
 from forecast.errors import UsageError, printable
+from forecast.formula.numbers import NUMBER, number as read_number
 
 __all__ = ["as_phrase", "as_text", "floor", "measured", "names_model", "number", "parsed", "texts"]
 
-#: Numbers as they are typed; ``float`` alone would also take ``1_000``, ``nan`` and full-width digits.
-_DIGITS = r"[+-]?(?:\d+(?:\.\d+)?|\.\d+|\d+\.(?!\.))(?:[eE][+-]?\d+)?"
-_NUMBER = re.compile(_DIGITS, re.ASCII)
+_DIGITS = rf"[+-]?{NUMBER}"
 #: A number with a unit, and a range of two numbers that may have one.
 _UNIT = r"\s+((?:1/)?[A-Za-z(%$].*)"
 _MEASURED = re.compile(rf"({_DIGITS}){_UNIT}", re.ASCII)
@@ -63,11 +63,15 @@ def number(key: str, value: object, *, lower: float | None = None, unit: str = "
     >>> number("memory", "24", lower=0.0, unit="GiB")
     24.0
     """
-    plain = (isinstance(value, str) and _NUMBER.fullmatch(value)) or isinstance(value, numbers.Real)
-    try:
-        given = float(value) if plain and not isinstance(value, bool) else math.nan  # type: ignore[arg-type]
-    except OverflowError:  # an integer that no float holds
-        given = math.inf
+    given = math.nan
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            given = read_number(value)
+    elif not isinstance(value, bool) and isinstance(value, numbers.Real):
+        try:
+            given = float(value)
+        except OverflowError:  # an integer that no float holds
+            given = math.inf
     if not math.isfinite(given):
         raise UsageError(f"set {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'")
     if lower is not None and given < lower:
@@ -80,8 +84,8 @@ def measured(text: str) -> tuple[float, str] | None:
 
     Examples
     --------
-    >>> measured("1.5 EFLOP/s"), measured("1.5")
-    ((1.5, 'EFLOP/s'), None)
+    >>> measured("1.5 EFLOP/s"), measured("70M USD"), measured("1.5")
+    ((1.5, 'EFLOP/s'), (70000000.0, 'USD'), None)
     """
     found = _MEASURED.fullmatch(text.strip())
     return None if found is None else (number(text, found[1]), found[2].strip())

@@ -9,6 +9,9 @@ A quantity comes with all on which it depends: choices, limits, data, what it mo
 weigh. Of what has a name in front only what is needed is drawn. Questions and what is shown stay at home. What a record
 states under the name of a quantity that it uses stands in its place. Dates that it does not state, and the step, are
 those of the first scenario that states them.
+
+A scenario that *extends* others is written over them instead: it has all that they state, questions and what is shown
+among it, and of a named part that both have its own.
 """
 
 from __future__ import annotations
@@ -27,7 +30,10 @@ if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["both", "entries", "read", "stated"]
+__all__ = ["both", "entries", "extended", "read", "stated"]
+
+#: A scenario that extends one that extends one, and so on, at most this often.
+MOST_EXTENDED = 8
 
 #: What is being read, or was on the way: a scenario that waits for those that it uses is None.
 _reading: ContextVar[dict[str | Path, Scenario | None] | None] = ContextVar("scenarios that are read", default=None)
@@ -43,6 +49,52 @@ def entries(given: Any) -> Iterator[tuple[str, Any]]:
             yield from each.items()
         else:
             yield "", each
+
+
+def extended(
+    record: Mapping[str, Any], reader: ScenarioReader, known: tuple[str, ...], depth: int = 0
+) -> Mapping[str, Any]:
+    """Return a scenario with what it takes from the registered ones that it extends, the last of them first.
+
+    A named part (a choice, a quantity, a question) that both have is the extending one's, whole.
+
+    Raises
+    ------
+    ScenarioError, UnknownNameError
+        For a key that is not `known`, and for a scenario that is not registered.
+    """
+    from forecast.contract.registry import get_registry
+    from forecast.scenarios.parse import ScenarioReader
+
+    reader.only(record, known, "")
+    if "extends" not in record:
+        return record
+    if depth == MOST_EXTENDED:
+        raise reader.fail("extends", f"more than {MOST_EXTENDED} scenarios extend one another")
+    listed = record["extends"] if isinstance(record["extends"], (list, tuple)) else [record["extends"]]
+    whole: dict[str, Any] = {}
+    for place, name in enumerate(listed):
+        try:
+            base = get_registry().find("scenario", reader.text({"extends": name}, "extends", ""))
+        except UnknownNameError as error:
+            at = f"extends[{place + 1}]" if len(listed) > 1 else "extends"
+            raise ScenarioError(f"{printable(reader.where)}: {at}: {error}") from None
+        path = registered.path_of(base)
+        inner = ScenarioReader(path.name, path.parent)
+        whole = _over(whole, extended(registered.read_registered(base), inner, known, depth + 1))
+    return {key: value for key, value in _over(whole, record).items() if key != "extends"}
+
+
+def _over(base: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with what another one has besides; of a named part that both have, the record's own."""
+    whole = dict(base)
+    for key, value in record.items():
+        groups = isinstance(value, Mapping) and isinstance(whole.get(key), Mapping)
+        if key == "use" and key in whole:
+            whole[key] = both(whole[key], value)
+        else:
+            whole[key] = {**whole[key], **value} if groups else value
+    return whole
 
 
 def both(base: Any, own: Any) -> Any:

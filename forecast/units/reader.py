@@ -213,7 +213,7 @@ def unit(text: str, *, where: str = "") -> Any:
     Parameters
     ----------
     text : str
-        Names joined by ``*`` and ``/``, with whole powers; ``""`` is dimensionless.
+        Names joined by ``*`` and ``/``, with whole powers; ``""`` is dimensionless, and so is ``"-"``.
     where : str
         Where it was written, for the message.
 
@@ -228,6 +228,8 @@ def unit(text: str, *, where: str = "") -> Any:
     True
     """
     try:
+        if type(text) is str and text.strip() == "-":  # as tables on the screen show it
+            text = ""
         if type(text) is str:  # anything else may not even hash, and is refused below
             return _read(text)
     except UnitError as error:

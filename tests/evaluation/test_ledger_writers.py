@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from forecast.base import budgets, store
+from forecast.base import budgets, locked_file
 from forecast.errors import BudgetError, DataError, ResultError, UsageError
 from forecast.evaluation import ledger, ledger_entries, ledger_scores
 from toolkit import VALUE, every, forked
@@ -116,13 +116,13 @@ def test_writers_killed_a_hundred_times_leave_a_whole_ledger(tmp_path):
 @pytest.mark.parametrize("number", ["ENOLCK", "EOPNOTSUPP", "ENOSYS"])
 def test_where_there_are_no_locks_nothing_is_written(tmp_path, monkeypatch, number):
     def none(handle, how):
-        if how != store.fcntl.LOCK_UN:
+        if how != locked_file.fcntl.LOCK_UN:
             raise OSError(getattr(errno, number), os.strerror(getattr(errno, number)))
 
     path = tmp_path / "one.jsonl"
     ledger.append(path, [VALUE])
     before = path.read_bytes()
-    monkeypatch.setattr(store.fcntl, "flock", none)
+    monkeypatch.setattr(locked_file.fcntl, "flock", none)
     with pytest.raises(ResultError, match=r"one\.jsonl: cannot be locked, .* keep it on a file system with locks"):
         ledger.append(path, [VALUE])
     monkeypatch.undo()
@@ -132,13 +132,13 @@ def test_where_there_are_no_locks_nothing_is_written(tmp_path, monkeypatch, numb
 
 def test_who_waits_too_long_is_told_for_what(tmp_path, monkeypatch):
     path = tmp_path / "one.jsonl"
-    with store.locked(path):
+    with locked_file.locked(path):
         with (
             pytest.raises(BudgetError, match=r"one\.jsonl: waiting for another writer stopped"),
             budgets.resource_limits(seconds=0.02),
         ):
             ledger.append(path, [VALUE])
-        monkeypatch.setattr(store, "PATIENCE", 0.02)
+        monkeypatch.setattr(locked_file, "PATIENCE", 0.02)
         with pytest.raises(ResultError, match=r"another process has been writing it .*'one\.jsonl\.lock' is locked"):
             ledger.append(path, [VALUE])
     ledger.append(path, [VALUE])

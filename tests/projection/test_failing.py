@@ -9,7 +9,7 @@ import forecast
 from forecast import save
 from forecast.errors import DataError, ResultError
 from forecast.projection.crossing import date_quantiles
-from forecast.projection.weights import value_quantiles
+from forecast.projection.likelihood_weights import value_quantiles
 from forecast.report import result_data
 from tests.toolkit import assert_bitwise, command
 

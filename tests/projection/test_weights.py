@@ -15,7 +15,7 @@ from forecast.base.dates import decimal_year
 from forecast.base.netcdf import content_hash
 from forecast.errors import DataError, ResultError
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
-from forecast.projection.weights import effective_sample_size, normalised, weights_of
+from forecast.projection.likelihood_weights import effective_sample_size, normalised, weights_of
 from forecast.report import result_data
 from forecast.report.headline import headline
 from forecast.sensitivity.of_answer import first_order

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.fit.fit_options import FitOptions, emit_files, level_option, output_options, seed_option
+from forecast.cli.fit.fit_options import FitOptions, NumberType, emit_files, level_option, output_options, seed_option
 from forecast.cli.output_files import TABLES
 
 if TYPE_CHECKING:
@@ -23,9 +23,11 @@ COST = "6*N*D"
 
 @click.command()
 @click.argument("fit", metavar="LAW@PUBLISHED|FIT.nc", shell_complete=completion.names("law", files=True))
-@click.option("--compute", type=float, required=True, help="The budget, in the unit of the cost (FLOP): 1e25.")
+@click.option("--compute", type=NumberType(), required=True, help="The budget, in the unit of the cost (FLOP): 1e25.")
 @click.option("--cost", default=COST, show_default=True, help="Cost of a split, a formula over the law's variables.")
-@click.option("--inference-tokens", type=float, metavar="TOKENS", help="Served over the model's life: adds 2*N*TOKENS.")
+@click.option(
+    "--inference-tokens", type=NumberType(), metavar="TOKENS", help="Served over the model's life: adds 2*N*TOKENS."
+)
 @level_option("Of the intervals.")
 @click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint draws of the parameters.")
 @seed_option("Equal seeds give equal intervals.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, UsageError, printable
+from forecast.formula.numbers import POWERS, number as read_number
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Plugin
@@ -123,11 +124,11 @@ def numbers(words: Iterable[str], what: str) -> dict[str, float]:
 
 
 def number(text: str, what: str) -> float:
-    """Read one number as Python writes it, ``nan`` and ``inf`` included."""
+    """Read one number as people or Python write it, ``70B``, ``nan`` and ``inf`` included."""
     try:
         if "_" in text or not text.isascii():
             raise ValueError
-        return float(text)
+        return read_number(text.strip()) if text.strip()[-1:] in POWERS else float(text)
     except ValueError:
         raise UsageError(f"{what}: expected a number, got '{printable(text, 40)}'") from None
 

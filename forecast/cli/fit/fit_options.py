@@ -14,11 +14,21 @@ from forecast.cli import completion, render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import Decorator, check_plots, out_option, plot_option, plot_width, writers
+from forecast.formula.numbers import POWERS, number
 
 if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
-__all__ = ["FitOptions", "data_options", "emit_files", "let_option", "level_option", "output_options", "seed_option"]
+__all__ = [
+    "FitOptions",
+    "NumberType",
+    "data_options",
+    "emit_files",
+    "let_option",
+    "level_option",
+    "output_options",
+    "seed_option",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +97,21 @@ def _together(*options: Decorator) -> Decorator:
 def let_option(help: str) -> Decorator:
     """Make the option ``--let``."""
     return click.option("--let", multiple=True, metavar='"N = FORMULA"', help=help)
+
+
+class NumberType(click.ParamType):  # type: ignore[type-arg]  # generic only in later versions
+    """A number of an option as people write it: ``1e12`` or ``10T``."""
+
+    name = "float"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; a fault names the option."""
+        if not isinstance(value, str):
+            return float(value)
+        try:
+            return number(value.strip()) if value.strip()[-1:] in POWERS else float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a valid float.", param, ctx)
 
 
 def level_option(help: str) -> Decorator:

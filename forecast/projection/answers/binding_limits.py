@@ -14,9 +14,9 @@ from forecast.base.lazy import xr
 from forecast.errors import ForecastError
 from forecast.projection.answers.crossing_dates import stamps
 from forecast.projection.failures import BlockSlice, lost, too_many
+from forecast.projection.likelihood_weights import Updates, weighted_share
 from forecast.projection.streaming.columns import LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import DateHistogram
-from forecast.projection.weights import Updates, weighted_share
 from forecast.projection.world import World
 from forecast.scenarios.graph import ScenarioGraph
 

@@ -14,8 +14,8 @@ from forecast.base.sobol import REPLICATES
 from forecast.errors import printable
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.failures import too_many
+from forecast.projection.likelihood_weights import weighted_share
 from forecast.projection.streaming.histograms import replicate_error
-from forecast.projection.weights import weighted_share
 
 Array = NDArray[np.float64]
 

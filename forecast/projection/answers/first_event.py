@@ -12,7 +12,7 @@ from forecast.projection.failures import BlockSlice
 from forecast.projection.streaming.columns import Column, Columns
 
 if TYPE_CHECKING:
-    from forecast.projection.weights import Updates
+    from forecast.projection.likelihood_weights import Updates
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.node import Combination
 

@@ -15,7 +15,7 @@ from forecast.projection.failures import too_many
 from forecast.projection.streaming.columns import Column, Columns
 
 if TYPE_CHECKING:
-    from forecast.projection.weights import Updates
+    from forecast.projection.likelihood_weights import Updates
     from forecast.projection.world import World
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.node import Combination

@@ -15,9 +15,9 @@ from forecast import units
 from forecast.base.lazy import xr
 from forecast.errors import printable
 from forecast.projection.failures import Attempt, BlockSlice
+from forecast.projection.likelihood_weights import Updates, value_quantiles, weighted_share
 from forecast.projection.streaming.columns import LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import ValueHistogram
-from forecast.projection.weights import Updates, value_quantiles, weighted_share
 from forecast.projection.world import World
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.node import Combination

@@ -13,10 +13,10 @@ from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import DataError, ScenarioError, printable
 from forecast.projection.failures import Attempt, BlockSlice
+from forecast.projection.likelihood_weights import Updates
 from forecast.projection.paths.time_functions import ONE_YEAR, SAME_DATE
 from forecast.projection.streaming.columns import LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import ValueHistogram
-from forecast.projection.weights import Updates
 from forecast.projection.world import World
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.node import Combination

@@ -17,8 +17,8 @@ from forecast.base.lazy import xr
 from forecast.projection.answers.crossing_dates import DateDraws, answered
 from forecast.projection.answers.first_event import earliest
 from forecast.projection.crossing import QUANTILES
+from forecast.projection.likelihood_weights import failing_of, select, value_quantiles, weighted_share
 from forecast.projection.result.combinations import combinations, places
-from forecast.projection.weights import failing_of, select, value_quantiles, weighted_share
 
 if TYPE_CHECKING:
     from forecast.projection.result.projection import Projection

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
+from forecast.projection.likelihood_weights import select, weighted_share
 from forecast.projection.result.combinations import combinations, iso
-from forecast.projection.weights import select, weighted_share
 
 if TYPE_CHECKING:
     from forecast.projection.result.projection import Projection

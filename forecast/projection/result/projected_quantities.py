@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
+from forecast.projection.likelihood_weights import broadcast_to_weights, select, value_quantiles, weighted_share
 from forecast.projection.result.combinations import places
-from forecast.projection.weights import broadcast_to_weights, select, value_quantiles, weighted_share
 
 if TYPE_CHECKING:
     from forecast.projection.result.projection import Projection

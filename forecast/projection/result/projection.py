@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.projection.answers.pooling import rival_of_draw
+from forecast.projection.likelihood_weights import effective_sample_size, weights_of
 from forecast.projection.result import projected_limits as bounds
 from forecast.projection.result.combinations import places
 from forecast.projection.result.projected_answers import (
@@ -31,7 +32,6 @@ from forecast.projection.result.projected_answers import (
 )
 from forecast.projection.result.projected_limits import ProjectedLimit
 from forecast.projection.result.projected_quantities import ProjectedQuantity
-from forecast.projection.weights import effective_sample_size, weights_of
 
 __all__ = ["Choice", "Projection", "Settings"]
 

@@ -1,4 +1,4 @@
-"""Batches of worlds: drawn here, by worker processes or by a cluster; added up in their order, kept on disk, resumed.
+"""Batches of worlds: drawn here, by worker processes or by a cluster, and added up in their order.
 
 A batch has the same worlds, and gives the same bytes, whoever draws it.
 """
@@ -7,32 +7,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-import signal
-import sys
 import time
-from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base import access, budgets
-from forecast.base.schema import ANYTHING, COUNT, TEXT, Named, Record, check as check_form
-from forecast.base.store import load_arrays, save_arrays
+from forecast.base import budgets
 from forecast.base.streams import BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
-from forecast.errors import DataError, ForecastError, UsageError, one_line, printable
+from forecast.errors import ForecastError
 from forecast.projection.failures import BlockSlice
+from forecast.projection.likelihood_weights import Updates
 from forecast.projection.moment_fits import pass_before
-from forecast.projection.streaming.accumulators import Layout, check_layout, check_values, packed, unpack
+from forecast.projection.streaming.accumulators import packed, unpack
+from forecast.projection.streaming.checkpoint import Checkpoint
+from forecast.projection.streaming.cluster import connected, of_cluster
+from forecast.projection.streaming.processes import of_processes
 from forecast.projection.streaming.reduce import Sampled, Size
-from forecast.projection.weights import Updates
 from forecast.projection.world import ModelFits, World
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
@@ -44,7 +40,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["BATCH", "Checkpoint", "Job", "run_batches"]
+__all__ = ["BATCH", "Job", "run_batches"]
 
 #: Worlds in a batch: what one worker draws, and what is lost where one dies.
 BATCH = 32 * BLOCK
@@ -197,67 +193,6 @@ def _quietly(world: World, name: str, combination: tuple[str, ...], make: Callab
     return made, np.zeros(BLOCK, dtype=bool)
 
 
-#: What a checkpoint says of its arrays; what its notes hold is checked by whoever takes them up.
-_ABOUT = Record({"of": TEXT, "next": COUNT, "notes": Named(ANYTHING), "warnings": ANYTHING})
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """Where the sum of the batches so far stands on disk.
-
-    Parameters
-    ----------
-    path : Path
-    resume : bool
-        Go on from what stands there, if anything does.
-    """
-
-    path: Path
-    resume: bool = False
-
-    def load(self, job: Job, whole: Sampled, fingerprint: str) -> int:
-        """Take up what stands there, and return the number of the next batch.
-
-        Raises
-        ------
-        DataError
-            If it is of another run, no checkpoint, damaged, or larger than the budget. Nothing is taken up then.
-        """
-        if not self.resume or not self.path.exists():
-            return 0
-        where = printable(self.path.name)
-
-        def check(about: Mapping[str, Any], layout: Layout) -> None:
-            check_form(about, _ABOUT, where=where, error=DataError)
-            if about["of"] != fingerprint:
-                raise DataError(f"{where}: is of another run: the scenario, its data, a setting or a version differs")
-            if not 1 <= about["next"] < job.batches:
-                raise ValueError(f"expected a batch from 1 to {job.batches - 1} to go on with, got {about['next']}")
-            check_layout(whole.holdings(), layout)
-
-        try:
-            about, arrays = load_arrays(self.path, what="checkpoint", check=check)
-            unpack(whole.holdings(), arrays)
-            whole.note(about["notes"])
-            failing = bool([*whole.reasons(), *whole.failing(), *about["notes"]["unanswered"]])
-            drawn = min(about["next"] * BATCH, job.worlds)
-            weighted = whole.updates.weighing
-            check_values(whole.holdings(), worlds=drawn, kept=min(drawn, job.kept), weighted=weighted, failing=failing)
-            job.warn(about["warnings"])
-            return int(about["next"])
-        except (LookupError, ValueError, TypeError, AttributeError) as problem:
-            raise DataError(f"{where}: is no checkpoint of this run: {one_line(problem, 200)}") from problem
-
-    def save(self, job: Job, whole: Sampled, fingerprint: str, following: int) -> None:
-        """Write what there is so far, to a temporary name that is then renamed."""
-        about = {"of": fingerprint, "next": following, "notes": whole.notes(), "warnings": job.warnings()}
-        save_arrays(self.path, about, packed(whole.holdings()))
-
-    def remove(self) -> None:
-        """Take it away: the run has ended."""
-        self.path.unlink(missing_ok=True)
-
-
 def run_batches(
     job: Job,
     *,
@@ -325,13 +260,13 @@ def _source(
 ) -> Iterator[Iterator[Sampled]]:
     """Offer the batches in their order, drawn by whoever is there."""
     if client is not None:
-        with _connected(client) as connected:
-            yield _of_cluster(job, numbers, connected)
+        with connected(client) as opened:
+            yield of_cluster(job, numbers, opened)
     elif workers == 1:
         # whole numbers add up alike in any order; weights are summed batch by batch, whoever draws
         yield _here(job, numbers, None if job.graph.scenario.updates else whole, progress)
     else:
-        source = _of_processes(job, numbers, min(workers, len(numbers) or 1))
+        source = of_processes(job, numbers, min(workers, len(numbers) or 1))
         try:
             yield source
         finally:
@@ -346,130 +281,3 @@ def _here(
         with stdout_is_data():
             sampled = job.fill(job.empty(job.size(number)) if whole is None else whole, number, progress)
         yield sampled
-
-
-#: The job of the process that this one was forked from.
-_JOB: list[Job] = []
-
-
-def _start(job: Job | None, allowed: access.Access, limits: budgets.Limits) -> None:
-    """Begin in another process: may read and take what the first one may."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process says what an interrupt means
-    access.use(allowed)
-    budgets.inherit(limits)
-    if job is not None:
-        _JOB[:] = [job]
-
-
-def _sent(number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    return _JOB[0].sent(number)
-
-
-def _pool(job: Job, workers: int) -> ProcessPoolExecutor:
-    """Return processes that know the job: by fork where that is safe, else sent to them."""
-    import multiprocessing
-
-    for model in job.graph.models.values():  # once, and not in each of them
-        with suppress(ForecastError):
-            job.fits[model]
-    forks = sys.platform == "linux"
-    _JOB[:] = [job]
-    if not forks:
-        check_sendable(job)
-    context = multiprocessing.get_context("fork" if forks else "spawn")
-    here = (None if forks else job, access.current(), budgets.current())
-    return ProcessPoolExecutor(workers, context, initializer=_start, initargs=here)
-
-
-def check_sendable(job: Job) -> None:
-    """Refuse a job that cannot reach another process, in one sentence.
-
-    Raises
-    ------
-    UsageError
-    """
-    from multiprocessing.reduction import ForkingPickler
-
-    try:
-        ForkingPickler.dumps(job)
-    except Exception as problem:
-        what = "cannot be sent to another process; a function reaches it by its import path, from a module of its own"
-        raise UsageError(f"{job.scenario.where}: {what}: {printable(str(problem), 200)}") from problem
-
-
-def _of_processes(job: Job, numbers: range, workers: int) -> Generator[Sampled, None, None]:
-    pool, waiting = _pool(job, workers), list(numbers)
-    pending: dict[int, Future[Any]] = {}
-    try:
-        for number in numbers:
-            while number not in pending or not pending[number].done():
-                # a few ahead keep everyone busy, and no more than these are held
-                while waiting and len(pending) < 2 * workers:
-                    ahead = waiting.pop(0)
-                    pending[ahead] = pool.submit(_sent, ahead)
-                wait([pending[number]], return_when=FIRST_COMPLETED)
-            try:
-                arrays, notes = pending.pop(number).result()
-            except BrokenProcessPool:
-                pool.shutdown(wait=False, cancel_futures=True)
-                arrays, notes = _alone(job, number)
-                pool, waiting, pending = _pool(job, workers), sorted({*waiting, *pending}), {}
-            yield job.received(number, arrays, notes)
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        _JOB.clear()
-
-
-def _alone(job: Job, number: int) -> Any:
-    """Draw a batch whose worker has ended once more, in a process of its own."""
-    with _pool(job, 1) as pool:
-        try:
-            return pool.submit(_sent, number).result()
-        except BrokenProcessPool as problem:
-            raise _ended(job, number) from problem
-
-
-def _ended(job: Job, number: int) -> ForecastError:
-    size = job.size(number)
-    what = (
-        f"{job.scenario.where}: worlds {size.low:,} to {size.high - 1:,}: their process ended twice without an answer"
-    )
-    return DataError(f"{what} (out of memory, or a model that ends it); --workers 1 may name the model")
-
-
-@contextmanager
-def _connected(client: Any) -> Iterator[Any]:
-    """Offer a client of a cluster, closed afterwards where only its address was given."""
-    if not isinstance(client, str):
-        yield client
-        return
-    try:
-        from distributed import Client
-    except ImportError as problem:
-        raise UsageError("cluster: needs dask: pip install 'lawcast[dask]'") from problem
-    try:
-        # one that fails must not stay the default, by whose locks files would be written
-        opened = Client(client, timeout="10s", set_as_default=False)
-    except (OSError, ValueError, TypeError) as problem:
-        raise UsageError(f"cluster: no scheduler answers at '{printable(client, 80)}'") from problem
-    with opened:
-        yield opened
-
-
-def _of_cluster(job: Job, numbers: range, client: Any) -> Iterator[Sampled]:
-    check_sendable(job)
-    scattered = client.scatter(job, broadcast=True, hash=False)
-    waiting, pending = list(numbers), dict[int, Any]()
-    most = 2 * max(len(client.scheduler_info().get("workers", ())), 1)
-    for number in numbers:
-        while waiting and len(pending) < most:
-            ahead = waiting.pop(0)
-            pending[ahead] = client.submit(Job.sent, scattered, ahead, pure=False, retries=1)
-        try:
-            arrays, notes = pending.pop(number).result()
-        except ForecastError:
-            raise
-        except Exception as problem:
-            what = f"{job.scenario.where}: batch {number} on the cluster: {type(problem).__name__}"
-            raise DataError(f"{what}: {printable(str(problem), 200)}") from problem
-        yield job.received(number, arrays, notes)

@@ -23,10 +23,10 @@ from forecast.projection.answers.pooling import PooledDates
 from forecast.projection.answers.ranking import Ranked
 from forecast.projection.answers.values import ValueReducer
 from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog
+from forecast.projection.likelihood_weights import Updates
 from forecast.projection.streaming.accumulators import WorldColumn, merge
 from forecast.projection.streaming.columns import LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
-from forecast.projection.weights import Updates
 from forecast.projection.world import World
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.node import Combination

@@ -18,9 +18,9 @@ from forecast.base import plot_style
 from forecast.base.dates import decimal_year
 from forecast.errors import ForecastError, printable
 from forecast.formula import Formula, Measured, parse_condition, parse_expression
+from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.result import AnswerDistribution, DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.supporting_data import notable
-from forecast.projection.weights import value_quantiles
 from forecast.report.figures.labels import Band, Label, Taken, write
 from forecast.report.headline import Words
 from forecast.report.words.date_text import as_text, fine_span

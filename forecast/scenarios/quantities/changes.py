@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from forecast.errors import UsageError, printable
 from forecast.formula import Condition
+from forecast.formula.numbers import NUMBER, number
 from forecast.scenarios.quantities.limits import compared
 
 if TYPE_CHECKING:
@@ -29,12 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "as_phrase", "parse", "read"]
 
-_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_FACTOR = re.compile(rf"({_NUMBER}) ?\*", re.ASCII)
+_FACTOR = re.compile(rf"({NUMBER}) ?\*", re.ASCII)
 #: What is changed, how, since when, and until when.
 _WHAT_IF = re.compile(
     r"(?P<of>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*?)\s*"
-    rf"(?:\.\s*growth\s*\*\s*(?P<growth>{_NUMBER})|=\s*(?P<value>\S.*?))"
+    rf"(?:\.\s*growth\s*\*\s*(?P<growth>{NUMBER})|=\s*(?P<value>\S.*?))"
     r"\s+since\s+(?P<since>[\d.-]+)(?:\s+until\s+(?P<until>[\d.-]+))?",
     re.ASCII,
 )
@@ -149,7 +149,7 @@ def read(reader: ScenarioReader, stated: object) -> Iterator[Change]:
 def _factor(reader: ScenarioReader, stated: object, key: str) -> float:
     """Return the factor in ``"0.5*"``; the sign says that growth is multiplied and not replaced."""
     matched = _FACTOR.fullmatch(stated.strip()) if isinstance(stated, str) else None
-    factor = float(matched[1]) if matched else math.nan
+    factor = number(matched[1]) if matched else math.nan
     if not factor < math.inf:
         raise reader.fail(key, f"expected a factor such as \"0.5*\", got '{printable(stated, 40)}'")
     return factor

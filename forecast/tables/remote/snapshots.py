@@ -19,8 +19,8 @@ from typing import Any
 
 from forecast.base.files import read_bytes, write_atomic
 from forecast.base.json_text import strict_json, to_json
-from forecast.base.schema import COUNT, DAY, Each, Kind, Named, Record, check
-from forecast.base.store import locked
+from forecast.base.locked_file import locked
+from forecast.base.saved_records import COUNT, DAY, Each, Kind, Named, Record, check
 from forecast.errors import DownloadError, printable
 from forecast.tables.schema.descriptor import HASH
 

@@ -17,7 +17,7 @@ from typing import Any
 from forecast.base import access
 from forecast.base.files import read_bytes
 from forecast.base.json_text import strict_json
-from forecast.base.schema import ANYTHING, FLAG, Also, Each, Kind, Named, Record, problems
+from forecast.base.saved_records import ANYTHING, FLAG, Also, Each, Kind, Named, Record, problems
 from forecast.errors import TableError, nearest, printable
 from forecast.tables.schema import cells, checks
 from forecast.units.qualifiers import ATTRIBUTES

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base.store import load_arrays, save_arrays
 from forecast.errors import DataError
 from forecast.projection.streaming import batches
+from forecast.projection.streaming.array_file import load_arrays, save_arrays
 from toolkit import every
 
 SCENARIO = {

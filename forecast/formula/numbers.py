@@ -1,0 +1,38 @@
+"""Numbers as people type them: ``1e12``, ``.5``, and ``70B``, ``1.4T``, ``10M``, ``30k``."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["DIGITS", "NUMBER", "POWERS", "number"]
+
+#: What may follow a number without a blank; after a blank, B is the unit byte.
+POWERS = {"k": 3, "M": 6, "B": 9, "T": 12}
+#: A number without a sign; ``float`` alone would also take ``1_000``, ``nan`` and full-width digits.
+DIGITS = r"(?:\d+(?:\.\d+)?|\.\d+|\d+\.(?!\.))"
+NUMBER = rf"{DIGITS}(?:[eE][+-]?\d+|[kMBT](?!\w))?"
+_WHOLE = re.compile(rf"[+-]?{NUMBER}", re.ASCII)
+
+
+def number(text: str) -> float:
+    """Return the number that a text is, infinite where no float holds it.
+
+    Parameters
+    ----------
+    text : str
+        As `NUMBER` says, with a sign or without.
+
+    Raises
+    ------
+    ValueError
+        For any other text.
+
+    Examples
+    --------
+    >>> number("70B"), number("-1.4T"), number("1e3")
+    (70000000000.0, -1400000000000.0, 1000.0)
+    """
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(text)
+    power = POWERS.get(text[-1])
+    return float(text) if power is None else float(f"{text[:-1]}e{power}")

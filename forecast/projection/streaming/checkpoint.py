@@ -1,0 +1,80 @@
+"""Where a run of many batches stands on disk, so that it goes on where it was stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.base.saved_records import ANYTHING, COUNT, TEXT, Named, Record, check as check_form
+from forecast.errors import DataError, one_line, printable
+from forecast.projection.streaming.accumulators import Layout, check_layout, check_values, packed, unpack
+from forecast.projection.streaming.array_file import load_arrays, save_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from forecast.projection.streaming.batches import Job
+    from forecast.projection.streaming.reduce import Sampled
+
+__all__ = ["Checkpoint"]
+
+#: What a checkpoint says of its arrays; what its notes hold is checked by whoever takes them up.
+_ABOUT = Record({"of": TEXT, "next": COUNT, "notes": Named(ANYTHING), "warnings": ANYTHING})
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where the sum of the batches so far stands on disk.
+
+    Parameters
+    ----------
+    path : Path
+    resume : bool
+        Go on from what stands there, if anything does.
+    """
+
+    path: Path
+    resume: bool = False
+
+    def load(self, job: Job, whole: Sampled, fingerprint: str) -> int:
+        """Take up what stands there, and return the number of the next batch.
+
+        Raises
+        ------
+        DataError
+            If it is of another run, no checkpoint, damaged, or larger than the budget. Nothing is taken up then.
+        """
+        if not self.resume or not self.path.exists():
+            return 0
+        where = printable(self.path.name)
+
+        def check(about: Mapping[str, Any], layout: Layout) -> None:
+            check_form(about, _ABOUT, where=where, error=DataError)
+            if about["of"] != fingerprint:
+                raise DataError(f"{where}: is of another run: the scenario, its data, a setting or a version differs")
+            if not 1 <= about["next"] < job.batches:
+                raise ValueError(f"expected a batch from 1 to {job.batches - 1} to go on with, got {about['next']}")
+            check_layout(whole.holdings(), layout)
+
+        try:
+            about, arrays = load_arrays(self.path, what="checkpoint", check=check)
+            unpack(whole.holdings(), arrays)
+            whole.note(about["notes"])
+            failing = bool([*whole.reasons(), *whole.failing(), *about["notes"]["unanswered"]])
+            drawn = job.size(about["next"] - 1).high
+            weighted = whole.updates.weighing
+            check_values(whole.holdings(), worlds=drawn, kept=min(drawn, job.kept), weighted=weighted, failing=failing)
+            job.warn(about["warnings"])
+            return int(about["next"])
+        except (LookupError, ValueError, TypeError, AttributeError) as problem:
+            raise DataError(f"{where}: is no checkpoint of this run: {one_line(problem, 200)}") from problem
+
+    def save(self, job: Job, whole: Sampled, fingerprint: str, following: int) -> None:
+        """Write what there is so far, to a temporary name that is then renamed."""
+        about = {"of": fingerprint, "next": following, "notes": whole.notes(), "warnings": job.warnings()}
+        save_arrays(self.path, about, packed(whole.holdings()))
+
+    def remove(self) -> None:
+        """Take it away: the run has ended."""
+        self.path.unlink(missing_ok=True)

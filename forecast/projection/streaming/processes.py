@@ -1,0 +1,111 @@
+"""Batches that worker processes draw: a few ahead of what is taken, and once more where a worker has ended."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Generator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from forecast.base import access, budgets
+from forecast.errors import DataError, ForecastError, UsageError, printable
+
+if TYPE_CHECKING:
+    from forecast.projection.streaming.batches import Job
+    from forecast.projection.streaming.reduce import Sampled
+
+__all__ = ["check_sendable", "of_processes"]
+
+#: The job of the process that this one was forked from.
+_JOB: list[Job] = []
+
+
+def _start(job: Job | None, allowed: access.Access, limits: budgets.Limits) -> None:
+    """Begin in another process: may read and take what the first one may."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process says what an interrupt means
+    access.use(allowed)
+    budgets.inherit(limits)
+    if job is not None:
+        _JOB[:] = [job]
+
+
+def _sent(number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    return _JOB[0].sent(number)
+
+
+def _pool(job: Job, workers: int) -> ProcessPoolExecutor:
+    """Return processes that know the job: by fork where that is safe, else sent to them."""
+    import multiprocessing
+
+    for model in job.graph.models.values():  # once, and not in each of them
+        with suppress(ForecastError):
+            job.fits[model]
+    forks = sys.platform == "linux"
+    _JOB[:] = [job]
+    if not forks:
+        check_sendable(job)
+    context = multiprocessing.get_context("fork" if forks else "spawn")
+    here = (None if forks else job, access.current(), budgets.current())
+    return ProcessPoolExecutor(workers, context, initializer=_start, initargs=here)
+
+
+def check_sendable(job: Job) -> None:
+    """Refuse a job that cannot reach another process, in one sentence.
+
+    Raises
+    ------
+    UsageError
+    """
+    from multiprocessing.reduction import ForkingPickler
+
+    try:
+        ForkingPickler.dumps(job)
+    except Exception as problem:
+        what = "cannot be sent to another process; a function reaches it by its import path, from a module of its own"
+        raise UsageError(f"{job.scenario.where}: {what}: {printable(str(problem), 200)}") from problem
+
+
+def of_processes(job: Job, numbers: range, workers: int) -> Generator[Sampled, None, None]:
+    """Walk some batches, in their order, that processes draw."""
+    pool, waiting = _pool(job, workers), list(numbers)
+    pending: dict[int, Future[Any]] = {}
+    try:
+        for number in numbers:
+            while number not in pending or not pending[number].done():
+                # a few ahead keep everyone busy, and no more than these are held
+                while waiting and len(pending) < 2 * workers:
+                    ahead = waiting.pop(0)
+                    pending[ahead] = pool.submit(_sent, ahead)
+                wait([pending[number]], return_when=FIRST_COMPLETED)
+            try:
+                arrays, notes = pending.pop(number).result()
+            except BrokenProcessPool:
+                pool.shutdown(wait=False, cancel_futures=True)
+                arrays, notes = _alone(job, number)
+                pool, waiting, pending = _pool(job, workers), sorted({*waiting, *pending}), {}
+            yield job.received(number, arrays, notes)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        _JOB.clear()
+
+
+def _alone(job: Job, number: int) -> Any:
+    """Draw a batch whose worker has ended once more, in a process of its own."""
+    with _pool(job, 1) as pool:
+        try:
+            return pool.submit(_sent, number).result()
+        except BrokenProcessPool as problem:
+            raise _ended(job, number) from problem
+
+
+def _ended(job: Job, number: int) -> ForecastError:
+    size = job.size(number)
+    what = (
+        f"{job.scenario.where}: worlds {size.low:,} to {size.high - 1:,}: their process ended twice without an answer"
+    )
+    return DataError(f"{what} (out of memory, or a model that ends it); --workers 1 may name the model")
