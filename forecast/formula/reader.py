@@ -96,14 +96,16 @@ _HINTS: Mapping[str, str] = {
 
 #: What the grammar of scenarios adds.
 _ADDED = (ast.Compare, ast.List)
-_UNIT_ENDS = "a number with a unit may only end one side of a comparison; a bare number has the unit of the other side"
+_UNIT_ENDS = (
+    "a unit after a number ends at a comma, a bracket, a comparison, or an operator between blanks: 3 USD * x, 2 FLOP/s"
+)
 _ONE_COMPARISON = (
     "a condition is one comparison: write min({0}) >= 1 where each must hold, max({0}) >= 1 where one will do"
 )
 #: Where a unit follows a number: a space, and a name or ``1/``.
-_MEASURED = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?= +(?:[A-Za-z]|1 */))", re.ASCII)
+_MEASURED = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?= +(?:[A-Za-z]|1/))", re.ASCII)
 _UNIT_WORD = r"(?:[A-Za-z]\w*|\([\w*/ .-]*\))(?: *\*\* *-?\d(?:\.\d+)?)?"
-_UNIT = re.compile(rf" *(?:1(?= */))?(?: *[*/]? *{_UNIT_WORD})+", re.ASCII)
+_UNIT = re.compile(rf" +(?:1(?=/)|{_UNIT_WORD})(?:(?:[*/]| +){_UNIT_WORD})*", re.ASCII)
 #: A number with what stands for a power of ten: ``70B``.
 _SHORT = re.compile(rf"(?<![\w.])({DIGITS})([{''.join(POWERS)}])(?!\w)", re.ASCII)
 _TEXT = re.compile(r"""'[^'"\\]{0,64}'|"[^'"\\]{0,64}\"""", re.ASCII)
@@ -214,7 +216,7 @@ class Reader:
             end = unit.end() if unit else measured.end()
             if unit and any(word in keyword.kwlist for word in unit[0].split()):
                 continue  # refused as a keyword
-            if unit is None or not re.match(r" *(?:$|[),<>]|==)", self.code[end:]):
+            if unit is None or not re.match(r" *(?:$|[]),<>]|==)| +[-+*/]+ ", self.code[end:]):
                 self.fail(_UNIT_ENDS, measured.start())
             blank = " " * (end - measured.end())
             self.source = self.source[: measured.end()] + blank + self.source[end:]
@@ -274,8 +276,6 @@ class Reader:
             self.fail(f"would expand to more than {MAX_TERMS:.0f} terms")
         if _degree(root) > MAX_POWER:
             self.fail(f"a power is too large; nested constant exponents may reach {MAX_POWER:.0f}")
-        if self.units:
-            self._check_units(root)
         return root
 
     def node(self, node: ast.expr, depth: int) -> tuple[Node, Any]:
@@ -354,19 +354,6 @@ class Reader:
         made = Comparison(op, pairs[0][0], pairs[1][0])
         return self._value(node, made, (pairs[0][1], pairs[1][1]))
 
-    def _check_units(self, root: Node) -> None:
-        """Refuse a number with a unit anywhere but at the end of one side of a comparison."""
-        ends = 0
-        for node in tree.walk(root):
-            if isinstance(node, Comparison):
-                sides = [(side, [n for n in _of_side(side) if isinstance(n, Measured)]) for side in tree.children(node)]
-                inside = [measured for _, measured in sides if measured]
-                if len(inside) == 1 and len(inside[0]) == 1:
-                    side = next(side for side, measured in sides if measured)
-                    ends += tree.text(side).endswith(tree.text(inside[0][0]))
-        if ends < sum(isinstance(node, Measured) for node in tree.walk(root)):
-            self.fail(_UNIT_ENDS, min(self.units))
-
     def _text(self, node: ast.expr) -> str | None:
         """Return the text in quotes that a node is."""
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
@@ -441,14 +428,6 @@ class Reader:
             problem = "no number" if math.isnan(value) else "out of range"
             self.fail(f"the constant '{printable(tree.text(made), 40)}' is {problem}", self._at(node))
         return made, value
-
-
-def _of_side(side: Node) -> Iterator[Node]:
-    """Walk one side of a comparison, but for the comparisons inside it."""
-    if not isinstance(side, Comparison):
-        yield side
-        for part in tree.children(side):
-            yield from _of_side(part)
 
 
 def _quiet(node: Node, parts: tuple[Any, ...]) -> float:

@@ -93,7 +93,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Measured:
-    """A number with a unit, which ends one side of a comparison."""
+    """A number with a unit."""
 
     value: float
     unit: str
@@ -255,6 +255,10 @@ def _binds(node: Node) -> int:
     return _SIGN if isinstance(node, Unary) else _ATOM
 
 
+def _ends_in_unit(node: Node) -> bool:
+    return isinstance(node, Measured) or (isinstance(node, Unary) and _ends_in_unit(node.operand))
+
+
 def number(value: float) -> str:
     """Write a number so that it reads back as the same float64."""
     if value == math.pi:
@@ -284,18 +288,21 @@ def text(node: Node) -> str:
         inner = ", ".join(map(text, children(node)))
         return f"{node.function}({inner})" if isinstance(node, Call) else f"[{inner}]"
 
-    def inside(part: Node, least: int) -> str:
-        return text(part) if _binds(part) >= least else f"({text(part)})"
+    def inside(part: Node, least: int, *, tight: bool = False) -> str:
+        # what follows a unit without a blank would be read as a part of it
+        bare = _binds(part) >= least and not (tight and _ends_in_unit(part))
+        return text(part) if bare else f"({text(part)})"
 
     if isinstance(node, Unary):
         return "-" + inside(node.operand, _SIGN)
     if isinstance(node, Comparison):
         return f"{inside(node.left, _SUM)} {node.op} {inside(node.right, _SUM)}"
     if node.op == "**":
-        return f"{inside(node.left, _ATOM)}**{inside(node.right, _SIGN)}"
+        return f"{inside(node.left, _ATOM, tight=True)}**{inside(node.right, _SIGN, tight=True)}"
     binds = _BINDS[node.op]
-    op = f" {node.op} " if binds == _SUM else node.op
-    return f"{inside(node.left, binds)}{op}{inside(node.right, binds + 1)}"
+    tight = binds != _SUM
+    op = node.op if tight else f" {node.op} "
+    return f"{inside(node.left, binds, tight=tight)}{op}{inside(node.right, binds + 1, tight=tight)}"
 
 
 _GREEK = re.compile(

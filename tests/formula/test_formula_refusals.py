@@ -239,7 +239,7 @@ def test_messages_say_where_and_hide_nothing_unprintable():
 
 # --- what belongs to scenarios ----------------------------------------------------------------------------------------
 
-UNIT_ENDS = "a number with a unit may only end one side of a comparison; a bare number has the unit of the other side"
+UNIT_ENDS = "a unit after a number ends at a comma, a bracket, a comparison, or an operator between blanks"
 
 
 @pytest.mark.parametrize(
@@ -253,14 +253,7 @@ def test_a_law_has_nothing_that_belongs_to_scenarios(text):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("x + 1 GB", UNIT_ENDS),
-        ("(x + 1 GB)*2 >= y", UNIT_ENDS),
-        ("x >= y - (z + 1 GB)", UNIT_ENDS),
-        ("x + 1 GB >= y + 2 GB", UNIT_ENDS),
-        ("1 GB + x >= y", UNIT_ENDS),
         ("x >= 1 GB/s*2", UNIT_ENDS),
-        ("lag(x, 2 year)", UNIT_ENDS),
-        ("x >= max(y, 1 GB)", UNIT_ENDS),
         ("x >= 1GB", "or a space before a unit"),
         ("kind > 'a'", "compared with the name of a quantity, by =="),
         ("x + 'a'", "it may only be compared"),

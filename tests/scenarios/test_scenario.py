@@ -171,8 +171,10 @@ WRONG = {
         TWO + "[questions.p]\nwhen = 'x >= 1e6 mol'", UnitError, "questions.p.when: units do not balance"),
     "a threshold in no unit": (
         TWO + "[questions.p]\nwhen = 'x >= 1 FLOPPS'", UnitError, "questions.p.when: unit 'FLOPPS': unknown unit"),
-    "a unit in the middle": (
-        TWO + "[questions.p]\nwhen = 'x >= 1 mol + x'", FormulaError, "may only end one side of a comparison"),
+    "a unit that does not balance": (
+        TWO + "[questions.p]\nwhen = 'x >= 1 mol + x'", UnitError, "units do not balance: 'mol' against"),
+    "a unit with an operator beside it": (
+        TWO + "[questions.p]\nwhen = 'x >= 1 FLOP*x'", UnitError, "unit 'FLOP\\*x'"),
     "two conditions": (
         TWO + "[questions.p]\nwhen = 'x > 1 and y > 1'", FormulaError, r"write min\(x > 1, y > 1\) >= 1 where each"),
     "a date when two are equal": (
