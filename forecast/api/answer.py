@@ -310,27 +310,17 @@ class Answer:
         q : float
             Above 0 and up to 1.
         """
-        from forecast.base.netcdf import quantiles
-        from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
-
         if not 0 < q <= 1:
             raise UsageError(f"quantile: expected a probability above 0 and up to 1, got {q:g}")
-        levels = list(QUANTILES.values())
-        if q in levels:
-            return self.distribution.quantiles[levels.index(q)]
-        _ = self.distribution
-        values, weights = self.result.pooled_draws(self.result.default)
-        if weights is not None:
-            return float(weighted_quantiles(values, weights, [q])[0])
-        found = date_quantiles(values, [q]) if self.kind == "when" else quantiles(values[~np.isnan(values)], [q])
-        return float(found[0])
+        _ = self.distribution  # there is one
+        return self.result.quantile(q)
 
     def interval(self, level: float = 0.9) -> tuple[float, float]:
         """Return the ends of the interval that holds with a probability, equal tails on both sides."""
         if not 0 < level < 1:
             raise UsageError(f"interval: expected a probability between 0 and 1, got {level:g}")
-        tail = round((1 - level) / 2, 12)
-        return self.quantile(tail), self.quantile(round(1 - tail, 12))
+        _ = self.distribution
+        return self.result.interval(level)
 
     def probability(self, by: float) -> float:
         """Return the probability that it is so by a date, a decimal year."""

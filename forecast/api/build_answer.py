@@ -28,6 +28,8 @@ _QUESTIONS: Mapping[str, tuple[str, ...]] = {
 
 
 def ask(
+    text: str | None = None,
+    /,
     *,
     when: QuantityCondition | str | None = None,
     value: Quantity | Model | float | None = None,
@@ -40,10 +42,13 @@ def ask(
     ordered: bool | None = None,
     **options: Unpack[AskOptions],
 ) -> Answer:
-    """Ask quantities a question, by the keys that a scenario has for it.
+    """Ask a question: in one line about anything that has a name, or quantities by the keys that a scenario has for it.
 
     Parameters
     ----------
+    text : str, optional
+        What ``forecast ask`` takes: ``"training-compute >= 1e29 FLOP"``, ``"run-price-performance * 1M USD"``,
+        ``"model-capability.power"``, ``"mine.csv:users"``. `dates` may stand beside it, and what a run takes.
     when : QuantityCondition
         When it first holds; with `dates` also how likely it is by them. ``(x >= y).when(until=2045)`` is the same.
     value, growth : Quantity
@@ -74,7 +79,11 @@ def ask(
     >>> x = forecast.uncertain(p05=1, p95=4, unit="FLOP", name="x")
     >>> forecast.ask(value=2 * x, dates=[2026], start=2025, until=2030).values.sizes["date"]
     1
+    >>> forecast.ask("training-compute >= 1e29 FLOP", draws=64).kind
+    'when'
     """
+    if text is not None:
+        return _ask_text(text, {"when": when, "value": value, "growth": growth, "first": first, "rank": rank}, options)
     stated: dict[str, object] = {"when": when, "value": value, "growth": growth, "first": first, "rank": rank}
     stated |= {"over": over, "subject_to": subject_to, "best": best, "ordered": ordered}
     question_keys: dict[str, Any] = {key: each for key, each in stated.items() if each is not None}
@@ -93,6 +102,18 @@ def ask(
     if "what_if" in rest:
         rest["changes"] = rest.pop("what_if")
     return Answer.to(question=question, options=rest)
+
+
+def _ask_text(text: str, keys: Mapping[str, object], options: Mapping[str, Any]) -> Answer:
+    """Answer a question in one line."""
+    from forecast.scenarios.question_text import QUESTION, read_question
+
+    if beside := [key for key, each in keys.items() if each is not None]:
+        raise UsageError(f"ask: a question in one line stands alone; '{beside[0]}' is another one")
+    check_keywords(options, (*GRID, *RUN, "dates"), "ask")
+    rest: dict[str, Any] = {key: each for key, each in options.items() if key != "dates"}
+    scenario = read_question(text, at=options.get("dates", ()), until=options.get("until"))
+    return ask_scenario(scenario, QUESTION, rest)  # type: ignore[arg-type]
 
 
 def ask_scenario(scenario: Scenario, question: str, options: GridOptions) -> Answer:

@@ -11,6 +11,7 @@ import click
 
 from forecast.cli import render
 from forecast.cli.ask.result_output import NARROWING, show_projection
+from forecast.cli.level_option import LEVEL, level_option
 from forecast.cli.output_files import FORMS, csv_option, out_option, plot_option, report_option
 from forecast.errors import ResultError, UsageError, printable
 
@@ -28,7 +29,7 @@ def _narrowing(command: Any) -> Any:
 @click.command()
 @click.argument("file", metavar="FILE.nc", type=click.Path(path_type=str))
 @_narrowing
-@click.option("--level", type=float, metavar="SHARE", help="Of the intervals of a fit.  [default: 0.9]")
+@level_option("Of intervals: 80, or 0.8.")
 @csv_option
 @out_option(FORMS, "Write it in another form.")
 @plot_option
@@ -40,7 +41,7 @@ def show(
     shown: tuple[str, ...],
     by: str | None,
     every: int | None,
-    level: float | None,
+    level: float,
     csv: str | None,
     out: str | None,
     plots: tuple[str, ...],
@@ -84,7 +85,7 @@ _DISAGREEMENTS = (KeyError, TypeError, ValueError, AttributeError, IndexError, A
 
 
 def _writer(
-    file: str, narrowed: dict[str, Any], level: float | None, plots: tuple[str, ...], report: str | None
+    file: str, narrowed: dict[str, Any], level: float, plots: tuple[str, ...], report: str | None
 ) -> Callable[..., object]:
     """Open a file, check what it holds, and return what writes that; refuse options that say nothing of it."""
     from forecast.api.answer import Answer
@@ -105,16 +106,14 @@ def _writer(
     if isinstance(found, (Fit, Fits)):
         _refuse({**stated, "--report": report}, "a fit", "only a projection is narrowed and reported")
         record = render.provenance(fit_arguments.plugins_of(found.law), computed=True)
-        given = 0.9 if level is None else level
-        return partial(show_fit, COMMAND, found, level=given, provenance=record, plots=plots)
+        return partial(show_fit, COMMAND, found, level=level, provenance=record, plots=plots)
     if not isinstance(found, Projection) and is_comparison(found):
-        drawn = {"--plot": plots, "--level": level, "--report": report}
+        drawn = {"--plot": plots, "--level": None if level == LEVEL else level, "--report": report}
         _refuse({**stated, **drawn}, "a comparison", "it is a table, and is printed whole")
         return partial(show_comparison, COMMAND, *comparison_of(found, file))
     if isinstance(found, Projection):
-        _refuse({"--level": level}, "a projection", "it has intervals of its own")
         pages = {} if report is None else {report: partial(page.write, found, report)}
-        return partial(show_projection, found, COMMAND, plots=plots, pages=pages, **narrowed)
+        return partial(show_projection, found, COMMAND, plots=plots, pages=pages, level=level, **narrowed)
     raise ResultError(f"{printable(file)}: holds no projection, fit or comparison")
 
 

@@ -20,17 +20,20 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
+from forecast.projection.result.observed_values import standing
 from forecast.projection.result.projected_answers import RankingRow
-from forecast.report.headline import Words, cells, event, first_sentence, headline, on_date, value_title
+from forecast.report.headline import LEVEL, Words, cells, event, first_sentence, headline, on_date, value_title
 from forecast.report.result_data import drivers
 from forecast.report.words.date_text import age
-from forecast.report.words.number_text import amount, percent, plain, scale_of
+from forecast.report.words.number_text import amount, percent, plain, scale_of, short_zeros
 from forecast.report.words.patterns import fill
 
 __all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief", "newest_data", "orders", "past_record", "row_of", "sizes"]
 
 #: So many drivers, tables and names of what is left out are named.
-_MOST_DRIVERS, _MOST_TABLES = 5, 2
+_MOST_DRIVERS, _MOST_TABLES, _MOST_STANDINGS = 5, 2, 3
+#: An observation is called by so many characters.
+_LONGEST_ROW = 30
 #: Columns of a heading, so that what stands at its end is never cut.
 _HEADING = 78
 #: A ranking in more combinations of choices than this shows only the best value of each.
@@ -117,6 +120,10 @@ class Brief:
         The share that several hold only together.
     races : tuple of str
         What comes first of several questions, a sentence each, but for the one that the answer opens with.
+    today : str
+        What the questions are about as it was last observed; empty where nobody observes it.
+    level : str
+        The interval of the sentence's answer at another level than 90 %, where one was asked for.
     data, record : str
         How old the newest data are, and how past forecasts of the kind have done; empty where nothing is known.
     memory : tuple of str
@@ -132,6 +139,8 @@ class Brief:
     drivers: tuple[tuple[str, float], ...] = ()
     together: float = 0.0
     races: tuple[str, ...] = ()
+    today: str = ""
+    level: str = ""
     data: str = ""
     record: str = ""
     memory: tuple[str, ...] = ()
@@ -139,7 +148,7 @@ class Brief:
     left: tuple[str, ...] = field(default=())
 
 
-def brief(run: Projection, *, today: str = "", by: str = "") -> Brief:
+def brief(run: Projection, *, today: str = "", by: str = "", level: float = LEVEL) -> Brief:
     """Return a projection's answer in brief.
 
     Parameters
@@ -149,6 +158,8 @@ def brief(run: Projection, *, today: str = "", by: str = "") -> Brief:
         ISO; by it the ages of data are said. Without it their dates are, so that it says the same on every day.
     by : str
         A choice whose values come first.
+    level : float
+        Of an interval of the sentence's answer that is told beside that of 90 %.
     """
     words, opening = Words(run), run.opening
     moved = drivers(run, least=0.0, only=[opening.name])[0] if isinstance(opening, DateAnswer) else {"drivers": []}
@@ -165,6 +176,8 @@ def brief(run: Projection, *, today: str = "", by: str = "") -> Brief:
         ),
         together=max(0.0, 1.0 - alone) if rows else 0.0,
         races=tuple(first_sentence(each, words) for each in run.firsts if each is not opening),
+        today=last_observed(run, words),
+        level="" if level == LEVEL else at_level(opening, level),
         data=newest_data(run, today),
         record=past_record(run),
         memory=tuple(_from_memory(run, words, [row["name"] for row in rows if row["share"] >= _LEAST_SHARE])),
@@ -313,6 +326,31 @@ def _last(run: Projection, words: Words) -> Iterator[Row]:
 
 
 # --- Around it --------------------------------------------------------------------------------------------------------
+
+
+def last_observed(run: Projection, words: Words) -> str:
+    """Say what the questions are about as it was last observed, that of the sentence first."""
+    told: dict[str, str] = {}
+    opening = [run.opening] if isinstance(run.opening, (DateAnswer, ValueAnswer)) else []
+    for answer in (*opening, *run.dates, *run.values):
+        found = standing(answer)
+        if found is not None and found.of not in told and len(told) < _MOST_STANDINGS:
+            row = printable(textwrap.shorten(found.row, _LONGEST_ROW, placeholder=" …"), _LONGEST_ROW)
+            behind = ", ".join(filter(None, [row, found.date[:7]]))
+            named = words(found.of) if found.of in run.quantities else f"'{short_zeros(found.of)}'"
+            told[found.of] = f"{named} {amount(found.value, found.unit)} ({behind})"
+    return "; ".join(told.values())
+
+
+def at_level(answer: ProjectedAnswer | None, level: float) -> str:
+    """Say the interval of an answer at a level; empty where it has none."""
+    if not isinstance(answer, (DateAnswer, ValueAnswer)) or answer.headline is None:
+        return ""
+    low, high = answer.interval(level)
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    ends = replace(answer.headline, quantiles=(low, low, answer.headline.median, high, high))
+    return f"{100 * level:g} % interval: {cells(answer, ends, level)[1]}"
 
 
 def newest_data(run: Projection, today: str) -> str:

@@ -19,6 +19,7 @@ from forecast.scenarios.setting_values import as_phrase, as_text as setting_text
 from forecast.sensitivity.of_answer import uncertain
 
 __all__ = [
+    "LEVEL",
     "MAX_COMBINATIONS",
     "MAX_NAMED",
     "Words",
@@ -37,6 +38,8 @@ __all__ = [
 
 #: So many combinations stand in one sentence; of more the range is said.
 MAX_COMBINATIONS = 3
+#: Of the interval that every sentence, row and figure tells.
+LEVEL = 0.9
 #: Digits of a number that stands in a title: it is stated, not estimated.
 _STATED = 6
 #: What parameters of models of this house are called for people.
@@ -304,19 +307,19 @@ def _date(year: float, until: float, fine: bool, *, already: bool = False, row: 
     return fill("date_in_row" if row else "date", flag, until=as_text(until), date=date)
 
 
-def cells(answer: ProjectedAnswer, found: AnswerDistribution) -> tuple[str, str, str]:
-    """Return what a row of a table says of an answer: its median, its 90 % interval, and how likely never is."""
+def cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = LEVEL) -> tuple[str, str, str]:
+    """Return what a row of a table says of an answer: its median, its interval of a level, and how likely never is."""
     low, middle, high = (found.quantiles[i] for i in (0, 2, 4))
     if isinstance(answer, DateAnswer):
         start, until = answer.run.span
         fine = fine_span(start, until)
 
-        def text(year: float, level: float) -> str:
-            return _date(year, until, fine, already=found.already >= level, row=True)
+        def text(year: float, share: float) -> str:
+            return _date(year, until, fine, already=found.already >= share, row=True)
 
         if found.medians is not None:
             return _span([text(low, 0.5), text(high, 0.5)]), "", _span([percent(n) for n in found.nevers])
-        ends = (text(low, 0.05), text(high, 0.95))
+        ends = (text(low, round((1 - level) / 2, 12)), text(high, round((1 + level) / 2, 12)))
         return text(middle, 0.5), _interval(low, high, *ends), percent(found.never)
     texts = (amount(low, answer.unit), amount(high, answer.unit))
     if found.medians is not None:

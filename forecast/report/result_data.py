@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from forecast.models.shapes.track_record import sentence as track_record
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.combinations import iso, numbers
+from forecast.projection.result.observed_values import standing
 from forecast.projection.result.projected_answers import AnswerDistribution, AnswerRow, FirstRow
-from forecast.report.headline import Words, headline
+from forecast.report.headline import LEVEL, Words, headline
 from forecast.sensitivity.of_answer import first_order, uncertain
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "questions",
     "rankings",
     "regimes",
+    "standings",
     "updates",
     "value_answers",
 ]
@@ -37,7 +40,7 @@ __all__ = [
 _MAX_TABLES = 6
 
 
-def projection_data(run: Projection, *, only: Collection[str] | None = None) -> dict[str, Any]:
+def projection_data(run: Projection, *, only: Collection[str] | None = None, level: float = LEVEL) -> dict[str, Any]:
     """Return all of a projection's answers.
 
     Parameters
@@ -45,18 +48,22 @@ def projection_data(run: Projection, *, only: Collection[str] | None = None) -> 
     run : Projection
     only : collection of str, optional
         The quantities whose quantiles over time are among it; by default all.
+    level : float
+        Of an interval of the headline's answer, which stands under ``answer`` where it is not 90 %.
 
     Returns
     -------
     dict
-        ``scenario``, ``headline``, ``answer`` (the numbers of the headline), ``questions``, ``drivers``, ``quantities``
-        and ``models``; and ``pooled``, ``rankings``, ``update``, ``values``, ``first``, ``limits``, ``regimes``,
-        ``failing``, ``record`` and ``newest`` where there are any.
+        ``scenario``, ``headline``, ``answer`` (the numbers of the headline), ``today`` (what the questions are about as
+        last observed), ``questions``, ``drivers``, ``quantities`` and ``models``; and ``pooled``, ``rankings``,
+        ``update``, ``values``, ``first``, ``limits``, ``regimes``, ``failing``, ``record`` and ``newest`` where there
+        are any.
     """
     out: dict[str, Any] = {
         "scenario": run.scenario,
         "headline": headline(run),
-        "answer": None if run.opening is None else answer_data(run.opening),
+        "answer": None if run.opening is None else answer_data(run.opening, level),
+        "today": standings(run),
         "questions": questions(run),
         "pooled": pooled(run),
         "drivers": drivers(run),
@@ -79,7 +86,7 @@ def projection_data(run: Projection, *, only: Collection[str] | None = None) -> 
 # --- Answers ----------------------------------------------------------------------------------------------------------
 
 
-def answer_data(answer: ProjectedAnswer) -> dict[str, Any]:
+def answer_data(answer: ProjectedAnswer, level: float = LEVEL) -> dict[str, Any]:
     """Return the numbers that an answer's sentence says.
 
     Returns
@@ -100,6 +107,8 @@ def answer_data(answer: ProjectedAnswer) -> dict[str, Any]:
     if found is not None and found.medians is not None:
         ends = [iso(from_decimal_year(end)) for end in found.medians] if answer.kind == "when" else found.medians
         return {**about, "medians": list(ends), **({"never": list(found.nevers)} if answer.kind == "when" else {})}
+    if level != LEVEL and found is not None:
+        about["interval"] = {"level": level, **dict(zip(("low", "high"), _ends(answer, level), strict=True))}
     if isinstance(answer, DateAnswer):
         return {**about, "crossing": _crossing(found)}
     assert isinstance(answer, ValueAnswer)
@@ -164,6 +173,27 @@ def _dated(answer: DateAnswer, row: AnswerRow, words: Words) -> dict[str, Any]:
         pairs = zip(answer.dates, by, strict=True)
         out["dates"] = [{"date": date, "probability": probability} for date, probability in pairs]
     return out
+
+
+def _ends(answer: ProjectedAnswer, level: float) -> list[float | str | None]:
+    """Return the ends of an interval: of dates ISO, None inside *never*."""
+    ends = answer.interval(level)
+    if answer.kind != "when":
+        return [_plain(end) for end in ends]
+    return [iso(from_decimal_year(end)) if math.isfinite(end) else None for end in ends]
+
+
+def standings(run: Projection) -> list[dict[str, Any]]:
+    """Return what the questions are about as it was last observed, for those that somebody observes.
+
+    Returns
+    -------
+    list of dict
+        ``name`` of the question, ``of`` (the formula), ``value``, ``unit``, ``date``, and ``row``, what the observation
+        is called.
+    """
+    every = ((each.name, standing(each)) for each in (*run.dates, *run.values))
+    return [{"name": name, **asdict(found)} for name, found in every if found is not None]
 
 
 def value_answers(run: Projection) -> list[dict[str, Any]]:

@@ -90,13 +90,16 @@ def _body(groups: Sequence[Group], width: int, room: int, marks: dict[str, str] 
 
 
 def _foot(brief: Brief, width: int) -> list[str]:
-    out = [f"{said}." for said in brief.races]
+    out = [f"{brief.level}."] if brief.level else []
+    out += [f"{said}." for said in brief.races]
     if brief.drivers:
         out.append(_moves(brief, width))
     if brief.memory:
         named = ", ".join(brief.memory[:_MAX_MEMORY])
         more = f" and {len(brief.memory) - _MAX_MEMORY} more" if len(brief.memory) > _MAX_MEMORY else ""
         out.append(f"From memory, not checked: {named}{more}.")
+    if brief.today:
+        out.append(f"Last observed: {brief.today}.")
     if brief.data:
         out.append(f"Newest data: {brief.data}.")
     if brief.record:

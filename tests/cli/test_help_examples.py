@@ -22,7 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 #: The id that stands in the examples for one that a ledger of one's own has.
 SHOWN_ID = "1d7f834d"
 #: What draws takes few of them here.
-DRAWING = (["run"], ["sweep"], ["record"], ["tables", "refresh"], ["published", "compare"])
+DRAWING = (["run"], ["ask"], ["sweep"], ["record"], ["tables", "refresh"], ["published", "compare"])
+#: Words are looked up and not answered, which exits with 2.
+IN_WORDS = "forecast ask when does a supercomputer match the brain"
 #: Here only one table can be fetched; the help says that this exits with 1, and the others are listed.
 OFFLINE = "forecast tables refresh"
 
@@ -53,7 +55,8 @@ def examples() -> list[str]:
 EXAMPLES = examples()
 #: What draws, fits or starts a server, by how the line begins: the others list and show.
 LONG = (
-    "forecast run", "forecast sweep", "forecast explore", "forecast backtest", "forecast compare", "forecast models",
+    "forecast run", "forecast ask", "forecast sweep", "forecast explore", "forecast backtest", "forecast compare",
+    "forecast models",
     "forecast claims", "forecast find", "forecast published compare", "forecast tables refresh",
 )  # fmt: skip
 
@@ -160,7 +163,7 @@ def check(said, monkeypatch, example):
             for earlier in ((), ("--update",)) if "@" in example or "--update" in words else ():
                 assert said("tables", "fetch", "epoch-models", *earlier).code == 0
         done = said(*words)
-    assert done.code == (example == OFFLINE), f"exit {done.code}: {done.err}"
+    assert done.code == (2 if example == IN_WORDS else example == OFFLINE), f"exit {done.code}: {done.err}"
     assert example != OFFLINE or ("nobody answers here" in done.out and "epoch-models" in done.out)
 
 

@@ -113,6 +113,7 @@ def test_json_is_one_object_of_the_agreed_form(said):
         "scenario",
         "headline",
         "answer",
+        "today",
         "questions",
         "pooled",
         "drivers",

@@ -189,7 +189,7 @@ def test_a_fit_is_drawn_as_when_it_was_made(said, there, name):
         (("none.nc",), "none.nc: no such file"),
         (("runs.csv",), "runs.csv: expected a .nc file; the other forms are for other programs"),
         (("mine.toml",), "mine.toml: is not a netCDF-4/HDF5 file"),
-        (("projection.nc", "--level", "0.5"), "--level: the file holds a projection"),
+        (("comparison.nc", "--level", "0.5"), "--level: the file holds a comparison"),
         (("projection.nc", "--split", "sped"), "did you mean 'speed'"),
         (("projection.nc", "--quantity", "siz"), "did you mean 'size'"),
         (("fit.nc", "--show", "limits", "--split", "speed"), "--show, --split: the file holds a fit"),

@@ -11,6 +11,7 @@ import click
 from forecast.cli import render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.level_option import level_option
 from forecast.cli.output_files import TABLES, out_option, plot_option, plot_width, writers
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ COMMAND = "extrapolate"
 @click.option("--y", required=True, metavar="COLUMN", help="The column to extrapolate.")
 @click.option("--to", metavar="PLACE[,PLACE...]", help="Where to: numbers; a year or a date where x is dates.")
 @click.option("--threshold", "reach", metavar="NUMBER", help="Where x is dates: when is this level first met?")
-@click.option("--level", type=float, default=0.9, show_default=True, help="Of the interval.")
+@level_option("Of the interval: 80, or 0.8.")
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows to keep: "steps > 100", "run is big".')
 @click.option(
     "--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal draws, along dates."

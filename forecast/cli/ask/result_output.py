@@ -51,6 +51,7 @@ def show_projection(
     shown: tuple[str, ...],
     by: str | None,
     every: int | None,
+    level: float,
     files: Sequence[str | None],
     plots: Sequence[str],
     pages: Mapping[str, Callable[[], object]],
@@ -66,6 +67,8 @@ def show_projection(
         Which command answers.
     section, shown, by, every
         What `NARROWING` says.
+    level : float
+        Of the interval that is told beside that of 90 %.
     files, plots : sequence of str
         As `forecast.cli.output_files.writers` takes them, and figures.
     pages : mapping of str to callable
@@ -76,18 +79,18 @@ def show_projection(
 
     _check_narrowed(run, shown, by)
     failures = run.failures
-    result = _result(run, everything=True) if as_json else {}
+    result = _result(run, everything=True, level=level) if as_json else {}
     warnings, record = [*failures, *run.warnings], _provenance(run)
 
     def answer() -> str:
-        complete = result or _result(run, everything=True)
+        complete = result or _result(run, everything=True, level=level)
         return render.answered(complete, command=command, warnings=warnings, provenance=record)
 
     render.emit(
         result,
         json=as_json,
         command=command,
-        text=partial(_show, run, section=section, shown=shown, by=by or "", every=every),
+        text=partial(_show, run, section=section, shown=shown, by=by or "", every=every, level=level),
         warnings=warnings,
         provenance=record,
         files={
@@ -113,14 +116,16 @@ def _check_narrowed(run: Projection, shown: Sequence[str], by: str | None) -> No
         raise UnknownNameError("choice", by, run.choices, where="--split")
 
 
-def _result(run: Projection, *, everything: bool) -> dict[str, Any]:
+def _result(run: Projection, *, everything: bool, level: float) -> dict[str, Any]:
     """Return the answer as plain data; without `everything` only those quantities that are shown."""
     from forecast.report.result_data import projection_data
 
-    return projection_data(run, only=None if everything else run.shown)
+    return projection_data(run, only=None if everything else run.shown, level=level)
 
 
-def _show(run: Projection, *, section: str | None, shown: Sequence[str], by: str, every: int | None) -> None:
+def _show(
+    run: Projection, *, section: str | None, shown: Sequence[str], by: str, every: int | None, level: float
+) -> None:
     """Write the answer on one screen, or one of its sections; then the quantities that were named, step by step."""
     from forecast.evaluation.ledger import dated
     from forecast.report import sections
@@ -128,7 +133,9 @@ def _show(run: Projection, *, section: str | None, shown: Sequence[str], by: str
     from forecast.report.result_data import quantities
 
     today, name = dated("today", "today"), section or ("answers" if run.swept else None)
-    render.screen(brief(run, today=today, by=by) if name is None else sections.section(run, name, today=today))
+    render.screen(
+        brief(run, today=today, by=by, level=level) if name is None else sections.section(run, name, today=today)
+    )
     if shown:
         render.write()
         show_quantities(quantities(run, only=shown), shown, every)

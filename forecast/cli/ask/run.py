@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from forecast.cli import completion, render
 from forecast.cli.access_options import access_options
 from forecast.cli.ask.result_output import NARROWING, show_projection
+from forecast.cli.level_option import level_option
 from forecast.cli.output_files import FORMS, out_option, plot_option, report_option
 from forecast.errors import UsageError, printable
 
-__all__ = ["answer", "asking", "drawing", "pairs", "replacements", "run"]
+if TYPE_CHECKING:
+    from forecast.scenarios.scenario import Scenario
 
+__all__ = ["OPTIONS", "answer", "asking", "drawing", "pairs", "replacements", "run", "with_options"]
+
+_SCENARIO = click.argument("scenario", shell_complete=completion.names("scenario", files=True))
 #: What every command that draws a scenario takes, in the order in which ``--help`` shows it.
 _DRAWN: tuple[Callable[[Any], Any], ...] = (
-    click.argument("scenario", shell_complete=completion.names("scenario", files=True)),
     click.option(
         "--set",
         "settings",
@@ -49,8 +53,8 @@ _DRAWN: tuple[Callable[[Any], Any], ...] = (
     click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint samples."),
     click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes."),
 )
-#: What ``run`` and ``sweep`` take.
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+#: What ``run``, ``sweep`` and ``ask`` take.
+OPTIONS: tuple[Callable[[Any], Any], ...] = (
     *_DRAWN,
     click.option(
         "--keep-draws",
@@ -66,6 +70,14 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("--cluster", metavar="ADDRESS", help="A dask scheduler whose workers draw."),
     click.option("--resume", is_flag=True, help="Go on where a run with the same --out was ended."),
+    click.option(
+        "--at",
+        multiple=True,
+        metavar="DATE",
+        callback=lambda ctx, param, given: [part.strip() for text in given for part in text.split(",")],
+        help="Ask at these dates instead: 2035, 2030-12-31. Several may stand beside each other.",
+    ),
+    level_option("Tell the interval of this level too: 80, or 0.8."),
     *NARROWING,
     out_option(FORMS, "Save the whole projection, or its answer as data or a table."),
     plot_option,
@@ -77,15 +89,16 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 def asking(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command what ``run`` and ``sweep`` take: a scenario and its options."""
-    return _with(_OPTIONS, command)
+    return with_options((_SCENARIO, *OPTIONS), command)
 
 
 def drawing(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command a scenario, and what says how its worlds are drawn."""
-    return _with(_DRAWN, command)
+    return with_options((_SCENARIO, *_DRAWN), command)
 
 
-def _with(options: Sequence[Callable[[Any], Any]], command: Callable[..., None]) -> Callable[..., None]:
+def with_options(options: Sequence[Callable[[Any], Any]], command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command options, in the order in which ``--help`` shows them."""
     for option in reversed(options):
         command = option(command)
     return command
@@ -117,7 +130,7 @@ def answer(
     ctx: click.Context,
     command: str,
     *,
-    scenario: str,
+    scenario: str | Scenario,
     settings: Mapping[str, str],
     sweep: Mapping[str, Any],
     swaps: tuple[str, ...],
@@ -131,6 +144,8 @@ def answer(
     workers: int,
     cluster: str | None,
     resume: bool,
+    at: Sequence[str],
+    level: float,
     section: str | None,
     shown: tuple[str, ...],
     by: str | None,
@@ -145,10 +160,14 @@ def answer(
     from forecast.projection.engine import project
     from forecast.report import figures, page
     from forecast.scenarios.quantities.changes import parse
+    from forecast.scenarios.question_text import at_dates
+    from forecast.scenarios.scenario import Scenario
 
     targets = [safe_output(path) for path in (out, *plots, report) if path is not None]  # refuse before the work
     for target in targets:
-        if targets.count(target) > 1 or (target.exists() and Path(scenario).exists() and target.samefile(scenario)):
+        source = Path(scenario) if isinstance(scenario, str) else None
+        overwrites = source is not None and target.exists() and source.exists() and target.samefile(source)
+        if targets.count(target) > 1 or overwrites:
             raise UsageError(
                 f"{printable(target.name)}: two of SCENARIO, --out, --plot and --report name the same file"
             )
@@ -159,6 +178,8 @@ def answer(
     if report is not None:
         page.check_format(report)
     stated = [parse(text) for text in changes]
+    if at:
+        scenario = at_dates(scenario if isinstance(scenario, Scenario) else Scenario.load(scenario), at)
     with render.progress("drawing") as drawing:
         projection = project(
             scenario,
@@ -178,16 +199,16 @@ def answer(
             progress=drawing,
         )
     pages = {} if report is None else {report: partial(page.write, projection, report, toml=_toml(scenario))}
-    narrowed: dict[str, Any] = {"section": section, "shown": shown, "by": by, "every": every}
+    narrowed: dict[str, Any] = {"section": section, "shown": shown, "by": by, "every": every, "level": level}
     if show_projection(projection, command, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed):
         ctx.exit(1)
 
 
-def _toml(scenario: str) -> str:
+def _toml(scenario: str | Scenario) -> str:
     """Return the scenario as a file has it, what it extends written out."""
     from forecast.scenarios.scenario import Scenario
 
-    return Scenario.load(scenario).to_toml()
+    return (Scenario.load(scenario) if isinstance(scenario, str) else scenario).to_toml()
 
 
 def pairs(settings: Sequence[str], option: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from forecast.contract.registry import Plugin, Record, Registry, get_registry
 from forecast.contract.specs import EstimateSpec, LawSpec, ModelSpec, RelationSpec, ScenarioSpec, TableSpec, TrendSpec
 from forecast.errors import DataError, ForecastError, UsageError, nearest, printable
 
-__all__ = ["find"]
+__all__ = ["find", "proposed"]
 
 #: What is searched, in the order in which equals are listed.
 KINDS = ("scenario", "model", "law", "table")
@@ -27,6 +27,17 @@ LONGEST = 27
 #: A word counts so much in a name, in a title and elsewhere; half of it where it is only a part of a word there.
 NAME, TITLE, ELSEWHERE = 100.0, 10.0, 1.0
 _WORD = re.compile(r"[^\W_]+")
+#: So many lines are proposed for a question in words.
+MOST_PROPOSED = 5
+#: Words of questions that tell nothing about what is asked.
+_FILLERS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are at be been by can could did do does for from get has have how if in is it its like long many may "
+        "might much of on one or our soon than that the their there they this to until was we what when where which "
+        "who why will with would year years",
+    )
+)
 
 
 @click.command("find")
@@ -64,6 +75,24 @@ def find(words: tuple[str, ...], as_json: bool) -> None:
         result, json=as_json, command="find", text=text, warnings=_warnings(registry),
         provenance=render.provenance(_plugins(found)),
     )  # fmt: skip
+
+
+def proposed(question: str) -> list[str]:
+    """Return up to five lines to copy that ask something near a question in words; the best first.
+
+    Unlike `find`, not every word must match: a question has words that nothing is called by.
+    """
+    words = [word for word in _WORD.findall(question.casefold()) if word not in _FILLERS and len(word) > 1]
+    ranked = []
+    for place, kind in enumerate(("scenario", "model")):
+        for record in get_registry().records(kind):
+            texts = _texts(record)
+            worths = [max(_worth([word], texts), _worth([word.removesuffix("s")], texts)) for word in words]
+            matched = sum(worth > 0 for worth in worths)
+            if matched:
+                ranked.append((-matched, -sum(worths), place, _short({"kind": kind, "name": record.full_name})))
+    verbs = ("run", "ask")
+    return [f"forecast {verbs[place]} {name}" for _, _, place, name in sorted(ranked)[:MOST_PROPOSED]]
 
 
 def _texts(record: Record) -> tuple[str, str, str]:

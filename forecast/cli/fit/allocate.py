@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.fit.fit_options import FitOptions, NumberType, emit_files, level_option, output_options, seed_option
+from forecast.cli.fit.fit_options import FitOptions, NumberType, emit_files, output_options, seed_option
+from forecast.cli.level_option import level_option
 from forecast.cli.output_files import TABLES
 
 if TYPE_CHECKING:

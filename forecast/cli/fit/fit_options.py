@@ -25,7 +25,6 @@ __all__ = [
     "data_options",
     "emit_files",
     "let_option",
-    "level_option",
     "output_options",
     "seed_option",
 ]
@@ -112,11 +111,6 @@ class NumberType(click.ParamType):  # type: ignore[type-arg]  # generic only in 
             return number(value.strip()) if value.strip()[-1:] in POWERS else float(value)
         except ValueError:
             self.fail(f"{value!r} is not a valid float.", param, ctx)
-
-
-def level_option(help: str) -> Decorator:
-    """Make the option ``--level``."""
-    return click.option("--level", type=float, default=0.9, show_default=True, help=help)
 
 
 def seed_option(help: str = "Equal seeds give equal bytes.") -> Decorator:

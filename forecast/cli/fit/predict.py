@@ -12,7 +12,8 @@ import numpy as np
 
 from forecast.base.lazy import xr
 from forecast.cli import completion, render
-from forecast.cli.fit.fit_options import FitOptions, emit_files, let_option, level_option, output_options
+from forecast.cli.fit.fit_options import FitOptions, emit_files, let_option, output_options
+from forecast.cli.level_option import level_option
 from forecast.cli.output_files import TABLES
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
+from forecast.base.netcdf import quantiles
 from forecast.projection.answers.crossing_dates import DateDraws, answered
 from forecast.projection.answers.first_event import earliest
-from forecast.projection.crossing import QUANTILES
+from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.likelihood_weights import failing_of, select, value_quantiles, weighted_share
 from forecast.projection.result.combinations import combinations, places
 
@@ -205,6 +206,28 @@ class ProjectedAnswer:
     def headline(self) -> AnswerDistribution | None:
         """The answer of the sentence: under the first definitions, pooled over rivals by their weights."""
         return self.over(self.default)
+
+    def quantile(self, q: float) -> float:
+        """Return a quantile of the sentence's answer: of dates a decimal year, inf inside *never*.
+
+        The five that `AnswerDistribution` has are those; any other is of the stored worlds.
+        """
+        levels = list(QUANTILES.values())
+        found = self.headline
+        if found is None or found.medians is not None:
+            return math.nan
+        if q in levels:
+            return found.quantiles[levels.index(q)]
+        values, weights = self.pooled_draws(self.default)
+        if weights is not None:
+            return float(weighted_quantiles(values, weights, [q])[0])
+        made = date_quantiles(values, [q]) if self.kind == "when" else quantiles(values[~np.isnan(values)], [q])
+        return float(made[0])
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the ends of the interval that holds with a probability, equal tails on both sides."""
+        tail = round((1 - level) / 2, 12)
+        return self.quantile(tail), self.quantile(round(1 - tail, 12))
 
     def of_worlds(self, values: Array, weights: Array | None = None) -> AnswerDistribution | None:
         """Return what some worlds say together, by what each says and counts; None where there is no answer."""

@@ -20,6 +20,7 @@ from forecast.errors import ForecastError, printable
 from forecast.formula import Formula, Measured, parse_condition, parse_expression
 from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.result import AnswerDistribution, DateAnswer, ProjectedAnswer, Projection, ValueAnswer
+from forecast.projection.result.observed_values import observed as seen_of
 from forecast.projection.supporting_data import notable
 from forecast.report.figures.labels import Band, Label, Taken, write
 from forecast.report.headline import Words
@@ -205,7 +206,7 @@ def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str], *, alone: boo
             threshold = float(levels.flat[0])
             threshold_label = f"{words(side.text)}: {amount(threshold, unit)}"
             continue
-        observed = _seen(run, side.text, unit, chosen, answer)
+        observed = seen_of(answer, side.text, unit, chosen)
         label = words(side.text) if len(side.names) == 1 else printable(side.text, 40)
         past = _past(run, side.text, unit, chosen, answer)
         lines.append(
@@ -275,24 +276,6 @@ def _levels(
     if set(counted.dims) != {"draw"}:
         return None
     return value_quantiles(np.clip(values, -_LARGEST, _LARGEST), np.asarray(counted.values))
-
-
-def _seen(
-    run: Projection, name: str, unit: str, chosen: Mapping[str, str], answer: ProjectedAnswer
-) -> tuple[Array, Array, Sequence[str]]:
-    """Return what was observed of a quantity: dates, values and names; of rivals that weigh most."""
-    if f"observed/{name}" not in run:
-        return np.empty(0), np.empty(0), ()
-    seen = run[f"observed/{name}"].to_dataset()
-    keep = np.ones(seen.sizes["point"], dtype=bool)
-    for choice in (str(c) for c in seen.coords if c != "date"):
-        weights = answer.rivals.get(choice)
-        heaviest = answer.values(choice)[int(np.argmax(weights))] if weights and choice in answer.choices else None
-        value = chosen.get(choice, heaviest)
-        keep &= seen[choice].values == (seen[choice].values[0] if value is None else value)
-    values = units.convert(seen["value"].values[keep], str(seen["value"].attrs["units"]), unit)
-    names = [str(each) for each in seen["row"].values[keep]] if "row" in seen else ()
-    return decimal_year(seen["date"].values[keep]), np.asarray(values, dtype=float), names
 
 
 def _past(

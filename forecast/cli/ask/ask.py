@@ -1,0 +1,76 @@
+"""``forecast ask``: one question about anything that has a name, without a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from forecast.cli import completion, render
+from forecast.cli.ask.run import OPTIONS, answer, pairs, with_options
+from forecast.errors import UsageError, printable
+
+__all__ = ["ask"]
+
+_QUESTION = click.argument("question", nargs=-1, required=True, shell_complete=completion.names("model"))
+_COMPARE = click.option("--compare", is_flag=True, help="Put every shape of trends beside that of a series.")
+
+
+def _options(command: Any) -> Any:
+    return with_options((_QUESTION, _COMPARE, *OPTIONS), command)
+
+
+@click.command()
+@_options
+@click.pass_context
+def ask(
+    ctx: click.Context,
+    /,
+    question: tuple[str, ...],
+    compare: bool,
+    at: Sequence[str],
+    settings: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Ask a QUESTION: a name, arithmetic over names, or a level to be reached.
+
+    A name is a trend, an estimate, a quantity of a scenario (SCENARIO.QUANTITY), or a column of a file
+    (FILE.csv:COLUMN). Numbers may have units and be written 1M or 70B; an operator stands between blanks. A question in
+    words is looked up, and lines to copy are proposed. Everything else is as for 'forecast run'.
+
+    \b
+    forecast ask run-price-performance --at 2035 --level 80
+    forecast ask "training-compute >= 1e29 FLOP"
+    forecast ask "run-price-performance * 1M USD >= 2.1e25 FLOP"
+    forecast ask model-capability.power --at 2030
+    forecast ask when does a supercomputer match the brain
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.scenarios.question_text import RIVALS, every_shape, in_words, read_question
+
+    text = " ".join(question)
+    if in_words(text):
+        _propose(ctx, text, as_json=options["as_json"])
+        return
+    scenario = read_question(text, at=at, until=options["until"], shapes=every_shape() if compare else RIVALS)
+    answer(ctx, "ask", scenario=scenario, at=(), settings=pairs(settings, "--set"), sweep={}, **options)
+
+
+def _propose(ctx: click.Context, text: str, *, as_json: bool) -> None:
+    """Propose lines to copy for a question in words, which none of our commands answers; exit as for a usage error."""
+    from forecast.cli.catalogue.find import proposed
+
+    lines, shown = proposed(text), printable(text, 80)
+
+    def told() -> None:
+        if not lines:
+            render.write(f"'{shown}' is a question in words, and nothing is about them: try forecast find WORD.")
+            return
+        render.write(f"'{shown}' is a question in words. Nearest to it are:")
+        render.write()
+        for line in lines:
+            render.write(f"  {line}")
+
+    result = {"question": text, "proposals": lines}
+    render.emit(result, json=as_json, command="ask", text=told, warnings=[], provenance=render.provenance([]))
+    ctx.exit(UsageError.exit_code)

@@ -1,0 +1,337 @@
+"""A question in one line, about anything that has a name, as the scenario that asks it.
+
+::
+
+    run-price-performance                                 # a trend or an estimate: its value, at dates
+    training-compute >= 1e29 FLOP                         # when it is reached
+    run-price-performance * 1M USD >= 2.1e25 FLOP         # arithmetic, with numbers that have units
+    model-capability.power                                # a quantity of a scenario
+    mine.csv:users                                        # a column of a file, beside its column of dates
+
+Names of the catalogue are read whole before anything else: ``training-compute`` is one name, and a minus stands between
+blanks. What follows is a formula of scenarios, read as one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.base.dates import decimal_year
+from forecast.contract.registry import Record, get_registry
+from forecast.contract.specs import TrendSpec
+from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.formula import SCENARIO_FUNCTIONS, TIME, Comparison, Name, Node, parse_expression
+from forecast.formula.reader import REFUSED
+
+if TYPE_CHECKING:
+    from forecast.scenarios.scenario import Scenario
+    from forecast.tables.columns import Columns
+
+__all__ = ["QUESTION", "RIVALS", "at_dates", "every_shape", "in_words", "read_question"]
+
+#: What the question is called in its scenario.
+QUESTION = "question"
+#: Shapes of trends that stand beside a series' own, as rivals without weight.
+RIVALS = ("exponential", "changepoint", "random-walk")
+#: Where nothing else is said: dates of values, and the last date of what is waited for.
+DATES, UNTIL = (2030, 2040), 2050
+MOST_CHARACTERS = 1000
+#: What shapes are called for people.
+_SHAPES = {"pool": "pool of shapes", "random-walk": "random walk", "local-linear": "local linear"}
+
+_COLUMN = r"[^\s:*()<>='\"]+\.(?:csv|parquet|pq):[\w-]+"
+#: A number takes the unit that follows it, so that no part of one is looked up: ``1 EFLOP/s``, ``3 FLOP/(s*USD)``.
+_MEASURED = r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[kMBT]?(?: +(?:1/)?[A-Za-z(][\w*/().]*)?"
+_WORD = re.compile(
+    rf"(?P<column>{_COLUMN})|(?P<number>{_MEASURED})|(?P<name>[A-Za-z_][\w./:@-]*)|(?P<other>.)", re.ASCII | re.DOTALL
+)
+_NOT_IN_NAMES = re.compile(r"\W+")
+
+
+def in_words(text: str) -> bool:
+    """Tell whether a text is a question in words: two names with nothing but a blank between them.
+
+    Examples
+    --------
+    >>> in_words("when does a supercomputer match the brain"), in_words("x * 1M USD >= 2 FLOP")
+    (True, False)
+    """
+    before = ""
+    for part in _WORD.finditer(text):
+        if part["other"] is None or not part[0].isspace():
+            if before == part.lastgroup == "name":
+                return True
+            before = part.lastgroup or ""
+    return text.rstrip().endswith("?")
+
+
+def read_question(
+    text: str, *, at: Sequence[float | str] = (), until: float | None = None, shapes: Sequence[str] = RIVALS
+) -> Scenario:
+    """Return the scenario that a question in one line asks.
+
+    Parameters
+    ----------
+    text : str
+        A name, arithmetic over names, or a comparison of these.
+    at : sequence of float or str
+        Dates of a value, or by which a comparison may hold. A value without any is asked for in 2030 and 2040.
+    until : float, optional
+        The last date; 2050 where a comparison is waited for.
+    shapes : sequence of str
+        Shapes that stand beside that of a trend as rivals.
+
+    Returns
+    -------
+    Scenario
+        Its one question is called ``question``.
+
+    Raises
+    ------
+    UsageError, UnknownNameError, FormulaError, UnitError, DataError
+        If the text is no such question.
+
+    Examples
+    --------
+    >>> read_question("training-compute >= 1e29 FLOP").questions["question"].when.text
+    'training_compute >= 1e29 FLOP'
+    """
+    from forecast.scenarios.scenario import Scenario
+
+    if not isinstance(text, str) or not text.strip():
+        raise UsageError("ask: expected a question, such as 'training-compute >= 1e29 FLOP', got nothing")
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError(f"ask: the question has {len(text)} characters; the limit is {MOST_CHARACTERS}")
+    if in_words(text):
+        raise UsageError(f"ask: '{printable(text, 80)}' is a question in words: 'forecast find' looks for them")
+    names = _Names(shapes)
+    formula = "".join(names.read(text.strip()))
+    if not names.used and not names.quantities:
+        raise UsageError(f"ask: '{printable(text, 80)}' names nothing of the catalogue: there is nothing to forecast")
+    root = parse_expression(formula, where="ask").root
+    question: dict[str, Any] = {"when" if isinstance(root, Comparison) else "value": formula}
+    record: dict[str, Any] = {
+        "title": text.strip(),
+        **({"use": names.used} if names.used else {}),
+        "choices": names.choices,
+        "labels": names.labels,
+        "quantities": names.quantities,
+        "questions": {QUESTION: {**question, "title": _title(root, text.strip(), names.labels)}},
+    }
+    # a scenario that is used has dates of its own
+    last = UNTIL if names.until is None else int(names.until)
+    dates = _listed(at)
+    if "value" in question and not dates:
+        dates = [date for date in DATES[: None if names.moving else 1] if date <= last] or [last]
+    record["questions"][QUESTION] |= {"dates": dates} if dates else {}
+    if until is not None or names.until is None or any(_year(date) > names.until for date in dates):
+        waited = [last] if "when" in question else []
+        record["until"] = until if until is not None else math.ceil(max(map(_year, dates or waited)))
+    if not names.moving:
+        record["start"] = math.floor(min(map(_year, dates))) - 1 if dates else last - 1
+    return Scenario.from_dict(record, name="question", where="ask", folder=names.folder)
+
+
+def every_shape() -> tuple[str, ...]:
+    """Return the shapes whose forecasts of other series have a record."""
+    from forecast.models.shapes.track_record import of_shape
+
+    named = (name for name in get_registry().names("shape") if name.startswith("trends/"))
+    return tuple(name.partition("/")[2] for name in named if of_shape(name))
+
+
+def at_dates(scenario: Scenario, at: Sequence[float | str]) -> Scenario:
+    """Return a scenario whose questions ask at other dates: for values then, and how likely a date is by then.
+
+    Raises
+    ------
+    UsageError
+        If it has no question that may ask at dates.
+    """
+    dates = _listed(at)
+    stated = scenario.stated.get("questions", {})
+    questions = {
+        name: {**each, "dates": dates} if {"value", "growth", "when"} & set(each) else each
+        for name, each in stated.items()
+    }
+    if questions == stated:
+        raise UsageError(f"--at: scenario '{scenario.name}' asks neither for a value nor for a date")
+    last = max(map(_year, dates))
+    longer = {} if scenario.until is not None and last <= scenario.until else {"until": math.ceil(last)}
+    return scenario.restated({**scenario.stated, "questions": questions, **longer})
+
+
+def _listed(at: Sequence[float | str] | float | str) -> list[float | str]:
+    dates = [at] if isinstance(at, (int, float, str)) else list(at)
+    return [int(date) if isinstance(date, str) and date.strip().isdigit() else date for date in dates]
+
+
+class _Names:
+    """The names of a question: what each is, as a scenario has it."""
+
+    def __init__(self, shapes: Sequence[str]) -> None:
+        self.shapes = shapes
+        self.quantities: dict[str, dict[str, Any]] = {}
+        self.choices: dict[str, dict[str, Any]] = {}
+        self.labels: dict[str, str] = {}
+        self.used: dict[str, str] = {}
+        self.folder: Path | None = None
+        self.until: float | None = None  # of the first scenario that is used
+        self.moving = False  # something has a date of its own
+
+    def read(self, text: str) -> Iterator[str]:
+        """Yield the formula in pieces, with names of its own grammar in place of those of the catalogue."""
+        for part in _WORD.finditer(text):
+            if part["column"]:
+                yield self.column(part[0])
+            elif part["name"] and not text[part.end() :].startswith("("):
+                yield self.name(part[0])
+            else:
+                yield part[0]
+
+    def name(self, name: str) -> str:
+        """Return what stands for a name: the longest part of it that is one, before a division without blanks."""
+        head = name
+        while head:
+            if (known := self.known(head)) is not None:
+                rest = name[len(head) + 1 :]
+                return f"{known}/{self.name(rest) if rest[:1].isalpha() else rest}" if rest else known
+            head = head.rpartition("/")[0]
+        registry = get_registry()
+        scenarios = [each.partition("/")[2] for each in registry.names("scenario")]
+        if name in scenarios:
+            raise UsageError(
+                f"ask: '{name}' is a scenario: 'forecast run {name}' answers its questions, and "
+                f"'{name}.QUANTITY' is one of its quantities"
+            )
+        models = registry.names("model")
+        raise UnknownNameError(
+            "name", name, [*models, *(each.partition("/")[2] for each in models), *scenarios], where="ask"
+        )
+
+    def known(self, name: str) -> str | None:
+        """Return the name in the formula of what a name of the catalogue stands for, or None."""
+        if name in TIME or name in SCENARIO_FUNCTIONS or name == "pi":
+            return name
+        registry = get_registry()
+        bare, at, shape = name.partition("@")
+        if (model := _found("model", bare)) is not None:
+            mine = _identifier(name.partition("/")[2] or name)
+            if at:
+                beside = {"shape": registry.find("shape", shape).full_name}
+            else:
+                beside = self.shaped(model.full_name) if isinstance(model.spec, TrendSpec) else {}
+            self.quantities[mine] = {"model": model.full_name, **beside}
+            self.labels[mine] = model.spec.title or mine
+            self.moving = self.moving or bool(beside)
+            return mine
+        head, dot, quantity = name.partition(".")
+        if dot and (scenario := _found("scenario", head)) is not None:
+            return self.of_scenario(scenario.full_name, head, quantity)
+        return None
+
+    def of_scenario(self, full: str, head: str, quantity: str) -> str:
+        """Return the name in the formula of a scenario's quantity."""
+        from forecast.scenarios.scenario import Scenario
+
+        scenario = Scenario.load(full)
+        if quantity not in scenario.quantities:
+            raise UsageError(str(UnknownNameError("quantity", quantity, scenario.quantities, where=f"ask: {head}")))
+        alias = _identifier(head.rpartition("/")[2])
+        self.used[alias] = full
+        self.until = scenario.until if self.until is None else self.until
+        self.moving = True
+        if quantity in scenario.labels:
+            self.labels[f"{alias}.{quantity}"] = scenario.labels[quantity]
+        return f"{alias}.{quantity}"
+
+    def shaped(self, series: str = "") -> dict[str, str]:
+        """Return the shape of a series, beside its rivals without weight; series of one shape share the choice."""
+        from forecast.models.model_lookup import named
+
+        own = named(series).shape if series else "trends/pool"
+        plugin, slash, short = own.partition("/")
+        if slash and plugin != "trends":
+            return {"shape": own}
+        values = [short or own, *(each for each in self.shapes if each != short)]
+        alike = (choice for choice, stated in self.choices.items() if stated["values"] == values)
+        choice = next(alike, "shape" if not self.choices else f"shape_{len(self.choices) + 1}")
+        self.labels |= {each: _SHAPES[each] for each in values if each in _SHAPES}
+        self.choices[choice] = {"values": values, "kind": "rival", "weights": [1, *[0] * (len(values) - 1)]}
+        return {"shape": f"trends/{{{choice}}}"}
+
+    def column(self, name: str) -> str:
+        """Return the name in the formula of a column of a file."""
+        from forecast import tables
+
+        path, _, column = name.rpartition(":")
+        folder = Path(path).parent
+        if self.folder is not None and folder.resolve() != self.folder.resolve():
+            raise UsageError("ask: files in two folders; put them beside each other")
+        self.folder = folder
+        columns = tables.columns(path, where="ask")
+        values = columns.numeric(column)  # names the columns where this is none
+        assert values is not None
+        mine = _identifier(column)
+        self.quantities[mine] = {
+            "data": Path(path).name,
+            "x": _dates(columns, Path(path).name),
+            "y": column,
+            "unit": columns.units.get(column, ""),
+            **self.shaped(),
+        }
+        self.labels[mine] = column
+        self.moving = True
+        return mine
+
+
+def _found(kind: str, name: str) -> Record | None:
+    try:
+        return get_registry().find(kind, name)
+    except UnknownNameError:
+        return None
+
+
+def _identifier(name: str) -> str:
+    """Return a name of a formula that a name of the catalogue becomes."""
+    made = _NOT_IN_NAMES.sub("_", name)[:64]
+    return f"{made}_" if made in REFUSED or made in TIME or made == "shape" else made
+
+
+def _dates(columns: Columns, name: str) -> str:
+    """Return the column of dates of a file."""
+    dated = [each for each in columns if columns[each].dtype.kind == "M"]
+    dated = dated or [each for each in columns if each.casefold() in ("date", "time", "year")]
+    if len(dated) != 1:
+        listed = ", ".join(dated or columns)
+        what = "more than one column of dates" if dated else "no column of dates"
+        raise UsageError(f"ask: {printable(name, 60)} has {what}: {printable(listed, 120)}; call one 'date'")
+    return dated[0]
+
+
+def _year(date: float | str) -> float:
+    try:
+        return float(date)
+    except ValueError:
+        pass
+    try:
+        return float(decimal_year([date])[0])
+    except ValueError:
+        raise UsageError(f"ask: expected a year or a date such as 2030-12-31, got '{printable(date, 40)}'") from None
+
+
+def _title(root: Node, text: str, labels: Mapping[str, str]) -> str:
+    """Return what the sentence calls the question: by a label where it is about one name, else as it was typed."""
+    plain = text.replace("{", "(").replace("}", ")")
+    if isinstance(root, Name):
+        return labels.get(root.name, plain)
+    if not isinstance(root, Comparison):
+        return plain
+    if isinstance(root.left, Name) and root.left.name in labels and root.op != "==":
+        verb = "reaches" if root.op in (">=", ">") else "falls to"
+        return f"{labels[root.left.name]} {verb} {plain.partition(root.op)[2].strip()}"
+    return f"'{plain}' holds"

@@ -1,0 +1,200 @@
+"""``forecast ask``: questions in one line, on the command line and in Python; dates and levels of one's own."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.scenarios.question_text import in_words, read_question
+
+USERS = "date,users,price\n" + "".join(
+    f"{2015 + i}-01-01,{round(100 * 2**i * (1.1, 0.95, 1)[i % 3])},{5 - i / 4}\n" for i in range(10)
+)
+FEW = ("--draws", "128")
+
+
+@pytest.fixture
+def users(here):
+    (here / "mine.csv").write_text(USERS, encoding="utf-8")
+    return "mine.csv"
+
+
+def result_of(said, *words):
+    out = said("ask", *words, *FEW, "--json")
+    return json.loads(out.out)["result"]
+
+
+# --- what is asked ----------------------------------------------------------------------------------------------------
+
+
+def test_a_trend_at_dates_says_what_a_scenario_of_it_says(said, scenario):
+    own = result_of(said, "run-price-performance", "--at", "2030,2035")
+    path = scenario(
+        'until = 2035\n[quantities.run_price_performance]\nmodel = "capability/run-price-performance"\n'
+        '[questions.q]\nvalue = "run_price_performance"\ndates = [2030, 2035]\n'
+    )
+    run = json.loads(said("run", path, *FEW, "--json").out)["result"]
+    assert own["answer"]["unit"] == run["answer"]["unit"] == "FLOP/USD"
+    pooled = {row["date"]: row["p50"] for row in own["values"][0]["dates"]}
+    np.testing.assert_allclose(list(pooled.values()), [row["p50"] for row in run["values"][0]["dates"]], rtol=1e-9)
+
+
+def test_a_level_to_be_reached_asks_when(said):
+    found = result_of(said, "training-compute >= 1e29 FLOP")
+    assert found["answer"]["kind"] == "when"
+    assert found["answer"]["asks"] == "training_compute >= 1e29 FLOP"
+    assert found["headline"].startswith("Training compute of the largest run so far reaches 1e29 FLOP")
+    assert {row["choices"]["shape"] for row in found["questions"] if row["choices"]} >= {"pool", "exponential"}
+
+
+def test_money_times_what_it_buys_is_compute(said):
+    found = result_of(said, "run-price-performance * 1M USD >= 2.1e25 FLOP")
+    alike = result_of(said, "run-price-performance * 2 * 500k USD >= 21 YFLOP")
+    assert found["answer"]["crossing"] == alike["answer"]["crossing"]
+
+
+def test_a_quantity_of_a_scenario_is_what_it_is_at_home(said):
+    found = result_of(said, "brain-parity.machine", "--at", "2030")
+    home = forecast.scenario("brain-parity")
+    value = forecast.ask(value=home.machine, dates=[2030], draws=128)
+    mine = {tuple(sorted(row["choices"].values())): row["dates"][0]["p50"] for row in found["values"]}
+    theirs = {
+        tuple(sorted(row["choices"].values())): row["dates"][0]["p50"] for row in value.to_dict()["result"]["values"]
+    }
+    assert mine == pytest.approx(theirs, rel=1e-9)
+
+
+def test_a_column_of_a_file_goes_along_its_dates(said, users):
+    found = result_of(said, f"{users}:users", "--at", "2026")
+    assert found["today"] == [
+        {"name": "question", "of": "users", "value": 56320.0, "unit": "", "date": "2024-01-01", "row": ""}
+    ]
+    low, high = found["answer"]["p05"], found["answer"]["p95"]
+    assert 56320 < low < 56320 * 3 < high
+
+
+def test_compare_puts_every_shape_with_a_record_beside_it(said, users):
+    few = result_of(said, f"{users}:users", "--at", "2026")
+    every = json.loads(said("ask", f"{users}:users", "--at", "2026", "--compare", *FEW, "--json").out)["result"]
+    assert len(every["values"]) > len(few["values"]) >= 4
+
+
+def test_an_estimate_never_moves_and_needs_no_date(said):
+    found = result_of(said, "carlsmith-2020")
+    assert len(found["values"][0]["dates"]) == 1
+    assert "today" not in found
+
+
+def test_python_asks_the_same(said):
+    answer = forecast.ask("training-compute >= 1e29 FLOP", draws=128)
+    found = result_of(said, "training-compute >= 1e29 FLOP")
+    assert answer.to_dict()["result"]["answer"] == found["answer"]
+    assert answer.with_(shape="exponential").never <= answer.never + 1e-9
+    assert "training_compute" in answer.scenario.to_toml()
+
+
+def test_what_is_asked_can_be_changed_saved_and_drawn(said, here):
+    out = said("ask", "training-compute", "--at", "2030", *FEW, "--set", "shape=exponential", "--out", "a.nc",
+               "--plot", "a.svg", "--report", "a.html")  # fmt: skip
+    assert out.code == 0, out.err
+    assert {path.name for path in here.iterdir()} >= {"a.nc", "a.svg", "a.html"}
+    assert said("show", "a.nc").out.splitlines()[0] == out.out.splitlines()[0]
+
+
+# --- what is not ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("traning-compute", "did you mean 'training-compute'?"),
+        ("training-compute-run-cost", "unknown name 'training-compute-run-cost'"),
+        ("brain-parity", "'brain-parity.QUANTITY' is one of its quantities"),
+        ("brain-parity.machin", "did you mean 'machine'?"),
+        ("1 + 1", "names nothing of the catalogue"),
+        ("training-compute >= 1 m", "units do not balance"),
+        ("training-compute^2", "write **"),
+        ("training-compute >= run-cost >= 1", "a condition is one comparison"),
+        ("__import__('os')", "ask"),
+        ("", "expected a question"),
+        ("mine.csv:usrs", "did you mean 'users'?"),
+        ("other.csv:users", "other.csv"),
+    ],
+)
+def test_what_cannot_be_asked_says_why(said, users, text, told):
+    out = said("ask", text, *FEW)
+    assert (out.code, out.out) == (1 if told == "other.csv" else 2, "")
+    assert told in " ".join(out.err.split())
+
+
+def test_a_question_in_words_proposes_lines_that_run(said):
+    out = said("ask", *["when", "does", "a", "supercomputer", "match", "the", "brain"], "--json")
+    assert out.code == 2
+    lines = json.loads(out.out)["result"]["proposals"]
+    assert lines[0] == "forecast run brain-parity"
+    assert len(lines) <= 5
+    asks = next(line.split()[2] for line in lines if line.startswith("forecast ask"))
+    assert said("ask", asks, *FEW).code == 0
+    assert "nothing is about them" in said("ask", "xylophone quokka").out
+
+
+@pytest.mark.parametrize("text", ["a + b", "x >= 1 EFLOP/s", "min(a, b)", "3 FLOP/s * x", "model-capability.power"])
+def test_a_formula_is_no_question_in_words(text):
+    assert not in_words(text)
+
+
+def test_a_minus_stands_between_blanks():
+    assert (
+        read_question("training-compute - training-compute").figures["question"].of.text
+        == "training_compute - training_compute"
+    )
+
+
+# --- dates and levels of one's own ------------------------------------------------------------------------------------
+
+
+def test_run_takes_dates_beyond_its_own(said):
+    run = json.loads(said("run", "gpu-capability", "--at", "2045", *FEW, "--json").out)["result"]
+    assert {row["date"] for value in run["values"] for row in value["dates"]} == {"2045-01-01"}
+    assert all(row["dates"][0]["probability"] is not None for row in run["questions"])
+
+
+@pytest.mark.parametrize("stated", ["80", "0.8", "80%"])
+def test_a_level_of_ones_own_is_told_beside_ninety(said, stated):
+    out = said("ask", "run-price-performance", "--at", "2030", "--level", stated, *FEW)
+    assert "80 % interval: " in out.out
+    answer = forecast.ask("run-price-performance", dates=[2030], draws=128)
+    found = json.loads(said("ask", "run-price-performance", "--at", "2030", "--level", stated, *FEW, "--json").out)
+    low, high = answer.interval(0.8)
+    assert found["result"]["answer"]["interval"] == {"level": 0.8, "low": low, "high": high}
+    assert answer.interval(0.9)[0] < low < high < answer.interval(0.9)[1]
+
+
+@pytest.mark.parametrize("stated", ["0", "1.5", "100", "nine", "-0.9"])
+def test_a_level_that_is_none_is_refused(said, stated):
+    out = said("run", "brain-parity", "--level", stated)
+    assert out.code == 2
+    assert "expected a level between 0 and 1" in " ".join(out.err.split())
+
+
+# --- what it stands at today ------------------------------------------------------------------------------------------
+
+
+def test_todays_value_is_the_newest_observation_or_the_record(said, scenario, here):
+    (here / "m.csv").write_text("date,v\n2019-01-01,1\n2020-01-01,8\n2021-01-01,4\n2022-01-01,6\n", encoding="utf-8")
+    text = (
+        "start = 2022\nuntil = 2030\n[quantities.budget]\nvalue = 3\nunit = 'USD'\n"
+        "[quantities.x]\ndata = 'm.csv'\nx = 'date'\ny = 'v'\nunit = 'FLOP/USD'\nshape = 'trends/exponential'\n{keeps}"
+        "[questions.q]\nvalue = 'x*budget'\ndates = [2030]\n[questions.w]\nwhen = 'x >= 50'\n"
+    )
+
+    def today(path):
+        rows = json.loads(said("run", path, *FEW, "--json").out)["result"]["today"]
+        return {row["name"]: (row["value"], row["unit"], row["date"]) for row in rows}
+
+    newest = today(scenario(text.format(keeps="")))
+    assert newest == {"w": (6.0, "FLOP/USD", "2022-01-01"), "q": (18.0, "FLOP", "2022-01-01")}
+    assert "Last observed: " in said("run", "mine.toml", *FEW).out
