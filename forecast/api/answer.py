@@ -23,7 +23,7 @@ from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import ResultError, UsageError, nearest, printable
 from forecast.projection.likelihood_weights import FEWEST
-from forecast.projection.paths.run_cache import RunCache
+from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.projection.result import (
     AnswerDistribution,
     FirstAnswer,
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["Answer"]
-
-#: Bytes of draws that an answer shares with those made from it.
-SHARED_BYTES = 2**30
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

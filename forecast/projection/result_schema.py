@@ -95,6 +95,10 @@ _FIGURE = Also(
 )
 _FAILING = Record({"name": TEXT, "choices": Named(TEXT), "worlds": _POSITIVE, "first": _DATE, "reason": TEXT})
 _MODEL = Record({"summary": TEXT, "assumptions": _TEXTS, "sources": _TEXTS, "facts": Named(Maybe(NUMBER))})
+_SHARE = Kind("a share", lambda v: NUMBER.good(v) and 0 <= v <= 1)
+_BASELINE = Record(
+    {}, {"median": Maybe(NUMBER), "never": _SHARE, "already": _SHARE, "best": TEXT, "share": _SHARE, "among": WHOLE}
+)
 #: What the attributes of the root hold.
 _ATTRIBUTES = Record(
     {
@@ -138,6 +142,7 @@ _ATTRIBUTES = Record(
         "sweep": Named(_TEXTS),
         "swap": Named(TEXT),
         "given": _TEXTS,
+        "baseline": Named(_BASELINE),
         "scenario_text": TEXT,
         "failing": Each(_FAILING),
     },

@@ -22,6 +22,7 @@ from forecast.projection.result import (
 )
 from forecast.projection.result.observed_values import standing
 from forecast.projection.result.projected_answers import RankingRow
+from forecast.report.changes import ChangedRow, changed_rows, unmoved
 from forecast.report.headline import LEVEL, Words, cells, event, first_sentence, headline, on_date, value_title
 from forecast.report.result_data import drivers
 from forecast.report.words.date_text import age
@@ -122,6 +123,10 @@ class Brief:
         What comes first of several questions, a sentence each, but for the one that the answer opens with.
     today : str
         What the questions are about as it was last observed; empty where nobody observes it.
+    changes : tuple of ChangedRow
+        What a change moves, where one was made.
+    unmoved : tuple of str
+        The questions that it does not move.
     level : str
         The interval of the sentence's answer at another level than 90 %, where one was asked for.
     data, record : str
@@ -140,6 +145,8 @@ class Brief:
     together: float = 0.0
     races: tuple[str, ...] = ()
     today: str = ""
+    changes: tuple[ChangedRow, ...] = ()
+    unmoved: tuple[str, ...] = ()
     level: str = ""
     data: str = ""
     record: str = ""
@@ -168,6 +175,8 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = LEVE
     stated = next((row["name"] for row in rows if row["kind"] == "number"), "") if "note" in moved else ""
     return Brief(
         sentence=headline(run),
+        changes=tuple(changed_rows(run)),
+        unmoved=tuple(unmoved(run)),
         groups=tuple(group for group in _groups(run, words, by) if group.rows),
         drivers=tuple(
             (words.driver(d["name"], stated=d["name"] == stated), d["share"])

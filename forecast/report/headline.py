@@ -120,11 +120,13 @@ class Words:
 
 
 def headline(run: Projection) -> str:
-    """Return the sentence that opens the answer."""
+    """Return the sentence that opens the answer, and what a change does to it where one is known."""
+    from forecast.report.changes import effect  # which says it in the words of this module
+
     words = Words(run)
     text = sentence(run.opening, words) if run.opening is not None else _level(run, words)
     given = f"Given {printable(short_zeros(' and '.join(run.given)), 600)}: " if run.given else ""
-    return f"{given}{text}{changed(run, words)}."
+    return f"{given}{text}{changed(run, words)}{effect(run)}."
 
 
 def sentence(answer: ProjectedAnswer, words: Words) -> str:

@@ -64,6 +64,7 @@ def projection_data(run: Projection, *, only: Collection[str] | None = None, lev
         "headline": headline(run),
         "answer": None if run.opening is None else answer_data(run.opening, level),
         "today": standings(run),
+        "differences": [each.plain for each in run.differences],
         "questions": questions(run),
         "pooled": pooled(run),
         "drivers": drivers(run),

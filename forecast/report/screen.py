@@ -23,6 +23,8 @@ _LEAST_BODY = 4
 _MAX_MEMORY = 3
 #: Lines of the texts below tables that are always shown.
 _MAX_NOTES = 4
+#: So many rows say what a change moves, and so many lines what it does not.
+_MAX_CHANGES, _MAX_UNMOVED = 6, 2
 #: Columns of the chart, and of its labels, at most and at least.
 _LEAST_CHART, _MOST_CHART, _LEAST_LABEL, _MOST_LABEL = 10, 60, 16, 44
 _UNICODE = {"line": "─", "box": "━", "dot": "●", "more": "▶", "tick": "┬", "left": "◀"}
@@ -51,6 +53,8 @@ def lines(
     height = max(height, math.ceil(height * _FULL_WIDTH / width))
     head = _wrapped(brief.sentence, width)
     foot = [line for text in _foot(brief, width) for line in _wrapped(text, width, hanging=2)]
+    changes = _changes(brief, width)
+    head += ["", *changes] if changes else []
     room = max(height - len(head) - len(foot) - 4, _LEAST_BODY)  # two blank lines, and two for what is not shown
     below = (
         min(sum(len(_wrapped(text, width, hanging=2)) for text in brief.notes) + 1, _MAX_NOTES) if brief.notes else 0
@@ -62,6 +66,25 @@ def lines(
     tail = _wrapped(f"More with --show: {left}. Exact values: --json.", width, hanging=2)
     out = [*head, *(["", *body] if body else []), *(["", *notes] if notes else []), "", *foot, *tail]
     return [line.replace("…", ".") for line in out] if ascii_only else out
+
+
+def _changes(brief: Brief, width: int) -> list[str]:
+    """Return the table of what a change moves, and what it does not move in one line."""
+    shown = brief.changes[:_MAX_CHANGES]
+    out = []
+    if shown:
+        heads = ("as it was", "changed", "difference")
+        cells = [(row.before, row.after, row.difference) for row in shown]
+        sizes = [max(_width(text) for text in column) for column in zip(heads, *cells, strict=True)]
+        free = max(width - sum(sizes) - 2 * len(sizes), _LEAST_LABEL)
+        for label, texts in zip(["", *(row.label for row in shown)], [heads, *cells], strict=True):
+            row = "".join(f"  {_padded(text, size, right=True)}" for text, size in zip(texts, sizes, strict=True))
+            out.append(f"{_padded(_cut(label, free), free)}{row}".rstrip())
+    if len(brief.changes) > len(shown):
+        out.append(f"{len(brief.changes) - len(shown)} more move: --json has them.")
+    if brief.unmoved:
+        out += _wrapped(f"Not moved: {'; '.join(brief.unmoved)}.", width, hanging=2)[:_MAX_UNMOVED]
+    return out
 
 
 def _notes(notes: Sequence[str], width: int, room: int) -> tuple[list[str], int]:

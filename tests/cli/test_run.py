@@ -114,6 +114,7 @@ def test_json_is_one_object_of_the_agreed_form(said):
         "headline",
         "answer",
         "today",
+        "differences",
         "questions",
         "pooled",
         "drivers",

@@ -158,6 +158,7 @@ def answer(
     """Project a scenario, and write its answers, tables and files."""
     from forecast.base.files import safe_output
     from forecast.projection.engine import project
+    from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
     from forecast.report import figures, page
     from forecast.scenarios.quantities.changes import parse
     from forecast.scenarios.question_text import at_dates
@@ -180,24 +181,25 @@ def answer(
     stated = [parse(text) for text in changes]
     if at:
         scenario = at_dates(scenario if isinstance(scenario, Scenario) else Scenario.load(scenario), at)
+    grid: dict[str, Any] = {"until": until, "start": start, "step": step}
+    drawn: dict[str, Any] = {"draws": draws, "seed": seed, "keep": keep, "workers": workers, "client": cluster}
+    replaced = replacements(settings, pairs(swaps, "--swap"))
     with render.progress("drawing") as drawing:
+        cache = RunCache(SHARED_BYTES) if (replaced or stated) and not sweep else None
         projection = project(
             scenario,
-            until=until,
-            start=start,
-            step=step,
-            draws=draws,
-            seed=seed,
-            keep=keep,
-            workers=workers,
-            client=cluster,
+            **grid,
+            **drawn,
             checkpoint=None if out is None else f"{out}.part",
             resume=resume,
-            with_=replacements(settings, pairs(swaps, "--swap")),
+            with_=replaced,
             sweep=sweep,
             what_if=stated,
             progress=drawing,
+            cache=cache,
         )
+        if cache is not None and not projection.swept:
+            projection = projection.beside(project(scenario, **grid, **drawn, progress=drawing, cache=cache))
     pages = {} if report is None else {report: partial(page.write, projection, report, toml=_toml(scenario))}
     narrowed: dict[str, Any] = {"section": section, "shown": shown, "by": by, "every": every, "level": level}
     if show_projection(projection, command, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed):

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: What runs of one scenario share may take so much memory.
+SHARED_BYTES = 2**30
+
 __all__ = ["CachedResult", "CachedStreams", "Dependencies", "RunCache"]
 
 #: The quantity and the model that warns, with the texts of the warnings.

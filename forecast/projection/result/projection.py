@@ -23,6 +23,7 @@ from forecast.projection.answers.pooling import rival_of_draw
 from forecast.projection.likelihood_weights import effective_sample_size, weights_of
 from forecast.projection.result import projected_limits as bounds
 from forecast.projection.result.combinations import places
+from forecast.projection.result.differences import AnswerDifference, baseline, differences
 from forecast.projection.result.projected_answers import (
     DateAnswer,
     FirstAnswer,
@@ -156,6 +157,20 @@ class Projection:
         tree = self._tree.copy()
         tree.attrs["given"] = json.dumps([*self.given, *texts])
         return Projection(tree)
+
+    def beside(self, other: Projection) -> Projection:
+        """Return it with the answers of another one in whose place it stands: the same without a change.
+
+        Both draw the same worlds, so that `differences` are of the change alone.
+        """
+        tree = self._tree.copy()
+        tree.attrs["baseline"] = json.dumps(baseline(other, self))
+        return Projection(tree)
+
+    @cached_property
+    def differences(self) -> list[AnswerDifference]:
+        """What a change makes of each answer; empty where it does not stand `beside` another projection."""
+        return list(differences(self, self._attribute("baseline", {})))
 
     @property
     def attributes(self) -> dict[str, Any]:

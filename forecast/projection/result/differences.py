@@ -1,0 +1,130 @@
+"""What a change makes of the answers: each as it is without the change, and with it, in the same worlds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forecast.base.dates import from_decimal_year
+from forecast.projection.result.combinations import iso
+from forecast.projection.result.projected_answers import (
+    DateAnswer,
+    ProjectedAnswer,
+    RankingAnswer,
+    ValueAnswer,
+)
+
+if TYPE_CHECKING:
+    from forecast.projection.result.projection import Projection
+
+__all__ = ["AnswerDifference", "baseline", "differences"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerDifference:
+    """An answer without a change and with it.
+
+    Parameters
+    ----------
+    answer : ProjectedAnswer
+        With the change.
+    median, never, already : (float, float)
+        Before and after; dates are decimal years, inf where they never come. NaN where there is none.
+    best : (str, str)
+        Of a ranking: what is best.
+    share : (float, float)
+        Of a ranking: how likely it is to be that.
+    among : (int, int)
+        Of a ranking: how many take part.
+    """
+
+    answer: ProjectedAnswer
+    median: tuple[float, float] = (math.nan, math.nan)
+    never: tuple[float, float] = (0.0, 0.0)
+    already: tuple[float, float] = (0.0, 0.0)
+    best: tuple[str, str] = ("", "")
+    share: tuple[float, float] = (0.0, 0.0)
+    among: tuple[int, int] = (0, 0)
+
+    @property
+    def moved(self) -> bool:
+        """Whether anything of it differs: the worlds are the same, so that what a change does not reach is equal."""
+        return any(
+            before != after
+            for before, after in (self.median, self.never, self.already, self.best, self.share, self.among)
+            if before == before or after == after  # two that are no number are equal
+        )
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The same as plain data: ISO dates; None for one that never comes, and where there is no answer."""
+        pairs: dict[str, tuple[Any, Any]] = {"median": self.median}
+        if isinstance(self.answer, DateAnswer):
+            dates = (_iso(self.median[0]), _iso(self.median[1]))
+            pairs = {"median": dates, "never": self.never, "already": self.already}
+        elif isinstance(self.answer, RankingAnswer):
+            pairs = {"best": self.best, "share": self.share, "among": self.among}
+        sides = [{key: _plain(pair[side]) for key, pair in pairs.items()} for side in (0, 1)]
+        about = {"name": self.answer.name, "kind": self.answer.kind, "unit": self.answer.unit}
+        if isinstance(self.answer, ValueAnswer):
+            about["date"] = self.answer.date
+        return {**about, "before": sides[0], "after": sides[1], "moved": self.moved}
+
+
+def baseline(run: Projection, changed: Projection) -> dict[str, dict[str, Any]]:
+    """Return the answers of a projection without a change, by question, as `Projection.beside` keeps them.
+
+    Where the change narrows a definition the answer is that under the same one: another definition is another question.
+    """
+    return {answer.name: _stated(answer, changed) for answer in run.answers.values() if _differs(answer)}
+
+
+def differences(run: Projection, before: Mapping[str, Mapping[str, Any]]) -> Iterator[AnswerDifference]:
+    """Walk the answers that a projection without the change has too, that of the sentence first."""
+    for answer in run.answers.values():
+        was = before.get(answer.name)
+        if was is None or not _differs(answer):
+            continue
+        now = _stated(answer)
+        if isinstance(answer, RankingAnswer):
+            pairs = {key: (was[key], now[key]) for key in ("best", "share", "among") if key in was}
+        else:
+            keys = ("median", "never", "already") if isinstance(answer, DateAnswer) else ("median",)
+            pairs = {key: (_number(was[key]), _number(now[key])) for key in keys if key in was}
+            if isinstance(answer, DateAnswer):
+                pairs["median"] = tuple(math.inf if math.isnan(end) else end for end in pairs["median"])  # type: ignore[assignment]
+        yield AnswerDifference(answer=answer, **pairs)
+
+
+def _differs(answer: ProjectedAnswer) -> bool:
+    return isinstance(answer, (DateAnswer, ValueAnswer, RankingAnswer))
+
+
+def _stated(answer: ProjectedAnswer, like: Projection | None = None) -> dict[str, Any]:
+    """Return the numbers of an answer's sentence, None for what never comes; under the definitions of a projection."""
+    known = {} if like is None else {name: choice.values for name, choice in like.choices.items()}
+    if isinstance(answer, RankingAnswer):
+        row = next((row for row in answer.table if all(v in known.get(c, (v,)) for c, v in row.choices.items())), None)
+        best = None if row is None else row.best
+        among = 0 if row is None else len(row.taking_part)
+        return {"best": "" if best is None else best.name, "share": 0.0 if best is None else best.first, "among": among}
+    chosen = {c: v if v in known.get(c, (v,)) else known[c][0] for c, v in answer.default.items()}
+    found = answer.over(chosen)
+    if found is None or found.medians is not None:  # rivals that nobody weighs have no one number
+        return {}
+    numbers = {"median": _plain(found.median)}
+    return {**numbers, "never": found.never, "already": found.already} if answer.kind == "when" else numbers
+
+
+def _iso(year: float) -> str | None:
+    return iso(from_decimal_year(year)) if math.isfinite(year) else None
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)

@@ -1,0 +1,157 @@
+"""What a change does to the answers, in words: what it was, what it is, and the difference, question by question."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
+from forecast.projection.result.differences import AnswerDifference
+from forecast.report.headline import Words, event, on_date, value_title
+from forecast.report.words.date_text import as_text, fine_span
+from forecast.report.words.number_text import amount, percent
+from forecast.report.words.patterns import fill
+
+__all__ = ["ChangedRow", "changed_rows", "effect", "unmoved"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedRow:
+    """One number of an answer that a change moves.
+
+    Parameters
+    ----------
+    label : str
+        What it is.
+    before, after, difference : str
+        With units.
+    number : str
+        Which number of the answer it is: ``median``, ``never``, ``already``, ``value``, ``best`` or ``among``.
+    """
+
+    label: str
+    before: str
+    after: str
+    difference: str
+    number: str
+
+
+def effect(run: Projection) -> str:
+    """Return the clause that says what a change does to the sentence's answer; empty where nothing stands beside it."""
+    if not run.differences or _another_question(run):
+        return ""
+    first = next((each for each in run.differences if each.answer is run.opening), None)
+    rows = [] if first is None else _rows(first, Words(run))
+    if rows:
+        what = fill("moved", rows[0].number, until=as_text(run.span[1]), start=as_text(run.span[0]))
+        return f", which moves {what} from {rows[0].before} to {rows[0].after}"
+    moved = any(each.moved for each in run.differences)
+    return ", which does not move this" if moved else ", which changes nothing here"
+
+
+def changed_rows(run: Projection) -> list[ChangedRow]:
+    """Return the numbers that a change moves, those of the sentence's answer first."""
+    words = Words(run)
+    return [row for each in run.differences for row in _rows(each, words)]
+
+
+def unmoved(run: Projection) -> list[str]:
+    """Return the questions that a change does not move, as rows call them."""
+    words = Words(run)
+    if _another_question(run):
+        return []
+    return list(dict.fromkeys(_label(each, words) for each in run.differences if not _rows(each, words)))
+
+
+def _another_question(run: Projection) -> bool:
+    """Tell whether a definition was narrowed and nothing else: that is no change of what is forecast."""
+    settings = run.settings
+    only = all(key in run.definitions for key in settings.set) and not settings.swap and not settings.changes
+    return only and not any(each.moved for each in run.differences)
+
+
+def _label(each: AnswerDifference, words: Words) -> str:
+    answer = each.answer
+    if isinstance(answer, DateAnswer):
+        return event(answer, answer.default, words, short=True)
+    if isinstance(answer, ValueAnswer):
+        return f"{value_title(answer, answer.default, words, short=True)}, {on_date(answer.date)}"
+    return words.title(words.short(answer.name, answer.title or answer.text), {})
+
+
+def _rows(each: AnswerDifference, words: Words) -> list[ChangedRow]:
+    answer = each.answer
+    label = "" if answer is answer.run.opening else _label(each, words)
+    if isinstance(answer, RankingAnswer):
+        texts = tuple(f"{words(best)} ({percent(share)})" for best, share in zip(each.best, each.share, strict=True))
+        told = "another one" if each.best[0] != each.best[1] else _points(*each.share)
+        rows = [_row(": ".join(filter(None, ["first", label])), texts, told, "best")] if texts[0] != texts[1] else []
+        counts = tuple(str(count) for count in each.among)
+        if counts[0] != counts[1]:
+            more = f"{each.among[1] - each.among[0]:+d}"
+            rows.append(_row(": ".join(filter(None, ["compared", label])), counts, more, "among"))
+        return rows
+    if isinstance(answer, ValueAnswer):
+        texts = tuple(amount(value, answer.unit) for value in each.median)
+        return [_row(label or on_date(answer.date), texts, _ratio(*each.median), "value")] if each.moved else []
+    start, until = answer.run.span
+    rows = []
+    dates = tuple(_date(each, side, start, until) for side in (0, 1))
+    if dates[0] != dates[1]:
+        rows.append(_row(": ".join(filter(None, ["median", label])), dates, _years(*each.median), "median"))
+    for number, (before, after) in (("never", each.never), ("already", each.already)):
+        texts = (percent(before), percent(after))
+        if texts[0] != texts[1]:
+            by = f"not by {as_text(until)}" if number == "never" else f"by {as_text(start)}"
+            rows.append(_row(": ".join(filter(None, [by, label])), texts, _points(before, after), number))
+    return rows
+
+
+def _row(label: str, texts: tuple[str, ...], difference: str, number: str) -> ChangedRow:
+    return ChangedRow(label=label, before=texts[0], after=texts[1], difference=difference, number=number)
+
+
+def _date(each: AnswerDifference, side: int, start: float, until: float) -> str:
+    median = each.median[side]
+    flag = "never" if not math.isfinite(median) else "already" if median <= start else ""
+    date = as_text(median, fine=fine_span(start, until), short=True)
+    return fill("date_in_row", flag, until=as_text(until), date=date)
+
+
+def _years(before: float, after: float) -> str:
+    """Say by how much a date moves.
+
+    Examples
+    --------
+    >>> _years(2030.0, 2030.25), _years(2040, 2037), _years(2030, float("inf"))
+    ('3 months later', '3 years earlier', '')
+    """
+    gap = after - before
+    if not math.isfinite(gap):
+        return ""
+    months = round(abs(gap) * 12)
+    if not months:
+        return f"days {'later' if gap > 0 else 'earlier'}" if gap else "none"
+    count, unit = (months, "month") if months < 24 else (round(abs(gap)), "year")
+    return f"{count} {unit}{'s' if count != 1 else ''} {'later' if gap > 0 else 'earlier'}"
+
+
+def _points(before: float, after: float) -> str:
+    """Say by how much a probability moves, in points of percent."""
+    return f"{100 * (after - before):+.0f}"
+
+
+def _ratio(before: float, after: float) -> str:
+    """Say by how much a value moves.
+
+    Examples
+    --------
+    >>> _ratio(2.0, 1.0), _ratio(2.0, 2.2), _ratio(1.0, 1e6), _ratio(0.0, 2.0)
+    ('2 times less', '+10 %', '1e6 times more', '')
+    """
+    if not (before > 0 and after > 0):
+        return ""
+    factor = after / before
+    if 2 / 3 < factor < 1.5:
+        return f"{100 * (factor - 1):+.2g} %"
+    return f"{amount(max(factor, 1 / factor))} times {'more' if factor > 1 else 'less'}"
