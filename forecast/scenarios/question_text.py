@@ -41,7 +41,7 @@ RIVALS = ("exponential", "changepoint", "random-walk")
 DATES, UNTIL = (2030, 2040), 2050
 MOST_CHARACTERS = 1000
 #: What shapes are called for people.
-_SHAPES = {"pool": "pool of shapes", "random-walk": "random walk", "local-linear": "local linear"}
+_SHAPES = {"pool": "ensemble", "random-walk": "random walk", "local-linear": "local linear"}
 
 _COLUMN = r"[^\s:*()<>='\"]+\.(?:csv|parquet|pq):[\w-]+"
 #: A number takes the unit that follows it, so that no part of one is looked up: ``1 EFLOP/s``, ``3 FLOP/(s*USD)``.

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from forecast.cli.catalogue.listing import catalogue
+import click
+
+from forecast.cli import completion, render
+from forecast.cli.access_options import access_options
+from forecast.cli.catalogue.listing import catalogue, json_option
 from forecast.contract.registry import Record
 from forecast.contract.specs import ScenarioSpec
 from forecast.errors import ScenarioError, printable
@@ -56,3 +60,48 @@ def _table(raw: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
 
 
 scenarios = catalogue("scenarios", "scenario", columns={}, describe=_describe)
+
+
+@scenarios.command("check")
+@click.argument("scenario", shell_complete=completion.names("scenario", files=True))
+@click.option("--draws", type=int, default=512, show_default=True, metavar="N", help="Joint samples.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal numbers.")
+@access_options
+@json_option
+@click.pass_context
+def check(ctx: click.Context, scenario: str, draws: int, seed: int, as_json: bool) -> None:
+    """Hold the answers of SCENARIO to its data and to one another.
+
+    A row called pooled lies between its rows; the forecast begins at the last observation; what the newest observation
+    meets is so already; questions that ask for more come later; what has risen does not fall in the median. Exits with
+    1 where a number breaks a rule. A rebuilt publication is exempt: it prints what was published.
+
+    \b
+    forecast scenarios check brain-parity
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.conformance.answer_checks import RULES, breaches
+    from forecast.projection.engine import project
+    from forecast.scenarios.scenario import Scenario
+
+    loaded = Scenario.load(scenario)
+    exempt = "published_on" in loaded.stated
+    run = None if exempt else project(loaded, draws=draws, seed=seed)
+    found = [] if run is None else breaches(run)
+    result = {"scenario": loaded.name, "exempt": exempt, "rules": list(RULES), "breaches": [b.plain for b in found]}
+
+    def text() -> None:
+        if exempt:
+            render.write(f"{printable(loaded.name)}: a rebuilt publication is exempt: it prints what was published.")
+        elif not found:
+            render.write(f"{printable(loaded.name)}: holds ({', '.join(RULES)}).")
+        for each in found:
+            render.write(f"{each.rule}: {printable(each.question, 60)}: {printable(each.message, 400)}")
+
+    warned = [] if run is None else run.failures
+    shown = {} if run is None else run.provenance
+    render.emit(
+        result, json=as_json, command="scenarios check", text=text, warnings=warned,
+        provenance={**render.provenance(), **shown},
+    )  # fmt: skip
+    if found or warned:
+        ctx.exit(1)

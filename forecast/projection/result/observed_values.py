@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-__all__ = ["Standing", "observed", "standing"]
+__all__ = ["Standing", "keeps_records", "observed", "standing"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,14 +117,14 @@ def _newest(answer: ProjectedAnswer, name: str) -> tuple[float, str, str] | None
         return None
     order = np.lexsort((values, dates))
     last = int(order[-1])
-    if _keeps_records(answer, name):
+    if keeps_records(answer, name):
         fell = values[last] < np.median(values)
         last = int(np.argmin(values) if fell else np.argmax(values))
     row = str(seen["row"].values[places[last]]) if "row" in seen else ""
     return float(values[last]), str(dates[last].astype("datetime64[D]")), row
 
 
-def _keeps_records(answer: ProjectedAnswer, name: str) -> bool:
+def keeps_records(answer: ProjectedAnswer, name: str) -> bool:
     """Tell whether a quantity is a running record."""
     if f"past/{name}" not in answer.run:
         return False
