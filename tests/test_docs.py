@@ -14,6 +14,7 @@ import pytest
 import forecast
 from forecast import errors
 from forecast.base.distributions import FAMILIES, distribution
+from forecast.conformance import scaffold
 from forecast.contract import specs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -146,11 +147,28 @@ def test_only_prose_is_wrapped(plain):
     assert max(map(len, plain.wrapped("word " * 60).splitlines())) <= plain.WIDTH
 
 
-def test_a_function_is_shown_with_its_decorators(plain):
-    source = "import x\n\n@x.y\ndef f():\n    return 1\n\ndef g():\n    return 2\n"
-    assert plain.function(source, "f") == "@x.y\ndef f():\n    return 1"
-    with pytest.raises(ValueError, match="no function h"):
-        plain.function(source, "h")
+def _written(files, label):
+    """Return a file of a new plugin, or one function of it with its decorators."""
+    name, _, function = label.partition(" ")
+    if not function:
+        return files[name].rstrip()
+    node = next(node for node in ast.parse(files[name]).body if getattr(node, "name", "") == function)
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return "\n".join(files[name].splitlines()[first - 1 : node.end_lineno])
+
+
+@pytest.mark.parametrize(("page", "least"), [("how-to/write-a-plugin.md", 8), ("how-to/bring-a-table.md", 3)])
+def test_what_a_page_shows_of_a_new_plugin_is_what_is_written(page, least, tmp_path):
+    made, names = scaffold.create("demo", parent=tmp_path)
+    files = {name: (made / name).read_text(encoding="utf-8") for name in names}
+    shown = re.findall(r"<!-- written by plugins new: (.+?) -->\n```\w+\n(.*?)\n```", PAGES[page], re.S)
+    assert len(shown) >= least
+    for label, text in shown:
+        assert text == _written(files, label), label
+    assert "{scaffold}" not in PAGES[page]
+    if page == "how-to/write-a-plugin.md":
+        listed = re.findall(r"^  forecast-demo/(.+)$", PAGES[page], re.M)
+        assert listed == list(names)
 
 
 def modules():

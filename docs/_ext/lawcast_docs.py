@@ -1,9 +1,9 @@
 """What the pages show of the program is made when they are built, so that it cannot grow stale.
 
 The directive ``forecast`` runs a command line in an empty folder and shows what it prints; ``command-reference`` writes
-the help of every command; ``scaffold`` shows a file of a new plugin; ``claims`` judges every claim; ``drawn`` runs
-a command and shows its figure, ``gallery`` those of every scenario. A page that would
-fetch anything from the net is a warning, which the build turns into an error.
+the help of every command; ``claims`` judges every claim; ``drawn`` runs a command and shows its figure, ``gallery``
+those of every scenario. A page that would fetch anything from the net is a warning, which the build turns into an
+error.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from catalogue_page import CatalogueTable
 from docutils import nodes
-from docutils.parsers.rst import Directive, directives
-from plain import WIDTH, fetched, function, picked, wrapped
+from docutils.parsers.rst import directives
+from plain import WIDTH, fetched, picked, wrapped
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -136,37 +136,6 @@ class CommandReference(SphinxDirective):
 
         walk(cli, "forecast", None)
         return self.parse_text_to_nodes("\n".join(text), allow_section_headings=True)
-
-
-@cache
-def demo() -> dict[str, str]:
-    """Return the files of a new plugin called demo."""
-    from forecast.conformance.scaffold import create
-
-    with tempfile.TemporaryDirectory() as parent:
-        made, files = create("demo", parent=Path(parent))
-        return {name: (made / name).read_text(encoding="utf-8") for name in files}
-
-
-class Scaffold(Directive):
-    """A file that ``forecast plugins new demo`` writes, or one function of it."""
-
-    required_arguments = 1
-    has_content = True
-    option_spec: ClassVar = {"function": directives.unchanged}
-
-    def run(self) -> list[nodes.Node]:
-        name = self.arguments[0]
-        if name not in demo():
-            raise self.error(f"forecast plugins new writes no {name}; it writes {', '.join(demo())}")
-        text = demo()[name]
-        if "function" in self.options:
-            text = function(text, self.options["function"])
-        kinds = {".py": "python", ".toml": "toml", ".json": "json", ".md": "markdown"}
-        text = text.rstrip("\n")
-        block = nodes.literal_block(text, text, language=kinds.get(Path(name).suffix, "text"))
-        caption = nodes.caption("", f"forecast-demo/{name}")
-        return [nodes.container("", caption, block, literal_block=True, classes=["literal-block-wrapper"])]
 
 
 class Claims(SphinxDirective):
@@ -308,7 +277,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
     app.add_directive("forecast", Forecast)
     app.add_directive("command-reference", CommandReference)
-    app.add_directive("scaffold", Scaffold)
     app.add_directive("claims", Claims)
     app.add_directive("catalogue", CatalogueTable)
     app.add_js_file("catalogue.js")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import textwrap
 
@@ -42,12 +41,3 @@ def picked(lines: list[str], wanted: str) -> list[str]:
         kept += lines[low - 1 : high]
         last = high
     return kept + (["..."] if last < len(lines) else [])
-
-
-def function(source: str, name: str) -> str:
-    """Return the text of one function, with its decorators."""
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            return "\n".join(source.splitlines()[first - 1 : node.end_lineno])
-    raise ValueError(f"no function {name}")

@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 HOW_TO = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-(COMMANDS,) = [
+_, COMMANDS = [  # what is written, and the way from nothing to a tested plugin
     re.findall(r"^\$ (.+)$", block, re.MULTILINE)
     for block in re.findall(r"^```console\n(.*?)^```$", HOW_TO, re.MULTILINE | re.DOTALL)
 ]
