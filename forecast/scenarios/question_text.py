@@ -36,12 +36,18 @@ __all__ = ["QUESTION", "RIVALS", "at_dates", "every_shape", "in_words", "read_qu
 #: What the question is called in its scenario.
 QUESTION = "question"
 #: Shapes of trends that stand beside a series' own, as rivals without weight.
-RIVALS = ("exponential", "changepoint", "random-walk")
+RIVALS = ("exponential", "changepoint", "damped-trend")
 #: Where nothing else is said: dates of values, and the last date of what is waited for.
 DATES, UNTIL = (2030, 2040), 2050
 MOST_CHARACTERS = 1000
 #: What shapes are called for people.
-_SHAPES = {"pool": "ensemble", "random-walk": "random walk", "local-linear": "local linear"}
+_SHAPES = {
+    "pool": "ensemble",
+    "pooled": "mixture of shapes",
+    "random-walk": "random walk",
+    "local-linear": "local linear",
+    "damped-trend": "damped trend",
+}
 
 _COLUMN = r"[^\s:*()<>='\"]+\.(?:csv|parquet|pq):[\w-]+"
 #: A number takes the unit that follows it, so that no part of one is looked up: ``1 EFLOP/s``, ``3 FLOP/(s*USD)``.
@@ -261,6 +267,8 @@ class _Names:
         alike = (choice for choice, stated in self.choices.items() if stated["values"] == values)
         choice = next(alike, "shape" if not self.choices else f"shape_{len(self.choices) + 1}")
         self.labels |= {each: _SHAPES[each] for each in values if each in _SHAPES}
+        if choice != "shape":
+            self.labels[choice] = f"shape of {series.partition('/')[2] or 'the column'}"
         self.choices[choice] = {"values": values, "kind": "rival", "weights": [1, *[0] * (len(values) - 1)]}
         return {"shape": f"trends/{{{choice}}}"}
 

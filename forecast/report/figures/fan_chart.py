@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,7 +26,7 @@ from forecast.projection.supporting_data import notable
 from forecast.report.figures.labels import Band, Label, Taken, write
 from forecast.report.headline import Words
 from forecast.report.words.date_text import as_text, fine_span
-from forecast.report.words.number_text import amount, scale_of
+from forecast.report.words.number_text import amount, scale_of, short_zeros
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +38,8 @@ __all__ = ["Fan", "Line", "fans", "lines_over_time"]
 
 #: What lies beyond is drawn here: an axis needs room above its highest value.
 _LARGEST = 1e200
+#: A line is called by so many characters in the legend, so that its columns stay on the sheet.
+_LONGEST_IN_LEGEND = 36
 #: A path of fewer steps is no trajectory.
 _FEWEST = 3
 #: A band reaches at most so far beyond the medians and the points, as a share of their span.
@@ -207,7 +210,7 @@ def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str], *, alone: boo
             threshold_label = f"{words(side.text)}: {amount(threshold, unit)}"
             continue
         observed = seen_of(answer, side.text, unit, chosen)
-        label = words(side.text) if len(side.names) == 1 else printable(side.text, 40)
+        label = words(side.text) if side.text in run.quantities else _formula_label(answer, side, chosen, words)
         past = _past(run, side.text, unit, chosen, answer)
         lines.append(
             Line(label=label, levels=levels, dates=observed[0], values=observed[1], names=observed[2], past=past)
@@ -367,7 +370,7 @@ def _draw_line(axis: Axes, years: Array, line: Line, place: int, factor: float) 
     p05, p25, _, p75, p95 = levels
     for low, high, alpha in ((p05, p95, 0.16), (p25, p75, 0.28)):
         axis.fill_between(dates, low, high, color=colour, alpha=alpha, linewidth=0)
-    axis.plot(years, line.levels[2] / factor, linestyle=style, color=colour, label=line.label)
+    axis.plot(years, line.levels[2] / factor, linestyle=style, color=colour, label=_in_legend(line.label))
     if line.dates.size:
         axis.plot(line.dates, line.values / factor, "o", color=plot_style.BLACK, ms=2.2, mew=0, alpha=0.6, zorder=3,
                   label="observed")  # fmt: skip
@@ -382,6 +385,17 @@ def _draw_answer(axis: Axes, answer: AnswerDistribution, span: tuple[float, floa
                   solid_capstyle="butt", zorder=5, label="90 % of dates")  # fmt: skip
     if math.isfinite(middle) and span[0] <= middle <= span[1]:
         axis.axvline(middle, color=plot_style.BLACK, linestyle=":", linewidth=1.0, label="median date")
+
+
+def _formula_label(answer: ProjectedAnswer, side: Formula, chosen: Mapping[str, str], words: Words) -> str:
+    """Call a formula by the title of the question for its value, where it has one; else by its text."""
+    if isinstance(answer, ValueAnswer) and answer.title:
+        return printable(words.title(answer.title, chosen), 60)
+    return printable(short_zeros(side.text), 40)
+
+
+def _in_legend(label: str) -> str:
+    return textwrap.shorten(label, _LONGEST_IN_LEGEND, placeholder=" …")
 
 
 def _label(axis: Axes, fan: Fan, factor: float) -> None:
