@@ -82,11 +82,11 @@ def ask(
     >>> forecast.ask("training-compute >= 1e29 FLOP", draws=64).kind
     'when'
     """
-    if text is not None:
-        return _ask_text(text, {"when": when, "value": value, "growth": growth, "first": first, "rank": rank}, options)
     stated: dict[str, object] = {"when": when, "value": value, "growth": growth, "first": first, "rank": rank}
     stated |= {"over": over, "subject_to": subject_to, "best": best, "ordered": ordered}
     question_keys: dict[str, Any] = {key: each for key, each in stated.items() if each is not None}
+    if text is not None:
+        return _ask_text(text, question_keys, options)
     kinds = [kind for kind in _QUESTIONS if kind in question_keys]
     if len(kinds) != 1:
         raise UsageError(f"ask: expected one of {', '.join(_QUESTIONS)}, got {' and '.join(kinds) or 'none of them'}")
@@ -104,12 +104,12 @@ def ask(
     return Answer.to(question=question, options=rest)
 
 
-def _ask_text(text: str, keys: Mapping[str, object], options: Mapping[str, Any]) -> Answer:
+def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any]) -> Answer:
     """Answer a question in one line."""
     from forecast.scenarios.question_text import QUESTION, read_question
 
-    if beside := [key for key, each in keys.items() if each is not None]:
-        raise UsageError(f"ask: a question in one line stands alone; '{beside[0]}' is another one")
+    if beside:
+        raise UsageError(f"ask: a question in one line stands alone, without '{next(iter(beside))}'")
     check_keywords(options, (*GRID, *RUN, "dates"), "ask")
     rest: dict[str, Any] = {key: each for key, each in options.items() if key != "dates"}
     scenario = read_question(text, at=options.get("dates", ()), until=options.get("until"))

@@ -19,6 +19,7 @@ from forecast.base.saved_records import (
     ANYTHING,
     COUNT,
     NUMBER,
+    SHARE,
     TEXT,
     WHOLE,
     Also,
@@ -95,9 +96,8 @@ _FIGURE = Also(
 )
 _FAILING = Record({"name": TEXT, "choices": Named(TEXT), "worlds": _POSITIVE, "first": _DATE, "reason": TEXT})
 _MODEL = Record({"summary": TEXT, "assumptions": _TEXTS, "sources": _TEXTS, "facts": Named(Maybe(NUMBER))})
-_SHARE = Kind("a share", lambda v: NUMBER.good(v) and 0 <= v <= 1)
 _BASELINE = Record(
-    {}, {"median": Maybe(NUMBER), "never": _SHARE, "already": _SHARE, "best": TEXT, "share": _SHARE, "among": WHOLE}
+    {}, {"median": Maybe(NUMBER), "never": SHARE, "already": SHARE, "best": TEXT, "share": SHARE, "among": WHOLE}
 )
 #: What the attributes of the root hold.
 _ATTRIBUTES = Record(

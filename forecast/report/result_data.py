@@ -181,7 +181,7 @@ def _ends(answer: ProjectedAnswer, level: float) -> list[float | str | None]:
     ends = answer.interval(level)
     if answer.kind != "when":
         return [_plain(end) for end in ends]
-    return [iso(from_decimal_year(end)) if math.isfinite(end) else None for end in ends]
+    return [iso(from_decimal_year(end)) for end in ends]
 
 
 def standings(run: Projection) -> list[dict[str, Any]]:

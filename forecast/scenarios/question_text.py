@@ -322,14 +322,14 @@ def _dates(columns: Columns, name: str) -> str:
 
 
 def _year(date: float | str) -> float:
-    try:
-        return float(date)
-    except ValueError:
-        pass
-    try:
-        return float(decimal_year([date])[0])
-    except ValueError:
-        raise UsageError(f"ask: expected a year or a date such as 2030-12-31, got '{printable(date, 40)}'") from None
+    for read in (float, lambda text: float(decimal_year([text])[0])):
+        try:
+            year = read(date)
+        except ValueError:
+            continue
+        if math.isfinite(year):
+            return year
+    raise UsageError(f"expected a year or a date such as 2030-12-31, got '{printable(date, 40)}'")
 
 
 def _title(root: Node, text: str, labels: Mapping[str, str]) -> str:

@@ -96,6 +96,12 @@ def test_python_asks_the_same(said):
     assert "training_compute" in answer.scenario.to_toml()
 
 
+@pytest.mark.parametrize("beside", [{"over": "shape"}, {"when": "x >= 1"}, {"best": "lowest"}, {"value": 3}])
+def test_a_question_in_one_line_stands_alone(beside):
+    with pytest.raises(forecast.ForecastError, match=f"stands alone, without '{next(iter(beside))}'"):
+        forecast.ask("training-compute", **beside)
+
+
 def test_what_is_asked_can_be_changed_saved_and_drawn(said, here):
     out = said("ask", "training-compute", "--at", "2030", *FEW, "--set", "shape=exponential", "--out", "a.nc",
                "--plot", "a.svg", "--report", "a.html")  # fmt: skip
@@ -120,12 +126,17 @@ def test_what_is_asked_can_be_changed_saved_and_drawn(said, here):
         ("training-compute >= run-cost >= 1", "a condition is one comparison"),
         ("__import__('os')", "ask"),
         ("", "expected a question"),
+        ("training-compute --at nan", "expected a year or a date"),
+        ("training-compute --at inf", "expected a year or a date"),
+        ("training-compute --at ,", "expected a year or a date"),
+        ("training-compute --at 2035-13-01", "expected a year or a date"),
         ("mine.csv:usrs", "did you mean 'users'?"),
         ("other.csv:users", "other.csv"),
     ],
 )
 def test_what_cannot_be_asked_says_why(said, users, text, told):
-    out = said("ask", text, *FEW)
+    question, *options = text.split(" --at ")
+    out = said("ask", question, *(word for at in options for word in ("--at", at)), *FEW)
     assert (out.code, out.out) == (1 if told == "other.csv" else 2, "")
     assert told in " ".join(out.err.split())
 

@@ -62,8 +62,8 @@ class AnswerDifference:
         """The same as plain data: ISO dates; None for one that never comes, and where there is no answer."""
         pairs: dict[str, tuple[Any, Any]] = {"median": self.median}
         if isinstance(self.answer, DateAnswer):
-            dates = (_iso(self.median[0]), _iso(self.median[1]))
-            pairs = {"median": dates, "never": self.never, "already": self.already}
+            dates = [iso(from_decimal_year(end)) for end in self.median]
+            pairs = {"median": (dates[0], dates[1]), "never": self.never, "already": self.already}
         elif isinstance(self.answer, RankingAnswer):
             pairs = {"best": self.best, "share": self.share, "among": self.among}
         sides = [{key: _plain(pair[side]) for key, pair in pairs.items()} for side in (0, 1)]
@@ -88,13 +88,11 @@ def differences(run: Projection, before: Mapping[str, Mapping[str, Any]]) -> Ite
         if was is None or not _differs(answer):
             continue
         now = _stated(answer)
-        if isinstance(answer, RankingAnswer):
-            pairs = {key: (was[key], now[key]) for key in ("best", "share", "among") if key in was}
-        else:
-            keys = ("median", "never", "already") if isinstance(answer, DateAnswer) else ("median",)
-            pairs = {key: (_number(was[key]), _number(now[key])) for key in keys if key in was}
-            if isinstance(answer, DateAnswer):
-                pairs["median"] = tuple(math.inf if math.isnan(end) else end for end in pairs["median"])  # type: ignore[assignment]
+        pairs = {key: (was[key], now[key]) for key in now if key in was}  # none where one of them failed
+        if "median" in pairs:
+            missing = math.inf if isinstance(answer, DateAnswer) else math.nan
+            was_at, now_at = (missing if end is None else float(end) for end in pairs["median"])
+            pairs["median"] = (was_at, now_at)
         yield AnswerDifference(answer=answer, **pairs)
 
 
@@ -118,13 +116,5 @@ def _stated(answer: ProjectedAnswer, like: Projection | None = None) -> dict[str
     return {**numbers, "never": found.never, "already": found.already} if answer.kind == "when" else numbers
 
 
-def _iso(year: float) -> str | None:
-    return iso(from_decimal_year(year)) if math.isfinite(year) else None
-
-
 def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _number(value: Any) -> float:
-    return math.nan if value is None else float(value)
