@@ -227,12 +227,15 @@ def arriving(folder: Path, *, inside: bool = False) -> Iterator[Path]:
         while True:
             # Short, so that a name at the limit still has room; random and exclusive, so that nobody's file is opened.
             path = folder / f".{secrets.token_hex(8)}.part"
+            # Between making, opening and locking it, a sweeper may take it for one that was left.
             if inside:
                 path.mkdir()
-                handle = os.open(path, os.O_RDONLY) if fcntl else -1
+                try:
+                    handle = os.open(path, os.O_RDONLY) if fcntl else -1
+                except FileNotFoundError:
+                    continue
             else:
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
-            # Between the two a sweeper may have taken it for one that was left.
             if handle < 0 or (_locked(handle) and _same(handle, path)):
                 break
             os.close(handle)

@@ -157,6 +157,24 @@ def test_a_name_that_was_swept_before_it_was_locked_is_made_again(
     assert parts(tmp_path) == []
 
 
+def test_a_folder_that_was_swept_before_it_was_opened_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, taken = Path.mkdir, []
+
+    def swept(path: Path) -> None:
+        real(path)
+        if not taken:  # a sweeper comes between the making and the opening
+            taken.append(path)
+            path.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", swept)
+    with arriving(tmp_path, inside=True) as folder:
+        (folder / "x.csv").write_text("x")
+        assert taken != [folder]
+    assert parts(tmp_path) == []
+
+
 def test_without_locks_only_old_files_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "fcntl", None)
     young, old = tmp_path / PART, tmp_path / ".fedcba9876543210.part"
