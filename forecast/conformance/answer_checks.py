@@ -5,8 +5,9 @@
 - *already*: what the newest observation meets is so already, in every world.
 - *nested*: a question that asks for more never comes before one that asks for less.
 - *falls*: a series that rose through its history does not fall below its last observation in the median forecast.
+- *levers*: each lever moves something that the scenario shows (`forecast.conformance.lever_checks`).
 
-A rebuilt publication (``published_on``) is exempt: it prints what was published.
+A rebuilt publication (``published_on``) is exempt of all but the last: it prints what was published.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from forecast.report.words.number_text import amount, percent
 
 __all__ = ["RULES", "Breach", "breaches"]
 
-RULES = ("pooled", "observed", "already", "nested", "falls")
+RULES = ("pooled", "observed", "already", "nested", "falls", "levers")
 #: Standard errors of a share of the worlds by which a pool may lie outside its rows.
 MOST_ERRORS = 4.0
 #: The first step is the date of the last observation where it lies within so many years of it.

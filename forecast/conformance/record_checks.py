@@ -32,6 +32,8 @@ __all__ = ["CHECKS", "FUNCTION_CHECKS"]
 
 #: Worlds in which every scenario of a plugin is run.
 WORLDS = 64
+#: And those in which its answers are held to one another: shares of fewer say little.
+COMPARED_WORLDS = 256
 
 # Models -------------------------------------------------------------------------------------------------------------
 
@@ -253,6 +255,41 @@ def _scenario_runs(record: Record) -> None:
     constraint_checks.of_run(record, run)
 
 
+def _scenario_holds(record: Record) -> None:
+    """Its answers contradict neither its data nor one another."""
+    from forecast.conformance.answer_checks import breaches
+    from forecast.errors import DownloadError
+    from forecast.projection.engine import project
+    from forecast.scenarios.scenario import Scenario
+
+    scenario = Scenario.load(record.full_name)
+    if "published_on" in scenario.stated:
+        raise unittest.SkipTest("a rebuilt publication prints what was published")
+    try:
+        found = breaches(project(scenario, draws=COMPARED_WORLDS))
+    except DownloadError as problem:
+        raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
+    if found:
+        raise refuse(record, "; ".join(f"{each.question}: {printable(each.message, 300)}" for each in found[:3]))
+
+
+def _scenario_levers(record: Record) -> None:
+    """Each of its levers moves an answer."""
+    from forecast.conformance.lever_checks import lever_breaches
+    from forecast.errors import DownloadError
+    from forecast.scenarios.scenario import Scenario
+
+    scenario = Scenario.load(record.full_name)
+    if not scenario.levers:
+        raise unittest.SkipTest("names no levers")
+    try:
+        found = list(lever_breaches(scenario, draws=WORLDS))
+    except DownloadError as problem:
+        raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
+    if found:
+        raise refuse(record, "; ".join(f"lever {each.question}: {printable(each.message, 300)}" for each in found[:3]))
+
+
 def _claim_computes(record: Record) -> None:
     from forecast import claims
 
@@ -304,7 +341,12 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
     ),
     "shape": SHAPE_CHECKS,
     "table": (("has schema, licence, source and hash", _table_described), ("reads", _table_reads)),
-    "scenario": (("reads", _scenario_reads), (f"runs at {WORLDS} worlds", _scenario_runs)),
+    "scenario": (
+        ("reads", _scenario_reads),
+        (f"runs at {WORLDS} worlds", _scenario_runs),
+        ("holds to its data and its other answers", _scenario_holds),
+        ("its levers move its answers", _scenario_levers),
+    ),
     "claim": (("computes, and says where it disagrees", _claim_computes),),
     "unit": (("parses", _unit_parses),),
     "score": (("its code loads", _target_loads), ("scores in the grammar of scores", score_scores)),

@@ -130,11 +130,12 @@ def compare(
     for done, (scenario, shared) in enumerate(wanted_of_scenarios):
         taken = {n: c.values[0] for n, c in scenario.choices.items() if c.kind == "definition" and len(c.values) > 1}
         run = project(scenario, with_=taken, draws=draws, keep=draws, seed=seed)
-        published_on = str(scenario.stated["published_on"]) if "published_on" in scenario.stated else None
+        made = scenario.stated.get("published_on", scenario.stated.get("issued_on"))
+        made = None if made is None else str(made)
         for own, name in shared.items():
-            about = {"scenario": scenario.name, "made": published_on, "definitions": taken}
+            about = {"scenario": scenario.name, "made": made, "definitions": taken}
             row = _of_date if own in scenario.questions else _of_value
-            answers[name].append({**about, **row(run, own, questions[name], published_on)})
+            answers[name].append({**about, **row(run, own, questions[name], made)})
         if progress is not None:
             progress(done + 1, len(wanted_of_scenarios))
     return [{"name": name, **questions[name], "answers": rows} for name, rows in answers.items() if rows]

@@ -87,6 +87,7 @@ def provenance(
         **_limits(graph),
         **({"show": list(scenario.shown)} if scenario.shown else {}),
         **({"labels": dict(scenario.labels)} if scenario.labels else {}),
+        **({"levers": [each.plain for each in scenario.levers]} if scenario.levers else {}),
         "choices": {n: list(c.values) for n, c in scenario.choices.items()},
         **_kinds(scenario),
         **run,

@@ -18,6 +18,7 @@ from forecast.base.lazy import xr
 from forecast.base.saved_records import (
     ANYTHING,
     COUNT,
+    FLAG,
     NUMBER,
     SHARE,
     TEXT,
@@ -34,6 +35,7 @@ from forecast.base.saved_records import (
 from forecast.errors import ResultError, UsageError, printable
 from forecast.projection.horizon import step_of
 from forecast.projection.supporting_data import LONGEST
+from forecast.scenarios.quantities.changes import FACTOR
 
 __all__ = ["check_projection", "is_projection"]
 
@@ -89,6 +91,11 @@ _CHANGE = Also(
     "a growth or a value",
     lambda v: ("growth" in v) != ("value" in v),
 )
+_LEVER = Also(
+    Record({"name": TEXT, "label": TEXT, "ends": Each(TEXT, 2)}, {"since": NUMBER, "choice": FLAG, "about": TEXT}),
+    "factors of growth such as '0.5*', where it is changed from a date on",
+    lambda v: "since" not in v or all(FACTOR.fullmatch(end) for end in v["ends"]),
+)
 _FIGURE = Also(
     Record({"dates": _DATES, "title": TEXT}, {"value": TEXT, "growth": TEXT, "resolves": TEXT}),
     "a value or a growth",
@@ -132,6 +139,7 @@ _ATTRIBUTES = Record(
         "opens": TEXT,
         "show": _TEXTS,
         "labels": Named(TEXT),
+        "levers": Each(_LEVER),
         "replaced": Named(Named(ANYTHING)),
         "definitions": _TEXTS,
         "rivals": Named(Each(NUMBER)),

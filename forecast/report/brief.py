@@ -31,8 +31,8 @@ from forecast.report.words.patterns import fill
 
 __all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief", "newest_data", "orders", "past_record", "row_of", "sizes"]
 
-#: So many drivers, tables and names of what is left out are named.
-_MOST_DRIVERS, _MOST_TABLES, _MOST_STANDINGS = 5, 2, 3
+#: So many drivers, tables, observations and levers are named.
+_MOST_DRIVERS, _MOST_TABLES, _MOST_STANDINGS, _MOST_LEVERS = 5, 2, 3, 3
 #: An observation is called by so many characters.
 _LONGEST_ROW = 30
 #: Columns of a heading, so that what stands at its end is never cut.
@@ -119,6 +119,8 @@ class Brief:
         What moves the sentence's answer, each alone, as shares of the variance.
     together : float
         The share that several hold only together.
+    levers : tuple of str
+        What is typed to move it: options of the command, of the first levers of the scenario.
     races : tuple of str
         What comes first of several questions, a sentence each, but for the one that the answer opens with.
     today : str
@@ -143,6 +145,7 @@ class Brief:
     groups: tuple[Group, ...] = ()
     drivers: tuple[tuple[str, float], ...] = ()
     together: float = 0.0
+    levers: tuple[str, ...] = ()
     races: tuple[str, ...] = ()
     today: str = ""
     changes: tuple[ChangedRow, ...] = ()
@@ -184,6 +187,7 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = LEVE
             if d["share"] >= _LEAST_SHARE
         ),
         together=max(0.0, 1.0 - alone) if rows else 0.0,
+        levers=tuple(lever.command() for lever in run.levers if lever.name not in run.settings.set)[:_MOST_LEVERS],
         races=tuple(first_sentence(each, words) for each in run.firsts if each is not opening),
         today=last_observed(run, words),
         level="" if level == LEVEL else at_level(opening, level),

@@ -86,6 +86,9 @@ def _rows(each: AnswerDifference, words: Words) -> list[ChangedRow]:
         texts = tuple(f"{words(best)} ({percent(share)})" for best, share in zip(each.best, each.share, strict=True))
         told = "another one" if each.best[0] != each.best[1] else _points(*each.share)
         rows = [_row(": ".join(filter(None, ["first", label])), texts, told, "best")] if texts[0] != texts[1] else []
+        values = tuple(amount(value, answer.unit) for value in each.median)
+        if values[0] != values[1] and not any(map(math.isnan, each.median)):
+            rows.append(_row(": ".join(filter(None, ["its value", label])), values, _ratio(*each.median), "value"))
         counts = tuple(str(count) for count in each.among)
         if counts[0] != counts[1]:
             more = f"{each.among[1] - each.among[0]:+d}"

@@ -117,6 +117,8 @@ def _foot(brief: Brief, width: int) -> list[str]:
     out += [f"{said}." for said in brief.races]
     if brief.drivers:
         out.append(_moves(brief, width))
+    if brief.levers:
+        out.append(_levers(brief, width))
     if brief.memory:
         named = ", ".join(brief.memory[:_MAX_MEMORY])
         more = f" and {len(brief.memory) - _MAX_MEMORY} more" if len(brief.memory) > _MAX_MEMORY else ""
@@ -138,6 +140,15 @@ def _moves(brief: Brief, width: int) -> str:
         text = f"What moves it (share of the variance, each alone): {told}{together}."
         if len(_wrapped(text, width, hanging=2)) <= 2:
             break
+    return text
+
+
+def _levers(brief: Brief, width: int) -> str:
+    """Say what is typed to change it, on one line where one fits there."""
+    for count in range(len(brief.levers), 0, -1):
+        text = f"Change it: {'  '.join(brief.levers[:count])}"
+        if _width(text) <= width:
+            return text
     return text
 
 

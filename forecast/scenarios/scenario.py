@@ -39,10 +39,11 @@ from forecast.scenarios.kinds.solved_number import SolvedNumber
 from forecast.scenarios.kinds.stock import Stock
 from forecast.scenarios.kinds.table_value import TableValue
 from forecast.scenarios.parse import TAKEN, ScenarioReader
-from forecast.scenarios.quantities import changes, limits
+from forecast.scenarios.quantities import changes, levers, limits
 from forecast.scenarios.quantities.changes import Change
 from forecast.scenarios.quantities.correlation import Correlation, correlations
 from forecast.scenarios.quantities.kind import QuantityKind
+from forecast.scenarios.quantities.levers import Lever
 from forecast.scenarios.quantities.limits import Limits
 from forecast.scenarios.questions import FirstQuestion, ValueQuestion
 from forecast.scenarios.spec import Choice, DateQuestion, RankQuestion, TableChoice
@@ -57,8 +58,8 @@ if TYPE_CHECKING:
 __all__ = ["Scenario"]
 
 _TOP = (
-    "title", "extends", "use", "published_on", "start", "until", "step", "show", "labels", "choices", "quantities",
-    "stocks", "solve", "correlations", "update", "questions", "changes", "sweep", "home",
+    "title", "extends", "use", "published_on", "issued_on", "start", "until", "step", "show", "labels", "choices",
+    "quantities", "stocks", "solve", "correlations", "update", "questions", "changes", "sweep", "levers", "home",
 )  # fmt: skip
 
 #: Keys that a quantity of any kind may have.
@@ -114,6 +115,8 @@ class Scenario:
         What if: growth and values of quantities changed from a date on, in this order.
     swept : mapping of str to list or str
         What is set to each of several values, side by side; ``"*"`` are all values of a choice.
+    levers : tuple of Lever
+        What a reader should be able to move, in the order in which it is offered.
     streams : mapping of str to str
         The names by which quantities and choices draw that are at home in a registered scenario.
     used : frozenset of str
@@ -147,6 +150,7 @@ class Scenario:
     updates: Mapping[str, Formula] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     swept: Mapping[str, Any] = field(default_factory=dict)
+    levers: tuple[Lever, ...] = ()
     streams: Mapping[str, str] = field(default_factory=dict)
     used: frozenset[str] = frozenset()
     folder: Path | None = None
@@ -199,6 +203,7 @@ class Scenario:
             what = "quantity, choice, value of a choice or question"
             if unknown := next((each for each in lost if each not in known), None):
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
+        levers.check(record, made.quantities, made.choices, where)
         return made
 
     @classmethod
@@ -209,8 +214,9 @@ class Scenario:
         reader = ScenarioReader(where, folder)
         record = using.extended(record, reader, _TOP)
         reader.only(record, _TOP, "")
-        if "published_on" in record:  # read by who compares published forecasts
-            reader.date(record["published_on"], "published_on")
+        for key in ("published_on", "issued_on"):  # read by who compares forecasts
+            if key in record:
+                reader.date(record[key], key)
         until, start = (reader.year(record, key) for key in ("until", "start"))
         step = record.get("step", "year")
         if not isinstance(step, str) and not number(step):
@@ -298,6 +304,7 @@ class Scenario:
             updates={**used.updates, **dict(reader.updates(record))},
             changes=(*used.changes, *changes.read(reader, record.get("changes", ()))),
             swept=dict(reader.swept(record)),
+            levers=tuple(levers.read(reader, record, quantities, choices, {**used.labels, **reader.labels(record)})),
             streams={**used.streams, **home.read(reader, record, {*quantities, *choices})},
             used=used.used - own.keys(),
             folder=folder,
@@ -474,7 +481,9 @@ class Scenario:
         weights = {} if kept.weights is None else {"weights": list(kept.weights)}
         told = {"values": list(kept.values), "kind": kept.kind, **weights}
         stated = {**self.stated, "choices": {**self.stated.get("choices", {}), choice: told}}
-        return replace(self, choices={**self.choices, choice: kept}, stated=stated)._labelled()
+        moving = (each if each.name != choice else replace(each, ends=kept.values) for each in self.levers)
+        several = tuple(each for each in moving if len(each.ends) > 1)
+        return replace(self, choices={**self.choices, choice: kept}, levers=several, stated=stated)._labelled()
 
     def _labelled(self) -> Scenario:
         """Return the scenario without labels of what is not there: it was narrowed, or inherits them."""

@@ -174,7 +174,17 @@ def _loaded(name: str | Path, where: str) -> Scenario:
 def _under(scenario: Scenario, alias: str) -> Scenario:
     """Return a scenario without questions, with a name in front of its quantities and choices."""
     bare = replace(
-        scenario, questions={}, rankings={}, figures={}, firsts={}, opens="", shown=(), swept={}, title="", stated={}
+        scenario,
+        questions={},
+        rankings={},
+        figures={},
+        firsts={},
+        opens="",
+        shown=(),
+        swept={},
+        levers=(),
+        title="",
+        stated={},
     )
     names = [*scenario.quantities, *scenario.choices]
     streams = {name: scenario.streams.get(name, name) for name in names}
@@ -236,4 +246,4 @@ def stated(given: Any) -> Any:
     own = {**given.stated, **({"use": stated(given.stated["use"])} if "use" in given.stated else {})}
     if "/" in given.name and Scenario.load(given.name).stated == given.stated:
         return given.name
-    return {key: each for key, each in own.items() if key not in ("questions", "show", "title")}
+    return {key: each for key, each in own.items() if key not in ("questions", "show", "levers", "title")}

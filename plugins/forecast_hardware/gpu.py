@@ -5,9 +5,10 @@ of them each world may draw one (``@pooled``): that is our choice and measures n
 and one path, dense: a series that goes from 32 bits to 16 to 8 shows formats that each came once, and takes them for
 growth. The staircase is the shape for such a series.
 
-What the best device gives is a running maximum, and shapes that follow one path go from the best of one year to that of
-the next. Of what devices give per dollar and per watt every device tells, as buyers do not all buy the best: such a
-shape then follows the mean of each year, in logs, which is what a line through all devices estimates.
+What the best device gives, at all or per watt, is a running maximum, and shapes that follow one path go from the best
+of one year to that of the next. Of what devices give per dollar and, as rivals of the best, per watt, every device
+tells, as buyers do not all buy the best: such a shape then follows the mean of each year, in logs, which is what a line
+through all devices estimates.
 """
 
 from __future__ import annotations
@@ -36,6 +37,13 @@ _MEASURES = {
     "peak": ("peak", "TFLOP/s", "Peak rate of the best device so far", ("fp32", "fp16", "fp8"), True),
     "per-dollar": ("peak/launch_price", "GFLOP/s/USD", "Every device's peak rate per launch dollar", ("fp32",), False),
     "per-watt": ("peak/tdp", "GFLOP/s/W", "Every device's peak rate per watt", ("fp32", "fp16", "fp8"), False),
+    "best-per-watt": (
+        "peak/tdp",
+        "GFLOP/s/W",
+        "Peak rate per watt of the best device so far",
+        ("fp32", "fp16", "fp8"),
+        True,
+    ),
 }
 #: Shapes of which a world of ``@pooled`` draws one, every one alike.
 POOL = ("exponential", "changepoint", "logistic", "gompertz", "damped-trend", "local-linear", "random-walk")
@@ -43,6 +51,8 @@ POOL = ("exponential", "changepoint", "logistic", "gompertz", "damped-trend", "l
 _PATHS = ("damped-trend", "local-linear", "random-walk")
 #: FP8 has so few years that a state space goes by its single records, and a mean is that of half a year.
 _SHORT = "fp8"
+#: A damped trend needs six records, and of FP8 there are five per watt.
+_FIVE_RECORDS = ("best-per-watt", "fp8")
 #: No default model uses an unverified row, and that leaves too few prices of tensor cores.
 _ONE_PRECISION = (
     "FP32 alone: most rates of tensor cores that have a launch price beside them are derived, and marked unverified"
@@ -131,7 +141,13 @@ def models() -> Iterator[TrendSpec]:
                 qualifiers={"basis": "peak", **({"dollars": "nominal"} if measure == "per-dollar" else {})},
                 records=records,
                 keeps="frontier" if records else "",
-                shapes=_pool(records, _CAPS[precision] if measure == "peak" else None, short=precision == _SHORT),
+                shapes=tuple(
+                    each
+                    for each in _pool(
+                        records, _CAPS[precision] if measure == "peak" else None, short=precision == _SHORT
+                    )
+                    if (measure, precision) != _FIVE_RECORDS or each.name != "trends/damped-trend"
+                ),
                 note=_ONE_PRECISION if measure == "per-dollar" else "",
             )
     yield _series(

@@ -13,10 +13,7 @@ from forecast.streams import Streams
 from toolkit import spawn
 
 PRECISIONS = ["fp32", "fp16", "fp8"]
-SHAPES = [
-    "pool", "exponential", "changepoint", "logistic", "gompertz", "damped-trend", "local-linear", "random-walk",
-    "pooled",
-]  # fmt: skip
+SHAPES = ["pool", "exponential", "changepoint", "logistic", "gompertz", "local-linear", "random-walk", "pooled"]
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +55,20 @@ def test_the_level_of_2025_is_that_of_the_table(run):
     bandwidth = run["projection"]["bandwidth"].isel(time=0).median("draw")
     for shape in SHAPES:
         assert 4000 < float(bandwidth.sel(shape=shape)) < 9000
+
+
+def test_the_rate_per_watt_begins_at_the_best_device_and_does_not_fall(run):
+    rows = forecast.tables.columns("datasets/accelerators")
+    dense = (rows["sparsity"] == "dense") & (rows["peak_status"] == "verified") & (rows["status"] == "verified")
+    level = run["projection"]["per_watt"]
+    for precision, path in (("fp32", "vector"), ("fp16", "tensor"), ("fp8", "tensor")):
+        kept = dense & (rows["precision"] == precision) & (rows["path"] == path)
+        best = 1000 * np.nanmax((rows["peak"] / rows["tdp"])[kept])  # TFLOP/s to GFLOP/s
+        own = level.sel(precision=precision)
+        assert (own.isel(time=0) >= best * (1 - 1e-9)).all()
+        assert (own.diff("time") >= 0).all()
+        assert float(own.max()) <= 4.7e6 * (1 + 1e-9)
+    assert float(run["projection"]["peak"].max()) <= 4.7e7 * (1 + 1e-9)
 
 
 def test_a_walk_knows_that_no_record_has_come_since_the_last():

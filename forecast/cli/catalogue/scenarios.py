@@ -13,11 +13,13 @@ from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import catalogue, json_option
 from forecast.contract.registry import Record
 from forecast.contract.specs import ScenarioSpec
-from forecast.errors import ScenarioError, printable
+from forecast.errors import ForecastError, ScenarioError, printable
 
 __all__ = ["read_scenario", "scenarios"]
 
 LIMIT_BYTES = 2**20
+#: That a lever moves an answer shows in so many worlds.
+_LEVER_DRAWS = 64
 
 
 def read_scenario(path: Path) -> dict[str, Any]:
@@ -41,6 +43,7 @@ def _describe(record: Record) -> dict[str, Any]:
     raw = read_scenario(path)
     return {
         "question": raw.get("title"),
+        **({"levers": levers} if (levers := _levers(record.full_name)) else {}),
         "from": raw.get("start"),
         "until": raw.get("until"),
         "choices": [{"name": name, "options": value} for name, value in _table(raw, "choices", path).items()],
@@ -50,6 +53,20 @@ def _describe(record: Record) -> dict[str, Any]:
             for name, value in _table(raw, "questions", path).items()
         ],
     }
+
+
+def _levers(name: str) -> list[dict[str, Any]]:
+    """Return what a reader should be able to move, as it is typed; nothing of a scenario that cannot be read."""
+    from forecast.scenarios.scenario import Scenario
+
+    try:
+        levers = Scenario.load(name).levers
+    except ForecastError:
+        return []
+    return [
+        {"lever": each.label, "from": each.span, "set": each.command(), **({"about": each.about} if each.about else {})}
+        for each in levers
+    ]
 
 
 def _table(raw: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
@@ -73,25 +90,31 @@ def check(ctx: click.Context, scenario: str, draws: int, seed: int, as_json: boo
     """Hold the answers of SCENARIO to its data and to one another.
 
     A row called pooled lies between its rows; the forecast begins at the last observation; what the newest observation
-    meets is so already; questions that ask for more come later; what has risen does not fall in the median. Exits with
-    1 where a number breaks a rule. A rebuilt publication is exempt: it prints what was published.
+    meets is so already; questions that ask for more come later; what has risen does not fall in the median; each lever
+    moves an answer. Exits with 1 where a number breaks a rule. Of a rebuilt publication only the levers are held to it:
+    it prints what was published.
 
     \b
     forecast scenarios check brain-parity
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.conformance.answer_checks import RULES, breaches
+    from forecast.conformance.lever_checks import lever_breaches
     from forecast.projection.engine import project
     from forecast.scenarios.scenario import Scenario
 
     loaded = Scenario.load(scenario)
     exempt = "published_on" in loaded.stated
     run = None if exempt else project(loaded, draws=draws, seed=seed)
-    found = [] if run is None else breaches(run)
+    found = [
+        *([] if run is None else breaches(run)),
+        *lever_breaches(loaded, draws=min(draws, _LEVER_DRAWS), seed=seed),
+    ]
     result = {"scenario": loaded.name, "exempt": exempt, "rules": list(RULES), "breaches": [b.plain for b in found]}
 
     def text() -> None:
         if exempt:
-            render.write(f"{printable(loaded.name)}: a rebuilt publication is exempt: it prints what was published.")
+            text = "a rebuilt publication is exempt of all but its levers: it prints what was published"
+            render.write(f"{printable(loaded.name)}: {text}.")
         elif not found:
             render.write(f"{printable(loaded.name)}: holds ({', '.join(RULES)}).")
         for each in found:

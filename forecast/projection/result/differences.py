@@ -31,7 +31,8 @@ class AnswerDifference:
     answer : ProjectedAnswer
         With the change.
     median, never, already : (float, float)
-        Before and after; dates are decimal years, inf where they never come. NaN where there is none.
+        Before and after; dates are decimal years, inf where they never come; of a ranking that of its best. NaN where
+        there is none.
     best : (str, str)
         Of a ranking: what is best.
     share : (float, float)
@@ -65,7 +66,7 @@ class AnswerDifference:
             dates = [iso(from_decimal_year(end)) for end in self.median]
             pairs = {"median": (dates[0], dates[1]), "never": self.never, "already": self.already}
         elif isinstance(self.answer, RankingAnswer):
-            pairs = {"best": self.best, "share": self.share, "among": self.among}
+            pairs = {"best": self.best, "median": self.median, "share": self.share, "among": self.among}
         sides = [{key: _plain(pair[side]) for key, pair in pairs.items()} for side in (0, 1)]
         about = {"name": self.answer.name, "kind": self.answer.kind, "unit": self.answer.unit}
         if isinstance(self.answer, ValueAnswer):
@@ -107,7 +108,9 @@ def _stated(answer: ProjectedAnswer, like: Projection | None = None) -> dict[str
         row = next((row for row in answer.table if all(v in known.get(c, (v,)) for c, v in row.choices.items())), None)
         best = None if row is None else row.best
         among = 0 if row is None else len(row.taking_part)
-        return {"best": "" if best is None else best.name, "share": 0.0 if best is None else best.first, "among": among}
+        if best is None:
+            return {"best": "", "median": None, "share": 0.0, "among": among}
+        return {"best": best.name, "median": _plain(best.median), "share": best.first, "among": among}
     chosen = {c: v if v in known.get(c, (v,)) else known[c][0] for c, v in answer.default.items()}
     found = answer.over(chosen)
     if found is None or found.medians is not None:  # rivals that nobody weighs have no one number

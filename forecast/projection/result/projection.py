@@ -33,6 +33,7 @@ from forecast.projection.result.projected_answers import (
 )
 from forecast.projection.result.projected_limits import ProjectedLimit
 from forecast.projection.result.projected_quantities import ProjectedQuantity
+from forecast.scenarios.quantities.levers import Lever
 
 __all__ = ["Choice", "Projection", "Settings"]
 
@@ -263,6 +264,11 @@ class Projection:
             if choice in values.dims
         }
         return values.isel(places).drop_vars([c for c in places if c in values.coords]) if places else values
+
+    @cached_property
+    def levers(self) -> tuple[Lever, ...]:
+        """What a reader should be able to move, in the order in which the scenario offers it."""
+        return tuple(map(Lever.of, self._attribute("levers", ())))
 
     @cached_property
     def labels(self) -> dict[str, str]:

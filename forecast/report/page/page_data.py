@@ -57,6 +57,7 @@ def contents(run: Projection, worlds: EncodedDraws, toml: str = "") -> dict[str,
         "replaced": _steered(run, worlds),
         "races": [_race(each, Words(run)) for each in run.firsts],
         "moves": moved,
+        "levers": [(foreign(each.label), foreign(each.span), foreign(each.command())) for each in run.levers],
         "named": {row.name: called(row.name)[:2] for row in moved.rows},
         "figure": _figure(run),
         **about(run, worlds),
@@ -132,6 +133,7 @@ def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         "start": first,
         "until": last,
         "choices": list(_choices(run, words)),
+        "levers": [each.name for each in run.levers],
         "inputs": [described(name) | _shorter(drawn) for name, drawn in packed.pop("inputs").items()],
         "questions": questions,
         "firsts": [_contest(each, words) for each in run.firsts],
@@ -173,10 +175,11 @@ class _Assumptions:
 
     def __init__(self, run: Projection, worlds: EncodedDraws) -> None:
         self._called, self._words, self._labels = Called(run), Words(run), worlds.labels
+        self._levers = {each.name: foreign(each.label) for each in run.levers}
 
     def __call__(self, name: str, unit: str = "") -> dict[str, Any]:
         label, of, stated, _ = self._called(name)
-        out = {"name": name, "label": label, "of": of, "scales": scales(stated or unit)}
+        out = {"name": name, "label": self._levers.get(name, label), "of": of, "scales": scales(stated or unit)}
         return out | ({"labels": [self._words(each) for each in self._labels[name]]} if name in self._labels else {})
 
 

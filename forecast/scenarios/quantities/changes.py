@@ -28,9 +28,9 @@ from forecast.scenarios.quantities.limits import compared
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["Change", "as_phrase", "parse", "read"]
+__all__ = ["FACTOR", "Change", "as_phrase", "factor", "parse", "read"]
 
-_FACTOR = re.compile(rf"({NUMBER}) ?\*", re.ASCII)
+FACTOR = re.compile(rf"({NUMBER}) ?\*", re.ASCII)
 #: What is changed, how, since when, and until when.
 _WHAT_IF = re.compile(
     r"(?P<of>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*?)\s*"
@@ -141,14 +141,14 @@ def read(reader: ScenarioReader, stated: object) -> Iterator[Change]:
         until = reader.decimal_year(each["until"], f"{key}.until") if "until" in each else math.inf
         if not since < until:
             raise reader.fail(f"{key}.until", f"expected a date after {since:g}, got {until:g}")
-        growth = _factor(reader, each["growth"], f"{key}.growth") if "growth" in each else None
+        growth = factor(reader, each["growth"], f"{key}.growth") if "growth" in each else None
         value = compared(reader, of, "==", each["value"], f"{key}.value") if "value" in each else None
         yield Change(of=of, growth=growth, value=value, since=since, until=until)
 
 
-def _factor(reader: ScenarioReader, stated: object, key: str) -> float:
+def factor(reader: ScenarioReader, stated: object, key: str) -> float:
     """Return the factor in ``"0.5*"``; the sign says that growth is multiplied and not replaced."""
-    matched = _FACTOR.fullmatch(stated.strip()) if isinstance(stated, str) else None
+    matched = FACTOR.fullmatch(stated.strip()) if isinstance(stated, str) else None
     factor = number(matched[1]) if matched else math.nan
     if not factor < math.inf:
         raise reader.fail(key, f"expected a factor such as \"0.5*\", got '{printable(stated, 40)}'")

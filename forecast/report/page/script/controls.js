@@ -103,12 +103,13 @@ const assumptions = (asked) => {
   const one = !asked ? null : numeric(asked) ? answer(asked, state.picks, worlds) : asked.kind === "rank" ? leading(asked, state.picks, worlds) : null;
   const explained = one && !one.each ? shares(one, worlds) : model.inputs.map(() => 0);
   model.inputs.forEach(({ name }, i) => explainedBy.set(name, explained[i]));
-  // what is set keeps its place
+  // the scenario's levers come first, in its order; what is set keeps its place
+  const lever = ({ name }) => model.levers.includes(name), place = (input) => (lever(input) ? model.levers.indexOf(input.name) : model.levers.length);
   const share = ({ name }) => explainedBy.get(name) || 0, set = ({ name }) => Boolean(engine) && engine.sets(name);
-  const order = everyAssumption().sort((a, b) => share(b) - share(a)), all = at("every").getAttribute("aria-pressed") === "true";
+  const order = everyAssumption().sort((a, b) => place(a) - place(b) || share(b) - share(a)), all = at("every").getAttribute("aria-pressed") === "true";
   const shown = order.filter((input, i) => (wanted
     ? `${input.name} ${input.title}`.toLowerCase().includes(wanted)
-    : all || (i < MOST_MOVES && share(input) > 0) || i < 3 || input.name in state.ranges || set(input) || (!input.of && !input.ranks)));
+    : all || lever(input) || (i < MOST_MOVES && share(input) > 0) || i < 3 || input.name in state.ranges || set(input) || (!input.of && !input.ranks)));
   at("assumption-list").replaceChildren(...shown.map(control));
   at("every").hidden = Boolean(wanted) || order.length <= 3;
   at("every").textContent = all ? "Show those that move it most" : `Show all ${order.length}`;

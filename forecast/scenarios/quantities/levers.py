@@ -1,0 +1,189 @@
+"""Levers: what a reader of a scenario should be able to move, in the order in which they are offered.
+
+::
+
+    [levers.brain]                     # what --set takes: a quantity, an input, or a choice
+    label = "Computing a brain needs"  # by default its label in the scenario
+    range = ["1e14 FLOP/s", "1e18 FLOP/s"]
+    [levers.metric]                    # a choice: its values are its range
+    label = "How machines are measured"
+    [levers.machine]                   # growth from a date on, as --what-if takes it
+    label = "Growth of supercomputers"
+    growth = ["0.5*", "1.5*"]
+    since = 2028
+
+What `about` says beside them is what the lever stands for. A lever that moves nothing which the scenario shows is an
+error of the scenario, and ``forecast scenarios check`` says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forecast.contract.fields import number
+from forecast.errors import UnknownNameError, printable
+from forecast.scenarios.quantities import changes
+
+if TYPE_CHECKING:
+    from forecast.scenarios.parse import ScenarioReader
+    from forecast.scenarios.spec import Choice
+
+__all__ = ["Lever", "check", "read"]
+
+_KEYS = ("label", "range", "growth", "since", "about")
+#: Words of a command that a shell takes as they are.
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/@:,")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lever:
+    """One thing that a reader can move.
+
+    Parameters
+    ----------
+    name : str
+        What ``--set`` calls it, or the quantity whose growth is changed.
+    label : str
+        What it is called for people.
+    ends : tuple of str
+        What it is set to, from one end to the other: texts with units, values of a choice, or factors of growth such
+        as ``"0.5*"``.
+    since : float or None
+        From when on growth is changed; None for what is set.
+    choice : bool
+        The ends are the values of a choice.
+    about : str
+        What it stands for.
+
+    Examples
+    --------
+    >>> Lever(name="brain", label="Computing of a brain", ends=("1e14 FLOP/s", "1e18 FLOP/s")).command()
+    '--set brain="1e14 FLOP/s"'
+    >>> Lever(name="machine", label="Growth", ends=("0.5*", "1.5*"), since=2028.0).command()
+    '--what-if "machine.growth*0.5 since 2028"'
+    """
+
+    name: str
+    label: str
+    ends: tuple[str, ...]
+    since: float | None = None
+    choice: bool = False
+    about: str = ""
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The same as plain data."""
+        beside = {"since": self.since, "choice": self.choice, "about": self.about}
+        return {
+            "name": self.name, "label": self.label, "ends": list(self.ends), **{k: v for k, v in beside.items() if v},
+        }  # fmt: skip
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Lever:
+        """Return the lever of plain data."""
+        return cls(**{**plain, "ends": tuple(plain["ends"])})
+
+    @property
+    def span(self) -> str:
+        """What it can be, in words."""
+        if self.since is not None:
+            factors = " to ".join(f"{end.removesuffix('*')} ×" for end in (self.ends[0], self.ends[-1]))
+            return f"{factors} since {self.since:.10g}"
+        return (", " if self.choice else " to ").join(self.ends)
+
+    def moved(self, end: str) -> dict[str, Any]:
+        """Return the keywords with which `forecast.project` has it at an end."""
+        if self.since is None:
+            return {"with_": {self.name: end}}
+        return {"what_if": [{"of": self.name, "growth": end, "since": self.since}]}
+
+    def command(self, end: str = "") -> str:
+        """Return what is typed behind ``forecast run`` to move it, by default to its first end, or the second value."""
+        end = end or self.ends[1 if self.choice else 0]
+        if self.since is None:
+            return f"--set {self.name}={_word(end)}"
+        factor = float(end.removesuffix("*"))
+        return f"--what-if {_word(changes.as_phrase({'of': self.name, 'growth': factor, 'since': self.since}))}"
+
+
+def read(
+    reader: ScenarioReader,
+    record: Mapping[str, Any],
+    quantities: Collection[str],
+    choices: Mapping[str, Choice],
+    labels: Mapping[str, str],
+) -> Iterator[Lever]:
+    """Walk the levers that a scenario states; one of something that a change took away is left out.
+
+    Raises
+    ------
+    ScenarioError, UnknownNameError
+        Naming file and key.
+    """
+    for name, stated in reader.mapping(record, "levers", "").items():
+        key = f"levers.{name}"
+        reader.only(stated, _KEYS, key)
+        if not _known(name, quantities, choices):
+            continue
+        label = reader.text(stated, "label", key, default=labels.get(name, "")).strip()
+        if not label:
+            raise reader.fail(f"{key}.label", "is missing: what the lever is called for people")
+        since, ends = _ends(reader, stated, key, choices.get(name))
+        if len(ends) > 1:  # of a choice that was narrowed one value is left
+            about = reader.text(stated, "about", key, default="")
+            yield Lever(name=name, label=label, ends=ends, since=since, choice=name in choices, about=about)
+
+
+def check(record: Mapping[str, Any], quantities: Collection[str], choices: Collection[str], where: str) -> None:
+    """Refuse a lever of something that is not there.
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    for name in record.get("levers", {}):
+        if not _known(name, quantities, choices):
+            raise UnknownNameError("quantity or choice", name, [*quantities, *choices], where=f"{where}: levers")
+
+
+def _known(name: str, quantities: Collection[str], choices: Collection[str]) -> bool:
+    """Tell whether a name is of a quantity, a choice, a parameter of a quantity's model, or an input of a model."""
+    return any(each in quantities or each in choices for each in (name, name.partition(".")[0])) or "/" in name
+
+
+def _ends(
+    reader: ScenarioReader, stated: Mapping[str, Any], key: str, choice: Choice | None
+) -> tuple[float | None, tuple[str, ...]]:
+    """Return from when on it is moved, None for what is set, and its ends."""
+    if ("growth" in stated) != ("since" in stated) or ("growth" in stated and "range" in stated):
+        raise reader.fail(key, "expected range = [lowest, highest], or growth = ['0.5*', '1.5*'] with since = 2028")
+    if "growth" in stated:
+        given = _two(reader, stated["growth"], f"{key}.growth")
+        for end in given:
+            changes.factor(reader, end, f"{key}.growth")
+        return reader.decimal_year(stated["since"], f"{key}.since"), tuple(map(str, given))
+    if choice is not None:
+        if "range" in stated:
+            raise reader.fail(f"{key}.range", "the range of a choice are its values")
+        return None, choice.values
+    if "range" not in stated:
+        raise reader.fail(f"{key}.range", "is missing: the lowest and the highest that it is set to")
+    given = _two(reader, stated["range"], f"{key}.range")
+    for end in given:
+        if not isinstance(end, str) and not number(end):
+            raise reader.fail(f"{key}.range", f"expected numbers or texts with units, got {printable(end, 40)}")
+    return None, tuple(each if isinstance(each, str) else f"{each:.10g}" for each in given)
+
+
+def _two(reader: ScenarioReader, value: object, key: str) -> tuple[Any, Any]:
+    if not isinstance(value, (list, tuple)) or len(value) != 2 or value[0] == value[1]:
+        raise reader.fail(key, f"expected a list of two different ends, got {printable(value, 40)}")
+    return value[0], value[1]
+
+
+def _word(text: str) -> str:
+    """Quote what a shell would take apart."""
+    return text if set(text) <= _PLAIN else json.dumps(text, ensure_ascii=False)
