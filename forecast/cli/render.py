@@ -377,6 +377,7 @@ def emit(
     command: str,
     text: Callable[[], None] | None = None,
     warnings: Sequence[str] = (),
+    told: Sequence[str] | None = None,
     provenance: Mapping[str, Any] | None = None,
     files: Mapping[str, Callable[[], object]] | None = None,
 ) -> None:
@@ -396,7 +397,9 @@ def emit(
     text : callable, optional
         Writes the answer for people. Default: `details` of the result.
     warnings : sequence of str
-        In the JSON object, or one line each on stderr.
+        In the JSON object, or one line each on stderr, below the answer.
+    told : sequence of str, optional
+        What stands on stderr instead of them: the same in fewer lines.
     provenance : mapping, optional
         Default: `provenance()`.
     files : mapping of str to callable, optional
@@ -410,7 +413,7 @@ def emit(
         except Exception as problem:
             unwritten.append(problem)
     try:
-        _answer(result, json=json, command=command, text=text, warnings=warnings, provenance=provenance)
+        _answer(result, json=json, command=command, text=text, warnings=warnings, told=told, provenance=provenance)
         if unwritten and sys.stdout is not None:
             sys.stdout.flush()
     except BaseException:
@@ -433,14 +436,17 @@ def _answer(
     command: str,
     text: Callable[[], None] | None,
     warnings: Sequence[str],
+    told: Sequence[str] | None,
     provenance: Mapping[str, Any] | None,
 ) -> None:
     if json:
         write(answered(result, command=command, warnings=warnings, provenance=provenance))
         return
-    for line in warnings:
-        warn(line)
     (text or (lambda: details(result)))()
+    if warnings and sys.stdout is not None:
+        sys.stdout.flush()  # they stand below the answer
+    for line in warnings if told is None else told:
+        warn(line)
 
 
 def answered(

@@ -76,6 +76,7 @@ def show_projection(
     as_json : bool
     """
     from forecast.report import figures, tidy
+    from forecast.report.warning_lines import warning_lines
 
     _check_narrowed(run, shown, by)
     failures = run.failures
@@ -92,6 +93,7 @@ def show_projection(
         command=command,
         text=partial(_show, run, section=section, shown=shown, by=by or "", every=every, level=level),
         warnings=warnings,
+        told=[] if section == "warnings" else warning_lines(warnings),
         provenance=record,
         files={
             **writers(*files, answer=answer, table=lambda: tidy.columns(run, only=shown), save=run.save),
