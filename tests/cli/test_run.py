@@ -85,7 +85,7 @@ def test_weighed_worlds_and_regimes_are_said(said, tmp_path):
         """,
         encoding="utf-8",
     )
-    code, out, err = said("run", str(tmp_path / "mine.toml"), "--draws", "1000", "--show", "warnings")
+    code, out, _ = said("run", str(tmp_path / "mine.toml"), "--draws", "1000", "--show", "warnings")
     assert code == 0
     count = re.search(r"weighed by what is known of m: (\d+) of 1,000 worlds are effective", out)[1]
     assert f"update: {count} of 1,000 worlds are effective; answers rest on fewer than 200" in " ".join(out.split())
