@@ -104,7 +104,7 @@ const assumptions = (asked) => {
   const explained = one && !one.each ? shares(one, worlds) : model.inputs.map(() => 0);
   model.inputs.forEach(({ name }, i) => explainedBy.set(name, explained[i]));
   // the scenario's levers come first, in its order; what is set keeps its place
-  const lever = ({ name }) => model.levers.includes(name), place = (input) => (lever(input) ? model.levers.indexOf(input.name) : model.levers.length);
+  const lever = ({ name }) => data.levers.includes(name), place = (input) => (lever(input) ? data.levers.indexOf(input.name) : data.levers.length);
   const share = ({ name }) => explainedBy.get(name) || 0, set = ({ name }) => Boolean(engine) && engine.sets(name);
   const order = everyAssumption().sort((a, b) => place(a) - place(b) || share(b) - share(a)), all = at("every").getAttribute("aria-pressed") === "true";
   const shown = order.filter((input, i) => (wanted
