@@ -331,7 +331,7 @@ def test_the_answer_opens_with_its_first_variant(capsys):
     assert "pooled over route" in first
     assert "which limit holds back the largest run first" in done.out
     # what is carried far outside its data says so, and nothing else is said
-    assert all("outside the data" in w or "states no uncertainty" in w for w in done.err.splitlines())
+    assert all("beyond their data" in w or "state no uncertainty" in w for w in done.err.splitlines())
 
 
 def test_a_tflop_for_ten_dollars_is_asked_of_a_shop_and_of_a_data_centre(run):
