@@ -15,7 +15,9 @@ from forecast.scenarios.scenario import Scenario
 __all__ = ["lever_breaches"]
 
 
-def lever_breaches(scenario: Scenario, *, draws: int = 64, seed: int = 0) -> Iterator[Breach]:
+def lever_breaches(
+    scenario: Scenario, *, draws: int = 64, seed: int = 0, cache: RunCache | None = None
+) -> Iterator[Breach]:
     """Walk the levers that cannot be moved to an end, or move no answer at either.
 
     The worlds are the same with and without, so that whatever differs was moved by the lever.
@@ -24,6 +26,8 @@ def lever_breaches(scenario: Scenario, *, draws: int = 64, seed: int = 0) -> Ite
     ----------
     scenario : Scenario
     draws, seed : int
+    cache : RunCache, optional
+        What was fitted and drawn for the scenario already.
 
     Examples
     --------
@@ -36,7 +40,7 @@ def lever_breaches(scenario: Scenario, *, draws: int = 64, seed: int = 0) -> Ite
     """
     if not scenario.levers:
         return
-    cache = RunCache(SHARED_BYTES)
+    cache = RunCache(SHARED_BYTES) if cache is None else cache
     base = project(scenario, draws=draws, seed=seed, cache=cache)
     for lever in scenario.levers:
         try:

@@ -6,6 +6,7 @@ Each function takes a record and raises: a typed error where the record breaks t
 
 from __future__ import annotations
 
+import functools
 import unittest
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -24,6 +25,7 @@ from forecast.errors import printable
 
 if TYPE_CHECKING:
     from forecast.models.protocol import FittedModel, Model
+    from forecast.projection.paths.run_cache import RunCache
 
 Array = NDArray[np.float64]
 
@@ -241,13 +243,21 @@ def _scenario_reads(record: Record) -> None:
     Scenario.load(record.full_name)
 
 
+@functools.lru_cache(maxsize=1)
+def _drawn(name: str) -> RunCache:
+    """Return what the checks of one scenario fit and draw, so that it is fitted once."""
+    from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
+
+    return RunCache(SHARED_BYTES)
+
+
 def _scenario_runs(record: Record) -> None:
     """It runs whole, in every combination of its choices, and every quantity keeps what it declares."""
     from forecast.errors import DownloadError
     from forecast.projection.engine import project
 
     try:
-        run = project(record.full_name, draws=WORLDS)
+        run = project(record.full_name, draws=WORLDS, cache=_drawn(record.full_name))
     except DownloadError as problem:
         raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
     if failed := run.failures:
@@ -266,7 +276,7 @@ def _scenario_holds(record: Record) -> None:
     if "published_on" in scenario.stated:
         raise unittest.SkipTest("a rebuilt publication prints what was published")
     try:
-        found = breaches(project(scenario, draws=COMPARED_WORLDS))
+        found = breaches(project(scenario, draws=COMPARED_WORLDS, cache=_drawn(record.full_name)))
     except DownloadError as problem:
         raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
     if found:
@@ -283,7 +293,7 @@ def _scenario_levers(record: Record) -> None:
     if not scenario.levers:
         raise unittest.SkipTest("names no levers")
     try:
-        found = list(lever_breaches(scenario, draws=WORLDS))
+        found = list(lever_breaches(scenario, draws=WORLDS, cache=_drawn(record.full_name)))
     except DownloadError as problem:
         raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
     if found:
