@@ -32,7 +32,7 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
-from forecast.scenarios.setting_targets import listed
+from forecast.scenarios.settings.setting_targets import listed
 
 if TYPE_CHECKING:
     import os
@@ -177,7 +177,7 @@ class Answer:
         """The scenario that runs, without the settings of the run."""
         from forecast.scenarios.graph import build
         from forecast.scenarios.scenario import Scenario
-        from forecast.scenarios.setting_targets import correlated_with
+        from forecast.scenarios.settings.setting_targets import correlated_with
 
         base = self._base
         if base is None:
@@ -561,7 +561,7 @@ class Answer:
     def _other(self, name: str, value: object, formulas: set[str]) -> Quantity | None:
         """Return what stands in place of a quantity; None where a run sets it."""
         from forecast.models import Model
-        from forecast.scenarios.setting_values import names_model
+        from forecast.scenarios.settings.setting_values import names_model
 
         if isinstance(value, Quantity):
             return value

@@ -19,8 +19,8 @@ from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.model_ref import ModelRef
 from forecast.scenarios.parse import ScenarioReader
 from forecast.scenarios.scenario import Scenario
-from forecast.scenarios.setting_targets import correlated_with
-from forecast.scenarios.setting_values import names_model, parsed, texts
+from forecast.scenarios.settings.setting_targets import correlated_with
+from forecast.scenarios.settings.setting_values import names_model, parsed, texts
 
 __all__ = ["changed_in", "fed", "scenario"]
 
@@ -134,7 +134,7 @@ def fed(scenario: Scenario, name: str, given: Model | str) -> dict[str, Any]:
     ScenarioError
         Where neither the name nor the unit of an input tells which quantity feeds it.
     """
-    from forecast.scenarios.ports import wires
+    from forecast.scenarios.settings.ports import wires
 
     record = {"model": given}
     if name not in scenario.quantities:

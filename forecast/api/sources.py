@@ -14,7 +14,7 @@ from forecast.api.options import DistributionKeys
 from forecast.api.quantity import Quantity, as_quantity, named_as, quantity
 from forecast.api.quantity_formulas import finite
 from forecast.errors import UsageError
-from forecast.scenarios.setting_values import measured
+from forecast.scenarios.settings.setting_values import measured
 
 __all__ = ["draws", "function", "path", "uncertain", "value"]
 

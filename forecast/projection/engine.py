@@ -33,10 +33,11 @@ from forecast.projection.streaming.batches import Job, run_batches
 from forecast.projection.streaming.checkpoint import Checkpoint
 from forecast.projection.streaming.histograms import DATE_BINS
 from forecast.projection.world import ModelFits
-from forecast.scenarios import graph as graphs, ports
+from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
-from forecast.scenarios.setting_values import names_model
+from forecast.scenarios.settings import ports
+from forecast.scenarios.settings.setting_values import names_model
 from forecast.scenarios.toml_text import toml_text
 from forecast.tables import editions
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from forecast.models.law_fits import LawModel
 from forecast.projection import source_tables
-from forecast.scenarios import setting_targets
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.chosen import as_written
 from forecast.scenarios.quantities.correlation import Correlation
 from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.settings import setting_targets
 
 __all__ = ["provenance", "versions"]
 
@@ -88,6 +88,7 @@ def provenance(
         **({"show": list(scenario.shown)} if scenario.shown else {}),
         **({"labels": dict(scenario.labels)} if scenario.labels else {}),
         **({"levers": [each.plain for each in scenario.levers]} if scenario.levers else {}),
+        **({"says": {name: dict(each) for name, each in scenario.says.items()}} if scenario.says else {}),
         "choices": {n: list(c.values) for n, c in scenario.choices.items()},
         **_kinds(scenario),
         **run,

@@ -140,6 +140,7 @@ _ATTRIBUTES = Record(
         "show": _TEXTS,
         "labels": Named(TEXT),
         "levers": Each(_LEVER),
+        "says": Named(Named(TEXT)),
         "replaced": Named(Named(ANYTHING)),
         "definitions": _TEXTS,
         "rivals": Named(Each(NUMBER)),

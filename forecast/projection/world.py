@@ -39,10 +39,10 @@ from forecast.projection.paths.ordering import in_order, scores
 from forecast.projection.paths.run_cache import CachedResult, CachedStreams, Dependencies
 from forecast.projection.paths.time_functions import Past, over_time
 from forecast.projection.paths.time_stepping import step_through
-from forecast.scenarios import setting_targets, setting_values
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.over_time import OverTime
 from forecast.scenarios.quantities.node import Combination, Node
+from forecast.scenarios.settings import setting_targets, setting_values
 
 Array = NDArray[np.float64]
 

@@ -8,31 +8,40 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from forecast.base.dates import decimal_year
 from forecast.errors import printable
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
+from forecast.projection.result.observed_values import standing
 from forecast.projection.result.projected_answers import AnswerDistribution, RankingRow
-from forecast.report.words.date_text import as_text, fine_interval, fine_span
-from forecast.report.words.number_text import amount, percent, short_zeros
-from forecast.report.words.patterns import fill
+from forecast.report.words.authored import written
+from forecast.report.words.date_text import as_text, fine_interval, fine_span, month
+from forecast.report.words.number_text import amount, percent, plain, short_zeros
+from forecast.report.words.patterns import fill, patterns
+from forecast.scenarios.authored_sentences import SLOT, SLOTS
 from forecast.scenarios.quantities.changes import as_phrase as change_phrase
-from forecast.scenarios.setting_values import as_phrase, as_text as setting_text
+from forecast.scenarios.settings.setting_values import as_phrase, as_text as setting_text
 from forecast.sensitivity.of_answer import uncertain
 
 __all__ = [
+    "CLEAR",
     "LEVEL",
     "MAX_COMBINATIONS",
     "MAX_NAMED",
     "Words",
+    "authored",
     "cells",
+    "certain",
     "changed",
     "contestant",
     "event",
     "first_sentence",
     "first_shares",
     "headline",
+    "now_of",
     "on_date",
     "pooled_over",
     "sentence",
+    "start_text",
     "value_title",
 ]  # fmt: skip
 
@@ -40,6 +49,8 @@ __all__ = [
 MAX_COMBINATIONS = 3
 #: Of the interval that every sentence, row and figure tells.
 LEVEL = 0.9
+#: What is best with a smaller chance than this is too close to call.
+CLEAR = 0.8
 #: Digits of a number that stands in a title: it is stated, not estimated.
 _STATED = 6
 #: What parameters of models of this house are called for people.
@@ -102,6 +113,11 @@ class Words:
 
         return printable(re.sub(r"(\b(?:the|an?) )?\{([^{}]*)\}", fill, text), 300)
 
+    def slot(self, name: str, chosen: Mapping[str, str]) -> str:
+        """Return what stands for a name in a sentence: of a choice its value's label, of a quantity what it is."""
+        choices = self.run.choices
+        return self(chosen.get(name, choices[name].values[0])) if name in choices else self._filled(name, chosen)
+
     def _filled(self, name: str, chosen: Mapping[str, str]) -> str:
         choices = self.run.choices
         if name in choices:
@@ -139,6 +155,46 @@ def sentence(answer: ProjectedAnswer, words: Words) -> str:
         return first_sentence(answer, words)
     assert isinstance(answer, RankingAnswer)
     return _ranking_sentence(answer, words)
+
+
+# --- What its author wrote --------------------------------------------------------------------------------------------
+
+
+def authored(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -> dict[str, str]:
+    """Return the sentences that the scenario's author wrote for an answer, by case: all but its numbers is filled in.
+
+    Parameters
+    ----------
+    answer : ProjectedAnswer
+    chosen : mapping of str to str
+        The definitions that it is about.
+    words : Words
+    """
+
+    def filled(brace: re.Match[str]) -> str:
+        return brace[0] if brace[1] in SLOTS[answer.kind] else words.slot(brace[1], chosen)
+
+    sentences = answer.run.says.get(answer.name, {})
+    return {case: printable(SLOT.sub(filled, text), 600) for case, text in sentences.items()}
+
+
+def now_of(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> tuple[float | None, dict[str, str]]:
+    """Return what an answer is about as it was last observed, and what sentences say of it; None if nobody did."""
+    found = standing(answer, chosen)
+    if found is None:
+        return None, {}
+    seen = float(decimal_year([found.date])[0])
+    return found.value, {"now": amount(found.value, found.unit), "now_date": as_text(seen, fine=True)}
+
+
+def start_text(run: Projection) -> str:
+    """Say the first step of a projection: by its year where it is the first day of it, else by its month."""
+    return as_text(run.span[0], fine=month(run.span[0])[1] > 1)
+
+
+def certain(run: Projection) -> bool:
+    """Tell whether nothing in it is uncertain."""
+    return not any(number.moves for number in uncertain(run).values())
 
 
 def _capital(text: str) -> str:
@@ -244,51 +300,62 @@ def pooled_over(answer: ProjectedAnswer, words: Words) -> str:
 def _date_sentence(answer: DateAnswer, words: Words) -> str:
     found = answer.headline
     what = event(answer, answer.default, words)
-    start, until = answer.run.span
-    texts: dict[str, Any] = {"what": what, "What": _capital(what), "given": "", "until": as_text(until)}
+    texts: dict[str, Any] = {
+        "what": what, "What": _capital(what), "given": "",
+        "start": start_text(answer.run), "until": as_text(answer.run.span[1]),
+    }  # fmt: skip
     if found is None:
         return fill("when", "failed", **texts)
-    texts["start"] = as_text(start)
     if found.medians is not None:
         free = [d for d in answer.choices if d not in answer.default and d not in answer.rivals]
-        return _several_dates(found, " and ".join(map(words, free)), texts, start, until)
+        return _several_dates(answer.run, found, " and ".join(map(words, free)), texts)
     low, high = found.quantiles[0], found.quantiles[4]
     fine = fine_interval(low, high)
     by, already = percent(1 - found.never), percent(found.already)
+    fixed = low == high and certain(answer.run)
+    texts |= {
+        "pooled": pooled_over(answer, words),
+        "low": _date(answer.run, low, fine, already=found.already >= 0.05),
+        "high": _date(answer.run, high, fine, already=found.already >= 0.95),
+        "low_month": as_text(low, fine=True),
+        "low_year": as_text(low),
+        "median": as_text(found.median, fine=fine),
+        "already": already,
+        "never": percent(found.never),
+        "by": by,
+    }
+    hardly = found.never < patterns()["hardly"]
+    case = (
+        ("point" if math.isfinite(low) else "point_never") if fixed else
+        "already" if found.already >= 0.5 else "date" if math.isfinite(found.median) else "never"
+    )  # fmt: skip
+    if case in (sentences := authored(answer, answer.default, words)):
+        now = now_of(answer, answer.default)[1]
+        beside = {"interval": fill("interval", low=texts["low"], high=texts["high"])}
+        idle = [*(["never"] if hardly else []), *({"now", "now_date"} - set(now))]
+        return written(sentences[case], texts | beside | now, idle)
     flags = {
         "same": low == high,
         "dated": not found.never,
-        "certain": not math.isfinite(low) and not any(number.moves for number in uncertain(answer.run).values()),
+        "certain": fixed and not math.isfinite(low),
         "never_low": not math.isfinite(low),
         "never_median": not math.isfinite(found.median),
+        "never_hardly": hardly,
         "already_some": found.already >= 0.05,
         "already_half": found.already >= 0.5,
         "already_most": found.already >= 0.95,
         "already_all": by == already,
     }
-    return fill(
-        "when",
-        *(flag for flag, holds in flags.items() if holds),
-        **texts,
-        pooled=pooled_over(answer, words),
-        low=_date(low, until, fine, already=found.already >= 0.05),
-        high=_date(high, until, fine, already=found.already >= 0.95),
-        low_month=as_text(low, fine=True),
-        low_year=as_text(low),
-        median=as_text(found.median, fine=fine),
-        already=already,
-        never=percent(found.never),
-        by=by,
-    )
+    return fill("when", *(flag for flag, holds in flags.items() if holds), **texts)
 
 
-def _several_dates(found: AnswerDistribution, free: str, texts: Mapping[str, Any], start: float, until: float) -> str:
+def _several_dates(run: Projection, found: AnswerDistribution, free: str, texts: Mapping[str, Any]) -> str:
     """Say the range of medians over rivals that nobody has weighed."""
     assert found.medians is not None
     low, high = found.medians
     fine = fine_interval(low, high)
     flags = {
-        "several": True, "same": low == high, "already_low": low <= start,
+        "several": True, "same": low == high, "already_low": low <= run.span[0],
         "never_low": not math.isfinite(low), "never_high": not math.isfinite(high),
     }  # fmt: skip
     return fill(
@@ -298,26 +365,25 @@ def _several_dates(found: AnswerDistribution, free: str, texts: Mapping[str, Any
         free=free,
         chances=_span([percent(1 - never) for never in reversed(found.nevers)]),
         nevers=_span([percent(never) for never in found.nevers]),
-        begin=fill("begin", "already" if low <= start else "", start=texts["start"], date=as_text(low, fine=fine)),
-        end=_date(high, until, fine),
+        begin=fill("begin", "already" * flags["already_low"], start=texts["start"], date=as_text(low, fine=fine)),
+        end=_date(run, high, fine),
     )
 
 
-def _date(year: float, until: float, fine: bool, *, already: bool = False, row: bool = False) -> str:
+def _date(run: Projection, year: float, fine: bool, *, already: bool = False, row: bool = False) -> str:
     flag = "never" if not math.isfinite(year) else "already" if already else ""
-    date = as_text(year, fine=fine, short=row)
-    return fill("date_in_row" if row else "date", flag, until=as_text(until), date=date)
+    texts = {"start": start_text(run), "until": as_text(run.span[1]), "date": as_text(year, fine=fine, short=row)}
+    return fill("date_in_row" if row else "date", flag, **texts)
 
 
 def cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = LEVEL) -> tuple[str, str, str]:
     """Return what a row of a table says of an answer: its median, its interval of a level, and how likely never is."""
     low, middle, high = (found.quantiles[i] for i in (0, 2, 4))
     if isinstance(answer, DateAnswer):
-        start, until = answer.run.span
-        fine = fine_span(start, until)
+        fine = fine_span(*answer.run.span)
 
         def text(year: float, share: float) -> str:
-            return _date(year, until, fine, already=found.already >= share, row=True)
+            return _date(answer.run, year, fine, already=found.already >= share, row=True)
 
         if found.medians is not None:
             return _span([text(low, 0.5), text(high, 0.5)]), "", _span([percent(n) for n in found.nevers])
@@ -339,6 +405,8 @@ def _interval(low: float, high: float, begin: str, end: str) -> str:
 
 def _value_sentence(answer: ValueAnswer, words: Words) -> str:
     """Say a value, with the value questions that follow it at the same dates."""
+    if answer.name in answer.run.says:
+        return _capital(_one_value(answer, words, opens=True))
     order = answer.run.values
     beside = itertools.takewhile(lambda each: each.dates == answer.dates, order[order.index(answer) :])
     told = [_one_value(each, words, opens=each is answer) for each in itertools.islice(beside, _MAX_VALUES)]
@@ -371,8 +439,17 @@ def _one_value(answer: ValueAnswer, words: Words, *, opens: bool) -> str:
         medians = _span([amount(end, answer.unit) for end in found.medians])
         return fill("value", "several", **texts, medians=medians, count=found.count)
     low, median, high = (amount(found.quantiles[i], answer.unit) for i in (0, 2, 4))
-    flags = ("same" if found.quantiles[0] == found.quantiles[4] else "", "opens" if opens else "")
-    return fill("value", *flags, **texts, low=low, median=median, high=high, pooled=pooled_over(answer, words))
+    same = found.quantiles[0] == found.quantiles[4]
+    sentences = authored(answer, answer.default, words) if opens else {}
+    if (case := "point" if same else "value") in sentences:
+        now, told = now_of(answer, answer.default)
+        more = {"value": median, "interval": _interval(*found.quantiles[:5:4], low, high)}
+        if now and found.median / now > 0:
+            more["ratio"] = plain(found.median / now)
+        idle = {"now", "now_date", "ratio"} - {*told, *more}
+        return written(sentences[case], texts | {"low": low, "high": high} | more | told, idle)
+    pooled = pooled_over(answer, words)
+    return fill("value", "same" if same else "", **texts, low=low, median=median, high=high, pooled=pooled)
 
 
 def first_shares(answer: FirstAnswer, label: Any) -> Iterator[tuple[str, str]]:
@@ -414,6 +491,8 @@ def contestant(run: Projection, name: str, words: Words) -> str:
 def _ranking_sentence(answer: RankingAnswer, words: Words) -> str:
     """Say who is best, and where: combinations of choices that have the same best one are said together."""
     rows = answer.table
+    if own := _authored_ranking(answer, rows[0], words):
+        return own
     title = words.title(answer.title or f"the {answer.best} {answer.text}", rows[0].choices)
     alike: dict[str | None, list[RankingRow]] = {}
     for row in rows:
@@ -423,6 +502,29 @@ def _ranking_sentence(answer: RankingAnswer, words: Words) -> str:
     ]
     left = sum(len(own) for own in itertools.islice(alike.values(), MAX_COMBINATIONS, None))
     return fill("rank", "more" if left else "", What=_capital(title), best="; ".join(told), left=left)
+
+
+def _authored_ranking(answer: RankingAnswer, row: RankingRow, words: Words) -> str:
+    """Say who is best under the first combination of choices, where the scenario's author wrote a sentence for it."""
+    order = sorted(row.taking_part, key=lambda each: -each.first)
+    case = _ranking_case(row, fixed=certain(answer.run))
+    sentences = authored(answer, row.choices, words)
+    if case not in sentences:
+        return ""
+    texts = {"n": str(len(order) or len(row.order)), "conditions": " and ".join(answer.conditions)}
+    for place, contender in zip(("first", "second"), order, strict=False):
+        texts |= {place: words(contender.name), f"p_{place}": percent(contender.first)}
+    if order:
+        low, median, high = (amount(order[0].quantiles[i], answer.unit) for i in (0, 2, 4))
+        texts |= {"value": median, "interval": _interval(*order[0].quantiles[:5:4], low, high)}
+    return written(sentences[case], texts, [slot for slot in SLOTS["rank"] if not texts.get(slot)])
+
+
+def _ranking_case(row: RankingRow, *, fixed: bool) -> str:
+    """Tell which sentence a ranking has: whether one leads, two are too close to call, or none takes part."""
+    if row.best is None:
+        return "none"
+    return "point" if fixed else "winner" if row.best.first >= CLEAR or len(row.taking_part) < 2 else "tie"
 
 
 def _best(answer: RankingAnswer, rows: Sequence[RankingRow], words: Words, *, alone: bool) -> str:

@@ -14,19 +14,18 @@ from functools import cached_property, partial
 from typing import Any
 
 from forecast import units
-from forecast.base.distributions import distribution
 from forecast.contract.specs import Input
 from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Condition, Formula
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
-from forecast.scenarios import home, qualifiers as bases, setting_targets, setting_values
-from forecast.scenarios.kinds.prior import Prior
+from forecast.scenarios import home, qualifiers as bases
 from forecast.scenarios.quantities import constraints, hidden_quantities
 from forecast.scenarios.quantities.changes import Change
 from forecast.scenarios.quantities.correlated import together
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.settings import apply_settings, setting_targets, setting_values
 from forecast.scenarios.spec import RankQuestion
 from forecast.scenarios.table_values import Tables
 from forecast.scenarios.templates import check_size
@@ -111,7 +110,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
     given : mapping, optional
         ``{"trend": "changepoint"}`` narrows a choice (a tuple of texts keeps several), ``{"brain": 1e18}`` fixes a
         quantity in its unit, ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input. Either may also have a unit,
-        be a range, or a distribution (see `forecast.scenarios.setting_values.parsed`).
+        be a range, or a distribution (see `forecast.scenarios.settings.setting_values.parsed`).
 
     Raises
     ------
@@ -141,25 +140,8 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
     unset = ScenarioGraph(scenario=scenario, nodes=nodes, inputs=_inputs(nodes.values()))
     correlated, ordered = together(unset, whole)
     for key in [k for k in rest if k in named]:
-        node = nodes[key]
-        # an expression keeps its needs: they give it its unit
-        needs = node.needs if node.quantity.UNIT_OF_NEEDS else ()
-        value = rest.pop(key)
-        if node.labels:
-            record: Mapping[str, Any] = {"value": node.quantity.code(value, where=f"set {key}")}
-        else:
-            setting_targets.check_no_model(key, value)
-            record = setting_values.parsed(key, value, partial(_unit, before, node), lower=_floor(scenario, node))
-        nodes[key] = replace(
-            node, own=(), models={}, figures={}, variants={}, past=(), limits=node.limits and node.limits.set,
-        )  # fmt: skip
-        if set(record) == {"value"}:
-            nodes[key] = replace(nodes[key], fixed=record["value"], needs=needs)
-        else:
-            stated = node.quantity.qualifiers if isinstance(node.quantity, Prior) else {}
-            made = distribution(record, where=f"set {key}")
-            prior = Prior(distribution=made, unit=_unit(before, node), qualifiers=stated)
-            nodes[key] = replace(nodes[key], unit=prior.unit, quantity=prior, needs=(), own_draws=None)
+        node, lower = nodes[key], scenario.lower.get(key)
+        nodes[key] = apply_settings.to_node(node, key, rest.pop(key), lower=lower, unit=partial(_unit, before, node))
     _check_needs(scenario, nodes)
     scenario, nodes = _needed(scenario, nodes)
     _check_names(nodes)
@@ -196,14 +178,13 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
     setting_targets.check_changes(graph)
     return replace(
         graph,
-        set_inputs={match: _stated(graph, key, match, rest[key]) for key in rest for match in found[key]},
+        set_inputs={
+            match: apply_settings.to_input(graph.inputs[match], key, match, rest[key])
+            for key in rest
+            for match in found[key]
+        },
         set_parameters=parameters,
     )
-
-
-def _unit(scenario: Scenario, node: Node) -> str:
-    """Return the unit of a quantity that is set: what its expression gives where it states none."""
-    return build(scenario).nodes[node.name].unit if node.quantity.UNIT_OF_NEEDS and not node.unit else node.unit
 
 
 def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
@@ -213,6 +194,11 @@ def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
                 named = [n for n, other in nodes.items() if not other.hidden]
                 where = f"{scenario.where}: quantities.{name}.{node.quantity.key_of(need)}"
                 raise UnknownNameError("quantity", need, named, where=where)
+
+
+def _unit(scenario: Scenario, node: Node) -> str:
+    """Return the unit of a quantity that is set: what its expression gives where it states none."""
+    return build(scenario).nodes[node.name].unit if node.quantity.UNIT_OF_NEEDS and not node.unit else node.unit
 
 
 def _needed(scenario: Scenario, nodes: dict[str, Node]) -> tuple[Scenario, dict[str, Node]]:
@@ -466,16 +452,3 @@ def _check_ranking(graph: ScenarioGraph, ranking: RankQuestion, key: str) -> Non
     bases.check_ranking(graph.scenario, graph.nodes, ranking, f"{key}.rank")
     for condition in ranking.among:
         _check_condition(graph, condition, f"{key}.subject_to")
-
-
-def _floor(scenario: Scenario, node: Node) -> float | None:
-    """Return what a quantity may not be set below."""
-    stated = node.quantity.distribution if isinstance(node.quantity, Prior) else None
-    return setting_values.floor(stated, scenario.lower.get(node.name))
-
-
-def _stated(graph: ScenarioGraph, key: str, match: str, value: object) -> dict[str, Any]:
-    """Return what an input is set to."""
-    uncertain_input = graph.inputs[match]
-    lower = setting_values.floor(distribution(uncertain_input.distribution, where=match), uncertain_input.lower)
-    return setting_values.parsed(key, value, partial(str, uncertain_input.unit), lower=lower)

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Formula
-from forecast.scenarios import home, questions as asking, registered, using
+from forecast.scenarios import authored_sentences, home, questions as asking, registered, using
 from forecast.scenarios.kinds.solved_number import SolvedNumber
 from forecast.scenarios.kinds.stock import Stock
 from forecast.scenarios.kinds.table_value import TableValue
@@ -59,7 +59,8 @@ __all__ = ["Scenario"]
 
 _TOP = (
     "title", "extends", "use", "published_on", "issued_on", "start", "until", "step", "show", "labels", "choices",
-    "quantities", "stocks", "solve", "correlations", "update", "questions", "changes", "sweep", "levers", "home",
+    "quantities", "stocks", "solve", "correlations", "update", "questions", "changes", "sweep", "levers", "says",
+    "home",
 )  # fmt: skip
 
 #: Keys that a quantity of any kind may have.
@@ -117,6 +118,8 @@ class Scenario:
         What is set to each of several values, side by side; ``"*"`` are all values of a choice.
     levers : tuple of Lever
         What a reader should be able to move, in the order in which it is offered.
+    says : mapping of str to mapping
+        The sentences that its author wrote for the answer to a question, by its case.
     streams : mapping of str to str
         The names by which quantities and choices draw that are at home in a registered scenario.
     used : frozenset of str
@@ -151,6 +154,7 @@ class Scenario:
     changes: tuple[Change, ...] = ()
     swept: Mapping[str, Any] = field(default_factory=dict)
     levers: tuple[Lever, ...] = ()
+    says: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     streams: Mapping[str, str] = field(default_factory=dict)
     used: frozenset[str] = frozenset()
     folder: Path | None = None
@@ -204,6 +208,7 @@ class Scenario:
             if unknown := next((each for each in lost if each not in known), None):
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
         levers.check(record, made.quantities, made.choices, where)
+        authored_sentences.check(record, [*made.questions, *made.rankings, *made.figures, *made.firsts], where)
         return made
 
     @classmethod
@@ -305,6 +310,7 @@ class Scenario:
             changes=(*used.changes, *changes.read(reader, record.get("changes", ()))),
             swept=dict(reader.swept(record)),
             levers=tuple(levers.read(reader, record, quantities, choices, {**used.labels, **reader.labels(record)})),
+            says=authored_sentences.read(reader, record, questions, [*quantities, *choices]),
             streams={**used.streams, **home.read(reader, record, {*quantities, *choices})},
             used=used.used - own.keys(),
             folder=folder,

@@ -183,6 +183,7 @@ def _under(scenario: Scenario, alias: str) -> Scenario:
         shown=(),
         swept={},
         levers=(),
+        says={},
         title="",
         stated={},
     )
@@ -246,4 +247,4 @@ def stated(given: Any) -> Any:
     own = {**given.stated, **({"use": stated(given.stated["use"])} if "use" in given.stated else {})}
     if "/" in given.name and Scenario.load(given.name).stated == given.stated:
         return given.name
-    return {key: each for key, each in own.items() if key not in ("questions", "show", "levers", "title")}
+    return {key: each for key, each in own.items() if key not in ("questions", "show", "levers", "says", "title")}

@@ -23,7 +23,7 @@ from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.models import FittedModel, Model, OtherModel, OtherQuantity, model
-from forecast.scenarios import setting_values
+from forecast.scenarios.settings import setting_values
 
 Array = NDArray[np.float64]
 

@@ -39,10 +39,10 @@ def test_dates_are_years_and_never_is_infinite(asked):
 
 
 def test_it_says_so_in_a_sentence(asked):
-    assert repr(asked[-1]).startswith("'fleet >= 3e8' holds in 20")
+    assert repr(asked[-1]).startswith("'fleet >= 3e8' holds by 20")
     spend = quantities()[0]
     said = (spend >= 1).when(title="money is spent", **SPAN)
-    assert repr(said) == "Money is spent already in 2025 with a probability of over 99 %."
+    assert repr(said) == "Money is spent by 2025 with a probability of over 99 %."
 
 
 def test_given_counts_some_of_the_same_worlds(asked):
@@ -53,7 +53,7 @@ def test_given_counts_some_of_the_same_worlds(asked):
     assert_bitwise(some.run["projection"]["fleet"].values, run["projection"]["fleet"].values)
     assert some.median == np.sort(np.asarray(answer)[kept])[-(-kept.sum() // 2) - 1]
     assert some.never == pytest.approx(np.isposinf(np.asarray(answer))[kept].mean(), rel=1e-12)
-    assert repr(some).startswith("Given spend >= 2e8: 'fleet >= 3e8' holds in ")
+    assert repr(some).startswith("Given spend >= 2e8: 'fleet >= 3e8' holds by ")
 
 
 def test_given_twice_is_given_both(asked):

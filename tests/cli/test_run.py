@@ -32,7 +32,7 @@ def test_an_answer_is_one_screen_and_opens_with_its_sentence(said):
     code, out, err = said("run", "brain-parity", *QUICK)
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith("The fastest supercomputer matches the brain on HPCG already in 20")
+    assert lines[0].startswith("The fastest supercomputer matches the brain on HPCG by 20")
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("What moves it") for line in lines)
@@ -45,7 +45,7 @@ def test_each_section_is_one_screen_that_opens_with_the_sentence(said, section):
     code, out, err = said("run", "brain-parity", *QUICK, "--show", section)
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith("The fastest supercomputer matches the brain on HPCG already in 20")
+    assert lines[0].startswith("The fastest supercomputer matches the brain on HPCG by 20")
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     text = " ".join(out.split())
@@ -184,8 +184,8 @@ def test_one_combination_has_a_plain_sentence(said):
     code, out, _ = said("run", "brain-parity", "--until", "2150", *words)
     assert code == 0
     said_so = (
-        r"The fastest supercomputer matches the brain on HPCG in 20\d\d in the median forecast "
-        r"\(90 % interval: 20\d\d to .*brain = 1.075e21"
+        r"The fastest supercomputer matches the brain on HPCG by 20\d\d in the median forecast "
+        r"\(90 %: 20\d\d to .*brain = 1.075e21"
     )
     assert re.match(said_so, " ".join(out.split()))
 

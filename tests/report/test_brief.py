@@ -106,9 +106,9 @@ def test_a_stated_number_that_is_changed_is_never_spelt_by_the_title():
 
 def test_a_title_names_numbers_and_definitions_in_braces():
     record = rivals(questions={"q": {"when": "machine >= goal", "title": "the {metric} machine works {goal} times"}})
-    assert headline(forecast.project(record, draws=200)).startswith("The FAST machine works 8 times in 20")
+    assert headline(forecast.project(record, draws=200)).startswith("The FAST machine works 8 times by 20")
     said = headline(forecast.project(record, draws=200, with_={"goal": 2.5, "metric": "2"}))
-    assert said.startswith("The 2 machine works 2.5 times in 20")
+    assert said.startswith("The 2 machine works 2.5 times by 20")
     assert said.endswith("; with goal = 2.5 instead of 8, benchmark: 2.")
     (row,) = result_data.questions(forecast.project(record, draws=50, with_={"metric": "1", "growth": "0.6"}))
     assert row["title"] == "the FAST machine works 8 times"
@@ -256,6 +256,6 @@ def test_the_ends_of_a_narrow_axis_are_said(width, ends):
 
 
 def test_what_there_is_no_room_for_is_counted(run):
-    out = lines(brief(run), 80, 13)
-    assert len(out) <= 13
+    out = lines(brief(run), 80, 12)
+    assert len(out) <= 12
     assert "1 more row," in " ".join(out)

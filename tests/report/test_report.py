@@ -23,9 +23,7 @@ def test_one_combination_is_a_date_with_its_interval():
 
 
 def test_already_and_never_are_said_in_words():
-    assert headline(small(growing({"value": 1.0}))) == (
-        "X reaches its limit already in 2025 with a probability of over 99 %."
-    )
+    assert headline(small(growing({"value": 1.0}))) == ("X reaches its limit by 2025 with a probability of over 99 %.")
     assert headline(small(growing({"value": 1e30}))) == (
         "The probability that x reaches its limit by 2040 is under 1 %."
     )
@@ -39,7 +37,7 @@ def test_no_question_is_said_too():
 
 def test_rivals_with_weights_give_one_answer_and_what_moves_it(run):
     said = headline(run)
-    assert "The fastest supercomputer matches the brain on HPCG already in 2027" in said
+    assert "The fastest supercomputer matches the brain on HPCG by 2027" in said
     assert "pooled" not in said  # each choice has one rival that holds all the weight
     moves = brief(run).drivers
     assert moves[0][0] == "estimate"

@@ -17,7 +17,7 @@ from forecast.errors import (
     UsageError,
 )
 from forecast.report.headline import headline
-from forecast.scenarios import setting_values
+from forecast.scenarios.settings import setting_values
 from forecast.sensitivity.of_model import sobol_indices
 from tests.toolkit import assert_bitwise
 

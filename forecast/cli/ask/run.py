@@ -233,7 +233,7 @@ def replacements(settings: Mapping[str, Any], swaps: Mapping[str, Any]) -> dict[
         For a model that is set, or anything else that is swapped, or both of one name.
     """
     from forecast.contract.registry import get_registry
-    from forecast.scenarios.setting_values import names_model
+    from forecast.scenarios.settings.setting_values import names_model
 
     for key, value in settings.items():
         if key in swaps:

@@ -204,7 +204,7 @@ class Session:
         from forecast.scenarios.graph import build
         from forecast.scenarios.kinds.prior import Prior
         from forecast.scenarios.kinds.regime import Regime
-        from forecast.scenarios.ports import swapped
+        from forecast.scenarios.settings.ports import swapped
 
         with self._reach():
             graph = build(swapped(self._scenario(request), replacements({}, request.get("swap", {}))))

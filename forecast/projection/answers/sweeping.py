@@ -15,8 +15,9 @@ import numpy as np
 
 from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
-from forecast.scenarios import graph as graphs, ports, setting_targets, setting_values
+from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.settings import ports, setting_targets, setting_values
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario

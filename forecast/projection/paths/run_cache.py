@@ -21,10 +21,10 @@ from forecast.errors import ForecastError
 from forecast.models import FittedModel, Model
 from forecast.models.nesting import nested
 from forecast.projection.failures import Fault
-from forecast.scenarios import setting_targets
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.quantities.node import Combination
+from forecast.scenarios.settings import setting_targets
 from forecast.tables import editions
 
 if TYPE_CHECKING:

@@ -61,12 +61,19 @@ def observed(
     return decimal_year(seen["date"].values[keep]), np.asarray(values, dtype=float), names
 
 
-def standing(answer: ProjectedAnswer) -> Standing | None:
+def standing(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -> Standing | None:
     """Return what a question is about as it was last observed; None where nobody observes it.
+
+    Parameters
+    ----------
+    answer : ProjectedAnswer
+    chosen : mapping of str to str, optional
+        Values of choices; by default those that the sentence is about.
 
     Of a comparison it is the side that is observed, the left one of two. A running record stands at the best so far;
     any other series at its newest value. A number that is the same in every world counts as observed.
     """
+    chosen = answer.default if chosen is None else chosen
     if answer.kind not in ("when", "value") or getattr(answer, "growth", False):
         return None
     if "{" in answer.text:
@@ -75,19 +82,19 @@ def standing(answer: ProjectedAnswer) -> Standing | None:
     sides = (root.left, root.right) if isinstance(root, Comparison) else (root,)
     for side in sides:
         formula = Formula(side)
-        if not tree.constant(side) and (found := _of_formula(answer, formula)) is not None:
+        if not tree.constant(side) and (found := _of_formula(answer, formula, chosen)) is not None:
             return found
     return None
 
 
-def _of_formula(answer: ProjectedAnswer, formula: Formula) -> Standing | None:
+def _of_formula(answer: ProjectedAnswer, formula: Formula, chosen: Mapping[str, str]) -> Standing | None:
     newest: dict[str, tuple[float, str, str]] = {}
     fixed: dict[str, float] = {}
     quantities = answer.run.quantities
     for name in formula.names:
         if name not in quantities:
             return None  # time itself, a choice, or a quantity that was not kept
-        if (point := _newest(answer, name)) is not None:
+        if (point := _newest(answer, name, chosen)) is not None:
             newest[name] = point
         elif (value := _fixed(answer, name)) is not None:
             fixed[name] = value
@@ -104,12 +111,12 @@ def _of_formula(answer: ProjectedAnswer, formula: Formula) -> Standing | None:
     return Standing(of=formula.text, value=value, unit=unit, date=date, row=row if alone else "")
 
 
-def _newest(answer: ProjectedAnswer, name: str) -> tuple[float, str, str] | None:
+def _newest(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tuple[float, str, str] | None:
     """Return value, date and name of the newest observation of a quantity, or of the record where it keeps one."""
     if f"observed/{name}" not in answer.run:
         return None
     seen = answer.run[f"observed/{name}"].to_dataset()
-    places = np.flatnonzero(_of_choices(seen, answer, answer.default))
+    places = np.flatnonzero(_of_choices(seen, answer, chosen))
     values, dates = seen["value"].values[places], seen["date"].values[places]
     known = np.isfinite(values)
     places, values, dates = places[known], values[known], dates[known]

@@ -271,6 +271,11 @@ class Projection:
         return tuple(map(Lever.of, self._attribute("levers", ())))
 
     @cached_property
+    def says(self) -> dict[str, dict[str, str]]:
+        """The sentences that the scenario's author wrote for its answers, by question and case, with their slots."""
+        return dict(self._attribute("says", {}))
+
+    @cached_property
     def labels(self) -> dict[str, str]:
         """What quantities, choices, values and questions are called for people, where that is stated."""
         return dict(self._attribute("labels", {}))

@@ -181,7 +181,7 @@ def _facts(run: Projection) -> list[tuple[str, str]]:
 def command(run: Projection) -> str:
     """Return the command that repeats the answer from the scenario in a file."""
     from forecast.scenarios.quantities.changes import as_phrase
-    from forecast.scenarios.setting_values import as_text
+    from forecast.scenarios.settings.setting_values import as_text
 
     words, settings = ["forecast", "run", "scenario.toml"], run.settings
     for option, stated in (("--set", settings.set), ("--swap", settings.swap)):

@@ -18,15 +18,20 @@ from forecast.errors import ForecastError
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.report.brief import MOST_ORDERS, Group, brief
 from forecast.report.headline import (
+    CLEAR,
     MAX_COMBINATIONS,
     MAX_NAMED,
     Words,
+    authored,
+    certain,
     changed,
     contestant,
     event,
     first_shares,
     headline,
+    now_of,
     on_date,
+    start_text,
     value_title,
 )
 from forecast.report.page.appendices import Called, about, appendices, foreign
@@ -34,6 +39,7 @@ from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.tornado_data import moves
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import patterns
+from forecast.scenarios.authored_sentences import SLOTS
 from forecast.sensitivity.of_answer import uncertain
 
 __all__ = ["answer", "contents", "scales", "settable"]
@@ -131,6 +137,9 @@ def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         "changed": changed(run, words),
         "opens": {"name": "" if opening is None else opening.name, "kind": "" if opening is None else opening.kind},
         "start": first,
+        "start_text": start_text(run),
+        "certain": certain(run),
+        "clear": CLEAR,
         "until": last,
         "choices": list(_choices(run, words)),
         "levers": [each.name for each in run.levers],
@@ -217,7 +226,15 @@ def _question(answer: ProjectedAnswer, words: Words) -> dict[str, Any]:
         assert isinstance(answer, DateAnswer)
         clauses = [event(answer, each, words) for each in chosen]
         more = {"short": event(answer, {}, words), **_threshold(answer)}
+    if answer.name in answer.run.says:
+        more["authored"] = [_authored(answer, each, words) for each in chosen]
     return {"name": answer.name, "own": own, "said": clauses, "rivals": list(answer.rivals), **more}
+
+
+def _authored(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -> dict[str, Any]:
+    """Return the sentences that the scenario's author wrote for an answer, and what is known of it today."""
+    observed, now = now_of(answer, chosen)
+    return {"sentences": authored(answer, chosen, words), "observed": observed, "now": now}
 
 
 def _contest(answer: FirstAnswer, words: Words) -> dict[str, Any]:
@@ -243,6 +260,9 @@ def _ordered(run: Projection, words: Words, packed: Mapping[str, Any]) -> dict[s
         "short": words.title(words.short(packed["name"], title), {}),
         "said": [words.title(title, each) for each in chosen],
         "given": [words.given(each) for each in chosen],
+        **({"authored": [authored(ranking, each, words) for each in chosen]} if ranking.name in run.says else {}),
+        "amounts": scales(packed["values"]["unit"]),
+        "slots": SLOTS["rank"],
         "lowest": ranking.best == "lowest",
         "meets": foreign(" and ".join(ranking.conditions) or "what is asked"),
         "scales": scales(packed["values"]["unit"], together=True),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from forecast.base.distributions import distribution
 from forecast.contract.specs import Input
 from forecast.errors import ScenarioError, UnknownNameError, printable
-from forecast.scenarios import setting_targets
+from forecast.scenarios.settings import setting_targets
 
 if TYPE_CHECKING:
     from forecast.scenarios.graph import ScenarioGraph

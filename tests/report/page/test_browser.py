@@ -62,10 +62,25 @@ RANKED = {
 }
 
 
+#: Sentences of an author's own for each kind of answer.
+DATES = {
+    "already": "There is a {already} chance that z meets {c} by {start}[, and a {never} chance of none by {until}]",
+    "date": "Z meets {c} by {median} (90 %: {interval}; today [{now} ]{one})[; {never} not by {until}]",
+    "never": "Z meets {c} by {until} with a chance of {by}",
+}
+VALUES = {"value": "Z times {c} gives {value} by {on} (90 %: {interval})[, {ratio} times today's {now}]"}
+ORDERS = {
+    "winner": "The fastest of {n} for {use} is {first} ({p_first}): {value} (90 %: {interval})[, before {second}]",
+    "tie": "{first} ({p_first}) and {second} ({p_second}) of {n} for {use}: too close to call",
+    "none": "None meets {conditions}",
+}
+
+
 @pytest.fixture(scope="module")
 def trees(steerable, hostile):
     """Answers of every kind."""
     three = {"choices": {"c": ["20", "60", "2000"]}, "questions": {"q": {"when": "z >= {c}*one"}}}
+    asked = {**three, "choices": {"c": {"values": ["20", "60", "2000"], "kind": "definition"}}}
     weighed = {"update": {"x": {"log_likelihood": "-(log(x/one) - 1)**2"}}}
     valued = {"choices": {"c": {"values": ["1", "3"], "kind": "definition"}}}
     valued["questions"] = {"v": {"value": "{c}*z", "dates": ["2030-01-01", "2050-01-01"], "title": "what z gives"}}
@@ -86,6 +101,9 @@ def trees(steerable, hostile):
         "ranked": forecast.project("gpu-choice", draws=256),
         "orders": forecast.project(RANKED, draws=1024),
         "brain": forecast.project("brain-parity", draws=1024),
+        "authored": forecast.project(plan(**asked, says={"q": DATES}), draws=512),
+        "authored value": forecast.project(plan(**valued, says={"v": VALUES}), draws=512),
+        "authored order": forecast.project({**RANKED, "says": {"fastest": ORDERS}}, draws=1024),
     }
 
 
@@ -292,14 +310,38 @@ def test_rivals_without_weights_are_drawn_side_by_side_until_one_is_picked(opene
     assert "lowest fifth" in text(page, "#move-about")
 
 
-@pytest.mark.parametrize("name", ["steerable", "open", "weighed", "valued", "failing", "brain"])
+@pytest.mark.parametrize(
+    "name",
+    ["steerable", "open", "weighed", "valued", "failing", "brain", "authored", "authored value", "authored order"],
+)
 def test_the_script_says_the_sentence_of_the_report(opened, trees, name):
     """Where an assumption is narrowed to all of its range, the script writes the sentence, and all worlds remain."""
-    own = {"steerable": "growth", "brain": "brain/carlsmith-2020.compute"}.get(name, "x")
+    own = {"steerable": "growth", "brain": "brain/carlsmith-2020.compute", "authored order": "gain"}.get(name, "x")
     page = opened(name, f"a.{own}=0-100")
     assert now(page)["worlds"] == EncodedDraws(trees[name]).count
     assert f"remain: {'compute' if name == 'brain' else own}" in text(page, "#note")
     assert text(page, "#sentence") == brief(trees[name]).sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "said"),
+    [
+        ("authored", "c.c=60&a.x=0-100", r"Z meets 60 by 20\d\d \(90 %: .* to .*; today 1 FLOP\); \d+ % not by 2060\."),
+        ("authored", "c.c=20&a.x=60-100", r"There is an? .* % chance that z meets 20 by 2025\."),
+        ("authored", "c.c=2000&a.x=0-50", r"Z meets 2000 by 2060 with a chance of under 1 %\."),
+        ("authored value", "c.c=3&a.x=0-50", r"Z times 3 gives .* FLOP by 2050 \(90 %: .*\)\."),
+        (
+            "authored order",
+            "a.gain=90-100",
+            r"The fastest of \d for 2 is 3 \(\d+ %\): .* FLOP/s \(90 %: .*\)(, .*)?\.",
+        ),
+    ],
+)
+def test_the_sentences_of_an_author_follow(opened, name, address, said):
+    page = opened(name, address)
+    now(page)
+    assert re.fullmatch(said, text(page, "#sentence")), text(page, "#sentence")
+    assert page.said == []
 
 
 def test_worlds_that_fail_are_left_out(opened, trees):

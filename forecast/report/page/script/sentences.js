@@ -1,11 +1,21 @@
 /* The texts of an answer. */
 
 const date = (one, year, level, fine, short) => say(short ? "date_in_row" : "date",
-  { never: year === Infinity, already: year !== Infinity && one.already >= level }, { until: said(data.until), date: said(year, fine, short) });
-const clause = (asked, picks) => {
+  { never: year === Infinity, already: year !== Infinity && one.already >= level },
+  { start: data.start_text, until: said(data.until), date: said(year, fine, short) });
+/** The place of the definitions that are picked, or else of the first ones. */
+const defined = (asked, picks) => {
   const sizes = asked.own.map((dim) => model.choices.get(dim).values.length);
-  return asked.said[asked.own.reduce((sum, dim, i) => sum * sizes[i] + (picks[dim] || 0), 0)];
+  return asked.own.reduce((sum, dim, i) => sum * sizes[i] + (picks[dim] || 0), 0);
 };
+const clause = (asked, picks) => asked.said[defined(asked, picks)];
+/** A sentence of the scenario's author with its slots filled; a part in brackets that holds an idle slot is left out. */
+const filled = (authored, texts, idle) => authored
+  .replace(/\[([^[\]]*)\]/g, (_, part) => ([...part.matchAll(/\{([^{}]*)\}/g)].some(([, slot]) => idle.includes(slot)) ? "" : part))
+  .replace(/\{([^{}]*)\}/g, (brace, slot) => (slot in texts ? texts[slot] : brace))
+  .replace(/\b([Aa]) (?=(?:8\d?|11|18) %|under |over )/g, "$1n ");
+/** What is known today of what is asked, and the sentences that the scenario's author wrote for it. */
+const authoredOf = (asked, picks) => ({ sentences: {}, now: {}, observed: null, ...(asked.authored ? asked.authored[defined(asked, picks)] : {}) });
 const over = (asked, picks) => {
   const weighedRivals = asked.rivals.filter((d) => !(d in picks) && model.choices.get(d).weights.filter((w) => w > 0).length > 1);
   return say("pooled", { none: !weighedRivals.length }, { choices: weighedRivals.map((d) => model.choices.get(d).label).join(" and ") });
@@ -15,17 +25,23 @@ const sentence = (asked, picks, one) => {
   const others = asked.dims.filter((d) => d in picks && !asked.own.includes(d))
     .map((d) => `${model.choices.get(d).label}: ${model.choices.get(d).values[picks[d]].label}`);
   const texts = { what, What: capital(what), given: others.length ? ` (${others.join(", ")})` : "", pooled: over(asked, picks) };
-  return `${asked.kind === "value" ? valueText(asked, one, texts) : dateText(asked, picks, one, texts)}.`;
+  return `${asked.kind === "value" ? valueText(asked, picks, one, texts) : dateText(asked, picks, one, texts)}.`;
 };
-const valueText = (asked, one, texts) => {
-  const on = asked.on, flags = { failed: !one, several: one && one.each, opens: true, same: one && !one.each && one.q[0] === one.q[4] };
+const valueText = (asked, picks, one, texts) => {
+  const on = asked.on, flags = { failed: !one, several: one && one.each, same: one && !one.each && one.q[0] === one.q[4] };
   if (!one) return capital(say("value", flags, { ...texts, on }));
   if (one.each) return capital(say("value", flags, { ...texts, on, medians: range(one.medians.map((m) => amount(m, asked.scales))), count: one.each.length }));
   const [low, , median, , high] = one.q.map((each) => amount(each, asked.scales));
+  const { sentences, now, observed } = authoredOf(asked, picks), own = sentences[flags.same ? "point" : "value"];
+  if (own) {
+    const ratio = observed && one.q[2] / observed > 0 ? { ratio: plain(one.q[2] / observed) } : {};
+    const told = { on, value: median, low, high, interval: interval(one.q[0], one.q[4], low, high), ...ratio, ...now };
+    return `${filled(own, told, ["now", "now_date", "ratio"].filter((slot) => !(slot in told)))}${texts.given}`;
+  }
   return capital(say("value", flags, { ...texts, on, low, median, high }));
 };
 const dateText = (asked, picks, one, texts) => {
-  const until = said(data.until), start = said(data.start);
+  const until = said(data.until), start = data.start_text;
   if (!one) return say("when", { failed: true }, texts);
   if (one.each) {
     const free = asked.dims.filter((d) => !(d in picks) && !asked.own.includes(d) && !asked.rivals.includes(d));
@@ -37,22 +53,45 @@ const dateText = (asked, picks, one, texts) => {
     });
   }
   const [low, , median, , high] = one.q, fine = narrow(low, high), by = percent(1 - one.never), already = percent(one.already);
-  return say("when", {
-    same: low === high, dated: one.never === 0, never_low: low === Infinity, never_median: median === Infinity,
-    already_some: one.already >= 0.05, already_half: one.already >= 0.5, already_most: one.already >= 0.95, already_all: by === already,
-  }, {
+  const told = {
     ...texts, until, start, by, already, never: percent(one.never), low: date(one, low, 0.05, fine), high: date(one, high, 0.95, fine),
     low_month: said(low, true), low_year: said(low), median: said(median, fine),
-  });
+  };
+  const certain = data.certain && low === high, hardly = one.never < data.patterns.hardly;
+  const kind = certain ? (low === Infinity ? "point_never" : "point") : one.already >= 0.5 ? "already" : median === Infinity ? "never" : "date";
+  const { sentences, now } = authoredOf(asked, picks);
+  if (sentences[kind]) {
+    const all = { ...told, interval: say("interval", {}, { low: told.low, high: told.high }), ...now };
+    return `${filled(sentences[kind], all, [...(hardly ? ["never"] : []), ...["now", "now_date"].filter((slot) => !(slot in now))])}${texts.given}`;
+  }
+  return say("when", {
+    same: low === high, dated: one.never === 0, certain: certain && low === Infinity, never_low: low === Infinity, never_median: median === Infinity, never_hardly: hardly,
+    already_some: one.already >= 0.05, already_half: one.already >= 0.5, already_most: one.already >= 0.95, already_all: by === already,
+  }, told);
 };
 /** Who is best, and where: combinations of choices that have the same best one are said together. */
 const rankSentence = (asked, picks, found) => {
+  const own = authoredRanking(asked, found[0]);
+  if (own) return `${own}.`;
   const alike = new Map();
   for (const each of found) alike.set(each.best ? each.best.place : -1, [...(alike.get(each.best ? each.best.place : -1) || []), each]);
   const groups = [...alike.values()], alone = groups.length === 1;
   const told = groups.slice(0, data.most_said).map((own) => bestSentence(asked, picks, own, alone));
   const left = groups.slice(data.most_said).reduce((sum, own) => sum + own.length, 0);
   return `${say("rank", { more: left > 0 }, { What: capital(found[0].title), best: told.join("; "), left })}.`;
+};
+/** Who is best under the first combination of choices, where the scenario's author wrote a sentence for it. */
+const authoredRanking = (asked, { best, every, order, sentences = {} }) => {
+  const first = [...order].sort((a, b) => b.first - a.first);
+  const own = sentences[!best ? "none" : data.certain ? "point" : best.first >= data.clear || order.length < 2 ? "winner" : "tie"];
+  if (!own) return "";
+  const texts = { n: String(first.length || every.length), conditions: asked.meets };
+  ["first", "second"].forEach((place, i) => { if (first[i]) Object.assign(texts, { [place]: first[i].label, [`p_${place}`]: percent(first[i].first) }); });
+  if (first.length) {
+    const [low, , median, , high] = first[0].q.map((each) => amount(each, asked.amounts));
+    Object.assign(texts, { value: median, interval: interval(first[0].q[0], first[0].q[4], low, high) });
+  }
+  return filled(own, texts, asked.slots.filter((slot) => !texts[slot]));
 };
 const bestSentence = (asked, picks, own, alone) => {
   const [{ best, second, every }] = own, where = under(asked, picks, own, alone);

@@ -9,12 +9,12 @@ from typing import Any
 from forecast import units
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.models.nesting import asks
-from forecast.scenarios import setting_targets
 from forecast.scenarios.graph import ScenarioGraph, build
 from forecast.scenarios.kinds.model_ref import ModelRef
 from forecast.scenarios.parse import ScenarioReader
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.settings import setting_targets
 from forecast.scenarios.table_values import Tables
 
 __all__ = ["swapped", "wires"]

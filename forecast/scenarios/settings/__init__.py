@@ -1,0 +1,1 @@
+"""Settings of a run: what is set, swapped or wired, and what becomes of the graph."""
