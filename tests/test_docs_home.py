@@ -36,8 +36,8 @@ def test_there_are_five_questions_with_one_command_each():
 def test_when_a_gpu_gives_a_rate_for_a_price(tmp_path):
     said = " ".join(answer("1 PFLOP/s per 1,000 dollars", tmp_path).split())
     when = r"by 20\d\d in the median forecast \(90 %: "
-    assert re.match(rf"GPUs for 1,000 dollars give 1 PFLOP/s in FP32 {when}", said)
-    assert "GPUs for a kilowatt" in said
+    assert re.match(rf"GPUs for 1,000 USD give 1 PFLOP/s in FP32 {when}", said)
+    assert "GPUs for 1 kW" in said
     assert "one GPU " in said
 
 

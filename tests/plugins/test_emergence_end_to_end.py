@@ -33,7 +33,7 @@ SCENARIOS = {
         ("30M to 220M parameters",),
     ),
     "token-cost": (
-        "A million tokens as good as the GPT-4 of 2023 on MMLU sell for one cent",
+        "A million tokens as good as the GPT-4 of 2023 on MMLU sell for 1 cent",
         ("ten_cents", "cheapest"),
         ("TFLOP/s",),
     ),

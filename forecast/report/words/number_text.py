@@ -25,6 +25,7 @@ _NAMED = {
     "token": "tokens",
     "parameter": "parameters",
     "day": "days",
+    "percent": "%",
 }
 #: A growth rate, as scenarios and as results spell its unit.
 _A_YEAR = ("1/year", "1/yr")
@@ -87,8 +88,8 @@ def amount(value: float | None, unit: str = "", digits: int | None = None) -> st
 
     Examples
     --------
-    >>> amount(0.01, "USD"), amount(1.0, "year")
-    ('1 cent', '1 year')
+    >>> amount(0.01, "USD"), amount(1.0, "year"), amount(95.0, "percent")
+    ('1 cent', '1 year', '95 %')
     >>> amount(0.1, "USD"), amount(3.2e10, "USD"), amount(1.2e3, "MW"), amount(3.04e26, "FLOP")
     ('10 cents', '32 billion USD', '1.2 GW', '3e26 FLOP')
     >>> amount(22000.0, "TFLOP/s"), amount(1.1e9, "TFLOP/s"), amount(0.42, "TFLOP/s/W"), amount(2.5, "")

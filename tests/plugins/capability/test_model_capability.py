@@ -326,7 +326,7 @@ def test_the_answer_opens_with_its_first_variant(capsys):
     done = command("run")(capsys, "model-capability", "--show", "answers")
     assert done.code == 0
     first = " ".join(done.out.partition("\n\n")[0].split())
-    assert "month of work" in first
+    assert "reaches 167 h of work" in first
     assert "(variant: trends continue)" in first
     assert "pooled over route" in first
     assert "which limit holds back the largest run first" in done.out
