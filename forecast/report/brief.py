@@ -26,7 +26,7 @@ from forecast.report.changes import ChangedRow, changed_rows, unmoved
 from forecast.report.headline import LEVEL, Words, cells, event, first_sentence, headline, on_date, value_title
 from forecast.report.result_data import drivers
 from forecast.report.words.date_text import age
-from forecast.report.words.number_text import amount, percent, plain, scale_of, short_zeros
+from forecast.report.words.number_text import amount, amount_range, percent, plain, scale_of, short_zeros
 from forecast.report.words.patterns import fill
 
 __all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief", "newest_data", "orders", "past_record", "row_of", "sizes"]
@@ -332,7 +332,7 @@ def _last(run: Projection, words: Words) -> Iterator[Row]:
             if math.isnan(middle):
                 continue
             given = words.given(cell)
-            begin, end = amount(low, quantity.unit), amount(high, quantity.unit)
+            begin, end = amount_range(low, high, quantity.unit, middle)
             interval = fill("interval", "same" if low == high else "", low=begin, high=end)
             label = f"{words(name)}{f' ({given})' if given else ''}"
             yield Row(label=label, spread=None, text=amount(middle, quantity.unit), interval=interval)

@@ -12,7 +12,7 @@ from forecast.errors import printable
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.projected_answers import AnswerDistribution, RankingRow
 from forecast.report.words.date_text import as_text, fine_interval, fine_span
-from forecast.report.words.number_text import amount, percent, short_zeros
+from forecast.report.words.number_text import amount, amount_range, percent, short_zeros
 from forecast.report.words.patterns import fill
 from forecast.scenarios.quantities.changes import as_phrase as change_phrase
 from forecast.scenarios.setting_values import as_phrase, as_text as setting_text
@@ -310,11 +310,14 @@ def _date(year: float, until: float, fine: bool, *, already: bool = False, row: 
 
 
 def cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = LEVEL) -> tuple[str, str, str]:
-    """Return what a row of a table says of an answer: its median, its interval of a level, and how likely never is."""
+    """Return what a row of a table says of an answer: its median, its interval of a level, and how likely never is.
+
+    Where nothing is drawn, never has no probability.
+    """
     low, middle, high = (found.quantiles[i] for i in (0, 2, 4))
     if isinstance(answer, DateAnswer):
         start, until = answer.run.span
-        fine = fine_span(start, until)
+        fine = fine_interval(low, high) if found.medians is None else fine_span(start, until)
 
         def text(year: float, share: float) -> str:
             return _date(year, until, fine, already=found.already >= share, row=True)
@@ -322,11 +325,20 @@ def cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = LEV
         if found.medians is not None:
             return _span([text(low, 0.5), text(high, 0.5)]), "", _span([percent(n) for n in found.nevers])
         ends = (text(low, round((1 - level) / 2, 12)), text(high, round((1 + level) / 2, 12)))
-        return text(middle, 0.5), _interval(low, high, *ends), percent(found.never)
-    texts = (amount(low, answer.unit), amount(high, answer.unit))
+        never = "" if _certain(answer.run, found) else percent(found.never)
+        return text(middle, 0.5), _interval(low, high, *ends), never
     if found.medians is not None:
-        return _span(texts), "", ""
-    return amount(middle, answer.unit), _interval(low, high, *texts), ""
+        return _span(amount_range(low, high, answer.unit)), "", ""
+    ends = amount_range(low, high, answer.unit, middle)
+    return amount(middle, answer.unit), _interval(low, high, *ends), ""
+
+
+def _certain(run: Projection, found: AnswerDistribution) -> bool:
+    """Tell whether all worlds give one date because nothing that differs between them moves it."""
+    date = found.quantiles[0]
+    if date != found.quantiles[4] or found.never not in (0.0, 1.0):
+        return False
+    return run.span[0] < date < math.inf or not any(number.moves for number in uncertain(run).values())
 
 
 def _interval(low: float, high: float, begin: str, end: str) -> str:

@@ -21,7 +21,7 @@ from forecast.report.brief import Brief, Group, Row, orders, row_of, sizes
 from forecast.report.headline import Words, contestant, event, first_shares, headline, on_date, value_title
 from forecast.report.result_data import data_ages, drivers
 from forecast.report.words.date_text import as_text
-from forecast.report.words.number_text import amount, percent
+from forecast.report.words.number_text import amount, amount_range, percent
 from forecast.report.words.patterns import fill
 
 __all__ = ["SECTIONS", "limit_sentence", "section"]
@@ -125,7 +125,7 @@ def _quantities(run: Projection, words: Words, today: str) -> Section:
             levels = quantity.quantiles(cell)
             low, middle, high = (float(levels[i][-1]) for i in (0, 2, 4))
             given, text = ", ".join(map(words, cell.values())), amount(middle, quantity.unit)
-            ends = amount(low, quantity.unit), amount(high, quantity.unit)
+            ends = amount_range(low, high, quantity.unit, middle)
             same = ("same" if low == high else "", "same_text" if ends[0] == ends[1] else "")
             interval = fill("interval", *same, low=ends[0], high=ends[1])
             first = amount(float(levels[2][0]), quantity.unit)

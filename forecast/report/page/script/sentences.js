@@ -88,14 +88,16 @@ const interval = (low, high, begin, end) => say("interval", { same: low === high
 const cells = (asked, one) => {
   if (!one) return ["failed", "", ""];
   if (asked.kind === "value") {
-    if (one.each) return [range(one.medians.map((each) => amount(each, asked.scales))), "", ""];
-    const told = one.q.map((each) => amount(each, asked.scales));
-    return [told[2], interval(one.q[0], one.q[4], told[0], told[4]), ""];
+    if (one.each) return [range(amount_range(...one.medians, asked.scales)), "", ""];
+    const ends = amount_range(one.q[0], one.q[4], asked.scales, one.q[2]);
+    return [amount(one.q[2], asked.scales), interval(one.q[0], one.q[4], ...ends), ""];
   }
-  const fine = short_span(), text = (year, level) => date(one, year, level, fine, true);
+  const fine = one.each ? short_span() : narrow(one.q[0], one.q[4]), text = (year, level) => date(one, year, level, fine, true);
   if (one.each) return [range(one.medians.map((year) => text(year, 0.5))), "", range(one.nevers.map(percent))];
-  return [text(one.q[2], 0.5), interval(one.q[0], one.q[4], text(one.q[0], 0.05), text(one.q[4], 0.95)), percent(one.never)];
+  return [text(one.q[2], 0.5), interval(one.q[0], one.q[4], text(one.q[0], 0.05), text(one.q[4], 0.95)), certain(one) ? "" : percent(one.never)];
 };
+/** Whether all worlds give one date because nothing that differs between them moves it. */
+const certain = ({ q, never }) => q[0] === q[4] && [0, 1].includes(never) && ((q[0] > data.start && q[0] < Infinity) || !model.inputs.length);
 const worth = (input, share) => {
   const place = (share / 100) * (input.values.length - 1), low = Math.floor(place);
   const a = input.values[low], b = input.values[Math.min(low + 1, input.values.length - 1)];
