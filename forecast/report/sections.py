@@ -64,8 +64,9 @@ def _answers(run: Projection, words: Words, today: str) -> Section:
 
 def _of_answer(answer: ProjectedAnswer, words: Words) -> Iterator[Group]:
     if isinstance(answer, DateAnswer):
-        heading = _heading(_titled(event(answer, {}, words, short=True), answer, words))
-        rows = [heading, *_rows(answer, words), *_by_dates(answer, words)]
+        title = _titled(event(answer, {}, words, short=True), answer, words)
+        own = [_heading(title), *_rows(answer, words)] if answer.choices else [row_of(answer, {}, title)]
+        rows = [*own, *_by_dates(answer, words)]
         yield Group(rows=tuple(rows), ends=answer.run.span, note="never")
     elif isinstance(answer, ValueAnswer):
         rows = [_heading(_titled(value_title(answer, {}, words, short=True), answer, words))]
@@ -101,7 +102,7 @@ def _rows(answer: ProjectedAnswer, words: Words) -> Iterator[Row]:
     every = [*answer.pooled_rows, *(row for row in answer.rows if row.weights is None)]
     for row in every:
         label = ", ".join([*map(words, row.choices.values()), *(["pooled"] if row.weights else [])])
-        yield row_of(answer, row.choices, label or "answer")
+        yield row_of(answer, row.choices, label)
 
 
 def _by_dates(answer: DateAnswer, words: Words) -> Iterator[Row]:
