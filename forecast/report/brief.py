@@ -26,7 +26,7 @@ from forecast.report.changes import ChangedRow, changed_rows, unmoved
 from forecast.report.headline import LEVEL, Words, cells, event, first_sentence, headline, on_date, value_title
 from forecast.report.result_data import drivers
 from forecast.report.words.date_text import age
-from forecast.report.words.number_text import amount, percent, plain, scale_of, short_zeros
+from forecast.report.words.number_text import amount, amount_range, percent, plain, scale_of, short_zeros
 from forecast.report.words.patterns import fill
 
 __all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief", "newest_data", "orders", "past_record", "row_of", "sizes"]
@@ -63,6 +63,8 @@ class Row:
         The choice whose value it is; empty where it is an answer of its own.
     leads : bool
         The sentence's own answer.
+    repeats : bool
+        A value of a choice under which the sentence's own answer has the same numbers.
     """
 
     label: str
@@ -72,6 +74,7 @@ class Row:
     note: str = ""
     of: str = ""
     leads: bool = False
+    repeats: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,13 +240,20 @@ def _values(answer: ValueAnswer, words: Words, by: str) -> Group:
 
 def _along(answer: ProjectedAnswer, words: Words, by: str, label: str) -> Iterator[Row]:
     """Walk the sentence's own answer, and it under the values of each choice, which repeat none of the sentence."""
-    yield row_of(answer, answer.default, label or _own(answer, words), leads=True)
+    leading = row_of(answer, answer.default, label or _own(answer, words), leads=True)
+    yield leading
     own = {**answer.default, **_sole(answer)}
     for choice in sorted(answer.choices, key=lambda c: (c != by, c not in answer.definitions)):
         values = answer.values(choice)
         for value in values if len(values) > 1 else ():
             if own.get(choice) != value:
-                yield row_of(answer, {**answer.default, choice: value}, words(value), of=words(choice))
+                row = row_of(answer, {**answer.default, choice: value}, words(value), of=words(choice))
+                # what was asked for by name is shown, whatever it says
+                yield replace(row, repeats=choice != by and _numbers(row) == _numbers(leading))
+
+
+def _numbers(row: Row) -> tuple[str, str, str]:
+    return row.text, row.interval, row.note
 
 
 def row_of(answer: ProjectedAnswer, chosen: Mapping[str, str], label: str, *, of: str = "", leads: bool = False) -> Row:
@@ -257,7 +267,17 @@ def _own(answer: ProjectedAnswer, words: Words) -> str:
     """Call the answer of the sentence by its definition and by the rival that it rests on."""
     named = [words(value) for value in {**answer.default, **_sole(answer)}.values()]
     several = [d for d in answer.rivals if d not in _sole(answer)]
-    return ", ".join(dict.fromkeys([*named, *(["pooled"] if several else [])])) or "answer"
+    if not named and not several:
+        return _called(answer, words)
+    return ", ".join(dict.fromkeys([*named, *(["pooled"] if several else [])]))
+
+
+def _called(answer: ProjectedAnswer, words: Words) -> str:
+    """Call a question by its label, or else by its title."""
+    if isinstance(answer, DateAnswer):
+        return event(answer, {}, words, short=True)
+    assert isinstance(answer, ValueAnswer)
+    return value_title(answer, {}, words, short=True)
 
 
 def _sole(answer: ProjectedAnswer) -> dict[str, str]:
@@ -292,19 +312,31 @@ def _winner(row: RankingRow, words: Words) -> Row:
     label = words.given(row.choices)
     if row.best is None:
         return Row(label=label, spread=None, text=fill("none_of_them"))
-    return Row(label=label, spread=None, text=words(row.best.name), note=percent(row.best.first))
+    note = "" if _decided(row) else percent(row.best.first)
+    return Row(label=label, spread=None, text=words(row.best.name), note=note)
+
+
+def _decided(row: RankingRow) -> bool:
+    """Tell whether no number of a ranking differs between worlds, so that being the best has no probability."""
+    return all(
+        each.first in (0.0, 1.0)
+        and each.among in (0.0, 1.0)
+        and (each.quantiles[0] == each.quantiles[4] or not math.isfinite(each.median))
+        for each in row.order
+    )
 
 
 def _order(answer: RankingAnswer, row: RankingRow, words: Words) -> Group:
     """Return those that take part in a ranking, best first, in one unit."""
     taking = [each for each in row.taking_part if math.isfinite(each.median)]
     factor, unit = scale_of([each.median for each in taking], answer.unit)
-    rows = []
+    rows, decided = [], _decided(row)
     for each in taking:
         low, middle, high = (plain(each.quantiles[i] / factor) for i in (0, 2, 4))
         interval = fill("interval", "same" if low == high else "", low=low, high=high)
         found = AnswerDistribution(quantiles=each.quantiles)
-        rows.append(Row(label=words(each.name), spread=found, text=middle, interval=interval, note=percent(each.first)))
+        note = "" if decided else percent(each.first)
+        rows.append(Row(label=words(each.name), spread=found, text=middle, interval=interval, note=note))
     given = words.given(row.choices)
     title = words.title(words.short(answer.name, answer.title or answer.text), row.choices)
     rest = f"{f' ({given})' if given else ''}{f' [{unit}]' if unit else ''}"
@@ -332,7 +364,7 @@ def _last(run: Projection, words: Words) -> Iterator[Row]:
             if math.isnan(middle):
                 continue
             given = words.given(cell)
-            begin, end = amount(low, quantity.unit), amount(high, quantity.unit)
+            begin, end = amount_range(low, high, quantity.unit, middle)
             interval = fill("interval", "same" if low == high else "", low=begin, high=end)
             label = f"{words(name)}{f' ({given})' if given else ''}"
             yield Row(label=label, spread=None, text=amount(middle, quantity.unit), interval=interval)
@@ -390,8 +422,7 @@ def past_record(run: Projection) -> str:
     ends = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (min(shares), max(shares))))
     count = min(row["forecasts"] for row in rows.values())
     shapes = f"trend shape {next(iter(rows))}" if len(rows) == 1 else f"{len(rows)} trend shapes used here"
-    scope = f"{ends} % of {count:,} past forecasts, up to ten years ahead"
-    return f"Record: the 90 % intervals of the {shapes} contained the outcome in {scope}"
+    return f"Record: {ends} % of {count:,} past 90 % intervals of the {shapes} held, up to ten years ahead"
 
 
 def sizes(run: Projection) -> dict[str, int]:

@@ -15,7 +15,7 @@ from forecast.projection.result.observed_values import standing
 from forecast.projection.result.projected_answers import AnswerDistribution, RankingRow
 from forecast.report.words.authored import written
 from forecast.report.words.date_text import as_text, fine_interval, fine_span, month
-from forecast.report.words.number_text import amount, percent, plain, short_zeros
+from forecast.report.words.number_text import amount, amount_range, percent, plain, short_zeros
 from forecast.report.words.patterns import fill, patterns
 from forecast.scenarios.authored_sentences import SLOT, SLOTS
 from forecast.scenarios.quantities.changes import as_phrase as change_phrase
@@ -377,10 +377,13 @@ def _date(run: Projection, year: float, fine: bool, *, already: bool = False, ro
 
 
 def cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = LEVEL) -> tuple[str, str, str]:
-    """Return what a row of a table says of an answer: its median, its interval of a level, and how likely never is."""
+    """Return what a row of a table says of an answer: its median, its interval of a level, and how likely never is.
+
+    Where nothing is drawn, never has no probability.
+    """
     low, middle, high = (found.quantiles[i] for i in (0, 2, 4))
     if isinstance(answer, DateAnswer):
-        fine = fine_span(*answer.run.span)
+        fine = fine_interval(low, high) if found.medians is None else fine_span(*answer.run.span)
 
         def text(year: float, share: float) -> str:
             return _date(answer.run, year, fine, already=found.already >= share, row=True)
@@ -388,11 +391,20 @@ def cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = LEV
         if found.medians is not None:
             return _span([text(low, 0.5), text(high, 0.5)]), "", _span([percent(n) for n in found.nevers])
         ends = (text(low, round((1 - level) / 2, 12)), text(high, round((1 + level) / 2, 12)))
-        return text(middle, 0.5), _interval(low, high, *ends), percent(found.never)
-    texts = (amount(low, answer.unit), amount(high, answer.unit))
+        never = "" if _certain(answer.run, found) else percent(found.never)
+        return text(middle, 0.5), _interval(low, high, *ends), never
     if found.medians is not None:
-        return _span(texts), "", ""
-    return amount(middle, answer.unit), _interval(low, high, *texts), ""
+        return _span(amount_range(low, high, answer.unit)), "", ""
+    ends = amount_range(low, high, answer.unit, middle)
+    return amount(middle, answer.unit), _interval(low, high, *ends), ""
+
+
+def _certain(run: Projection, found: AnswerDistribution) -> bool:
+    """Tell whether all worlds give one date because nothing that differs between them moves it."""
+    date = found.quantiles[0]
+    if date != found.quantiles[4] or found.never not in (0.0, 1.0):
+        return False
+    return run.span[0] < date < math.inf or not any(number.moves for number in uncertain(run).values())
 
 
 def _interval(low: float, high: float, begin: str, end: str) -> str:
@@ -438,7 +450,8 @@ def _one_value(answer: ValueAnswer, words: Words, *, opens: bool) -> str:
     if found.medians is not None:
         medians = _span([amount(end, answer.unit) for end in found.medians])
         return fill("value", "several", **texts, medians=medians, count=found.count)
-    low, median, high = (amount(found.quantiles[i], answer.unit) for i in (0, 2, 4))
+    median = amount(found.quantiles[2], answer.unit)
+    low, high = amount_range(found.quantiles[0], found.quantiles[4], answer.unit, found.quantiles[2])
     same = found.quantiles[0] == found.quantiles[4]
     sentences = authored(answer, answer.default, words) if opens else {}
     if (case := "point" if same else "value") in sentences:
@@ -515,8 +528,9 @@ def _authored_ranking(answer: RankingAnswer, row: RankingRow, words: Words) -> s
     for place, contender in zip(("first", "second"), order, strict=False):
         texts |= {place: words(contender.name), f"p_{place}": percent(contender.first)}
     if order:
-        low, median, high = (amount(order[0].quantiles[i], answer.unit) for i in (0, 2, 4))
-        texts |= {"value": median, "interval": _interval(*order[0].quantiles[:5:4], low, high)}
+        low, middle, high = (order[0].quantiles[i] for i in (0, 2, 4))
+        ends = amount_range(low, high, answer.unit, middle)
+        texts |= {"value": amount(middle, answer.unit), "interval": _interval(low, high, *ends)}
     return written(sentences[case], texts, [slot for slot in SLOTS["rank"] if not texts.get(slot)])
 
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from forecast.report.brief import Brief, Group, Row
 from forecast.report.words.date_text import as_text
-from forecast.report.words.number_text import amount, percent, plain
+from forecast.report.words.number_text import percent, plain, scale_of
+from forecast.report.words.patterns import fill
 
 __all__ = ["HEIGHT", "lines"]
 
@@ -25,8 +26,10 @@ _MAX_MEMORY = 3
 _MAX_NOTES = 4
 #: So many rows say what a change moves, and so many lines what it does not.
 _MAX_CHANGES, _MAX_UNMOVED = 6, 2
-#: Columns of the chart, and of its labels, at most and at least.
-_LEAST_CHART, _MOST_CHART, _LEAST_LABEL, _MOST_LABEL = 10, 60, 16, 44
+#: Columns of the chart, at least where the terminal has its full width and where it is narrower, and at most.
+_LEAST_CHART, _LEAST_NARROW_CHART, _MOST_CHART = 24, 10, 60
+#: Columns of the labels, at least and beside a chart at most, and the lines into which one is broken before it is cut.
+_LEAST_LABEL, _MOST_LABEL, _LABEL_LINES = 16, 44, 2
 _UNICODE = {"line": "─", "box": "━", "dot": "●", "more": "▶", "tick": "┬", "left": "◀"}
 _ASCII = {"line": "-", "box": "=", "dot": "o", "more": ">", "tick": "|", "left": "<"}
 
@@ -125,11 +128,11 @@ def _foot(brief: Brief, width: int) -> list[str]:
         out.append(f"From memory, not checked: {named}{more}.")
     if brief.today:
         out.append(f"Last observed: {brief.today}.")
-    if brief.data:
-        out.append(f"Newest data: {brief.data}.")
-    if brief.record:
-        out.append(f"{brief.record}.")
-    return out
+    rests_on = [
+        *([f"Newest data: {brief.data}."] if brief.data else []),
+        *([f"{brief.record}."] if brief.record else []),
+    ]
+    return [*out, *([" ".join(rests_on)] if rests_on else [])]
 
 
 def _moves(brief: Brief, width: int) -> str:
@@ -160,43 +163,94 @@ def _wrapped(text: str, width: int, hanging: int = 0) -> list[str]:
 
 
 def _table(group: Group, width: int, room: int, marks: dict[str, str] | None) -> tuple[list[str], int]:
-    """Return the rows of a group that there is room for, with a chart where it fits, and how many rows are missing."""
-    numbers = any(row.spread is not None for row in group.rows) and group.kind != "text"
-    rows = _first_rows(group.rows, room - numbers)
-    cells = [(row.text, row.interval, row.note) for row in rows]
-    heads = ("median", "90 %", group.note) if numbers else ("", "", "")
+    """Return the rows of a group that there is room for, with a chart where it fits, and how many rows are missing.
+
+    Rows are left out before the chart is, or a label is cut. Rows with the numbers of the leading one are named below.
+    """
+    alike = [row for row in group.rows if row.repeats]
+    rows = [row for row in group.rows if not row.repeats]
+    same = _wrapped(_same_under(alike), width, hanging=2) if alike else []
+    for below in (same, []) if same else ([],):
+        for count in range(len(rows), 0, -1):
+            chosen = _first_rows(rows, count)
+            if all(_heads(row) for row in chosen):
+                break
+            out = _drawn(group, chosen, width, marks)
+            if len(out) + len(below) <= room:
+                return [*out, *below], len(rows) - count + (0 if below else len(alike))
+    return [], len(group.rows)
+
+
+def _same_under(rows: Sequence[Row]) -> str:
+    """Say under which values of choices an answer has the numbers that it leads with."""
+    by_choice: dict[str, list[str]] = {}
+    for row in rows:
+        by_choice.setdefault(row.of, []).append(row.label)
+    told = [f"{choice}: {', '.join(values)}" for choice, values in by_choice.items()]
+    return f"The same under {'; '.join(told)}."
+
+
+def _drawn(group: Group, rows: Sequence[Row], width: int, marks: dict[str, str] | None) -> list[str]:
+    """Return rows as lines: labels, a chart where one fits, and columns of numbers, each in one unit."""
+    spans = any(row.spread is not None for row in rows) and group.kind != "text"
+    cells, factor, unit = _in_one_unit(group, rows)
+    heads = ("median", "90 %", group.note) if spans else ("", "", "")
     used = [i for i in range(3) if any(cell[i] for cell in cells)]
     widths = {i: max(_width(heads[i]), *(_width(cell[i]) for cell in cells)) for i in used}
     free = width - sum(widths.values()) - 2 * len(used)
-    labels = _labels(rows)
-    longest = max((_width(label) for row, label in zip(rows, labels, strict=True) if not _heads(row)), default=0)
+    longest = max((_width(label) for row, label in zip(rows, _labels(rows), strict=True) if not _heads(row)), default=0)
     if free < min(longest, _LEAST_LABEL):  # each row takes two lines or more
-        rows = _first_rows(group.rows, room // 2)
-        return _stacked(rows, group.note, width), len(group.rows) - len(rows)
-    missing = len(group.rows) - len(rows)
-    if not rows or all(_heads(row) for row in rows):
-        return [], len(group.rows)
+        return _stacked(rows, group.note, width)
     # an axis needs two ends, and a chart its columns beside labels that can still be read
-    fits = free - 2 - _LEAST_CHART >= min(longest, _LEAST_LABEL)
-    if marks is None or not numbers or not group.ends[1] > group.ends[0] or not fits:
+    beside = free - 2 - (_LEAST_CHART if width >= _FULL_WIDTH else _LEAST_NARROW_CHART)
+    if marks is None or not spans or not group.ends[1] > group.ends[0] or beside < min(longest, _LEAST_LABEL):
         marks = None
-    longest = min(longest, free if marks is None else min(_MOST_LABEL, free - 2 - _LEAST_CHART))
-    labels = _shortened(labels, longest)
+    shared = f"[{unit}]" if unit else ""
+    stubs, longest = _stubs(rows, free if marks is None else min(_MOST_LABEL, beside))
+    longest = max(longest, min(_width(shared), free if marks is None else beside))
     chart = 0 if marks is None else min(free - 2 - longest, _MOST_CHART)
 
     out = [_cut(row.label, width) for row in rows if _heads(row)]  # over the whole width
     head = "".join(f"  {_padded(heads[i], widths[i], right=True)}" for i in used)
     if marks is not None:
-        out.append(f"{_scale(group, chart, longest + 2)}{head}".rstrip())
-    elif head.strip():
-        out.append(f"{' ' * longest}{head}".rstrip())
-    for row, label, cell in zip(rows, labels, cells, strict=True):
+        scale = _scale(group, chart, longest + 2, factor)
+        out.append(f"{_padded(shared, longest)}{scale[longest:]}{head}".rstrip())
+    elif head.strip() or shared:
+        out.append(f"{_padded(shared, longest)}{head}".rstrip())
+    for row, stub, cell in zip(rows, stubs, cells, strict=True):
         if _heads(row):
             continue
         text = "".join(f"  {_padded(cell[i], widths[i], right=True)}" for i in used)
         bar = "" if marks is None else f"  {_bar(group, row, chart, marks)}"
-        out.append(f"{_padded(label, longest)}{bar}{text}".rstrip())
-    return out, missing
+        *above, beside_numbers = stub[0]
+        out += above
+        out.append(f"{_padded(beside_numbers, longest)}{bar}{text}".rstrip())
+        out += stub[1]
+    return out
+
+
+def _in_one_unit(group: Group, rows: Sequence[Row]) -> tuple[list[tuple[str, str, str]], float | None, str]:
+    """Return the numbers of rows, by what they are divided, and the unit that a heading is to name.
+
+    Values on one axis share a unit. Of a row's probability two words become a sign.
+    """
+    notes = [row.note.replace("under ", "<").replace("over ", ">") for row in rows]
+    middles = [row.spread.median if row.spread.medians is None else row.spread.medians[1]
+               for row in rows if row.spread is not None]  # fmt: skip
+    if group.kind != "value" or group.factor is not None or not middles:
+        told = [(row.text, row.interval, note) for row, note in zip(rows, notes, strict=True)]
+        return told, group.factor, ""
+    factor, unit = scale_of(middles, group.unit)
+    out = []
+    for row, note in zip(rows, notes, strict=True):
+        if row.spread is None:
+            out.append((row.text, row.interval, note))
+            continue
+        low, median, high = (plain(row.spread.quantiles[i] / factor) for i in (0, 2, 4))
+        span = fill("range", "same_text" if low == high else "", low=low, high=high)
+        several = row.spread.medians is not None
+        out.append((span, "", note) if several else (median, span if row.interval else "", note))
+    return out, factor, unit
 
 
 def _stacked(rows: Sequence[Row], note: str, width: int) -> list[str]:
@@ -214,33 +268,6 @@ def _stacked(rows: Sequence[Row], note: str, width: int) -> list[str]:
 def _heads(row: Row) -> bool:
     """Tell whether a row is a heading."""
     return row.spread is None and not row.text
-
-
-def _shortened(labels: Sequence[str], width: int) -> list[str]:
-    """Cut what is too long: the words that several begin with, so that what tells them apart stays."""
-    long = [label for label in labels if _width(label) > width]
-    if len(long) < 2:
-        return list(labels)
-    stems = [label.split(" ") for label in long]
-    out = []
-    for label in labels:
-        words = label.split(" ")
-        shared = max((_common(words, other) for other in stems if other != words), default=0)
-        # no more words than must go
-        ends = (f"… {' '.join(words[cut:])}" for cut in range(1, min(shared, len(words) - 1) + 1))
-        fitting = next((end for end in ends if _width(end) <= width), "")
-        least = f"… {' '.join(words[shared:])}" if 0 < shared < len(words) else label
-        out.append(label if _width(label) <= width else fitting or least)
-    return out
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
 
 
 def _first_rows(rows: Sequence[Row], room: int) -> list[Row]:
@@ -267,6 +294,51 @@ def _labels(rows: Sequence[Row]) -> list[str]:
             out.append(row.label)
         before = row.of
     return out
+
+
+def _stubs(rows: Sequence[Row], room: int) -> tuple[list[tuple[list[str], list[str]]], int]:
+    """Return the labels of rows in lines, and how wide they are: lines to the one beside the numbers, and those below.
+
+    The choice stands before the first of its values, or on a line above them where that takes fewer lines.
+    """
+    stem = max((_width(row.of) for row in rows), default=0)
+    layouts = []
+    for above in (False, True):
+        out: list[tuple[list[str], list[str]]] = []
+        before = ""
+        for row in rows:
+            if _heads(row):
+                out.append(([], []))
+                continue
+            indent = 0 if not row.of else 2 if above else stem + 1
+            first, *below = _broken(row.label, room - indent)
+            title = row.of if row.of != before else ""
+            lead = [f"{title}:"] if above and title else []
+            start = f"{'' if above else title:<{indent}}" if row.of else ""
+            out.append(([*lead, f"{start}{first}"], [f"{' ' * indent}{line}" for line in below]))
+            before = row.of
+        layouts.append(out)
+
+    def cost(out: list[tuple[list[str], list[str]]]) -> tuple[bool, int, int]:
+        every = [line for lead, below in out for line in (*lead, *below)]
+        return any("…" in line for line in every), len(every), sum(len(below) for _, below in out)
+
+    best = min(layouts, key=cost)
+    longest = max((_width(line) for lead, below in best for line in (lead[-1:] + below)), default=0)
+    return best, min(longest, room)
+
+
+def _broken(label: str, width: int) -> list[str]:
+    """Break a label into as many lines as it may have, and cut what is longer."""
+    if _width(label) <= width:
+        return [label]
+    bare = label.lstrip()
+    own = len(label) - len(bare)
+    made = textwrap.wrap(
+        bare, max(width, 4), initial_indent=" " * own, subsequent_indent=" " * (own + 2),
+        break_on_hyphens=False, max_lines=_LABEL_LINES, placeholder=" …",
+    )  # fmt: skip
+    return [_cut(line, max(width, 4)) for line in made] or [_cut(label, width)]
 
 
 def _position(group: Group, value: float, chart: int) -> int:
@@ -296,23 +368,14 @@ def _bar(group: Group, row: Row, chart: int, marks: dict[str, str]) -> str:
     return "".join(line)
 
 
-def _scale(group: Group, chart: int, before: int) -> str:
-    """Return the axis, behind so many columns of labels: its ends, and what lies between where there is room.
-
-    Ends that are wider than the chart begin over the labels; where even these leave no room, they lose their units.
-    """
+def _scale(group: Group, chart: int, before: int, factor: float | None) -> str:
+    """Return the axis, behind so many columns of labels: its ends, and what lies between where there is room."""
     low, high = group.ends
-    if group.kind == "date":
-        left, right = as_text(low), as_text(high)
-    elif group.factor is None:
-        left, right = amount(low, group.unit), amount(high, group.unit)
-    else:
-        left, right = plain(low / group.factor), plain(high / group.factor)
-    if len(left) + len(right) + 2 > before + chart:
-        left, right = f"{low:.0e}", f"{high:.0e}"
+    dated = group.kind == "date"
+    left, right = (as_text(end) if dated else plain(end / (factor or 1.0)) for end in (low, high))
     between = max(chart - len(left) - len(right), 2)
     line = list(f"{left}{' ' * between}{right}".rjust(before + chart))
-    middle = as_text((low + high) / 2) if group.kind == "date" else ""
+    middle = as_text((low + high) / 2) if dated else ""
     at = before + chart // 2 - len(middle) // 2
     if middle and between >= len(middle) + 8 and high - low >= 2:
         line[at : at + len(middle)] = middle

@@ -21,7 +21,7 @@ from forecast.report.brief import Brief, Group, Row, orders, row_of, sizes
 from forecast.report.headline import Words, contestant, event, first_shares, headline, on_date, value_title
 from forecast.report.result_data import data_ages, drivers
 from forecast.report.words.date_text import as_text
-from forecast.report.words.number_text import amount, percent
+from forecast.report.words.number_text import amount, amount_range, percent
 from forecast.report.words.patterns import fill
 
 __all__ = ["SECTIONS", "limit_sentence", "section"]
@@ -64,8 +64,9 @@ def _answers(run: Projection, words: Words, today: str) -> Section:
 
 def _of_answer(answer: ProjectedAnswer, words: Words) -> Iterator[Group]:
     if isinstance(answer, DateAnswer):
-        heading = _heading(_titled(event(answer, {}, words, short=True), answer, words))
-        rows = [heading, *_rows(answer, words), *_by_dates(answer, words)]
+        title = _titled(event(answer, {}, words, short=True), answer, words)
+        own = [_heading(title), *_rows(answer, words)] if answer.choices else [row_of(answer, {}, title)]
+        rows = [*own, *_by_dates(answer, words)]
         yield Group(rows=tuple(rows), ends=answer.run.span, note="never")
     elif isinstance(answer, ValueAnswer):
         rows = [_heading(_titled(value_title(answer, {}, words, short=True), answer, words))]
@@ -101,7 +102,7 @@ def _rows(answer: ProjectedAnswer, words: Words) -> Iterator[Row]:
     every = [*answer.pooled_rows, *(row for row in answer.rows if row.weights is None)]
     for row in every:
         label = ", ".join([*map(words, row.choices.values()), *(["pooled"] if row.weights else [])])
-        yield row_of(answer, row.choices, label or "answer")
+        yield row_of(answer, row.choices, label)
 
 
 def _by_dates(answer: DateAnswer, words: Words) -> Iterator[Row]:
@@ -125,7 +126,7 @@ def _quantities(run: Projection, words: Words, today: str) -> Section:
             levels = quantity.quantiles(cell)
             low, middle, high = (float(levels[i][-1]) for i in (0, 2, 4))
             given, text = ", ".join(map(words, cell.values())), amount(middle, quantity.unit)
-            ends = amount(low, quantity.unit), amount(high, quantity.unit)
+            ends = amount_range(low, high, quantity.unit, middle)
             same = ("same" if low == high else "", "same_text" if ends[0] == ends[1] else "")
             interval = fill("interval", *same, low=ends[0], high=ends[1])
             first = amount(float(levels[2][0]), quantity.unit)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from forecast.report.words.patterns import fill, patterns
 
-__all__ = ["amount", "percent", "plain", "scale_of", "short_zeros", "written"]
+__all__ = ["amount", "amount_range", "percent", "plain", "scale_of", "short_zeros", "written"]
 
 #: Units that take a prefix, and those prefixes; a rate beyond them keeps its power of ten (1.1e21 FLOP/s).
 _PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
@@ -98,11 +98,45 @@ def amount(value: float | None, unit: str = "", digits: int | None = None) -> st
     if value is None or not math.isfinite(value):
         return plain(value)
     digits = patterns()["digits"] if digits is None else digits
-    factor, named = scale_of([float(f"{value:.{digits}g}")], unit)
-    number = plain(value / factor, digits)
-    if number == "1":
-        named = _SEVERAL.sub(r"\1", named)
-    return f"{number} {named}".rstrip()
+    factor, named = _scale(value, unit, digits)
+    return _with_unit(plain(value / factor, digits), named)
+
+
+def amount_range(low: float, high: float, unit: str = "", about: float | None = None) -> tuple[str, str]:
+    """Say the ends of an interval: the unit once, behind the upper one, where both share it.
+
+    They share the unit in which `about`, which lies between them, is spoken of, unless one of them is too large or too
+    small to be written in it. Ends that are written alike are one text.
+
+    Examples
+    --------
+    >>> amount_range(190.0, 120e3, "TFLOP/s", 2300.0), amount_range(1.5e27, 1.2e30, "FLOP")
+    (('0.19', '120 PFLOP/s'), ('1.5e27', '1.2e30 FLOP'))
+    >>> amount_range(46e6, 48e9, "USD", 2.3e9), amount_range(30.0, 2.9e9, "TFLOP/s", 1e4)
+    (('0.046', '48 billion USD'), ('30 TFLOP/s', '2.9e21 FLOP/s'))
+    """
+    ends = (low, high)
+    if not all(map(math.isfinite, ends)):
+        return amount(low, unit), amount(high, unit)
+    digits = patterns()["digits"]
+    factor, named = _scale(high if about is None or not math.isfinite(about) else about, unit, digits)
+    begin, end = (plain(value / factor) for value in ends)
+    if "e" in begin + end:
+        factor, named = _scale(high, unit, digits)
+        if _scale(low, unit, digits)[1] != named:
+            return amount(low, unit), amount(high, unit)
+        begin, end = (plain(value / factor) for value in ends)
+    whole = _with_unit(end, named)
+    return (whole if begin == end else begin), whole
+
+
+def _scale(value: float, unit: str, digits: int) -> tuple[float, str]:
+    return scale_of([float(f"{value:.{digits}g}")], unit)
+
+
+def _with_unit(number: str, named: str) -> str:
+    one = _SEVERAL.sub(r"\1", named) if number == "1" else named
+    return f"{number} {one}".rstrip()
 
 
 def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:

@@ -31,7 +31,7 @@ const valueText = (asked, picks, one, texts) => {
   const on = asked.on, flags = { failed: !one, several: one && one.each, same: one && !one.each && one.q[0] === one.q[4] };
   if (!one) return capital(say("value", flags, { ...texts, on }));
   if (one.each) return capital(say("value", flags, { ...texts, on, medians: range(one.medians.map((m) => amount(m, asked.scales))), count: one.each.length }));
-  const [low, , median, , high] = one.q.map((each) => amount(each, asked.scales));
+  const median = amount(one.q[2], asked.scales), [low, high] = amount_range(one.q[0], one.q[4], asked.scales, one.q[2]);
   const { sentences, now, observed } = authoredOf(asked, picks), own = sentences[flags.same ? "point" : "value"];
   if (own) {
     const ratio = observed && one.q[2] / observed > 0 ? { ratio: plain(one.q[2] / observed) } : {};
@@ -88,8 +88,8 @@ const authoredRanking = (asked, { best, every, order, sentences = {} }) => {
   const texts = { n: String(first.length || every.length), conditions: asked.meets };
   ["first", "second"].forEach((place, i) => { if (first[i]) Object.assign(texts, { [place]: first[i].label, [`p_${place}`]: percent(first[i].first) }); });
   if (first.length) {
-    const [low, , median, , high] = first[0].q.map((each) => amount(each, asked.amounts));
-    Object.assign(texts, { value: median, interval: interval(first[0].q[0], first[0].q[4], low, high) });
+    const [low, , middle, , high] = first[0].q;
+    Object.assign(texts, { value: amount(middle, asked.amounts), interval: interval(low, high, ...amount_range(low, high, asked.amounts, middle)) });
   }
   return filled(own, texts, asked.slots.filter((slot) => !texts[slot]));
 };
@@ -127,14 +127,16 @@ const interval = (low, high, begin, end) => say("interval", { same: low === high
 const cells = (asked, one) => {
   if (!one) return ["failed", "", ""];
   if (asked.kind === "value") {
-    if (one.each) return [range(one.medians.map((each) => amount(each, asked.scales))), "", ""];
-    const told = one.q.map((each) => amount(each, asked.scales));
-    return [told[2], interval(one.q[0], one.q[4], told[0], told[4]), ""];
+    if (one.each) return [range(amount_range(...one.medians, asked.scales)), "", ""];
+    const ends = amount_range(one.q[0], one.q[4], asked.scales, one.q[2]);
+    return [amount(one.q[2], asked.scales), interval(one.q[0], one.q[4], ...ends), ""];
   }
-  const fine = short_span(), text = (year, level) => date(one, year, level, fine, true);
+  const fine = one.each ? short_span() : narrow(one.q[0], one.q[4]), text = (year, level) => date(one, year, level, fine, true);
   if (one.each) return [range(one.medians.map((year) => text(year, 0.5))), "", range(one.nevers.map(percent))];
-  return [text(one.q[2], 0.5), interval(one.q[0], one.q[4], text(one.q[0], 0.05), text(one.q[4], 0.95)), percent(one.never)];
+  return [text(one.q[2], 0.5), interval(one.q[0], one.q[4], text(one.q[0], 0.05), text(one.q[4], 0.95)), certain(one) ? "" : percent(one.never)];
 };
+/** Whether all worlds give one date because nothing that differs between them moves it. */
+const certain = ({ q, never }) => q[0] === q[4] && [0, 1].includes(never) && ((q[0] > data.start && q[0] < Infinity) || !model.inputs.length);
 const worth = (input, share) => {
   const place = (share / 100) * (input.values.length - 1), low = Math.floor(place);
   const a = input.values[low], b = input.values[Math.min(low + 1, input.values.length - 1)];

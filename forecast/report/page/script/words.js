@@ -31,6 +31,20 @@ const amount = (value, scales) => {
   const [, factor, called] = scaleOf(value, scales);
   return `${plain(value / factor)} ${called}`.trim();
 };
+/** The ends of an interval: the unit once, behind the upper one, where both share it, which is that of what lies between. */
+const amount_range = (low, high, scales, about = high) => {
+  if (![low, high].every(Number.isFinite) || !scales) return [amount(low, scales), amount(high, scales)];
+  const [, factor, called] = scaleOf(Number.isFinite(about) ? about : high, scales);
+  let ends = [plain(low / factor), plain(high / factor)], name = called;
+  if (ends.some((each) => each.includes("e"))) {
+    const [one, other] = [low, high].map((each) => scaleOf(each, scales));
+    if (one[2] !== other[2]) return [amount(low, scales), amount(high, scales)];
+    ends = [plain(low / other[1]), plain(high / other[1])];
+    name = other[2];
+  }
+  const whole = `${ends[1]} ${name}`.trim();
+  return ends[0] === ends[1] ? [whole, whole] : [ends[0], whole];
+};
 const narrow = (low, high) => Number.isFinite(high) && high - low < data.patterns.fine_years;
 const short_span = () => data.until - data.start < 3 * data.patterns.fine_years;
 const said = (year, fine, short) => {
