@@ -57,8 +57,6 @@ _STATED = 6
 _PARAMETERS = {"member": "which source", "log_level": "level"}
 #: So many values of a choice are named in one sentence.
 MAX_NAMED = 6
-#: So many values at the same dates are said together.
-_MAX_VALUES = 3
 
 
 class Words:
@@ -150,7 +148,7 @@ def sentence(answer: ProjectedAnswer, words: Words) -> str:
     if isinstance(answer, DateAnswer):
         return _date_sentence(answer, words)
     if isinstance(answer, ValueAnswer):
-        return _value_sentence(answer, words)
+        return _capital(_value_sentence(answer, words))
     if isinstance(answer, FirstAnswer):
         return first_sentence(answer, words)
     assert isinstance(answer, RankingAnswer)
@@ -312,7 +310,8 @@ def _date_sentence(answer: DateAnswer, words: Words) -> str:
     low, high = found.quantiles[0], found.quantiles[4]
     fine = fine_interval(low, high)
     by, already = percent(1 - found.never), percent(found.already)
-    fixed = low == high and certain(answer.run)
+    ahead = math.isfinite(low) and found.already < 0.5
+    fixed = low == high and (ahead or certain(answer.run))  # a date ahead that all worlds share is no matter of chance
     texts |= {
         "pooled": pooled_over(answer, words),
         "low": _date(answer.run, low, fine, already=found.already >= 0.05),
@@ -415,16 +414,6 @@ def _interval(low: float, high: float, begin: str, end: str) -> str:
 # --- Values, races, orders --------------------------------------------------------------------------------------------
 
 
-def _value_sentence(answer: ValueAnswer, words: Words) -> str:
-    """Say a value, with the value questions that follow it at the same dates."""
-    if answer.name in answer.run.says:
-        return _capital(_one_value(answer, words, opens=True))
-    order = answer.run.values
-    beside = itertools.takewhile(lambda each: each.dates == answer.dates, order[order.index(answer) :])
-    told = [_one_value(each, words, opens=each is answer) for each in itertools.islice(beside, _MAX_VALUES)]
-    return _capital("; ".join(told))
-
-
 def value_title(answer: ValueAnswer, chosen: Mapping[str, str], words: Words, *, short: bool = False) -> str:
     """Return what a value is called, with the definitions that its title does not name."""
     stated = answer.title or (f"growth of {answer.text}" if answer.growth else answer.text)
@@ -438,7 +427,7 @@ def on_date(date: str) -> str:
     return date[:4] if date.endswith("-01-01") else date
 
 
-def _one_value(answer: ValueAnswer, words: Words, *, opens: bool) -> str:
+def _value_sentence(answer: ValueAnswer, words: Words) -> str:
     found = answer.headline
     texts: dict[str, Any] = {
         "what": value_title(answer, answer.default, words),
@@ -453,7 +442,7 @@ def _one_value(answer: ValueAnswer, words: Words, *, opens: bool) -> str:
     median = amount(found.quantiles[2], answer.unit)
     low, high = amount_range(found.quantiles[0], found.quantiles[4], answer.unit, found.quantiles[2])
     same = found.quantiles[0] == found.quantiles[4]
-    sentences = authored(answer, answer.default, words) if opens else {}
+    sentences = authored(answer, answer.default, words)
     if (case := "point" if same else "value") in sentences:
         now, told = now_of(answer, answer.default)
         more = {"value": median, "interval": _interval(*found.quantiles[:5:4], low, high)}
@@ -520,7 +509,7 @@ def _ranking_sentence(answer: RankingAnswer, words: Words) -> str:
 def _authored_ranking(answer: RankingAnswer, row: RankingRow, words: Words) -> str:
     """Say who is best under the first combination of choices, where the scenario's author wrote a sentence for it."""
     order = sorted(row.taking_part, key=lambda each: -each.first)
-    case = _ranking_case(row, fixed=certain(answer.run))
+    case = _ranking_case(row, fixed=all(each.quantiles[0] == each.quantiles[4] for each in order))
     sentences = authored(answer, row.choices, words)
     if case not in sentences:
         return ""
@@ -576,16 +565,15 @@ def _where(rows: Sequence[RankingRow], words: Words, *, alone: bool) -> str:
 def _level(run: Projection, words: Words) -> str:
     """Say the first shown quantity at the last date, for a scenario without a question."""
     name = next((n for n in (*(run.shown or ()), *run.numeric) if n in run.numeric), "")
-    title = (run.title or run.scenario).rstrip(".") if not name else run.title or run.scenario
     if not name:
-        return title
+        return (run.title or run.scenario).rstrip(".")
     quantity = run.quantities[name]
     cell = next(iter(quantity.cells), {})
     low, middle, high = (quantity.quantiles(cell)[i] for i in (0, 2, 4))
     first, last = run.span
     begin, end = amount(float(middle[0]), quantity.unit), amount(float(middle[-1]), quantity.unit)
-    least, most = amount(float(low[-1]), quantity.unit), amount(float(high[-1]), quantity.unit)
-    what = fill(
+    least, most = amount_range(float(low[-1]), float(high[-1]), quantity.unit, float(middle[-1]))
+    return fill(
         "level",
         "moves" if begin != end else "",
         "certain" if least == most else "",
@@ -598,4 +586,3 @@ def _level(run: Projection, words: Words) -> str:
         low=least,
         high=most,
     )
-    return f"{title}{'' if title.endswith('?') else ':'} {what}"

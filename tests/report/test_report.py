@@ -30,9 +30,7 @@ def test_already_and_never_are_said_in_words():
 
 
 def test_no_question_is_said_too():
-    assert headline(small(growing({"value": 1.0}), when="")) == (
-        "When? X is 3.4e7 FLOP in 2025 and 1.1e12 FLOP in 2040."
-    )
+    assert headline(small(growing({"value": 1.0}), when="")) == ("X is 3.4e7 FLOP in 2025 and 1.1e12 FLOP in 2040.")
 
 
 def test_rivals_with_weights_give_one_answer_and_what_moves_it(run):
@@ -88,7 +86,7 @@ def test_bad_input_055_masses_are_probabilities_and_quantiles_monotone(run):
 
 def test_quantiles_of_quantities_are_those_of_the_draws(run):
     rows = result_data.quantities(run)
-    assert len(rows) == 12 + 4
+    assert len(rows) == 12 + 4 + 1
     for row in rows:
         assert len(row["time"]) == 74
         bands = np.array([row[q] for q in ("p05", "p25", "p50", "p75", "p95")], dtype=float)

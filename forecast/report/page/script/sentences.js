@@ -57,7 +57,7 @@ const dateText = (asked, picks, one, texts) => {
     ...texts, until, start, by, already, never: percent(one.never), low: date(one, low, 0.05, fine), high: date(one, high, 0.95, fine),
     low_month: said(low, true), low_year: said(low), median: said(median, fine),
   };
-  const certain = data.certain && low === high, hardly = one.never < data.patterns.hardly;
+  const certain = low === high && ((low !== Infinity && one.already < 0.5) || data.certain), hardly = one.never < data.patterns.hardly;
   const kind = certain ? (low === Infinity ? "point_never" : "point") : one.already >= 0.5 ? "already" : median === Infinity ? "never" : "date";
   const { sentences, now } = authoredOf(asked, picks);
   if (sentences[kind]) {
@@ -83,7 +83,7 @@ const rankSentence = (asked, picks, found) => {
 /** Who is best under the first combination of choices, where the scenario's author wrote a sentence for it. */
 const authoredRanking = (asked, { best, every, order, sentences = {} }) => {
   const first = [...order].sort((a, b) => b.first - a.first);
-  const own = sentences[!best ? "none" : data.certain ? "point" : best.first >= data.clear || order.length < 2 ? "winner" : "tie"];
+  const own = sentences[!best ? "none" : order.every((each) => each.q[0] === each.q[4]) ? "point" : best.first >= data.clear || order.length < 2 ? "winner" : "tie"];
   if (!own) return "";
   const texts = { n: String(first.length || every.length), conditions: asked.meets };
   ["first", "second"].forEach((place, i) => { if (first[i]) Object.assign(texts, { [place]: first[i].label, [`p_${place}`]: percent(first[i].first) }); });
