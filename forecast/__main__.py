@@ -15,14 +15,14 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 100)
     supervised = False
     if os.environ.get("FORECAST_SUPERVISED"):
-        from forecast.contract import isolation
+        from forecast.contract import supervision
 
-        supervised = isolation.confined()
+        supervised = supervision.confined()
     plugin_calls.set_stdout_aside()
     status = run()
     plugin_calls.run_exit_functions()
     if supervised:
-        isolation.done()
+        supervision.done()
     plugin_calls.leave(status)
 
 

@@ -68,8 +68,8 @@ PLACES = {
     "formula/symbolic.py: from_sympy: getattr": OURS,
     "formula/tape.py: _function: getattr": LISTED,
     "laws/lookup.py: law: resolve": RECORD,
-    "laws/serialisation.py: _plain: getattr": OURS,
-    "laws/serialisation.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
+    "laws/sendable.py: _plain: getattr": OURS,
+    "laws/sendable.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
     "models/check_output.py: checked_model: getattr": OURS,
     "models/functions.py: _Function.fit: resolve": RECORD,  # named by a file: tests/scenarios/test_functions.py
     "models/model_lookup.py: _made: resolve": RECORD,

@@ -65,7 +65,7 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from forecast.sensitivity.of_answer import variance_shares
+    from forecast.sensitivity.first_order import variance_shares
 
     if answer.kind not in ("when", "value"):
         raise UsageError(f"sensitivity: the question asks {answer.kind}: ask when, or for a value")
@@ -186,7 +186,7 @@ def _constants(answer: Answer) -> Iterator[tuple[str, float]]:
 def _totals(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
     """Walk the drivers that can be drawn anew, with their total-order index."""
     from forecast.projection.engine import project
-    from forecast.sensitivity.of_answer import ranks
+    from forecast.sensitivity.first_order import ranks
 
     outcome = _outcome(answer)
     weights = answer.weights.broadcast_like(outcome).transpose(*outcome.dims).values * outcome.sizes["draw"]

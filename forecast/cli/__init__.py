@@ -268,10 +268,10 @@ def _beside(files: Sequence[str]) -> Iterator[None]:
 
 
 def _isolated(words: list[str], debug: bool, limits: dict[str, str]) -> int:
-    from forecast.contract import isolation
+    from forecast.contract import supervision
 
     options = [f"{name}={value}" for name, value in limits.items()]
-    return isolation.supervised([*(["--debug"] if debug else []), *options, *words], say=render.warn)
+    return supervision.supervised([*(["--debug"] if debug else []), *options, *words], say=render.warn)
 
 
 def _run(words: list[str], context: dict[str, Any]) -> int:

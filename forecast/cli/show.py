@@ -89,7 +89,7 @@ def _writer(
 ) -> Callable[..., object]:
     """Open a file, check what it holds, and return what writes that; refuse options that say nothing of it."""
     from forecast.api.answer import Answer
-    from forecast.api.open_result import load
+    from forecast.api.save_and_load import load
     from forecast.cli.fit import fit_arguments
     from forecast.cli.fit.compare import show_comparison
     from forecast.cli.fit.fit_output import show_fit

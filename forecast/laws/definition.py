@@ -207,7 +207,7 @@ class Law(Composable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Make copies, and laws in other processes, from the law's text."""
-        from forecast.laws.serialisation import sent
+        from forecast.laws.sendable import sent
 
         return sent(self)
 

@@ -20,7 +20,7 @@ from forecast.report.words.patterns import fill, patterns
 from forecast.scenarios.authored_sentences import SLOT, SLOTS
 from forecast.scenarios.quantities.changes import as_phrase as change_phrase
 from forecast.scenarios.settings.setting_values import as_phrase, as_text as setting_text
-from forecast.sensitivity.of_answer import uncertain
+from forecast.sensitivity.first_order import uncertain
 
 __all__ = [
     "CLEAR",

@@ -17,7 +17,7 @@ from forecast.projection.result.combinations import iso, numbers
 from forecast.projection.result.observed_values import standing
 from forecast.projection.result.projected_answers import AnswerDistribution, AnswerRow, FirstRow
 from forecast.report.headline import LEVEL, Words, headline
-from forecast.sensitivity.of_answer import first_order, uncertain
+from forecast.sensitivity.first_order import first_order, uncertain
 
 __all__ = [
     "answer_data",

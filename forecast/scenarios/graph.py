@@ -22,7 +22,7 @@ from forecast.models.nesting import asks, nested
 from forecast.scenarios import home, qualifiers as bases
 from forecast.scenarios.quantities import constraints, hidden_quantities
 from forecast.scenarios.quantities.changes import Change
-from forecast.scenarios.quantities.correlated import together
+from forecast.scenarios.quantities.check_correlated import together
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import apply_settings, setting_targets, setting_values

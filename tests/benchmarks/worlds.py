@@ -160,7 +160,7 @@ def redraw() -> tuple[Cost, Cost]:
 
 def attributed() -> tuple[Cost, Cost]:
     """A million draws of an estimate of the brain, with the shares of its uncertain numbers."""
-    from forecast.sensitivity.of_model import sobol_indices
+    from forecast.sensitivity.first_and_total import sobol_indices
 
     sobol_indices("brain/dettmers-2015", draws=10_000)
     return cpu(lambda: sobol_indices("brain/dettmers-2015", draws=1_000_000)), cpu(draw_and_rank(1_000_000, 9))

@@ -53,7 +53,7 @@ def test_no_module_takes_scipy_stats_for_a_quantile(pytestconfig: pytest.Config)
     }
     # Sobol' indices, tests of hypotheses and rank correlations have no special function
     assert found == {
-        "forecast/sensitivity/of_model.py",
+        "forecast/sensitivity/first_and_total.py",
         "plugins/forecast_emergence/features/hindsight.py",
         "plugins/forecast_trends/hindcast.py",
     }

@@ -6,7 +6,7 @@ import pytest
 import forecast
 from forecast.errors import UsageError
 from forecast.laws.forms import Code
-from forecast.laws.serialisation import MAX_CACHED_LAWS, _made, check_sendable
+from forecast.laws.sendable import MAX_CACHED_LAWS, _made, check_sendable
 
 X = np.linspace(1.0, 3.0, 5)
 LAWS = [

@@ -12,7 +12,7 @@ import pytest
 import forecast
 from forecast.errors import DataError, UnitError
 from forecast.report.brief import brief
-from forecast.sensitivity.of_answer import first_order
+from forecast.sensitivity.first_order import first_order
 from forecast_brain.evidence import PUBLISHED
 from toolkit import command
 

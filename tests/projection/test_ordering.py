@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 import forecast
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError
 from forecast.models import Description, Unfitted
-from forecast.sensitivity import of_answer
+from forecast.sensitivity import first_order
 
 YEARS = np.arange(2005.0, 2025.0)
 #: The correlation that is realised may differ by so much from what is asked.
@@ -112,7 +112,7 @@ def test_every_variant_of_a_quantity_moves_with_the_others():
         assert found == pytest.approx(-0.7, abs=CLOSE), model
     (group,) = run.attributes["correlations"]
     assert group["fitted"] == {"machine.growth": [f"{model}.growth" for model in models]}
-    together = next(row for row in of_answer.first_order(run, "parity") if row["kind"] == "group")
+    together = next(row for row in first_order.first_order(run, "parity") if row["kind"] == "group")
     assert set(together["name"].split(", ")) == {"brain/carlsmith-2020.compute", *group["fitted"]["machine.growth"]}
 
 

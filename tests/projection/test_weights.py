@@ -18,7 +18,7 @@ from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_qua
 from forecast.projection.likelihood_weights import effective_sample_size, normalised, weights_of
 from forecast.report import result_data
 from forecast.report.headline import headline
-from forecast.sensitivity.of_answer import first_order
+from forecast.sensitivity.first_order import first_order
 from toolkit import assert_bitwise
 
 #: A standard normal, and one observation of it at 1.5 with the standard deviation 0.5.

@@ -9,7 +9,7 @@ import xarray as xr
 import forecast
 from forecast.base.streams import BLOCK
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError
-from forecast.projection.answers.pooling import rival_of_draw
+from forecast.projection.answers.pooled_rivals import rival_of_draw
 from forecast.report import result_data, sections
 from forecast.report.headline import headline
 from forecast.scenarios.scenario import Scenario

@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.errors import UnitError, UnknownNameError, UsageError
-from forecast.sensitivity.of_answer import first_order
+from forecast.sensitivity.first_order import first_order
 from tests.toolkit import assert_bitwise
 
 YEARS = np.arange(2000.0, 2021.0)

@@ -18,7 +18,7 @@ from forecast.errors import (
 )
 from forecast.report.headline import headline
 from forecast.scenarios.settings import setting_values
-from forecast.sensitivity.of_model import sobol_indices
+from forecast.sensitivity.first_and_total import sobol_indices
 from tests.toolkit import assert_bitwise
 
 SPAN = {"start": 2025, "until": 2027}

@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.errors import UnknownNameError
-from forecast.sensitivity.of_answer import first_order
+from forecast.sensitivity.first_order import first_order
 
 #: x compounds at a drawn rate from 1; the level is drawn too. The date is 2000 + level/rate in logs.
 SLOW = {"p05": 0.9, "p95": 1.1, "unit": "1/year"}

@@ -11,7 +11,7 @@ from scipy import stats
 import forecast
 from forecast.cli import main
 from forecast.errors import DataError, UnknownNameError, UsageError
-from forecast.sensitivity.of_model import sobol_indices
+from forecast.sensitivity.first_and_total import sobol_indices
 
 Z = 1.6448536269514722
 

@@ -251,7 +251,7 @@ def attribute(name: str, settings: tuple[str, ...], at: float, draws: int, seed:
     forecast models attribute brain/evidence --at 2010
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import fit_arguments
-    from forecast.sensitivity.of_model import sobol_indices
+    from forecast.sensitivity.first_and_total import sobol_indices
 
     shares = sobol_indices(name, draws=draws, seed=seed, with_=fit_arguments.numbers(settings, "--set"), at=at)
     rows = [

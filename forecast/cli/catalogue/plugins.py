@@ -114,11 +114,11 @@ def check(ctx: click.Context, name: str, as_json: bool) -> None:
     failed check.
     """
     from forecast.conformance.kit import run_checks
-    from forecast.contract import isolation
+    from forecast.contract import supervision
 
-    if not isolation.supervising():
+    if not supervision.supervising():
         words = ["plugins", "check", name, *(["--json"] if as_json else [])]
-        ctx.exit(isolation.supervised(words, say=lambda line: None))
+        ctx.exit(supervision.supervised(words, say=lambda line: None))
     registry = get_registry()
     registry.plugin(name)  # an unknown name is a usage error, not a failed check
     with render.progress(f"checking {name}") as report:

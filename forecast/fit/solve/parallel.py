@@ -49,7 +49,7 @@ def check_workers(workers: object, where: str, law: Law | None = None) -> None:
             f"(concurrent.futures, dask's client.get_executor()), got {got}"
         )
     if law is not None and workers != 1:
-        from forecast.laws.serialisation import check_sendable
+        from forecast.laws.sendable import check_sendable
 
         check_sendable(law, f"{where}: workers")
 

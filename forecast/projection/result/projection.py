@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
-from forecast.projection.answers.pooling import rival_of_draw
+from forecast.projection.answers.pooled_rivals import rival_of_draw
 from forecast.projection.likelihood_weights import effective_sample_size, weights_of
 from forecast.projection.result import projected_limits as bounds
 from forecast.projection.result.combinations import places

@@ -18,7 +18,7 @@ from forecast.report.figures.interval_rows import Aside, lines_of
 from forecast.report.headline import Words
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent
-from forecast.sensitivity.of_answer import first_order, uncertain
+from forecast.sensitivity.first_order import first_order, uncertain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

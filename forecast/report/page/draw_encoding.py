@@ -20,7 +20,7 @@ from forecast.models.mixtures import MEMBER
 from forecast.projection.result import ProjectedAnswer, Projection, ValueAnswer
 from forecast.report.page.encoding import Coded, EncodedRanks, between, coded, text
 from forecast.report.page.rank_encoding import Order
-from forecast.sensitivity.of_answer import uncertain
+from forecast.sensitivity.first_order import uncertain
 
 Array = NDArray[np.float64]
 

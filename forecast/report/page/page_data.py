@@ -40,7 +40,7 @@ from forecast.report.page.tornado_data import moves
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import patterns
 from forecast.scenarios.authored_sentences import SLOTS
-from forecast.sensitivity.of_answer import uncertain
+from forecast.sensitivity.first_order import uncertain
 
 __all__ = ["answer", "contents", "scales", "settable"]
 

@@ -13,7 +13,7 @@ from forecast.projection.result import AnswerDistribution, DateAnswer, Projected
 from forecast.report.headline import cells
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent
-from forecast.sensitivity.of_answer import BINS, PER_BIN, UncertainNumber, variance_shares
+from forecast.sensitivity.first_order import BINS, PER_BIN, UncertainNumber, variance_shares
 
 if TYPE_CHECKING:
     from forecast.report.page.draw_encoding import EncodedDraws

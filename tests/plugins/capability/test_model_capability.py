@@ -351,7 +351,7 @@ def test_a_tflop_for_ten_dollars_is_asked_of_a_shop_and_of_a_data_centre(run):
 
 def test_what_moves_the_dates_makes_sense(run):
     """Beyond chance in 512 worlds, a run hangs on its links and limits, a horizon on horizon, index and form."""
-    from forecast.sensitivity.of_answer import first_order
+    from forecast.sensitivity.first_order import first_order
 
     expected = {
         "flop_1e28": {"training-compute@pool", "compute", "power-2030", "variant", "chip-stock@pool", "tokens-text",
