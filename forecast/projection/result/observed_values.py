@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
-from forecast.formula import Comparison, Formula, parse_expression, tree
+from forecast.formula import Comparison, Formula, parse_condition, parse_expression, tree
 
 if TYPE_CHECKING:
     from forecast.projection.result.projected_answers import ProjectedAnswer
 
 Array = NDArray[np.float64]
 
-__all__ = ["Standing", "keeps_records", "observed", "standing"]
+__all__ = ["Standing", "Threshold", "keeps_records", "observed", "of_choices", "standing", "threshold"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,17 +55,67 @@ def observed(
     if f"observed/{name}" not in answer.run:
         return np.empty(0), np.empty(0), []
     seen = answer.run[f"observed/{name}"].to_dataset()
-    keep = _of_choices(seen, answer, chosen)
+    keep = of_choices(seen, answer, chosen)
     values = units.convert(seen["value"].values[keep], str(seen["value"].attrs["units"]), unit)
     names = [str(each) for each in seen["row"].values[keep]] if "row" in seen else []
     return decimal_year(seen["date"].values[keep]), np.asarray(values, dtype=float), names
 
 
-def standing(answer: ProjectedAnswer) -> Standing | None:
+@dataclass(frozen=True, kw_only=True)
+class Threshold:
+    """The level that a question waits for: ``horizon >= goal``, with the side that moves first.
+
+    Parameters
+    ----------
+    of : str
+        The formula of the side that moves.
+    op : str
+        That of the comparison with this side on the left.
+    value : float
+        The level.
+    unit : str
+        In which the sides are compared.
+    """
+
+    of: str
+    op: str
+    value: float
+    unit: str
+
+    def met(self, value: float, unit: str) -> bool:
+        """Tell whether a value of that side meets it."""
+        own = float(units.convert(np.array(value), unit, self.unit))
+        return {">=": own >= self.value, ">": own > self.value, "<=": own <= self.value, "<": own < self.value}[self.op]
+
+
+_MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
+
+
+def threshold(answer: ProjectedAnswer) -> Threshold | None:
+    """Return the level that a question waits for; None where neither side is one number in every world."""
+    if answer.kind != "when" or "{" in answer.text:
+        return None
+    condition = parse_condition(answer.text)
+    quantities = answer.run.quantities
+    if condition.op not in _MIRRORED or any(name not in answer.run.numeric for name in condition.names):
+        return None
+    sides = units.sides(condition, its_units := {name: quantities[name].unit for name in condition.names})
+    for of, level, op in (
+        (sides.left, sides.right, condition.op), (sides.right, sides.left, _MIRRORED[condition.op]),
+    ):  # fmt: skip
+        known = {name: _fixed(answer, name) for name in level.names}
+        if not tree.constant(of.root) and None not in known.values():
+            value = units.evaluate(level, known, its_units, target=sides.unit, rates=sides.rates)
+            return Threshold(of=of.text, op=op, value=float(np.asarray(value).flat[0]), unit=sides.unit)
+    return None
+
+
+def standing(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -> Standing | None:
     """Return what a question is about as it was last observed; None where nobody observes it.
 
     Of a comparison it is the side that is observed, the left one of two. A running record stands at the best so far;
-    any other series at its newest value. A number that is the same in every world counts as observed.
+    any other series at its newest value. A number that is the same in every world counts as observed. It is that under
+    values of choices, by default those of the sentence.
     """
     if answer.kind not in ("when", "value") or getattr(answer, "growth", False):
         return None
@@ -75,19 +125,19 @@ def standing(answer: ProjectedAnswer) -> Standing | None:
     sides = (root.left, root.right) if isinstance(root, Comparison) else (root,)
     for side in sides:
         formula = Formula(side)
-        if not tree.constant(side) and (found := _of_formula(answer, formula)) is not None:
+        if not tree.constant(side) and (found := _of_formula(answer, formula, chosen)) is not None:
             return found
     return None
 
 
-def _of_formula(answer: ProjectedAnswer, formula: Formula) -> Standing | None:
+def _of_formula(answer: ProjectedAnswer, formula: Formula, chosen: Mapping[str, str] | None) -> Standing | None:
     newest: dict[str, tuple[float, str, str]] = {}
     fixed: dict[str, float] = {}
     quantities = answer.run.quantities
     for name in formula.names:
         if name not in quantities:
             return None  # time itself, a choice, or a quantity that was not kept
-        if (point := _newest(answer, name)) is not None:
+        if (point := _newest(answer, name, chosen)) is not None:
             newest[name] = point
         elif (value := _fixed(answer, name)) is not None:
             fixed[name] = value
@@ -104,12 +154,12 @@ def _of_formula(answer: ProjectedAnswer, formula: Formula) -> Standing | None:
     return Standing(of=formula.text, value=value, unit=unit, date=date, row=row if alone else "")
 
 
-def _newest(answer: ProjectedAnswer, name: str) -> tuple[float, str, str] | None:
+def _newest(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str] | None) -> tuple[float, str, str] | None:
     """Return value, date and name of the newest observation of a quantity, or of the record where it keeps one."""
     if f"observed/{name}" not in answer.run:
         return None
     seen = answer.run[f"observed/{name}"].to_dataset()
-    places = np.flatnonzero(_of_choices(seen, answer, answer.default))
+    places = np.flatnonzero(of_choices(seen, answer, answer.default if chosen is None else chosen))
     values, dates = seen["value"].values[places], seen["date"].values[places]
     known = np.isfinite(values)
     places, values, dates = places[known], values[known], dates[known]
@@ -140,10 +190,10 @@ def _fixed(answer: ProjectedAnswer, name: str) -> float | None:
     return float(values.flat[0]) if values.size and (values == values.flat[0]).all() else None
 
 
-def _of_choices(seen: xr.Dataset, answer: ProjectedAnswer, chosen: Mapping[str, str]) -> NDArray[np.bool_]:
+def of_choices(seen: xr.Dataset, answer: ProjectedAnswer, chosen: Mapping[str, str]) -> NDArray[np.bool_]:
     """Return which points are those under values of choices; of rivals those of the one that weighs most."""
     keep = np.ones(seen.sizes["point"], dtype=bool)
-    for choice in (str(c) for c in seen.coords if c != "date"):
+    for choice in (str(c) for c in seen.coords if c != "date" and seen[c].dims == ("point",)):
         weights = answer.rivals.get(choice)
         heaviest = answer.values(choice)[int(np.argmax(weights))] if weights and choice in answer.choices else None
         value = chosen.get(choice, heaviest)
