@@ -17,6 +17,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+
 import numpy as np
 
 from forecast import units
@@ -24,7 +25,12 @@ from forecast.base.dates import decimal_year
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.result.observed_values import (
-    Standing, keeps_records, observed, of_choices, standing, threshold,
+    Standing,
+    keeps_records,
+    observed,
+    of_choices,
+    standing,
+    threshold,
 )  # fmt: skip
 from forecast.projection.result.projected_answers import AnswerDistribution
 from forecast.report.words.date_text import as_text
@@ -91,7 +97,7 @@ def breaches(run: Projection) -> list[Breach]:
 
 
 def _pooled(answer: ProjectedAnswer) -> Iterator[Breach]:
-    """Hold rows that are called pooled to those beside them, and what is pooled by weights to what it is the pool of."""
+    """Hold rows that are called pooled to those beside them, and what is pooled by weights to what it is made of."""
     labels = answer.run.labels
     for choice in answer.choices:
         values = answer.values(choice)
@@ -170,7 +176,8 @@ def _observed(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Iterator[Br
             band = f"{amount(low, last.unit)} to {amount(high, last.unit)}"
             yield Breach(
                 rule="observed", question=answer.name,
-                message=f"{name} {what}, {amount(last.value, last.unit)} ({last.row or last.date[:7]}): {band} in {when}",
+                message=f"{name} {what}, {amount(last.value, last.unit)} ({last.row or last.date[:7]}): "
+                f"{band} in {when}",
             )  # fmt: skip
             return
 
@@ -224,8 +231,8 @@ def _already(answer: DateAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
     if level.met(last.value, last.unit):
         yield Breach(
             rule="already", question=answer.name,
-            message=f"{last.of} was {amount(last.value, last.unit)} in {last.date[:7]}, which meets {answer.text}: it is "
-            f"so already with {percent(found.already)} only",
+            message=f"{last.of} was {amount(last.value, last.unit)} in {last.date[:7]}, which meets {answer.text}: "
+            f"it is so already with {percent(found.already)} only",
         )  # fmt: skip
 
 
