@@ -290,7 +290,7 @@ def _definitions(answer: ProjectedAnswer) -> Iterator[dict[str, str]]:
         yield dict(zip(own, values, strict=True))
 
 
-def _cell(answer: ProjectedAnswer, name: str, asked: Mapping[str, str]) -> dict[str, str]:
+def _cell(answer: ProjectedAnswer, name: str, definitions: Mapping[str, str]) -> dict[str, str]:
     """Return the combination of a quantity's choices that the sentence is about, of rivals the one that weighs most."""
     cell = answer.run.quantities[name].cells[0]
     chosen = {}
@@ -298,7 +298,7 @@ def _cell(answer: ProjectedAnswer, name: str, asked: Mapping[str, str]) -> dict[
         weights = answer.run.rivals.get(choice)
         values = list(answer.run.choices[choice].values)
         heaviest = values[int(np.argmax(weights))] if weights else value
-        chosen[choice] = asked.get(choice, heaviest)
+        chosen[choice] = definitions.get(choice, heaviest)
     return chosen
 
 
