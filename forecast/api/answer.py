@@ -516,7 +516,7 @@ class Answer:
                 **{name: each.record for name, each in named.items()},
             }
         scenario.pop("questions", None)
-        run = {key: each for key, each in self._run_options.items() if key in ("with_", "seed", "as_of", *GRID)}
+        run = {key: each for key, each in self._run_options.items() if key in ("with_", "seed", "as_of", "data", *GRID)}
         base = self._base
         worlds = project(
             scenario if base is None else base.restated(scenario), **run, draws=100, cache=self.cache

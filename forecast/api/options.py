@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from forecast.errors import UnknownNameError
+from forecast.projection.own_rows import OwnRows
 
 __all__ = [
     "GRID", "RUN", "STATED", "AskOptions", "ConstraintKeys", "DistributionKeys", "GridOptions", "RunOptions",
@@ -13,7 +14,7 @@ __all__ = [
 ]  # fmt: skip
 
 #: What a run takes beside its scenario; its time grid; and what is stated of a scenario as a whole, as in TOML.
-RUN = ("draws", "seed", "with_", "as_of", "workers", "progress")
+RUN = ("draws", "seed", "with_", "as_of", "data", "workers", "progress")
 GRID = ("until", "start", "step")
 STATED = ("title", *GRID, "choices", "correlations", "update", "what_if")
 
@@ -25,6 +26,7 @@ class RunOptions(TypedDict, total=False):
     seed: int | None
     with_: Mapping[str, object]
     as_of: float | None
+    data: OwnRows
     workers: int
     progress: Callable[[int, int], None] | None
 

@@ -1,7 +1,8 @@
 """What the answers of a scenario must hold against its data and against one another, whatever they forecast.
 
 - *pooled*: a row that is called pooled lies between the rows that it is the pool of, its median and its *never* alike.
-- *observed*: where the forecast begins, its 90 % band contains the last observation; a running record starts at it.
+- *observed*: at the date of the last observation, and where the forecast begins soon after it, the 90 % band of one
+  observation contains it; a running record starts at it.
 - *already*: what the newest observation meets is so already, in every world.
 - *nested*: a question that asks for more never comes before one that asks for less.
 - *falls*: a series that rose through its history does not fall below its last observation in the median forecast.
@@ -14,17 +15,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from forecast import units
 from forecast.base.dates import decimal_year
-from forecast.formula import Comparison, Formula, Name, Node, parse_expression, tree
+from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
-from forecast.projection.result.observed_values import Standing, keeps_records, observed, standing
+from forecast.projection.result.observed_values import (
+    Standing,
+    keeps_records,
+    observed,
+    of_choices,
+    standing,
+    threshold,
+)  # fmt: skip
+from forecast.projection.result.projected_answers import AnswerDistribution
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import amount, percent
 
@@ -35,6 +43,9 @@ RULES = ("pooled", "observed", "already", "nested", "falls", "levers")
 MOST_ERRORS = 4.0
 #: The first step is the date of the last observation where it lies within so many years of it.
 NEAR = 1.0
+_A_DAY = 1 / 365
+#: Standard deviations from the middle of a normal distribution to the ends of its 90 % interval.
+_Z90 = 1.6449
 #: Rounding of what is computed in two orders.
 ROUNDING = 1e-6
 
@@ -77,99 +88,163 @@ def breaches(run: Projection) -> list[Breach]:
     """
     found: list[Breach] = []
     for answer in (*run.dates, *run.values):
-        found += [*_pooled(answer), *_observed(answer), *_falls(answer)]
-        if isinstance(answer, DateAnswer):
-            found += _already(answer)
+        found += _pooled(answer)
+        for chosen in _definitions(answer):
+            found += [*_observed(answer, chosen), *_falls(answer, chosen)]
+            if isinstance(answer, DateAnswer):
+                found += _already(answer, chosen)
     return [*found, *_nested(run)]
 
 
 def _pooled(answer: ProjectedAnswer) -> Iterator[Breach]:
-    """Hold rows that are called pooled to those beside them."""
+    """Hold rows that are called pooled to those beside them, and what is pooled by weights to what it is made of."""
     labels = answer.run.labels
     for choice in answer.choices:
         values = answer.values(choice)
         called = [value for value in values if labels.get(value, value) == "pooled"]
         others = [value for value in values if value not in called]
-        if not called or len(others) < 2:
-            continue
-        rows = [answer.over({**answer.default, choice: value}) for value in others]
-        known = [row for row in rows if row is not None and row.medians is None]
-        own = answer.over({**answer.default, choice: called[0]})
-        if own is None or own.medians is not None or not known:
-            continue
-        low, high = min(row.median for row in known), max(row.median for row in known)
-        if not low * (1 - ROUNDING) <= own.median <= high * (1 + ROUNDING):
-            texts = [_shown(answer, value) for value in (own.median, low, high)]
+        if called and len(others) > 1:
+            whole = answer.over({**answer.default, choice: called[0]})
+            yield from _between(answer, whole, choice, others, f"'{called[0]}' of {choice} is called pooled")
+    for choice, weights in answer.pooled_over.items():
+        weighed = [value for value, share in zip(answer.values(choice), weights, strict=True) if share > 0]
+        if len(weighed) > 1:
+            whole = answer.over(answer.default)
+            yield from _between(answer, whole, choice, weighed, f"the answer is pooled over {choice}")
+
+
+def _between(
+    answer: ProjectedAnswer, whole: AnswerDistribution | None, choice: str, values: Sequence[str], what: str
+) -> Iterator[Breach]:
+    """Hold the median and the *never* of a pool to those of the rows that it is made of."""
+    rows = [answer.over({**answer.default, choice: value}) for value in values]
+    known = [row for row in rows if row is not None and row.medians is None]
+    if whole is None or whole.medians is not None or len(known) < 2:
+        return
+    # a share of the worlds is known to so much: the median of the pool may be any of its quantiles this near the middle
+    error = MOST_ERRORS * 0.5 / math.sqrt(answer.run.settings.draws)
+    low, high = min(row.median for row in known), max(row.median for row in known)
+    ends = _quantile(whole, 0.5 - error), _quantile(whole, 0.5 + error)
+    if not (ends[1] >= low * (1 - ROUNDING) and ends[0] <= high * (1 + ROUNDING)):
+        texts = [_shown(answer, value) for value in (whole.median, low, high)]
+        yield Breach(
+            rule="pooled", question=answer.name,
+            message=f"{what}: its median is {texts[0]}, and those of the rows lie between {texts[1]} and {texts[2]}",
+        )  # fmt: skip
+    if isinstance(answer, DateAnswer):
+        low, high = min(row.never for row in known), max(row.never for row in known)
+        if not low - error <= whole.never <= high + error:
             yield Breach(
                 rule="pooled", question=answer.name,
-                message=f"'{called[0]}' of {choice} is called pooled: its median is {texts[0]}, and those of the "
-                f"others lie between {texts[1]} and {texts[2]}",
+                message=f"{what}: it never comes with {percent(whole.never)}, and the rows with {percent(low)} to "
+                f"{percent(high)}",
             )  # fmt: skip
-        if isinstance(answer, DateAnswer):
-            error = MOST_ERRORS * 0.5 / math.sqrt(answer.run.settings.draws)
-            low, high = min(row.never for row in known), max(row.never for row in known)
-            if not low - error <= own.never <= high + error:
-                yield Breach(
-                    rule="pooled", question=answer.name,
-                    message=f"'{called[0]}' of {choice} is called pooled: it never comes with {percent(own.never)}, "
-                    f"and the others with {percent(low)} to {percent(high)}",
-                )  # fmt: skip
 
 
-def _observed(answer: ProjectedAnswer) -> Iterator[Breach]:
-    """Hold the first step of a quantity to its last observation."""
-    name, quantities = _one_name(answer), answer.run.quantities
-    last = _last(answer, name)
-    if name is None or last is None:
+def _quantile(of: AnswerDistribution, share: float) -> float:
+    """Return a quantile between two of those that are known; where one is never, that one."""
+    shares = list(QUANTILES.values())
+    place = int(np.searchsorted(shares, share))
+    low, high = of.quantiles[place - 1], of.quantiles[place]
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return high
+    return low + (high - low) * (share - shares[place - 1]) / (shares[place] - shares[place - 1])
+
+
+def _observed(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
+    """Hold a quantity to its last observation: its fitted past at that date, and its first step where that is near."""
+    if (last := _last(answer, chosen)) is None:
         return
-    start = answer.run.span[0]
+    name, run, start = last.of, answer.run, answer.run.span[0]
     date = float(decimal_year([last.date])[0])
-    if not 0 <= start - date <= NEAR:
-        return
-    levels = quantities[name].quantiles(_cell(answer, name))
-    low, high = (float(units.convert(levels[i][0], quantities[name].unit, last.unit)) for i in (0, 4))
-    if keeps_records(answer, name):
-        rising = _rises(answer, name, last.unit)
-        begins = low >= last.value * (1 - ROUNDING) if rising else high <= last.value * (1 + ROUNDING)
-        what = "starts below its record" if rising else "starts above its record"
-    else:
-        begins, what = low <= last.value <= high, "starts apart from its last observation"
-    if not begins:
-        band = f"{amount(low, last.unit)} to {amount(high, last.unit)}"
-        yield Breach(
-            rule="observed", question=answer.name,
-            message=f"{name} {what}, {amount(last.value, last.unit)} ({last.row or last.date[:7]}): {band} "
-            f"in {start:.0f}",
-        )  # fmt: skip
+    stands, rising = keeps_records(answer, name), _rises(answer, name, last.unit, chosen)
+    bands: list[tuple[str, float, float]] = []
+    if (at_last := _past(answer, name, last, chosen)) is not None:
+        bands.append((last.date[:7], *at_last))
+    if 0 <= start - date <= NEAR:
+        levels = run.quantities[name].quantiles(_cell(answer, name, chosen))
+        low, high = (float(units.convert(levels[i][0], run.quantities[name].unit, last.unit)) for i in (0, 4))
+        bands.append((f"{start:.0f}", *((low, high) if stands else _widened(answer, name, last, chosen, low, high))))
+    for when, low, high in bands:
+        if stands:
+            begins = low >= last.value * (1 - ROUNDING) if rising else high <= last.value * (1 + ROUNDING)
+            what = "starts below its record" if rising else "starts above its record"
+        else:
+            begins = low * (1 - ROUNDING) <= last.value <= high * (1 + ROUNDING)
+            what = "starts apart from its last observation"
+        if not begins:
+            band = f"{amount(low, last.unit)} to {amount(high, last.unit)}"
+            yield Breach(
+                rule="observed", question=answer.name,
+                message=f"{name} {what}, {amount(last.value, last.unit)} ({last.row or last.date[:7]}): "
+                f"{band} in {when}",
+            )  # fmt: skip
+            return
 
 
-def _already(answer: DateAnswer) -> Iterator[Breach]:
+def _past(answer: ProjectedAnswer, name: str, last: Standing, chosen: Mapping[str, str]) -> tuple[float, float] | None:
+    """Return the 90 % band of the fitted past at the date of the last observation; None where none was drawn."""
+    if f"past/{name}" not in answer.run:
+        return None
+    past = answer.run[f"past/{name}"].to_dataset()
+    places = np.flatnonzero(of_choices(past, answer, chosen))
+    apart = np.abs(decimal_year(past["date"].values[places]) - decimal_year([last.date])[0])
+    if not places.size or apart.min() > _A_DAY:
+        return None
+    levels = past["level"].transpose("quantile", "point").values[:, places[np.argmin(apart)]]
+    own = str(past["level"].attrs["units"])
+    low, high = (float(units.convert(np.array(levels[i]), own, last.unit)) for i in (0, -1))
+    return (low, high) if keeps_records(answer, name) else _widened(answer, name, last, chosen, low, high)
+
+
+def _widened(
+    answer: ProjectedAnswer, name: str, last: Standing, chosen: Mapping[str, str], low: float, high: float
+) -> tuple[float, float]:
+    """Widen the band of a level to that of one observation, by how far the observations lie from the fitted past."""
+    if f"past/{name}" not in answer.run or not 0 < low <= high:
+        return low, high
+    past = answer.run[f"past/{name}"].to_dataset()
+    keep = np.flatnonzero(of_choices(past, answer, chosen))
+    years, middle = (
+        decimal_year(past["date"].values[keep]),
+        past["level"].transpose("quantile", "point").values[2, keep],
+    )
+    dates, values, _ = observed(answer, name, str(past["level"].attrs["units"]), chosen)
+    order = np.argsort(years)
+    if not keep.size or not (middle > 0).all() or not (values > 0).all():
+        return low, high
+    apart = np.log(values) - np.interp(dates, years[order], np.log(middle[order]))
+    apart = apart[dates <= years.max() + _A_DAY]
+    scatter = _Z90 * float(np.sqrt(np.mean(apart**2))) if apart.size else 0.0
+    middle_log, half = (math.log(low) + math.log(high)) / 2, (math.log(high) - math.log(low)) / 2
+    wide = math.hypot(half, scatter)
+    return math.exp(middle_log - wide), math.exp(middle_log + wide)
+
+
+def _already(answer: DateAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
     """Hold a question whose level the newest record meets to being so already."""
-    name, found = _one_name(answer), answer.headline
-    last = _last(answer, name)
-    if name is None or last is None or found is None or not keeps_records(answer, name):
+    found, level, last = answer.over(chosen), threshold(answer), _last(answer, chosen)
+    if found is None or level is None or last is None or last.of != level.of or not keeps_records(answer, last.of):
         return
-    level = _threshold(answer)
-    if level is None or found.already == 1 or float(decimal_year([last.date])[0]) > answer.run.span[0]:
+    if found.already == 1 or float(decimal_year([last.date])[0]) > answer.run.span[0]:
         return
-    op, value = level
-    if (op in (">=", ">") and last.value >= value) or (op in ("<=", "<") and last.value <= value):
+    if level.met(last.value, last.unit):
         yield Breach(
             rule="already", question=answer.name,
-            message=f"{name} was {amount(last.value, last.unit)} in {last.date[:7]}, which meets {answer.text}: it is "
-            f"so already with {percent(found.already)} only",
+            message=f"{last.of} was {amount(last.value, last.unit)} in {last.date[:7]}, which meets {answer.text}: "
+            f"it is so already with {percent(found.already)} only",
         )  # fmt: skip
 
 
 def _nested(run: Projection) -> Iterator[Breach]:
     """Hold questions of one quantity to the order of their levels, in every world."""
-    for one, other in itertools.permutations(run.dates, 2):
-        first, second = _threshold(one), _threshold(other)
-        same = first is not None and second is not None and _one_name(one) == _one_name(other) is not None
-        if not same or first[0] != second[0] or one.worlds.dims != other.worlds.dims:  # type: ignore[index]
+    levels = [(answer, level) for answer in run.dates if (level := threshold(answer)) is not None]
+    for (one, first), (other, second) in itertools.permutations(levels, 2):
+        same = first.of == second.of and first.op[0] == second.op[0]
+        if not same or one.worlds.dims != other.worlds.dims:
             continue
-        more = first[1] > second[1] if first[0] in (">=", ">") else first[1] < second[1]  # type: ignore[index]
-        if not more:
+        own = float(units.convert(np.array(second.value), second.unit, first.unit))
+        if not (first.value > own if first.op[0] == ">" else first.value < own):
             continue
         late, soon = (np.nan_to_num(np.asarray(each.worlds.values, dtype=float), nan=np.inf) for each in (one, other))
         wrong = float(np.mean(late < soon - ROUNDING))
@@ -180,24 +255,20 @@ def _nested(run: Projection) -> Iterator[Breach]:
             )  # fmt: skip
 
 
-def _falls(answer: ProjectedAnswer) -> Iterator[Breach]:
+def _falls(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
     """Hold the median of a value to its last observation, against which the series has not gone so far."""
-    if not isinstance(answer, ValueAnswer) or answer.growth:
+    if not isinstance(answer, ValueAnswer) or answer.growth or (last := _last(answer, chosen)) is None:
         return
-    name = _one_name(answer)
-    last = _last(answer, name)
-    if name is None or last is None:
-        return
-    rising = _rises(answer, name, last.unit)
+    rising = _rises(answer, last.of, last.unit, chosen)
     for each in answer.at:
-        found = each.headline
+        found = each.over(chosen)
         if found is None or found.medians is not None:
             continue
         back = found.median < last.value * (1 - ROUNDING) if rising else found.median > last.value * (1 + ROUNDING)
         if back:
             yield Breach(
                 rule="falls", question=answer.name,
-                message=f"{name} was {amount(last.value, last.unit)} in {last.date[:7]} after it "
+                message=f"{last.of} was {amount(last.value, last.unit)} in {last.date[:7]} after it "
                 f"{'rose' if rising else 'fell'}; the median of {each.date[:4]} is {amount(found.median, last.unit)}",
             )  # fmt: skip
 
@@ -206,41 +277,20 @@ def _shown(answer: ProjectedAnswer, value: float) -> str:
     return as_text(value) if isinstance(answer, DateAnswer) else amount(value, answer.unit)
 
 
-def _side(answer: ProjectedAnswer) -> tuple[Node, Comparison | None]:
-    root = parse_expression(answer.text).root
-    return (root.left, root) if isinstance(root, Comparison) else (root, None)
+def _last(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Standing | None:
+    """Return the last observation of the one quantity that a question is about, under values of choices."""
+    last = standing(answer, chosen)
+    return last if last is not None and last.of in answer.run.quantities else None
 
 
-def _one_name(answer: ProjectedAnswer) -> str | None:
-    """Return the one quantity that a question is about."""
-    if "{" in answer.text:
-        return None
-    side, _ = _side(answer)
-    return side.name if isinstance(side, Name) and side.name in answer.run.quantities else None
+def _definitions(answer: ProjectedAnswer) -> Iterator[dict[str, str]]:
+    """Walk the combinations of what is asked, of which each is an answer of its own."""
+    own = [choice for choice in answer.definitions if choice not in answer.run.swept]
+    for values in itertools.product(*(answer.values(choice) for choice in own)):
+        yield dict(zip(own, values, strict=True))
 
 
-def _last(answer: ProjectedAnswer, name: str | None) -> Standing | None:
-    """Return the last observation of the quantity that a question is about."""
-    last = None if name is None else standing(answer)
-    return last if last is not None and last.of == name else None
-
-
-def _threshold(answer: ProjectedAnswer) -> tuple[str, float] | None:
-    """Return the comparison of a question and its level, in the unit of the quantity, where that is a number."""
-    name = _one_name(answer)
-    _, root = _side(answer) if name is not None else (None, None)
-    if name is None or root is None:
-        return None
-    level = root.right
-    if any(isinstance(part, Name) for part in tree.walk(level)):
-        return None
-    unit = answer.run.quantities[name].unit
-    bare = tree.constant(level)
-    value: Any = tree.evaluate(level, {}) if bare else units.evaluate(Formula(level), {}, {}, target=unit)
-    return root.op, float(value)
-
-
-def _cell(answer: ProjectedAnswer, name: str) -> dict[str, str]:
+def _cell(answer: ProjectedAnswer, name: str, definitions: Mapping[str, str]) -> dict[str, str]:
     """Return the combination of a quantity's choices that the sentence is about, of rivals the one that weighs most."""
     cell = answer.run.quantities[name].cells[0]
     chosen = {}
@@ -248,13 +298,13 @@ def _cell(answer: ProjectedAnswer, name: str) -> dict[str, str]:
         weights = answer.run.rivals.get(choice)
         values = list(answer.run.choices[choice].values)
         heaviest = values[int(np.argmax(weights))] if weights else value
-        chosen[choice] = answer.default.get(choice, heaviest)
+        chosen[choice] = definitions.get(choice, heaviest)
     return chosen
 
 
-def _rises(answer: ProjectedAnswer, name: str, unit: str) -> bool:
+def _rises(answer: ProjectedAnswer, name: str, unit: str, chosen: Mapping[str, str]) -> bool:
     """Tell whether what was observed of a quantity rose, from its first third to its last."""
-    dates, values, _ = observed(answer, name, unit, answer.default)
+    dates, values, _ = observed(answer, name, unit, chosen)
     values = values[np.argsort(dates, kind="stable")]
     third = max(len(values) // 3, 1)
     return bool(np.median(values[-third:]) >= np.median(values[:third]))

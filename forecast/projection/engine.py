@@ -7,6 +7,7 @@ import math
 import numbers
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
 from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.models.nesting import nested
-from forecast.projection import source_tables, supporting_data
+from forecast.projection import own_rows, source_tables, supporting_data
 from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.likelihood_weights import FEWEST
+from forecast.projection.own_rows import OwnRows
 from forecast.projection.paths.run_cache import Dependencies, RunCache
 from forecast.projection.paths.time_functions import SAME_DATE
 from forecast.projection.provenance import provenance
@@ -70,6 +72,7 @@ def project(
     sweep: Mapping[str, Any] | None = None,
     what_if: Sequence[Mapping[str, Any]] = (),
     as_of: float | None = None,
+    data: OwnRows | None = None,
     keep: int = 10_000,
     workers: int = 1,
     client: Any = None,
@@ -107,6 +110,9 @@ def project(
         ``[{"of": "machine", "growth": "0.5*", "since": 2028, "until": 2032}]``.
     as_of : float, optional
         Use only what was known before this decimal year.
+    data : path, or mapping of str to path, optional
+        Rows of one's own beside those of a table that the scenario reads: a CSV file with columns of the table, in its
+        units, ``"new.csv"``, or ``{"training-runs-2026": "new.csv"}`` where several tables have such columns.
     keep : int
         Up to so many worlds are stored one by one; more are counted.
     workers : int
@@ -147,7 +153,7 @@ def project(
     along = {**{key: values for key, values in changed.swept.items() if key not in settings}, **(sweep or {})}
     if along:
         options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
-        options |= {"as_of": as_of, "keep": keep, "workers": workers, "client": client, "cache": cache}
+        options |= {"as_of": as_of, "keep": keep, "workers": workers, "client": client, "cache": cache, "data": data}
 
         def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> xr.DataTree:
             told = None if progress is None else lambda worlds, of: progress(done * of + worlds, runs * of)
@@ -159,12 +165,16 @@ def project(
     swapped_scenario = ports.swapped(changed, swaps)
     workers = _whole("workers", workers, 1, 1024)
     kept = draws if draws <= keep else min(keep, SAMPLE)
-    with editions.standing({}) as read:
+    added = {} if data is None else own_rows.beside(graphs.build(swapped_scenario, settings), data)
+    with editions.standing(added) as read:
+        if added:  # a choice may have its values from a table
+            swapped_scenario = swapped_scenario.restated(swapped_scenario.stated)
         graph = graphs.build(swapped_scenario, settings)
         rests = None if cache is None else Dependencies(graph, cache, as_of, seed)
         fits = ModelFits(as_of=as_of, seed=seed, rests=rests)
         fits.check_settings(graph, graph.models)
         fits.check_correlations(graph, seed)
+        own_rows.check_read(graph, fits, added)
         steps, width = _horizon(graph, fits, until=until, start=start, step=step)
         if until is not None:
             graph = _until(graph, steps)
@@ -293,7 +303,7 @@ def _horizon(
         raise ScenarioError(f"{scenario.where}: until: is missing: the last year of the projection")
     first = scenario.start if start is None else _year("start", start)
     if first is None:
-        first = _last_observation(graph, fits)
+        first = _after_observations(graph, fits, width)
     if first is None:
         nothing = f"{scenario.where}: start: is missing, and no quantity has observations to start from"
         for error in fits.refusals():  # there would be some, had this model been fitted
@@ -327,13 +337,19 @@ def _plain(year: float) -> float:
     return int(year) if year == int(year) else float(year)
 
 
-def _last_observation(graph: ScenarioGraph, fits: ModelFits) -> int | None:
+def _after_observations(graph: ScenarioGraph, fits: ModelFits, width: str) -> float | None:
+    """Return the year of the last observation; of steps finer than a year the first that is not before it."""
     ends = [float(seen.time[-1]) for _, _, seen in supporting_data.points(graph, fits) if len(seen.time)]
     if not ends:  # a mixture has no points of its own, and its members have
         made = (each for node in graph.nodes.values() for model in node.models.values() for each in nested(model))
         behind = (fits.observed(each) for each in made)
         ends = [float(seen.time[-1]) for seen in behind if seen is not None and len(seen.time)]
-    return int(max(ends)) if ends else None
+    if not ends:
+        return None
+    year = int(max(ends))
+    step = Fraction(1) if width in ("year", "month") else Fraction(width)
+    steps = 0 if step >= 1 else math.ceil(Fraction(max(ends) - year) / step)
+    return float(year + steps * step)
 
 
 def _check_size(graph: ScenarioGraph, steps: int, draws: int, kept: int, workers: int) -> None:

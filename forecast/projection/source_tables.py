@@ -19,13 +19,13 @@ from forecast.scenarios.graph import ScenarioGraph
 if TYPE_CHECKING:
     from forecast.projection.world import ModelFits
 
-__all__ = ["hashes", "reach"]
+__all__ = ["behind", "hashes", "is_file", "label", "reach"]
 
 #: The column, yes or no, of what a table holds as planned and not as observed.
 PLANNED = "plan"
 
 
-def _behind(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
+def behind(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
     """Walk what is read, a table's name or a file's path, with the model that reads it where one does."""
     from forecast.contract.registry import get_registry
     from forecast.contract.specs import RelationSpec, TrendSpec
@@ -44,18 +44,19 @@ def _behind(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
                     yield spec.table, made
 
 
-def _is_file(name: str) -> bool:
+def is_file(name: str) -> bool:
+    """Tell a file of somebody's from a table with a description."""
     from forecast import tables
 
     return tables.is_plain_file(name) or name.endswith(".nc")
 
 
-def _label(name: str) -> str:
+def label(name: str) -> str:
     """Return how a result calls a table or a file: never by its folder."""
     from forecast import tables
     from forecast.contract.registry import get_registry
 
-    if _is_file(name):
+    if is_file(name):
         return Path(name).name
     if Path(name).suffix == ".json":  # a name has no suffix
         return str(tables.look(name).attrs["name"])
@@ -68,9 +69,9 @@ def hashes(graph: ScenarioGraph) -> dict[str, str]:
     from forecast.base import files
 
     found = {name: each for node in graph.nodes.values() for name, each in node.quantity.hashes().items()}
-    for name in dict.fromkeys(name for name, _ in _behind(graph)):
+    for name in dict.fromkeys(name for name, _ in behind(graph)):
         with contextlib.suppress(ForecastError):
-            found[_label(name)] = files.file_hash(name) if _is_file(name) else tables.cited(tables.look(name))
+            found[label(name)] = files.file_hash(name) if is_file(name) else tables.cited(tables.look(name))
     return dict(sorted(found.items()))
 
 
@@ -91,14 +92,14 @@ def reach(graph: ScenarioGraph, fits: ModelFits, read: Iterable[Path] = ()) -> d
 
     found: dict[str, list[Any]] = {}
     told: set[str] = set()
-    for name, model in _behind(graph):
+    for name, model in behind(graph):
         with contextlib.suppress(ForecastError):
             date = None if model is None else _last_observed(model, fits)
             if date is not None and model is not None:
                 told.add(model.name)
             date = _last_date(name, fits.as_of) if date is None else date
             if date is not None:
-                found.setdefault(_label(name), []).append(date)
+                found.setdefault(label(name), []).append(date)
     for quantity, node in graph.nodes.items():
         for made in (each for outer in node.models.values() for each in nested(outer)):
             if made.name not in told and (date := _last_observed(made, fits)) is not None:
@@ -106,7 +107,7 @@ def reach(graph: ScenarioGraph, fits: ModelFits, read: Iterable[Path] = ()) -> d
     described = {str(getattr(r.spec, "descriptor", "")): r.full_name for r in get_registry().records("table")}
     for path in read:
         with contextlib.suppress(ForecastError):
-            name = described.get(str(path)) or _label(str(path))
+            name = described.get(str(path)) or label(str(path))
             if name not in found and (date := _last_date(described.get(str(path), str(path)), fits.as_of)) is not None:
                 found[name] = [date]
     return {name: str(max(dates).astype("datetime64[D]")) for name, dates in sorted(found.items())}
@@ -121,7 +122,7 @@ def _last_date(name: str, as_of: float | None) -> Any:
     """Return the last observed date in the one column of dates of a table; None where there are none, or several."""
     from forecast import tables
 
-    if _is_file(name):
+    if is_file(name):
         return None
     dataset = tables.look(name)
     dated = [column for column in dataset.variables.values() if column.dtype.kind == "M"]

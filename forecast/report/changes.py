@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
@@ -13,6 +14,9 @@ from forecast.report.words.number_text import amount, percent
 from forecast.report.words.patterns import fill
 
 __all__ = ["ChangedRow", "changed_rows", "effect", "unmoved"]
+
+#: A date as rows have it: a year, or a year and a month.
+_SHOWN = re.compile(r"\d{4}(?:-\d{2})?", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +105,7 @@ def _rows(each: AnswerDifference, words: Words) -> list[ChangedRow]:
     rows = []
     dates = tuple(_date(each, side, start, until) for side in (0, 1))
     if dates[0] != dates[1]:
-        rows.append(_row(": ".join(filter(None, ["median", label])), dates, _years(*each.median), "median"))
+        rows.append(_row(": ".join(filter(None, ["median", label])), dates, _years(*each.median, dates), "median"))
     for number, (before, after) in (("never", each.never), ("already", each.already)):
         texts = (percent(before), percent(after))
         if texts[0] != texts[1]:
@@ -121,17 +125,24 @@ def _date(each: AnswerDifference, side: int, start: float, until: float) -> str:
     return fill("date_in_row", flag, until=as_text(until), date=date)
 
 
-def _years(before: float, after: float) -> str:
-    """Say by how much a date moves.
+def _years(before: float, after: float, shown: tuple[str, ...] = ()) -> str:
+    """Say by how much a date moves: what a reader finds who takes one from the other as shown.
 
     Examples
     --------
     >>> _years(2030.0, 2030.25), _years(2040, 2037), _years(2030, float("inf"))
     ('3 months later', '3 years earlier', '')
+    >>> _years(2048.4, 2042.9, ("2048", "2043"))
+    '5 years earlier'
+    >>> _years(2028.73, 2029.08, ("2028-09", "2029-01"))
+    '4 months later'
     """
     gap = after - before
     if not math.isfinite(gap):
         return ""
+    if shown and all(_SHOWN.fullmatch(text) for text in shown) and len(shown[0]) == len(shown[1]):
+        one, other = (int(year) + (int(month or 1) - 1) / 12 for year, _, month in (t.partition("-") for t in shown))
+        gap = other - one
     months = round(abs(gap) * 12)
     if not months:
         return f"days {'later' if gap > 0 else 'earlier'}" if gap else "none"
@@ -140,8 +151,14 @@ def _years(before: float, after: float) -> str:
 
 
 def _points(before: float, after: float) -> str:
-    """Say by how much a probability moves, in points of percent."""
-    return f"{100 * (after - before):+.0f}"
+    """Say by how much a probability moves, in points of percent, as it is shown on either side.
+
+    Examples
+    --------
+    >>> _points(0.1949, 0.2351), _points(0.47, 0.3)
+    ('+5', '-17')
+    """
+    return f"{round(100 * after) - round(100 * before):+d}"
 
 
 def _ratio(before: float, after: float) -> str:

@@ -39,6 +39,8 @@ QUESTION = "question"
 RIVALS = ("exponential", "changepoint", "damped-trend")
 #: Where nothing else is said: dates of values, and the last date of what is waited for.
 DATES, UNTIL = (2030, 2040), 2050
+#: Of what is waited for: it begins soon after the newest observation, so that what this meets is so already.
+STEP = "1/4"
 MOST_CHARACTERS = 1000
 #: What shapes are called for people.
 _SHAPES = {
@@ -136,6 +138,7 @@ def read_question(
     record["questions"][QUESTION] |= {"dates": dates} if dates else {}
     if until is not None or names.until is None or any(_year(date) > names.until for date in dates):
         waited = [last] if "when" in question else []
+        record["step"] = STEP if waited and names.moving else "year"
         record["until"] = until if until is not None else math.ceil(max(map(_year, dates or waited)))
     if not names.moving:
         record["start"] = math.floor(min(map(_year, dates))) - 1 if dates else last - 1

@@ -227,8 +227,12 @@ def _load(edition: Edition) -> xr.Dataset:
     origins: list[resource_bytes.Source] = []
     for resource in package.resources:
         origin = resource_bytes.opened(package, resource, edition.pinned.get(resource.name, ""))
-        values = validated(resource, origin.cells, failures)
-        read.append((resource, values, origin.cells))
+        values, cells = validated(resource, origin.cells, failures), origin.cells
+        if (beside := editions.rows_of(edition, resource)) is not None:
+            more = validated(*beside, failures)
+            values = {name: [*own, *more[name]] for name, own in values.items()}
+            cells = csv_format.joined(cells, beside[1])
+        read.append((resource, values, cells))
         origins.append(origin)
     if failures:
         raise TableError(failures)
@@ -260,20 +264,21 @@ def _load(edition: Edition) -> xr.Dataset:
                 coords[field.name] = ((field.name,), _dense(field, labels, (len(labels),), (slice(None),)), attrs)
             else:
                 variables[field.name] = (dims, _dense(field, values[field.name], shape, index), attrs)
-    return xr.Dataset(variables, coords, _attributes(package, origins))
+    return xr.Dataset(variables, coords, _attributes(edition, origins))
 
 
-def _attributes(package: Package, origins: list[resource_bytes.Source]) -> dict[str, str]:
+def _attributes(edition: Edition, origins: list[resource_bytes.Source]) -> dict[str, str]:
+    package, beside = edition.package, dict.fromkeys(digest for _, digest in edition.added.values())
     citation = {
         "name": package.name,
         "title": package.title,
         "version": package.version,
         "licenses": to_json(package.licenses),
         "sources": to_json(package.sources),
-        "hash": " ".join(origin.hash for origin in origins),
+        "hash": " ".join((*(origin.hash for origin in origins), *beside)),
     }
     if any(origin.recorded for origin in origins):
-        citation["recorded"] = " ".join(origin.recorded or "-" for origin in origins)
+        citation["recorded"] = " ".join((*(origin.recorded or "-" for origin in origins), *("-" for _ in beside)))
     return citation
 
 

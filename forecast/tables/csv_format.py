@@ -28,7 +28,7 @@ from forecast.errors import DataError, EmptyDataError, TableError, printable
 from forecast.tables.plain_csv import Plain, plain
 from forecast.tables.schema import cells
 
-__all__ = ["LIMIT_BYTES", "LIMIT_CELLS", "CsvColumns", "load", "parse", "read", "unquoted", "write"]
+__all__ = ["LIMIT_BYTES", "LIMIT_CELLS", "CsvColumns", "joined", "load", "parse", "read", "unquoted", "write"]
 
 LIMIT_BYTES = 256 * 2**20
 LIMIT_CELLS = 10_000_000
@@ -61,6 +61,12 @@ class CsvColumns(dict[str, list[str]]):
     def at(self, row: int, column: str) -> str:
         """Return ``file:line:column`` of a cell, for messages."""
         return f"{self.label}:{self.lines[row]}:{printable(column, 80)}"
+
+
+def joined(one: CsvColumns, other: CsvColumns) -> CsvColumns:
+    """Return the rows of two files, one after the other, by the columns of the first."""
+    columns = {name: [*cells, *other.get(name, [""] * len(other.lines))] for name, cells in one.items()}
+    return CsvColumns(columns, [*one.lines, *other.lines], f"{one.label} and {other.label}", one.hash)
 
 
 def _line_of(data: bytes, position: int) -> int:

@@ -19,11 +19,16 @@ from typing import Any
 
 from forecast.base.files import file_hash
 from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.tables import csv_format
+from forecast.tables.csv_format import CsvColumns
 from forecast.tables.remote import resource_bytes
 from forecast.tables.schema import descriptor
 from forecast.tables.schema.descriptor import Package, Resource
 
-__all__ = ["Edition", "earlier", "mark", "noted", "of", "replaced", "standing", "substituted", "tried"]
+__all__ = [
+    "NAMING", "Edition", "earlier", "mark", "names_of", "noted", "of", "replaced", "rows_of", "standing", "substituted",
+    "tried", "with_rows",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,18 +43,25 @@ class Edition:
         The recorded hash of another snapshot than the current one, by resource.
     instead : pair of str, optional
         An edition that the table holds, and the one of the same table that stands in its place.
+    added : mapping of str to (str, str)
+        A file of rows that stand beside those of a resource, and its hash, by resource.
     """
 
     package: Package
     pinned: Mapping[str, str] = field(default_factory=dict)
     instead: tuple[str, str] | None = None
+    added: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def hash(self) -> str:
-        """The hashes of its files, and what stands in the place of what in them."""
+        """The hashes of its files, what stands in the place of what in them, and of the rows beside them."""
         files = " ".join(self.pinned.get(resource.name, resource.hash) for resource in self.package.resources)
+        files += "".join(f" (and rows of {Path(path).name} {digest})" for path, digest in self.added.values())
         return files if self.instead is None else f"{files} ({self.instead[1]} in the place of {self.instead[0]})"
 
+
+#: Columns that say what a row is called.
+NAMING = ("name", "site")
 
 _standing: ContextVar[Mapping[Path, Edition]] = ContextVar("forecast_editions")
 _noted: ContextVar[set[Path]] = ContextVar("forecast_tables_read")
@@ -160,6 +172,58 @@ def substituted(package: Package, this: str, other: str, *, where: str) -> Editi
                 "qualifiers: they are no editions of one quantity"
             )
     return Edition(package=package, instead=(this, other))
+
+
+def with_rows(edition: Edition, rows: CsvColumns, path: str) -> Edition:
+    """Return an edition with the rows of a file beside its own: of each resource the columns that the file has of it.
+
+    A resource of which the file has keys alone stays as it is.
+    """
+    added = {
+        each.name: (path, rows.hash)
+        for each in edition.package.resources
+        if any(f.name in rows and f.name not in each.key for f in each.fields)
+    }
+    return replace(edition, added={**edition.added, **added})
+
+
+def rows_of(edition: Edition, resource: Resource) -> tuple[Resource, CsvColumns] | None:
+    """Return the rows beside those of a resource, and the schema that they are read by; None where there are none.
+
+    A column that the file lacks is empty: it is required of the table's rows and not of these. A key that it lacks is
+    the file's name and the line, and what a row is called is then its first key. What several rows of the file say
+    alike of one resource is one row of it.
+    """
+    if resource.name not in edition.added:
+        return None
+    read = csv_format.read(edition.added[resource.name][0])
+    columns = {each.name: read.get(each.name, [""] * len(read.lines)) for each in resource.fields}
+    first = next((key for key in resource.key if key in read), "")
+    called = [each.name for each in resource.fields if each.name in NAMING and each.type == "string"]
+    for name in (*resource.key, *called):
+        if name not in read:
+            lines = [f"{read.label}:{line}" for line in read.lines]
+            columns[name] = read[first] if first and name not in resource.key else lines
+    first_row: dict[tuple[str, ...], int] = {}
+    for row, cells in enumerate(zip(*columns.values(), strict=True)):
+        first_row.setdefault(cells, row)
+    once = list(first_row.values())
+    kept = CsvColumns(
+        {name: [cells[row] for row in once] for name, cells in columns.items()},
+        [read.lines[row] for row in once], read.label, read.hash,
+    )  # fmt: skip
+    fields = tuple(each if each.name in read else replace(each, required=False) for each in resource.fields)
+    return replace(resource, fields=fields), kept
+
+
+def names_of(edition: Edition, path: str) -> set[str]:
+    """Return what the rows of a file may be called: every text that it holds, and the keys that it lacks."""
+    out: set[str] = set()
+    for resource in edition.package.resources:
+        if (found := rows_of(edition, resource)) is not None and edition.added[resource.name][0] == path:
+            texts = {each.name for each in resource.fields if each.type == "string"}
+            out |= {cell for name in texts for cell in found[1][name] if cell}
+    return out
 
 
 Read = tuple[Resource, dict[str, list[Any]], Any]

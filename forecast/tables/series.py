@@ -20,6 +20,7 @@ from forecast.errors import (
     UsageError,
     printable,
 )
+from forecast.tables.editions import NAMING
 from forecast.units.qualifiers import ATTRIBUTES, infer
 
 if TYPE_CHECKING:
@@ -49,8 +50,6 @@ class Series(NamedTuple):
 
 #: When a row became known; without this column a row is known at its own date.
 VINTAGE = "vintage"
-#: Columns that say what a row is called, where a key says less to people.
-_CALLED = ("name", "site")
 
 
 def _years(values: Any, where: str) -> Array:
@@ -290,10 +289,10 @@ def read_columns(
 def _names(columns: Columns, dataset: xr.Dataset | None, used: str) -> NDArray[np.str_] | None:
     """Return what a table calls its rows: by a column for that, or by the key that tells most of them apart."""
     keys = [] if dataset is None or used not in dataset else [str(key) for key in dataset[used].dims]
-    texts = [name for name in (*_CALLED, *keys) if name in columns and columns.column(name).dtype.kind == "U"]
+    texts = [name for name in (*NAMING, *keys) if name in columns and columns.column(name).dtype.kind == "U"]
     if not texts:
         return None
-    best = next((name for name in texts if name in _CALLED), None)
+    best = next((name for name in texts if name in NAMING), None)
     return columns.column(best or max(texts, key=lambda name: len(np.unique(columns.column(name)))))
 
 

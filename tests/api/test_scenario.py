@@ -21,7 +21,7 @@ def test_a_scenario_answers_its_question(parity):
     for name, data in run["questions"].data_vars.items():
         assert_bitwise(parity.run["questions"][name].values, data.values)
     assert repr(parity) == headline(run)
-    assert set(parity.depends_on) == {"brain", "machine"}
+    assert set(parity.depends_on) == {"brain", "ceiling", "machine"}
 
 
 def test_given_swap_sweep_and_what_if_of_a_scenario(parity):
@@ -63,7 +63,7 @@ def test_with_puts_something_else_in_its_place():
     mine = forecast.uncertain(p05=1e17, p95=1e19, unit="FLOP/s", name="mine")
     made = given.with_(brain=mine, choices={"metric": ["hpcg"], "trend": ["exponential"]})
     assert made.stated["quantities"]["brain"] == {"expression": "mine"}
-    assert set(made.ask(**SMALL).depends_on) == {"machine", "mine", "brain"}
+    assert set(made.ask(**SMALL).depends_on) == {"machine", "mine", "brain", "ceiling"}
     named = given.with_(brain={"p05": 1e17, "p95": 1e19, "unit": "FLOP/s"})
     assert named.stated["quantities"]["brain"]["p05"] == 1e17
     with pytest.raises(UnknownNameError, match="machine"):

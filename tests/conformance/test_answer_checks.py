@@ -9,6 +9,7 @@ from forecast.cli import main
 from forecast.conformance.answer_checks import RULES, breaches
 from forecast.conformance.lever_checks import lever_breaches
 from forecast.contract.registry import get_registry
+from forecast.projection.result.observed_values import threshold
 from forecast.scenarios.scenario import Scenario
 from toolkit import json_of
 
@@ -61,6 +62,41 @@ def test_a_row_called_pooled_is_held_to_the_rows_beside_it(check):
     )
     assert check(text.format(label="9")) == {("pooled", "q")}
     assert not check(text.format(label="2").replace("[0, 0, 1]", "[0, 1, 0]"))
+
+
+@pytest.mark.parametrize(
+    ("when", "of", "op", "value"),
+    [
+        ("x >= 9", "x", ">=", 9),
+        ("x >= goal", "x", ">=", 9),
+        ("goal <= x", "x", ">=", 9),
+        ("less >= 1/x", "1/x", "<=", 0.1),
+        ("x + 1 > goal - 1", "x + 1", ">", 8),
+        ("x >= other", None, None, None),
+    ],
+)
+def test_the_level_of_a_question_may_be_a_quantity_and_stand_on_either_side(when, of, op, value):
+    run = forecast.project({
+        "start": 2025, "until": 2030, "quantities": {
+            "x": {"expression": "other*(t - 2024)"}, "other": {"p05": 1, "p95": 4, "unit": ""},
+            "goal": {"value": 9, "unit": ""}, "less": {"value": 0.1, "unit": ""}},
+        "questions": {"q": {"when": when}}}, draws=64)  # fmt: skip
+    found = threshold(run.dates[0])
+    assert (found and (found.of, found.op, pytest.approx(found.value))) == (of and (of, op, value))
+
+
+@pytest.mark.parametrize("limit", ["", "limit = 100\n"])
+def test_what_a_record_has_met_is_so_already_whatever_limits_it(tmp_path, monkeypatch, limit):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.csv").write_text(ROWS, encoding="utf-8")
+    (tmp_path / "s.toml").write_text(
+        f"start = 2021.5\nuntil = 2030\n{SERIES}keeps = 'frontier'\n{limit}"
+        "[quantities.goal]\nvalue = 2000\nunit = ''\n[questions.q]\nwhen = 'x >= goal'\n",
+        encoding="utf-8",
+    )
+    run = forecast.project("s.toml", draws=64)
+    assert run.dates[0].headline.already == 1
+    assert breaches(run) == []
 
 
 def test_a_rebuilt_publication_is_exempt(capsys):

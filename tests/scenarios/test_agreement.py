@@ -15,6 +15,7 @@ from forecast.contract.registry import get_registry
 from forecast.contract.specs import Input
 from forecast.errors import UnitError
 from forecast.models import OtherQuantity
+from forecast.report.headline import Words, event, value_title
 from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.prior import Prior
 from forecast.scenarios.kinds.regime import Regime
@@ -39,6 +40,7 @@ HOMONYMS = {
     "bandwidth": "of memory: of one device of a table, or of the best device so far",
     "best": "at whatever precision, or in FP32",
     "budget": "of whoever buys a device, or of the largest spender",
+    "ceiling": "of all the sunlight on Earth, or of one device",
     "chips": "of a cluster that somebody asks about, or of the largest run",
     "computing": "a token and layer, or a step",
     "cost": "of a million tokens, or of a training run",
@@ -51,6 +53,7 @@ HOMONYMS = {
     "power": "of one device, or of the largest run",
     "price": "of a device, or of a million tokens",
     "rent": "of one device of a table, or of whichever serves",
+    "share": "of a model's layers, or of a cluster's peak",
     "tokens": "that somebody asks about, or all there are",
     "units": "of one device of a table, or of the device that comes",
     "utilisation": "of one device's roofline by use, or of the peak by whole runs",
@@ -217,3 +220,75 @@ def test_the_last_row_lies_in_the_band_of_one_observation(asked):
             and len(graph(name).nodes[key].models) == 1
         ):
             assert float(level.isel(time=0).min()) >= top * (1 - 1e-9)
+
+
+# --- Labels -----------------------------------------------------------------------------------------------------------
+
+
+def told(name):
+    """Walk what a scenario tells under a label: the label, its date, what every world says, and the unit.
+
+    A question is told by its title and by its label, a quantity that has a label at every step: of definitions the
+    first, of rivals the pool, as the sentence tells it. Conditions that no label names are no excuse.
+    """
+    made = run(name)
+    words = Words(made)
+
+    for answer in made.dates:
+        for label in {event(answer, answer.default, words), event(answer, answer.default, words, short=True)}:
+            yield label, "", answer.pooled_draws(answer.default)[0], "year"
+    for every in made.values:
+        for answer in every.at:
+            for label in {
+                value_title(answer, answer.default, words),
+                value_title(answer, answer.default, words, short=True),
+            }:
+                yield label, answer.date, answer.pooled_draws(answer.default)[0], answer.unit
+    for quantity in made.numeric:
+        if quantity not in made.labels:
+            continue
+        level = made.worlds[quantity]
+        own = {str(dim): str(level[dim].values[0]) for dim in level.dims if dim in made.definitions}
+        level = made.pooled(level.sel(own), [dim for dim in level.dims if dim in made.rivals])
+        if set(level.dims) == {"draw", "time"}:
+            for place, date in enumerate(made["projection"]["time"].values.astype("datetime64[D]")):
+                worlds = level.isel(time=place).values
+                yield words(quantity), str(date), worlds, made.quantities[quantity].unit
+
+
+@functools.cache
+def by_label():
+    found = {}
+    for name in SCENARIOS:
+        for label, date, worlds, unit in told(name):
+            found.setdefault((label, date), {}).setdefault(name, (worlds, unit))
+    return {key: each for key, each in found.items() if len(each) > 1}
+
+
+def apart(one, other):
+    """By how many standard errors the share of worlds below the median of others differs from a half."""
+    one, other = np.sort(one), np.sort(other)
+    middle, error = np.median(one), np.sqrt(0.25 / len(one) + 0.25 / len(other))
+    low, high = (np.searchsorted(other, middle, side=side) / len(other) for side in ("left", "right"))
+    return max(low - 0.5, 0.5 - high, 0.0) / error
+
+
+@pytest.mark.slow
+def test_one_label_is_one_value_in_all_scenarios():
+    found = by_label()
+    wrong = [
+        (label, date, one, other, [f"{np.median(worlds):.4g} {unit}" for worlds, unit in (each[one], each[other])])
+        for (label, date), each in found.items()
+        for one, other in itertools.combinations(each, 2)
+        if not units.same_dimension(each[one][1], each[other][1])
+        or apart(each[one][0], units.convert(each[other][0], each[other][1], each[one][1])) > 4
+    ]
+    assert wrong == []
+
+
+def test_a_label_of_two_values_would_be_told():
+    worlds = np.linspace(0, 1, 400)
+    assert apart(worlds, worlds) == 0
+    assert apart(worlds, np.ones(400)) > 4
+    assert apart(worlds, worlds + 0.5) > 4
+    assert apart(np.full(9, np.inf), np.full(9, np.inf)) == 0

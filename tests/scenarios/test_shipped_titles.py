@@ -44,7 +44,9 @@ def test_a_name_in_braces_is_one_that_can_be_filled(scenario):
 
 def test_a_scenario_has_a_title_and_its_labels_read_as_words(scenario):
     assert scenario.title
-    assert [label for label in scenario.labels.values() if "_" in label] == []
+    for label in scenario.labels.values():
+        assert set(re.findall(r"\{([^{}]*)\}", label)) <= set(scenario.quantities)
+        assert "_" not in re.sub(r"\{[^{}]*\}", "", label)
     assert [name for name, label in scenario.labels.items() if name == label] == []
 
 

@@ -78,6 +78,13 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="Ask at these dates instead: 2035, 2030-12-31. Several may stand beside each other.",
     ),
     level_option("Tell the interval of this level too: 80, or 0.8."),
+    click.option(
+        "--data",
+        "rows",
+        multiple=True,
+        metavar="[TABLE=]FILE.csv",
+        help="Rows of your own beside those of a table that is read, in its columns and units.",
+    ),
     *NARROWING,
     out_option(FORMS, "Save the whole projection, or its answer as data or a table."),
     plot_option,
@@ -146,6 +153,7 @@ def answer(
     resume: bool,
     at: Sequence[str],
     level: float,
+    rows: Sequence[str],
     section: str | None,
     shown: tuple[str, ...],
     by: str | None,
@@ -183,6 +191,7 @@ def answer(
         scenario = at_dates(scenario if isinstance(scenario, Scenario) else Scenario.load(scenario), at)
     grid: dict[str, Any] = {"until": until, "start": start, "step": step}
     drawn: dict[str, Any] = {"draws": draws, "seed": seed, "keep": keep, "workers": workers, "client": cluster}
+    drawn |= {"data": own} if (own := _own_rows(rows)) else {}
     replaced = replacements(settings, pairs(swaps, "--swap"))
     with render.progress("drawing") as drawing:
         cache = RunCache(SHARED_BYTES) if (replaced or stated) and not sweep else None
@@ -204,6 +213,13 @@ def answer(
     narrowed: dict[str, Any] = {"section": section, "shown": shown, "by": by, "every": every, "level": level}
     if show_projection(projection, command, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed):
         ctx.exit(1)
+
+
+def _own_rows(given: Sequence[str]) -> str | dict[str, str] | None:
+    """Read ``--data``: a file, or several with the table that each belongs to."""
+    if len(given) == 1 and "=" not in given[0]:
+        return given[0]
+    return pairs(given, "--data") or None
 
 
 def _toml(scenario: str | Scenario) -> str:

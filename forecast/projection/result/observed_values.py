@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
-from forecast.formula import Comparison, Formula, parse_expression, tree
+from forecast.formula import Comparison, Formula, parse_condition, parse_expression, tree
 
 if TYPE_CHECKING:
     from forecast.projection.result.projected_answers import ProjectedAnswer
 
 Array = NDArray[np.float64]
 
-__all__ = ["Standing", "keeps_records", "observed", "standing"]
+__all__ = ["Standing", "Threshold", "keeps_records", "observed", "of_choices", "standing", "threshold"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,23 +55,67 @@ def observed(
     if f"observed/{name}" not in answer.run:
         return np.empty(0), np.empty(0), []
     seen = answer.run[f"observed/{name}"].to_dataset()
-    keep = _of_choices(seen, answer, chosen)
+    keep = of_choices(seen, answer, chosen)
     values = units.convert(seen["value"].values[keep], str(seen["value"].attrs["units"]), unit)
     names = [str(each) for each in seen["row"].values[keep]] if "row" in seen else []
     return decimal_year(seen["date"].values[keep]), np.asarray(values, dtype=float), names
 
 
-def standing(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -> Standing | None:
-    """Return what a question is about as it was last observed; None where nobody observes it.
+@dataclass(frozen=True, kw_only=True)
+class Threshold:
+    """The level that a question waits for: ``horizon >= goal``, with the side that moves first.
 
     Parameters
     ----------
-    answer : ProjectedAnswer
-    chosen : mapping of str to str, optional
-        Values of choices; by default those that the sentence is about.
+    of : str
+        The formula of the side that moves.
+    op : str
+        That of the comparison with this side on the left.
+    value : float
+        The level.
+    unit : str
+        In which the sides are compared.
+    """
+
+    of: str
+    op: str
+    value: float
+    unit: str
+
+    def met(self, value: float, unit: str) -> bool:
+        """Tell whether a value of that side meets it."""
+        own = float(units.convert(np.array(value), unit, self.unit))
+        return {">=": own >= self.value, ">": own > self.value, "<=": own <= self.value, "<": own < self.value}[self.op]
+
+
+_MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
+
+
+def threshold(answer: ProjectedAnswer) -> Threshold | None:
+    """Return the level that a question waits for; None where neither side is one number in every world."""
+    if answer.kind != "when" or "{" in answer.text:
+        return None
+    condition = parse_condition(answer.text)
+    quantities = answer.run.quantities
+    if condition.op not in _MIRRORED or any(name not in answer.run.numeric for name in condition.names):
+        return None
+    sides = units.sides(condition, its_units := {name: quantities[name].unit for name in condition.names})
+    for of, level, op in (
+        (sides.left, sides.right, condition.op), (sides.right, sides.left, _MIRRORED[condition.op]),
+    ):  # fmt: skip
+        known = {name: _fixed(answer, name) for name in level.names}
+        if not tree.constant(of.root) and None not in known.values():
+            value = units.evaluate(level, known, its_units, target=sides.unit, rates=sides.rates)
+            return Threshold(of=of.text, op=op, value=float(np.asarray(value).flat[0]), unit=sides.unit)
+    return None
+
+
+def standing(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -> Standing | None:
+    """Return what a question is about as it was last observed; None where nobody observes it.
 
     Of a comparison it is the side that is observed, the left one of two. A running record stands at the best so far;
-    any other series at its newest value. A number that is the same in every world counts as observed.
+    any other series at its newest value. A number that is the same in every world counts as observed. It is that under
+    values of choices, by default those of the sentence.
     """
     chosen = answer.default if chosen is None else chosen
     if answer.kind not in ("when", "value") or getattr(answer, "growth", False):
@@ -116,7 +160,7 @@ def _newest(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tu
     if f"observed/{name}" not in answer.run:
         return None
     seen = answer.run[f"observed/{name}"].to_dataset()
-    places = np.flatnonzero(_of_choices(seen, answer, chosen))
+    places = np.flatnonzero(of_choices(seen, answer, chosen))
     values, dates = seen["value"].values[places], seen["date"].values[places]
     known = np.isfinite(values)
     places, values, dates = places[known], values[known], dates[known]
@@ -147,10 +191,10 @@ def _fixed(answer: ProjectedAnswer, name: str) -> float | None:
     return float(values.flat[0]) if values.size and (values == values.flat[0]).all() else None
 
 
-def _of_choices(seen: xr.Dataset, answer: ProjectedAnswer, chosen: Mapping[str, str]) -> NDArray[np.bool_]:
+def of_choices(seen: xr.Dataset, answer: ProjectedAnswer, chosen: Mapping[str, str]) -> NDArray[np.bool_]:
     """Return which points are those under values of choices; of rivals those of the one that weighs most."""
     keep = np.ones(seen.sizes["point"], dtype=bool)
-    for choice in (str(c) for c in seen.coords if c != "date"):
+    for choice in (str(c) for c in seen.coords if c != "date" and seen[c].dims == ("point",)):
         weights = answer.rivals.get(choice)
         heaviest = answer.values(choice)[int(np.argmax(weights))] if weights and choice in answer.choices else None
         value = chosen.get(choice, heaviest)

@@ -18,7 +18,7 @@ from forecast import units
 from forecast.base import plot_style
 from forecast.base.dates import decimal_year
 from forecast.errors import ForecastError, printable
-from forecast.formula import Formula, Measured, parse_condition, parse_expression
+from forecast.formula import Formula, Measured, Name, parse_condition, parse_expression
 from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.result import AnswerDistribution, DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.result.observed_values import observed as seen_of
@@ -244,6 +244,8 @@ def _when_sides(answer: DateAnswer) -> tuple[str, list[Formula]]:
     stated = sides[1].root  # people expect the unit of the question
     if isinstance(stated, Measured):
         return stated.unit, sides
+    if isinstance(stated, Name) and _still(run, sides[1]):  # as of a goal that stands by itself
+        return run.quantities[stated.name].unit, sides
     named = run.quantities[sides[0].text].unit if sides[0].names == (sides[0].text,) else found.unit
     return named if units.same_dimension(named, found.unit) else found.unit, sides
 

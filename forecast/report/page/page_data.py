@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import itertools
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.errors import ForecastError
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, ValueAnswer
+from forecast.projection.result.observed_values import threshold
 from forecast.report.brief import MOST_ORDERS, Group, brief
 from forecast.report.headline import (
     CLEAR,
@@ -194,8 +195,6 @@ class _Assumptions:
 
 def _paths(run: Projection, words: Words, packed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Walk the quantities over time, with what makes those of one dimension comparable."""
-    from forecast import units
-
     for name, codes in packed.items():
         unit = codes["unit"]
         base = next(each["unit"] for each in packed.values() if units.same_dimension(each["unit"], unit))
@@ -271,17 +270,11 @@ def _ordered(run: Projection, words: Words, packed: Mapping[str, Any]) -> dict[s
 
 def _threshold(answer: DateAnswer) -> dict[str, Any]:
     """Return the number that a question compares one quantity with, in the unit of the quantity."""
-    from forecast import units
-    from forecast.formula import Measured, Name, Number, parse_condition
-
-    when = parse_condition(re.sub("[{}]", "", answer.text))
-    for of, other in ((when.left.root, when.right.root), (when.right.root, when.left.root)):
-        if isinstance(of, Name) and isinstance(other, (Measured, Number)) and of.name in answer.run.quantities:
-            unit, own = other.unit if isinstance(other, Measured) else "", answer.run.quantities[of.name].unit
-            if units.same_dimension(unit, own):
-                value = units.convert(np.array([other.value]), unit, own)
-                return {"threshold": {"of": of.name, "value": float(value[0])}}
-    return {}
+    found, quantities = threshold(answer), answer.run.quantities
+    if found is None or found.of not in quantities:
+        return {}
+    value = units.convert(np.array([found.value]), found.unit, quantities[found.of].unit)
+    return {"threshold": {"of": found.of, "value": float(value[0])}}
 
 
 def _points(run: Projection, name: str) -> list[list[Any]]:

@@ -1,0 +1,126 @@
+"""Rows of one's own beside a table's: ``--data NEW.csv``, ``project(data=)``, ``forecast.ask(data=)``."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.cli import main
+from forecast.errors import UnknownNameError, UsageError
+from toolkit import json_of
+
+RUN = (
+    "name,date,training_compute,record,frontier,edition,status,confidence\n"
+    "My run,2026-09-20,2e29,yes,yes,2026-09,verified,confident\n"
+)
+DEVICE = (
+    "device,vendor,release_date,precision,path,sparsity,peak,peak_status,status\n"
+    "my-gpu,Me,2025-12-01,fp32,vector,dense,2000,verified,verified\n"
+)
+INDEX = "edition,model,release_date,eci\n2026-08,my-model,2026-08-20,205\n"
+
+
+@pytest.fixture
+def rows(tmp_path):
+    def write(text, name="new.csv"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return str(tmp_path / name)
+
+    return write
+
+
+def already(run, name):
+    answer = next(each for each in run.dates if each.name == name)
+    return {row.distribution.already for row in answer.rows}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "text", "met", "not_met"),
+    [
+        ("gpu-goal", DEVICE, ["one"], ["dollars"]),
+        pytest.param("model-capability", RUN, ["flop_1e28", "flop_1e29"], ["flop_1e30"], marks=pytest.mark.slow),
+        pytest.param("model-capability", INDEX, ["index_180", "index_200"], ["flop_1e30"], marks=pytest.mark.slow),
+    ],
+)
+def test_what_a_new_row_meets_is_so_already_in_every_world_of_every_row(rows, scenario, text, met, not_met):
+    run = forecast.project(scenario, draws=128, data=rows(text))
+    for name in met:
+        assert already(run, name) == {1.0}
+    for name in not_met:
+        assert already(run, name) == {0.0}
+    assert all(share < 1 for name in met for share in already(forecast.project(scenario, draws=128), name))
+
+
+def test_a_question_about_a_trend_is_so_already_once_a_row_meets_it(rows):
+    before = forecast.ask("training-compute >= 1e29 FLOP", draws=128)
+    answer = forecast.ask("training-compute >= 1e29 FLOP", draws=128, data=rows(RUN))
+    assert before.already == 0
+    assert answer.already == 1
+    assert answer.never == 0
+
+
+def test_the_rows_are_part_of_the_hash_of_their_table(rows, capsys):
+    path = rows(RUN)
+    assert main(["ask", "training-compute >= 1e29 FLOP", "--draws", "64", "--json", "--data", path]) == 0
+    said = json_of(capsys.readouterr().out)
+    stated = said["provenance"]["data"]["datasets/training-runs-2026"]
+    assert hashlib.sha256(RUN.encode()).hexdigest() in stated
+    assert said["result"]["today"][0]["row"] == "My run"
+
+
+def test_an_answer_is_changed_and_loaded_with_its_rows(rows, tmp_path):
+    answer = forecast.ask("training-compute >= 1e29 FLOP", draws=64, data=rows(RUN))
+    assert answer.with_(shape="exponential").already == 1
+    forecast.save(answer, tmp_path / "x.nc")
+    loaded = forecast.load(tmp_path / "x.nc")
+    assert loaded.already == 1
+    with pytest.warns(UserWarning, match="the data have changed since the file was saved: datasets/training-runs-2026"):
+        assert loaded.with_(shape="exponential").already == 0
+
+
+def test_other_quantities_draw_what_they_drew(rows):
+    one, other = (forecast.project("gpu-goal", draws=64, data=each) for each in (None, rows(DEVICE)))
+    assert not np.array_equal(one["projection"]["card"], other["projection"]["card"])
+    assert np.array_equal(one["projection"]["per_dollar"], other["projection"]["per_dollar"])
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        (RUN.replace("date", "dat"), UnknownNameError, "unknown column 'dat'; did you mean 'date'"),
+        (RUN.replace("2e29", "much"), forecast.ForecastError, "new.csv:2:training_compute: 'much'"),
+        (RUN.replace("2e29", "2e20"), UsageError, "no model of the scenario reads a row of it"),
+    ],
+)
+def test_rows_that_cannot_be_used_are_refused_in_one_line(rows, text, error, message):
+    with pytest.raises(error, match=message) as found:
+        forecast.ask("training-compute >= 1e29 FLOP", draws=64, data=rows(text)).median  # noqa: B018 - it draws
+    assert "\n" not in str(found.value)
+
+
+def test_a_table_that_is_not_read_is_refused(rows):
+    with pytest.raises(UnknownNameError, match="unknown table 'chip-stock'"):
+        forecast.project("gpu-goal", draws=64, data={"chip-stock": rows(DEVICE)})
+    run = forecast.project("gpu-goal", draws=64, data={"accelerators": rows(DEVICE)})
+    assert already(run, "one") == {1.0}
+
+
+@pytest.mark.slow
+def test_processes_read_the_rows_too(rows):
+    path = rows(DEVICE)
+    one, two = (forecast.project("gpu-goal", draws=1024, workers=n, data=path) for n in (1, 2))
+    assert np.array_equal(one["projection"]["card"], two["projection"]["card"])
+
+
+def test_a_device_of_ones_own_is_ranked_with_the_others(rows):
+    head = (
+        "device,release_date,memory,bandwidth,tdp,launch_price,precision,path,sparsity,peak,basis,status,peak_status\n"
+    )
+    line = "super-gpu,2026-06-01,48,2000,300,1500,{},tensor,dense,{},peak,verified,verified\n"
+    data = rows(head + line.format("fp8", 2000) + line.format("bf16", 1000))
+    run = forecast.project("gpu-choice", draws=64, data=data)
+    assert "super-gpu" in run.choices["device"].values
+    assert "super-gpu" not in forecast.project("gpu-choice", draws=64).choices["device"].values
