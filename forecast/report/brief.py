@@ -268,16 +268,17 @@ def _own(answer: ProjectedAnswer, words: Words) -> str:
     named = [words(value) for value in {**answer.default, **_sole(answer)}.values()]
     several = [d for d in answer.rivals if d not in _sole(answer)]
     if not named and not several:
-        return _called(answer, words)
+        return _called(answer, {}, words)
     return ", ".join(dict.fromkeys([*named, *(["pooled"] if several else [])]))
 
 
-def _called(answer: ProjectedAnswer, words: Words) -> str:
-    """Call a question by its label, or else by its title."""
+def _called(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -> str:
+    """Call a question by its label, or else by its title; a value at its date, by the month as in all rows."""
     if isinstance(answer, DateAnswer):
-        return event(answer, {}, words, short=True)
+        return event(answer, chosen, words, short=True)
     assert isinstance(answer, ValueAnswer)
-    return value_title(answer, {}, words, short=True)
+    on = on_date(answer.date)
+    return f"{value_title(answer, chosen, words, short=True)}, {on if len(on) == 4 else on[:7]}"
 
 
 def _sole(answer: ProjectedAnswer) -> dict[str, str]:
@@ -291,8 +292,7 @@ def _sole(answer: ProjectedAnswer) -> dict[str, str]:
 
 def _single(answer: ValueAnswer, words: Words) -> Row:
     """Return the answer to another value question, at its last date."""
-    title = value_title(answer, answer.default, words, short=True)
-    return row_of(answer, answer.default, f"{title}, {on_date(answer.date)}")
+    return row_of(answer, answer.default, _called(answer, answer.default, words))
 
 
 # --- Orders -----------------------------------------------------------------------------------------------------------
