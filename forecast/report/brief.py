@@ -29,7 +29,19 @@ from forecast.report.words.date_text import age
 from forecast.report.words.number_text import amount, amount_range, percent, plain, scale_of, short_zeros
 from forecast.report.words.patterns import fill
 
-__all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief", "newest_data", "orders", "past_record", "row_of", "sizes"]
+__all__ = [
+    "MOST_ORDERS",
+    "Brief",
+    "Group",
+    "Row",
+    "brief",
+    "called",
+    "newest_data",
+    "orders",
+    "past_record",
+    "row_of",
+    "sizes",
+]
 
 #: So many drivers, tables, observations and levers are named.
 _MOST_DRIVERS, _MOST_TABLES, _MOST_STANDINGS, _MOST_LEVERS = 5, 2, 3, 3
@@ -268,11 +280,11 @@ def _own(answer: ProjectedAnswer, words: Words) -> str:
     named = [words(value) for value in {**answer.default, **_sole(answer)}.values()]
     several = [d for d in answer.rivals if d not in _sole(answer)]
     if not named and not several:
-        return _called(answer, {}, words)
+        return called(answer, {}, words)
     return ", ".join(dict.fromkeys([*named, *(["pooled"] if several else [])]))
 
 
-def _called(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -> str:
+def called(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -> str:
     """Call a question by its label, or else by its title; a value at its date, by the month as in all rows."""
     if isinstance(answer, DateAnswer):
         return event(answer, chosen, words, short=True)
@@ -292,7 +304,7 @@ def _sole(answer: ProjectedAnswer) -> dict[str, str]:
 
 def _single(answer: ValueAnswer, words: Words) -> Row:
     """Return the answer to another value question, at its last date."""
-    return row_of(answer, answer.default, _called(answer, answer.default, words))
+    return row_of(answer, answer.default, called(answer, answer.default, words))
 
 
 # --- Orders -----------------------------------------------------------------------------------------------------------

@@ -128,8 +128,8 @@ def _foot(brief: Brief, width: int) -> list[str]:
         out.append(f"From memory, not checked: {named}{more}.")
     if brief.today:
         out.append(f"Last observed: {brief.today}.")
-    rests_on = [*([f"Newest data: {brief.data}."] if brief.data else []), *([f"{brief.record}."] if brief.record else [])]
-    return [*out, *([" ".join(rests_on)] if rests_on else [])]
+    rests_on = [f"Newest data: {brief.data}." if brief.data else "", f"{brief.record}." if brief.record else ""]
+    return [*out, *([" ".join(filter(None, rests_on))] if any(rests_on) else [])]
 
 
 def _moves(brief: Brief, width: int) -> str:

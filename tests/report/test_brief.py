@@ -283,7 +283,8 @@ def test_rows_with_the_numbers_of_the_leading_one_are_named_in_one_line():
 
 
 def test_a_row_is_called_by_its_question():
-    record = rivals(questions={"q": {"when": "noise*(t - 2025) >= 8", "title": "the machine does eight times its work"}})
+    asks = {"when": "noise*(t - 2025) >= 8", "title": "the machine does eight times its work"}
+    record = rivals(questions={"q": asks})
     del record["choices"]
     record["quantities"] = {"noise": record["quantities"]["noise"]}
     record["labels"] = {}

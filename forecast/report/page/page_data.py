@@ -16,7 +16,7 @@ import numpy as np
 from forecast.base.dates import decimal_year
 from forecast.errors import ForecastError
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, ValueAnswer
-from forecast.report.brief import MOST_ORDERS, Group, brief
+from forecast.report.brief import MOST_ORDERS, Group, brief, called
 from forecast.report.headline import (
     MAX_COMBINATIONS,
     MAX_NAMED,
@@ -217,7 +217,8 @@ def _question(answer: ProjectedAnswer, words: Words) -> dict[str, Any]:
         assert isinstance(answer, DateAnswer)
         clauses = [event(answer, each, words) for each in chosen]
         more = {"short": event(answer, {}, words), **_threshold(answer)}
-    return {"name": answer.name, "own": own, "said": clauses, "rivals": list(answer.rivals), **more}
+    about = {"own": own, "said": clauses, "rivals": list(answer.rivals), "called": called(answer, {}, words)}
+    return {"name": answer.name, **about, **more}
 
 
 def _contest(answer: FirstAnswer, words: Words) -> dict[str, Any]:
