@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from forecast.report.brief import Brief, Group, Row
 from forecast.report.words.date_text import as_text
-from forecast.report.words.number_text import percent, plain, scale_of
+from forecast.report.words.number_text import in_signs, percent, plain, scale_of
 from forecast.report.words.patterns import fill
 
 __all__ = ["HEIGHT", "lines"]
@@ -234,7 +234,7 @@ def _in_one_unit(group: Group, rows: Sequence[Row]) -> tuple[list[tuple[str, str
 
     Values on one axis share a unit. Of a row's probability two words become a sign.
     """
-    notes = [row.note.replace("under ", "<").replace("over ", ">") for row in rows]
+    notes = [in_signs(row.note) for row in rows]
     middles = [row.spread.median if row.spread.medians is None else row.spread.medians[1]
                for row in rows if row.spread is not None]  # fmt: skip
     if group.kind != "value" or group.factor is not None or not middles:

@@ -204,6 +204,7 @@ class Scenario:
             if unknown := next((each for each in lost if each not in known), None):
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
         levers.check(record, made.quantities, made.choices, where)
+        _check_sharing(record, made, where)
         return made
 
     @classmethod
@@ -509,3 +510,15 @@ def _copied(stated: Any) -> Any:
     if isinstance(stated, Mapping):
         return {key: _copied(value) for key, value in stated.items()}
     return [_copied(value) for value in stated] if isinstance(stated, (list, tuple)) else stated
+
+
+def _check_sharing(record: Mapping[str, Any], made: Scenario, where: str) -> None:
+    """Refuse a choice or a value that is not there, under which a question of the record's own asks what others ask."""
+    for name in record.get("questions", {}):
+        for under in getattr({**made.questions, **made.figures}.get(name), "shared", {}).values():
+            at = f"{where}: questions.{name}.comparable_as"
+            for choice, value in under.items():
+                if choice not in made.choices:
+                    raise UnknownNameError("choice", choice, made.choices, where=at)
+                if value not in made.choices[choice].values:
+                    raise UnknownNameError(f"value of {choice}", value, made.choices[choice].values, where=at)
