@@ -88,10 +88,9 @@ def sharing(registry: Registry, questions: Mapping[str, Any]) -> Iterator[tuple[
         if not _may_share(spec.path):
             continue
         scenario = Scenario.load(full)
-        every = {**scenario.questions, **scenario.figures}
-        shared = [
-            Shared(name, question, under) for name, each in every.items() for question, under in each.shared.items()
-        ]
+        every = {name: each.shared for name, each in scenario.questions.items()}
+        every |= {name: each.shared for name, each in scenario.figures.items()}
+        shared = [Shared(name, question, under) for name, own in every.items() for question, under in own.items()]
         for name, question, _ in shared:
             if question not in questions:
                 at = f"{full}: questions.{name}.comparable_as"
@@ -140,7 +139,8 @@ def compare(
         (``date`` or ``value``), ``p05``, ``p50`` and ``p95`` (decimal years, or values; None inside the never mass),
         ``never``, ``start`` and ``until`` (of the scenario, decimal years), ``uncertain`` (whether anything in it
         differs between worlds), ``by_known`` (of a date the probability by `known_by`), ``score`` and ``measure``: the
-        Brier score of that probability, or the CRPS in powers of ten. A forecast that was made after the outcome was known is ``seen`` and has no score.
+        Brier score of that probability, or the CRPS in powers of ten. A forecast that was made after the outcome was
+        known is ``seen`` and has no score.
     """
     from forecast.contract.registry import get_registry
     from forecast.projection.engine import project
@@ -170,7 +170,7 @@ def compare(
             run = runs[key]
             start, until = run.span
             drawn = any(number.moves for number in uncertain(run).values())
-            about = {"scenario": scenario.name, "made": made, "definitions": taken}
+            about: dict[str, Any] = {"scenario": scenario.name, "made": made, "definitions": taken}
             about |= {"start": start, "until": until, "uncertain": drawn}
             dated = own in scenario.questions
             row = (_of_date if dated else _of_value)(run, own, questions[name], made)

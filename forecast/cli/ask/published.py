@@ -72,8 +72,8 @@ def _plugins(found: list[dict[str, Any]]) -> list[Any]:
 def _overview(found: list[dict[str, Any]]) -> None:
     """Write one screen: how far apart the scenarios are on each question, and who came nearest where it is known."""
     scenarios = {answer["scenario"] for question in found for answer in question["answers"]}
-    many = "s" if len(found) != 1 else ""
-    render.headline(f"{len(scenarios)} models on {len(found)} shared question{many}, and who was right where it is known.")
+    shared = f"{len(found)} shared question{'s' if len(found) != 1 else ''}"
+    render.headline(f"{len(scenarios)} models on {shared}, and who was right where it is known.")
     heads = ["question", "models", "medians", "90 % of any", "so far"]
     render.table(heads, [[*_apart(question), _outcome(question)] for question in found])
     told = [said for question in found if (said := _nearest(question))]
