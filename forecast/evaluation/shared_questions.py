@@ -72,8 +72,6 @@ class Shared(NamedTuple):
 def sharing(registry: Registry, questions: Mapping[str, Any]) -> Iterator[tuple[Scenario, list[Shared]]]:
     """Walk the scenarios that answer shared questions, with their own questions that do.
 
-    One that a scenario inherits from what it extends, under a value of a choice that it has no more, is left out.
-
     Raises
     ------
     UnknownNameError
@@ -95,12 +93,8 @@ def sharing(registry: Registry, questions: Mapping[str, Any]) -> Iterator[tuple[
             if question not in questions:
                 at = f"{full}: questions.{name}.comparable_as"
                 raise UnknownNameError("shared question", question, questions, where=at)
-        if asked := [each for each in shared if _has(scenario, each.under)]:
-            yield scenario, asked
-
-
-def _has(scenario: Scenario, under: Mapping[str, str]) -> bool:
-    return all(c in scenario.choices and v in scenario.choices[c].values for c, v in under.items())
+        if shared:
+            yield scenario, shared
 
 
 def _may_share(path: str) -> bool:

@@ -329,13 +329,8 @@ def _winner(row: RankingRow, words: Words) -> Row:
 
 
 def _decided(row: RankingRow) -> bool:
-    """Tell whether no number of a ranking differs between worlds, so that being the best has no probability."""
-    return all(
-        each.first in (0.0, 1.0)
-        and each.among in (0.0, 1.0)
-        and (each.quantiles[0] == each.quantiles[4] or not math.isfinite(each.median))
-        for each in row.order
-    )
+    """Tell whether fixed numbers are ranked, one the best in all worlds: being the best then has no probability."""
+    return all(each.first in (0.0, 1.0) and each.quantiles[0] == each.quantiles[4] for each in row.taking_part)
 
 
 def _order(answer: RankingAnswer, row: RankingRow, words: Words) -> Group:

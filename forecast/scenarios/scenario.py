@@ -310,7 +310,7 @@ class Scenario:
             used=used.used - own.keys(),
             folder=folder,
             stated=_copied(record),
-        )._labelled()
+        )._pruned()
 
     @classmethod
     def from_text(cls, text: str, *, name: str = "scenario", folder: Path | None = None) -> Scenario:
@@ -484,18 +484,30 @@ class Scenario:
         stated = {**self.stated, "choices": {**self.stated.get("choices", {}), choice: told}}
         moving = (each if each.name != choice else replace(each, ends=kept.values) for each in self.levers)
         several = tuple(each for each in moving if len(each.ends) > 1)
-        return replace(self, choices={**self.choices, choice: kept}, levers=several, stated=stated)._labelled()
+        return replace(self, choices={**self.choices, choice: kept}, levers=several, stated=stated)._pruned()
 
-    def _labelled(self) -> Scenario:
-        """Return the scenario without labels of what is not there: it was narrowed, or inherits them."""
-        known = set(self._nameable)
+    def _pruned(self) -> Scenario:
+        """Return the scenario without what names something that is not there: it was narrowed, or inherits it.
+
+        These are labels, and the values of choices under which a question is shared.
+        """
+        known, stated = set(self._nameable), dict(self.stated)
         labels = {name: label for name, label in self.labels.items() if name in known}
-        if len(labels) == len(self.labels):
-            return self
-        stated = dict(self.stated)
-        if "labels" in stated:
+        if len(labels) < len(self.labels) and "labels" in stated:
             stated["labels"] = {name: label for name, label in stated["labels"].items() if name in known}
-        return replace(self, labels=labels, stated=stated)
+        kept: dict[str, dict[str, Any]] = {"questions": dict(self.questions), "figures": dict(self.figures)}
+        for group in kept.values():
+            for name, question in group.items():
+                shared = {each: under for each, under in question.shared.items() if self._has(under)}
+                if len(shared) < len(question.shared):
+                    group[name] = replace(question, shared=shared)
+                    told = {**stated["questions"][name], "comparable_as": shared}
+                    stated["questions"] = {**stated["questions"], name: told}
+        return replace(self, labels=labels, stated=stated, **kept)
+
+    def _has(self, chosen: Mapping[str, str]) -> bool:
+        """Tell whether these values of choices are there."""
+        return all(choice in self.choices and value in self.choices[choice].values for choice, value in chosen.items())
 
 
 def _listed(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[str]:
@@ -514,8 +526,9 @@ def _copied(stated: Any) -> Any:
 
 def _check_sharing(record: Mapping[str, Any], made: Scenario, where: str) -> None:
     """Refuse a choice or a value that is not there, under which a question of the record's own asks what others ask."""
-    for name in record.get("questions", {}):
-        for under in getattr({**made.questions, **made.figures}.get(name), "shared", {}).values():
+    for name, question in record.get("questions", {}).items():
+        shared = question.get("comparable_as")
+        for under in shared.values() if isinstance(shared, Mapping) else ():
             at = f"{where}: questions.{name}.comparable_as"
             for choice, value in under.items():
                 if choice not in made.choices:

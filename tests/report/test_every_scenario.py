@@ -170,7 +170,7 @@ def test_where_nothing_is_drawn_no_row_has_a_probability(run):
         assert not [row.note for row in rows if row.note]
     for answer in run.rankings:
         for table in answer.table:
-            spread = any(each.quantiles[0] != each.quantiles[4] for each in table.order)
-            if not spread and all(each.first in (0, 1) and each.among in (0, 1) for each in table.order):
+            fixed = all(each.quantiles[0] == each.quantiles[4] for each in table.taking_part)
+            if fixed and all(each.first in (0, 1) for each in table.taking_part):
                 assert not [row.note for group in orders(answer, Words(run), most=math.inf) for row in group.rows
                             if len(answer.table) == 1 and row.note]  # fmt: skip
