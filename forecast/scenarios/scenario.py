@@ -495,15 +495,16 @@ class Scenario:
         labels = {name: label for name, label in self.labels.items() if name in known}
         if len(labels) < len(self.labels) and "labels" in stated:
             stated["labels"] = {name: label for name, label in stated["labels"].items() if name in known}
-        kept: dict[str, dict[str, Any]] = {"questions": dict(self.questions), "figures": dict(self.figures)}
-        for group in kept.values():
+        questions, figures = dict(self.questions), dict(self.figures)
+        groups: tuple[dict[str, Any], ...] = (questions, figures)
+        for group in groups:
             for name, question in group.items():
                 shared = {each: under for each, under in question.shared.items() if self._has(under)}
                 if len(shared) < len(question.shared):
                     group[name] = replace(question, shared=shared)
                     told = {**stated["questions"][name], "comparable_as": shared}
                     stated["questions"] = {**stated["questions"], name: told}
-        return replace(self, labels=labels, stated=stated, **kept)
+        return replace(self, labels=labels, questions=questions, figures=figures, stated=stated)
 
     def _has(self, chosen: Mapping[str, str]) -> bool:
         """Tell whether these values of choices are there."""
