@@ -4,12 +4,12 @@ from . import language as language
 from .api.answer import Answer as Answer
 from .api.build_answer import ask as ask
 from .api.changed_scenario import scenario as scenario
-from .api.save_and_load import load as load, save as save
 from .api.quantity import (
     Quantity as Quantity,
     QuantityCondition as QuantityCondition,
     quantity as quantity,
 )
+from .api.save_and_load import load as load, save as save
 from .api.sources import (
     draws as draws,
     function as function,

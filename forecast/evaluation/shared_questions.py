@@ -2,14 +2,15 @@
 
 A question of a scenario states ``shared = "NAME"``; a table called ``shared-questions``, which any plugin may bring,
 says what the question is and what came of it: the columns ``question``, ``title``, ``known_by`` (the date to which it
-is known), ``happened`` (the date on which it did, where it asks when) and ``outcome`` (where it asks for a value).
+is known), ``happened`` (the date on which it did, where it asks when), ``outcome`` (where it asks for a value) and
+``differs`` (in what the scenarios do not mean the same).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["TABLE", "compare", "shared_questions", "sharing"]
+__all__ = ["TABLE", "Shared", "compare", "shared_questions", "sharing"]
 
 TABLE = "shared-questions"
-_LEVELS = {"p10": 10, "p50": 50, "p90": 90}
+_LEVELS = {"p05": 5, "p50": 50, "p95": 95}
 
 
 def shared_questions(registry: Registry) -> dict[str, dict[str, Any]]:
@@ -42,6 +43,7 @@ def shared_questions(registry: Registry) -> dict[str, dict[str, Any]]:
                     "known_by": _date(row["known_by"]),
                     "happened": _date(row["happened"]),
                     "outcome": None if math.isnan(row["outcome"]) else float(row["outcome"]),
+                    "differs": str(row.get("differs", "")),
                 }
     return found
 
@@ -51,8 +53,24 @@ def _date(stamp: Any) -> str | None:
     return None if np.isnat(stamp) else str(stamp)[:10]
 
 
-def sharing(registry: Registry, questions: Mapping[str, Any]) -> Iterator[tuple[Scenario, dict[str, str]]]:
-    """Walk the scenarios that answer shared questions, with the names of their own that do.
+class Shared(NamedTuple):
+    """A scenario's own question that answers a shared one.
+
+    Parameters
+    ----------
+    own, question : str
+        The names of the scenario's question and of the shared one.
+    under : mapping of str to str
+        The values of choices under which it does, where not under the first of every definition.
+    """
+
+    own: str
+    question: str
+    under: Mapping[str, str]
+
+
+def sharing(registry: Registry, questions: Mapping[str, Any]) -> Iterator[tuple[Scenario, list[Shared]]]:
+    """Walk the scenarios that answer shared questions, with their own questions that do.
 
     Raises
     ------
@@ -68,11 +86,13 @@ def sharing(registry: Registry, questions: Mapping[str, Any]) -> Iterator[tuple[
         if not _may_share(spec.path):
             continue
         scenario = Scenario.load(full)
-        shared = {name: each.shared for name, each in scenario.questions.items() if each.shared}
-        shared |= {name: figure.shared for name, figure in scenario.figures.items() if figure.shared}
-        for name, question in shared.items():
+        every = {name: each.shared for name, each in scenario.questions.items()}
+        every |= {name: each.shared for name, each in scenario.figures.items()}
+        shared = [Shared(name, question, under) for name, own in every.items() for question, under in own.items()]
+        for name, question, _ in shared:
             if question not in questions:
-                raise UnknownNameError("shared question", question, questions, where=f"{full}: questions.{name}.shared")
+                at = f"{full}: questions.{name}.comparable_as"
+                raise UnknownNameError("shared question", question, questions, where=at)
         if shared:
             yield scenario, shared
 
@@ -94,7 +114,8 @@ def compare(
 ) -> list[dict[str, Any]]:
     """Return what every scenario says to every shared question.
 
-    Of a definition the first value is taken, which is the one that a sentence names; rivals are pooled by weight.
+    Of a definition the first value is taken, which is the one that a sentence names, unless the scenario says under
+    which of its values it asks the same; rivals are pooled by weight.
 
     Parameters
     ----------
@@ -107,14 +128,17 @@ def compare(
     Returns
     -------
     list of dict
-        For each question its ``name``, ``title``, ``known_by``, ``happened``, ``outcome`` and ``answers``: each with
-        ``scenario``, ``made`` (the day of a published forecast), ``definitions`` (the values taken), ``p10``, ``p50``
-        and ``p90`` (decimal years, or values; None inside the never mass), ``never``, ``score`` and ``measure``: the
-        Brier score of the probability by `known_by`, or the CRPS in powers of ten. A forecast that was made after the
-        outcome was known is ``seen`` and has no score.
+        For each question its ``name``, ``title``, ``known_by``, ``happened``, ``outcome``, ``differs`` and ``answers``:
+        each with ``scenario``, ``made`` (the day of a published forecast), ``definitions`` (the values taken), ``kind``
+        (``date`` or ``value``), ``p05``, ``p50`` and ``p95`` (decimal years, or values; None inside the never mass),
+        ``never``, ``start`` and ``until`` (of the scenario, decimal years), ``uncertain`` (whether anything in it
+        differs between worlds), ``by_known`` (of a date the probability by `known_by`), ``score`` and ``measure``: the
+        Brier score of that probability, or the CRPS in powers of ten. A forecast that was made after the outcome was
+        known is ``seen`` and has no score.
     """
     from forecast.contract.registry import get_registry
     from forecast.projection.engine import project
+    from forecast.sensitivity.of_answer import uncertain
 
     registry = get_registry()
     questions = shared_questions(registry)
@@ -124,18 +148,27 @@ def compare(
     wanted_of_scenarios = [
         (scenario, wanted)
         for scenario, shared in sharing(registry, questions)
-        if (wanted := {own: name for own, name in shared.items() if not only or name in only})
+        if (wanted := [each for each in shared if not only or each.question in only])
     ]
     answers: dict[str, list[dict[str, Any]]] = {name: [] for name in (only or questions)}
-    for done, (scenario, shared) in enumerate(wanted_of_scenarios):
-        taken = {n: c.values[0] for n, c in scenario.choices.items() if c.kind == "definition" and len(c.values) > 1}
-        run = project(scenario, with_=taken, draws=draws, keep=draws, seed=seed)
+    for done, (scenario, wanted) in enumerate(wanted_of_scenarios):
+        first = {n: c.values[0] for n, c in scenario.choices.items() if c.kind == "definition" and len(c.values) > 1}
         made = scenario.stated.get("published_on", scenario.stated.get("issued_on"))
         made = None if made is None else str(made)
-        for own, name in shared.items():
-            about = {"scenario": scenario.name, "made": made, "definitions": taken}
-            row = _of_date if own in scenario.questions else _of_value
-            answers[name].append({**about, **row(run, own, questions[name], made)})
+        runs: dict[tuple[tuple[str, str], ...], Projection] = {}
+        for own, name, under in wanted:
+            taken = {**first, **under}
+            key = tuple(sorted(taken.items()))
+            if key not in runs:
+                runs[key] = project(scenario, with_=taken, draws=draws, keep=draws, seed=seed)
+            run = runs[key]
+            start, until = run.span
+            drawn = any(number.moves for number in uncertain(run).values())
+            about: dict[str, Any] = {"scenario": scenario.name, "made": made, "definitions": taken}
+            about |= {"start": start, "until": until, "uncertain": drawn}
+            dated = own in scenario.questions
+            row = (_of_date if dated else _of_value)(run, own, questions[name], made)
+            answers[name].append({**about, "kind": "date" if dated else "value", **row})
         if progress is not None:
             progress(done + 1, len(wanted_of_scenarios))
     return [{"name": name, **questions[name], "answers": rows} for name, rows in answers.items() if rows]
@@ -148,7 +181,8 @@ def _of_date(run: Projection, own: str, question: Mapping[str, Any], made: str |
 
     found = {name: figure(run, f"{own} p{level}", where=own) for name, level in _LEVELS.items()}
     out: dict[str, Any] = {name: value if math.isfinite(value) else None for name, value in found.items()}
-    out |= {"never": figure(run, f"{own} never", where=own), "score": None, "measure": "Brier", "seen": False}
+    out |= {"never": figure(run, f"{own} never", where=own), "by_known": None}
+    out |= {"score": None, "measure": "Brier", "seen": False}
     if question["known_by"] is None:
         return out
     by, happened = question["known_by"], question["happened"]
@@ -156,7 +190,7 @@ def _of_date(run: Projection, own: str, question: Mapping[str, Any], made: str |
     if not out["seen"]:
         until = float(decimal_year(np.datetime64(by, "s")))
         said = figure(run, f"{own} by {until:.5f}", where=own)
-        out["score"] = (said - (happened is not None)) ** 2
+        out["by_known"], out["score"] = said, (said - (happened is not None)) ** 2
     return out
 
 
@@ -170,7 +204,7 @@ def _of_value(run: Projection, own: str, question: Mapping[str, Any], made: str 
     levels = [level / 100 for level in _LEVELS.values()]
     found = weighted_quantiles(values, weights, levels)
     out: dict[str, Any] = dict(zip(_LEVELS, map(float, found), strict=True))
-    out |= {"never": None, "score": None, "measure": "CRPS of log10", "seen": False}
+    out |= {"never": None, "by_known": None, "score": None, "measure": "CRPS of log10", "seen": False}
     if question["outcome"] is not None:
         out["seen"] = made is not None and question["known_by"] is not None and made >= question["known_by"]
         if not out["seen"] and (values > 0).all():

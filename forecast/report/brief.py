@@ -29,7 +29,19 @@ from forecast.report.words.date_text import age
 from forecast.report.words.number_text import amount, amount_range, percent, plain, scale_of, short_zeros
 from forecast.report.words.patterns import fill
 
-__all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief", "newest_data", "orders", "past_record", "row_of", "sizes"]
+__all__ = [
+    "MOST_ORDERS",
+    "Brief",
+    "Group",
+    "Row",
+    "brief",
+    "called",
+    "newest_data",
+    "orders",
+    "past_record",
+    "row_of",
+    "sizes",
+]
 
 #: So many drivers, tables, observations and levers are named.
 _MOST_DRIVERS, _MOST_TABLES, _MOST_STANDINGS, _MOST_LEVERS = 5, 2, 3, 3
@@ -268,16 +280,17 @@ def _own(answer: ProjectedAnswer, words: Words) -> str:
     named = [words(value) for value in {**answer.default, **_sole(answer)}.values()]
     several = [d for d in answer.rivals if d not in _sole(answer)]
     if not named and not several:
-        return _called(answer, words)
+        return called(answer, {}, words)
     return ", ".join(dict.fromkeys([*named, *(["pooled"] if several else [])]))
 
 
-def _called(answer: ProjectedAnswer, words: Words) -> str:
-    """Call a question by its label, or else by its title."""
+def called(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -> str:
+    """Call a question by its label, or else by its title; a value at its date, by the month as in all rows."""
     if isinstance(answer, DateAnswer):
-        return event(answer, {}, words, short=True)
+        return event(answer, chosen, words, short=True)
     assert isinstance(answer, ValueAnswer)
-    return value_title(answer, {}, words, short=True)
+    on = on_date(answer.date)
+    return f"{value_title(answer, chosen, words, short=True)}, {on if len(on) == 4 else on[:7]}"
 
 
 def _sole(answer: ProjectedAnswer) -> dict[str, str]:
@@ -291,8 +304,7 @@ def _sole(answer: ProjectedAnswer) -> dict[str, str]:
 
 def _single(answer: ValueAnswer, words: Words) -> Row:
     """Return the answer to another value question, at its last date."""
-    title = value_title(answer, answer.default, words, short=True)
-    return row_of(answer, answer.default, f"{title}, {on_date(answer.date)}")
+    return row_of(answer, answer.default, called(answer, answer.default, words))
 
 
 # --- Orders -----------------------------------------------------------------------------------------------------------
@@ -317,13 +329,8 @@ def _winner(row: RankingRow, words: Words) -> Row:
 
 
 def _decided(row: RankingRow) -> bool:
-    """Tell whether no number of a ranking differs between worlds, so that being the best has no probability."""
-    return all(
-        each.first in (0.0, 1.0)
-        and each.among in (0.0, 1.0)
-        and (each.quantiles[0] == each.quantiles[4] or not math.isfinite(each.median))
-        for each in row.order
-    )
+    """Tell whether fixed numbers are ranked, one the best in all worlds: being the best then has no probability."""
+    return all(each.first in (0.0, 1.0) and each.quantiles[0] == each.quantiles[4] for each in row.taking_part)
 
 
 def _order(answer: RankingAnswer, row: RankingRow, words: Words) -> Group:

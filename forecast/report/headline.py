@@ -130,7 +130,7 @@ class Words:
         unit = quantity.unit
         if low == high:
             return amount(middle, unit, _STATED)
-        return f"{amount(middle, unit)} ({amount(low, unit)} to {amount(high, unit)})"
+        return f"{amount(middle, unit)} ({' to '.join(amount_range(low, high, unit, middle))})"
 
 
 def headline(run: Projection) -> str:
@@ -247,12 +247,12 @@ def _stated(stated: Mapping[str, Any], unit: str) -> str:
     if set(stated) == {"value"}:
         return amount(stated["value"], unit, _STATED) if isinstance(stated["value"], (int, float)) else ""
     if {"p05", "p95"} <= set(stated):
-        return f"{amount(stated['p05'], unit)} to {amount(stated['p95'], unit)}"
+        return " to ".join(amount_range(stated["p05"], stated["p95"], unit))
     families = ("normal", "lognormal", "uniform", "loguniform")
     family = next((f for f in families if isinstance(stated.get(f), (list, tuple))), None)
     if family is not None:
         low, high = (float(end) for end in stated[family][:2])
-        return f"{amount(low, unit)} to {amount(high, unit)}"
+        return " to ".join(amount_range(low, high, unit))
     if "made" in stated:
         return f"its {'formula' if stated['made'] == 'expression' else stated['made']}"
     return as_phrase(dict(stated))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from forecast.report.brief import Brief, Group, Row
 from forecast.report.words.date_text import as_text
-from forecast.report.words.number_text import percent, plain, scale_of
+from forecast.report.words.number_text import in_signs, percent, plain, scale_of
 from forecast.report.words.patterns import fill
 
 __all__ = ["HEIGHT", "lines"]
@@ -29,7 +29,7 @@ _MAX_CHANGES, _MAX_UNMOVED = 6, 2
 #: Columns of the chart, at least where the terminal has its full width and where it is narrower, and at most.
 _LEAST_CHART, _LEAST_NARROW_CHART, _MOST_CHART = 24, 10, 60
 #: Columns of the labels, at least and beside a chart at most, and the lines into which one is broken before it is cut.
-_LEAST_LABEL, _MOST_LABEL, _LABEL_LINES = 16, 44, 2
+_LEAST_LABEL, _MOST_LABEL, _LABEL_LINES = 16, 44, 3
 _UNICODE = {"line": "─", "box": "━", "dot": "●", "more": "▶", "tick": "┬", "left": "◀"}
 _ASCII = {"line": "-", "box": "=", "dot": "o", "more": ">", "tick": "|", "left": "<"}
 
@@ -62,7 +62,7 @@ def lines(
     below = (
         min(sum(len(_wrapped(text, width, hanging=2)) for text in brief.notes) + 1, _MAX_NOTES) if brief.notes else 0
     )
-    body, missing = _body(brief.groups, width, room - below, marks if charts else None) if brief.groups else ([], 0)
+    body, missing = _body(brief, width, room - below, marks if charts else None) if brief.groups else ([], 0)
     left = ", ".join([*([f"{missing} more rows"] if missing > 1 else ["1 more row"] if missing else []), *brief.left])
     notes, unread = _notes(brief.notes, width, room - len(body))
     left = ", ".join([*([f"{unread} more lines"] if unread else []), *([left] if left else [])])
@@ -101,15 +101,15 @@ def _notes(notes: Sequence[str], width: int, room: int) -> tuple[list[str], int]
     return out, 0
 
 
-def _body(groups: Sequence[Group], width: int, room: int, marks: dict[str, str] | None) -> tuple[list[str], int]:
+def _body(brief: Brief, width: int, room: int, marks: dict[str, str] | None) -> tuple[list[str], int]:
     """Return the tables that there is room for, the first group before the others, and how many rows are missing."""
     body: list[str] = []
     missing = 0
-    for place, group in enumerate(groups):
+    for place, group in enumerate(brief.groups):
         # what comes after keeps a few lines, so that the first does not take all
-        kept = min(3, room // 2, sum(len(later.rows) + 2 for later in groups[place + 1 :]))
+        kept = min(3, room // 2, sum(len(later.rows) + 2 for later in brief.groups[place + 1 :]))
         free = room - len(body) - (1 if body else 0) - kept
-        drawn, left = _table(group, width, free, marks)
+        drawn, left = _table(group, width, free, marks, dict(brief.drivers))
         body += ([""] if body and drawn else []) + drawn
         missing += left
     return body, missing
@@ -128,11 +128,8 @@ def _foot(brief: Brief, width: int) -> list[str]:
         out.append(f"From memory, not checked: {named}{more}.")
     if brief.today:
         out.append(f"Last observed: {brief.today}.")
-    rests_on = [
-        *([f"Newest data: {brief.data}."] if brief.data else []),
-        *([f"{brief.record}."] if brief.record else []),
-    ]
-    return [*out, *([" ".join(rests_on)] if rests_on else [])]
+    rests_on = [f"Newest data: {brief.data}." if brief.data else "", f"{brief.record}." if brief.record else ""]
+    return [*out, *([" ".join(filter(None, rests_on))] if any(rests_on) else [])]
 
 
 def _moves(brief: Brief, width: int) -> str:
@@ -162,17 +159,20 @@ def _wrapped(text: str, width: int, hanging: int = 0) -> list[str]:
     return [line.replace("\u00a0", " ") for line in made]
 
 
-def _table(group: Group, width: int, room: int, marks: dict[str, str] | None) -> tuple[list[str], int]:
+def _table(
+    group: Group, width: int, room: int, marks: dict[str, str] | None, drivers: Mapping[str, float]
+) -> tuple[list[str], int]:
     """Return the rows of a group that there is room for, with a chart where it fits, and how many rows are missing.
 
-    Rows are left out before the chart is, or a label is cut. Rows with the numbers of the leading one are named below.
+    Rows are left out before the chart is, or a label is cut: those along choices that move the answer least first.
+    Rows with the numbers of the leading one are named below.
     """
     alike = [row for row in group.rows if row.repeats]
     rows = [row for row in group.rows if not row.repeats]
     same = _wrapped(_same_under(alike), width, hanging=2) if alike else []
     for below in (same, []) if same else ([],):
         for count in range(len(rows), 0, -1):
-            chosen = _first_rows(rows, count)
+            chosen = _first_rows(rows, count, drivers)
             if all(_heads(row) for row in chosen):
                 break
             out = _drawn(group, chosen, width, marks)
@@ -234,7 +234,7 @@ def _in_one_unit(group: Group, rows: Sequence[Row]) -> tuple[list[tuple[str, str
 
     Values on one axis share a unit. Of a row's probability two words become a sign.
     """
-    notes = [row.note.replace("under ", "<").replace("over ", ">") for row in rows]
+    notes = [in_signs(row.note) for row in rows]
     middles = [row.spread.median if row.spread.medians is None else row.spread.medians[1]
                for row in rows if row.spread is not None]  # fmt: skip
     if group.kind != "value" or group.factor is not None or not middles:
@@ -270,16 +270,12 @@ def _heads(row: Row) -> bool:
     return row.spread is None and not row.text
 
 
-def _first_rows(rows: Sequence[Row], room: int) -> list[Row]:
-    """Return the rows that there is room for: other questions are not crowded out by the values of choices."""
-    if len(rows) <= room:
-        return list(rows)
-    if room < 1:
-        return []
+def _first_rows(rows: Sequence[Row], count: int, drivers: Mapping[str, float]) -> list[Row]:
+    """Return so many rows: other questions are not crowded out by the values of choices."""
     own = [row for row in rows if not row.of]
-    along = [row for row in rows if row.of]
-    kept = own[: max(room - min(len(along), room // 2), 1)]
-    kept += along[: room - len(kept)]
+    along = sorted((row for row in rows if row.of), key=lambda row: -drivers.get(row.of, 0.0))
+    kept = own[: max(count - min(len(along), count // 2), 1)]
+    kept += along[: count - len(kept)]
     return [row for row in rows if any(row is each for each in kept)]
 
 

@@ -324,8 +324,20 @@ class ScenarioReader:
             title=self.text(record, "title", key, default=""),
             dates=tuple(self.date(given, f"{key}.dates") for given in dates),
             resolves=self.text(record, "resolves", key, default=""),
-            shared=self.text(record, "comparable_as", key, default=""),
+            shared=self.sharing(record, key),
         )
+
+    def sharing(self, record: Mapping[str, Any], key: str) -> dict[str, dict[str, str]]:
+        """Return the shared questions that a question answers, each with the values of choices under which it does."""
+        if not isinstance(record.get("comparable_as", {}), Mapping):
+            return {self.text(record, "comparable_as", key): {}}
+        found = {}
+        for name, under in self.mapping(record, "comparable_as", key).items():
+            where = f"{key}.comparable_as.{name}"
+            if not isinstance(under, Mapping) or not all(isinstance(value, str) for value in under.values()):
+                raise self.fail(where, "expected values of choices, such as { metric = 'hpcg' }, or {}")
+            found[name] = dict(under)
+        return found
 
     def date(self, given: object, key: str) -> str:
         """Return a date, a TOML date, a year or text, as YYYY-MM-DD."""

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import UnknownNameError, printable
@@ -39,7 +39,7 @@ class ValueQuestion:
     title : str
     resolves : str
         The table or page that decides it.
-    shared : str
+    shared : mapping of str to mapping
         As of `forecast.scenarios.spec.DateQuestion`.
     """
 
@@ -48,7 +48,7 @@ class ValueQuestion:
     dates: tuple[str, ...]
     title: str = ""
     resolves: str = ""
-    shared: str = ""
+    shared: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ def _figure(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> Valu
         dates=read_as,
         title=reader.text(record, "title", key, default=""),
         resolves=reader.text(record, "resolves", key, default=""),
-        shared=reader.text(record, "comparable_as", key, default=""),
+        shared=reader.sharing(record, key),
     )
 
 

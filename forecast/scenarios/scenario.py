@@ -209,6 +209,7 @@ class Scenario:
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
         levers.check(record, made.quantities, made.choices, where)
         authored_sentences.check(record, [*made.questions, *made.rankings, *made.figures, *made.firsts], where)
+        _check_sharing(record, made, where)
         return made
 
     @classmethod
@@ -315,7 +316,7 @@ class Scenario:
             used=used.used - own.keys(),
             folder=folder,
             stated=_copied(record),
-        )._labelled()
+        )._pruned()
 
     @classmethod
     def from_text(cls, text: str, *, name: str = "scenario", folder: Path | None = None) -> Scenario:
@@ -489,18 +490,31 @@ class Scenario:
         stated = {**self.stated, "choices": {**self.stated.get("choices", {}), choice: told}}
         moving = (each if each.name != choice else replace(each, ends=kept.values) for each in self.levers)
         several = tuple(each for each in moving if len(each.ends) > 1)
-        return replace(self, choices={**self.choices, choice: kept}, levers=several, stated=stated)._labelled()
+        return replace(self, choices={**self.choices, choice: kept}, levers=several, stated=stated)._pruned()
 
-    def _labelled(self) -> Scenario:
-        """Return the scenario without labels of what is not there: it was narrowed, or inherits them."""
-        known = set(self._nameable)
+    def _pruned(self) -> Scenario:
+        """Return the scenario without what names something that is not there: it was narrowed, or inherits it.
+
+        These are labels, and the values of choices under which a question is shared.
+        """
+        known, stated = set(self._nameable), dict(self.stated)
         labels = {name: label for name, label in self.labels.items() if name in known}
-        if len(labels) == len(self.labels):
-            return self
-        stated = dict(self.stated)
-        if "labels" in stated:
+        if len(labels) < len(self.labels) and "labels" in stated:
             stated["labels"] = {name: label for name, label in stated["labels"].items() if name in known}
-        return replace(self, labels=labels, stated=stated)
+        questions, figures = dict(self.questions), dict(self.figures)
+        groups: tuple[dict[str, Any], ...] = (questions, figures)
+        for group in groups:
+            for name, question in group.items():
+                shared = {each: under for each, under in question.shared.items() if self._has(under)}
+                if len(shared) < len(question.shared):
+                    group[name] = replace(question, shared=shared)
+                    told = {**stated["questions"][name], "comparable_as": shared}
+                    stated["questions"] = {**stated["questions"], name: told}
+        return replace(self, labels=labels, questions=questions, figures=figures, stated=stated)
+
+    def _has(self, chosen: Mapping[str, str]) -> bool:
+        """Tell whether these values of choices are there."""
+        return all(choice in self.choices and value in self.choices[choice].values for choice, value in chosen.items())
 
 
 def _listed(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[str]:
@@ -515,3 +529,16 @@ def _copied(stated: Any) -> Any:
     if isinstance(stated, Mapping):
         return {key: _copied(value) for key, value in stated.items()}
     return [_copied(value) for value in stated] if isinstance(stated, (list, tuple)) else stated
+
+
+def _check_sharing(record: Mapping[str, Any], made: Scenario, where: str) -> None:
+    """Refuse a choice or a value that is not there, under which a question of the record's own asks what others ask."""
+    for name, question in record.get("questions", {}).items():
+        shared = question.get("comparable_as")
+        for under in shared.values() if isinstance(shared, Mapping) else ():
+            at = f"{where}: questions.{name}.comparable_as"
+            for choice, value in under.items():
+                if choice not in made.choices:
+                    raise UnknownNameError("choice", choice, made.choices, where=at)
+                if value not in made.choices[choice].values:
+                    raise UnknownNameError(f"value of {choice}", value, made.choices[choice].values, where=at)

@@ -89,15 +89,16 @@ class DateQuestion:
         Dates (ISO) by which the answer states the probability.
     resolves : str
         The table or page that decides it.
-    shared : str
-        The question that other scenarios ask too, by its name in a table ``shared-questions``.
+    shared : mapping of str to mapping
+        The questions that other scenarios ask too, by their names in a table ``shared-questions``: under which values
+        of choices this one asks the same, where not under the first of every definition.
     """
 
     when: formula.Condition
     title: str = ""
     dates: tuple[str, ...] = ()
     resolves: str = ""
-    shared: str = ""
+    shared: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
 
     @property
     def needs(self) -> tuple[str, ...]:

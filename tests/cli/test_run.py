@@ -37,7 +37,8 @@ def test_an_answer_is_one_screen_and_opens_with_its_sentence(said):
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("What moves it") for line in lines)
     assert any(line.startswith("Newest data: ") for line in lines)
-    assert re.search(r"More with --show: (\d+ more rows, )?answers \(", " ".join(lines))
+    assert "More with --show: " in out
+    assert " answers (" in " ".join(lines)
 
 
 @pytest.mark.parametrize("section", ["answers", "quantities", "limits", "sources", "warnings"])

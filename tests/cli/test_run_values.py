@@ -35,7 +35,7 @@ def test_values_and_what_comes_first_are_in_text_and_json(said, scenario):
         "The machine: 740 FLOP/s in 2035; no uncertainty is stated; growth of machine: 0.2 a year in 2035; "
         "no uncertainty is stated."
     )
-    assert "growth of machine, 2035 0.2 a year" in text
+    assert "growth of machine 2035 0.2 a year" in text
     assert "what comes first b over 99 % a under 1 % none under 1 %" in text
     result = said("run", path, "--draws", "20", "--json").json["result"]
     assert [row["name"] for row in result["values"]] == ["height", "speed"]

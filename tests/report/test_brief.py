@@ -261,3 +261,49 @@ def test_what_there_is_no_room_for_is_counted(run):
     out = lines(brief(run), 80, 12)
     assert len(out) <= 12
     assert "1 more row," in " ".join(out)
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+
+def test_rows_with_the_numbers_of_the_leading_one_are_named_in_one_line():
+    record = rivals()
+    record["choices"]["shade"] = {"values": ["1", "3"], "kind": "definition"}
+    record["labels"]["3"] = "bright"
+    record["quantities"]["goal"] = {"expression": "8 + 0*{shade}"}
+    run = forecast.project(record, draws=300)
+    (group,) = brief(run).groups
+    assert [row.label for row in group.rows if row.repeats] == ["bright"]
+    out = lines(brief(run))
+    assert "The same under shade: bright." in out
+    assert not [line for line in out if line.startswith("shade")]
+    asked = brief(run, by="shade")  # what is asked for by name is a row
+    assert not [row for row in asked.groups[0].rows if row.repeats]
+    assert [line for line in lines(asked) if re.match(r"shade +bright ", line)]
+
+
+def test_a_row_is_called_by_its_question():
+    asks = {"when": "noise*(t - 2025) >= 8", "title": "the machine does eight times its work"}
+    record = rivals(questions={"q": asks})
+    del record["choices"]
+    record["quantities"] = {"noise": record["quantities"]["noise"]}
+    record["labels"] = {}
+    (row,) = brief(forecast.project(record, draws=50)).groups[0].rows
+    assert row.label == "the machine does eight times its work"
+    record["labels"] = {"q": "eightfold"}
+    (row,) = brief(forecast.project(record, draws=50)).groups[0].rows
+    assert row.label == "eightfold"
+
+
+def test_a_long_label_is_broken_and_its_chart_keeps_its_columns():
+    label = "a question whose label is much longer than the columns beside a chart"
+    row = Row(label=label, text="2027-09", interval="2027-05 to 2028-02", note="under 1 %",
+              spread=AnswerDistribution(quantiles=(2027.4, 2027.5, 2027.7, 2027.9, 2028.1)))  # fmt: skip
+    group = Group(rows=(row,), ends=(2025.0, 2040.0), note="never")
+    out = lines(Brief(sentence="It is so.", groups=(group,)), 80)
+    axis = next(line for line in out if "median" in line)
+    assert axis.index("2040") + 4 - axis.index("2025") >= 24
+    at = axis.index("2025")
+    told = [line[:at].strip() for line in out[out.index(axis) + 1 :] if line[:at].strip()]
+    assert " ".join(told).startswith("a question whose label is much longer")
+    assert "<1 %" in " ".join(out)

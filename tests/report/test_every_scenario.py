@@ -1,16 +1,19 @@
 """What every shipped scenario shows: one screen of whole words, and a figure judged by the boxes of what is drawn."""
 
 import itertools
+import math
 import re
 
 import pytest
+from forecast.sensitivity.of_answer import uncertain
 from matplotlib.text import Text
 
 import forecast
 from forecast.base import plot_style
 from forecast.contract.registry import get_registry
-from forecast.report.brief import brief
+from forecast.report.brief import brief, orders
 from forecast.report.figures.projections import compose
+from forecast.report.headline import Words
 from forecast.report.screen import HEIGHT, lines
 
 #: Scenarios that stand for the others in the default tier: choices and dates, a ranking.
@@ -141,3 +144,33 @@ def test_it_is_one_screen_without_a_broken_word(run, width):
     assert any(char.isdigit() for char in found.sentence)
     assert found.sentence.endswith(".")
     assert not re.search(r"\d{7,}|\bnan\b|\binf\b|\{|\}", found.sentence)
+
+
+def test_at_80_columns_charts_have_their_width_and_labels_are_whole(run):
+    found = brief(run, today="2026-11-22")
+    out = lines(found, 80)
+    axes = [line for line in out if re.search(r"\S {2,}\S.* median", line) and " " * 4 in line]
+    for axis in axes:
+        ends = re.sub(r"^\[[^]]*\]", "", axis[: axis.index("median")]).strip()
+        if ends:
+            assert len(ends) >= 24, axis
+    first = found.groups[0]
+    leading = next((row for row in first.rows if row.spread is not None), None)
+    if leading is not None and first.kind != "text" and first.ends[1] > first.ends[0]:
+        assert any(any(mark in line for mark in "─━●▶") for line in out), "no chart"
+    assert not [line for line in out if "…" in line]
+    assert not [line for line in out if re.match(r"answer\b", line.strip())]
+
+
+def test_where_nothing_is_drawn_no_row_has_a_probability(run):
+    found = brief(run)
+    moving = any(number.moves for number in uncertain(run).values())
+    rows = [row for group in found.groups for row in group.rows if row.spread is not None or row.note]
+    if not moving:
+        assert not [row.note for row in rows if row.note]
+    for answer in run.rankings:
+        for table in answer.table:
+            fixed = all(each.quantiles[0] == each.quantiles[4] for each in table.taking_part)
+            if fixed and all(each.first in (0, 1) for each in table.taking_part):
+                assert not [row.note for group in orders(answer, Words(run), most=math.inf) for row in group.rows
+                            if len(answer.table) == 1 and row.note]  # fmt: skip

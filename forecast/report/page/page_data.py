@@ -17,7 +17,7 @@ from forecast.base.dates import decimal_year
 from forecast.errors import ForecastError
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.result.observed_values import threshold
-from forecast.report.brief import MOST_ORDERS, Group, brief
+from forecast.report.brief import MOST_ORDERS, Group, brief, called
 from forecast.report.headline import (
     CLEAR,
     MAX_COMBINATIONS,
@@ -227,7 +227,8 @@ def _question(answer: ProjectedAnswer, words: Words) -> dict[str, Any]:
         more = {"short": event(answer, {}, words), **_threshold(answer)}
     if answer.name in answer.run.says:
         more["authored"] = [_authored(answer, each, words) for each in chosen]
-    return {"name": answer.name, "own": own, "said": clauses, "rivals": list(answer.rivals), **more}
+    about = {"own": own, "said": clauses, "rivals": list(answer.rivals), "called": called(answer, {}, words)}
+    return {"name": answer.name, **about, **more}
 
 
 def _authored(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -> dict[str, Any]:

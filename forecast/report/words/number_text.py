@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from forecast.report.words.patterns import fill, patterns
 
-__all__ = ["amount", "amount_range", "percent", "plain", "scale_of", "short_zeros", "written"]
+__all__ = ["amount", "amount_range", "in_signs", "percent", "plain", "scale_of", "short_zeros", "written"]
 
 #: Units that take a prefix, and those prefixes; a rate beyond them keeps its power of ten (1.1e21 FLOP/s).
 _PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
@@ -45,6 +45,17 @@ def percent(share: float | None) -> str:
     rules = patterns()
     extreme = "hardly" if share < rules["hardly"] else "surely" if share > rules["surely"] else ""
     return fill("percent", extreme, number=f"{100 * share:.0f}")
+
+
+def in_signs(text: str) -> str:
+    """Return a probability, or several, with a sign for each word, for where there is little room.
+
+    Examples
+    --------
+    >>> in_signs(percent(0.0004)), in_signs("12 % to over 99 %")
+    ('<1 %', '12 % to >99 %')
+    """
+    return text.replace("under ", "<").replace("over ", ">")
 
 
 def plain(value: float | None, digits: int | None = None) -> str:

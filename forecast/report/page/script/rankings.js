@@ -24,6 +24,8 @@ const ranked = (asked, fixed, worlds) => {
   const best = order.reduce((found, each) => (!found || each.first > found.first ? each : found), null);
   return { every, order, best, second: order.find((each) => each !== best) };
 };
+/** Whether fixed numbers are ranked, one the best in all worlds: being the best then has no probability. */
+const decided = (order) => order.every(({ first, q }) => [0, 1].includes(first) && q[0] === q[4]);
 /** A ranking under every combination of its other choices that the picks leave. */
 const orders = (asked, picks, worlds) => asked.said.map((title, cell) => {
   const fixed = Object.fromEntries(asked.dims.map((dim) => [dim, Math.floor(cell / asked.strides[dim]) % model.choices.get(dim).values.length]));
@@ -44,7 +46,7 @@ const orderTables = (every) => {
   at("orders").replaceChildren(...every.flatMap(({ asked, found }) => {
     if (asked.said.length > data.most_orders) {
       const rows = found.map((each) => make("tr", {}, make("th", { scope: "row" }, each.given), make("td", {}, each.best ? each.best.label : say("none_of_them", {})),
-        make("td", {}, each.best ? percent(each.best.first) : "")));
+        make("td", {}, each.best && !decided(each.order) ? percent(each.best.first) : "")));
       return [section(capital(asked.short), [column("What", true), column(""), column("best in")], rows)];
     }
     return found.map(({ order, title, given }) => {
@@ -55,7 +57,7 @@ const orderTables = (every) => {
       const ends2 = order.flatMap((each) => [each.q[0], each.q[4]]).filter(Number.isFinite), span = [Math.min(...ends2), Math.max(...ends2)];
       const log = span[0] > 0 && span[1] / span[0] > 10, short = (value) => plain(value / factor);
       const rows = order.map((each) => make("tr", {}, make("th", { scope: "row" }, each.label), make("td", { class: "chart" }, bar(asked.values, each, span, log, false)),
-        make("td", {}, short(each.q[2])), make("td", {}, each.q[0] === each.q[4] ? "" : `${short(each.q[0])} to ${short(each.q[4])}`), make("td", {}, percent(each.first))));
+        make("td", {}, short(each.q[2])), make("td", {}, each.q[0] === each.q[4] ? "" : `${short(each.q[0])} to ${short(each.q[4])}`), make("td", {}, decided(order) ? "" : percent(each.first))));
       const axis = `${short(span[0])} to ${short(span[1])}`;
       return section(`${heading}${called ? ` [${called}]` : ""}`, [column("What", true), column(axis, false, "chart"), column("median"), column("90 %"), column("best in")], rows);
     });

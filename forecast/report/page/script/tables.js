@@ -6,7 +6,7 @@ const rowsOf = (asked, picks, worlds) => {
   for (const dim of asked.rivals) if (sole(model.choices.get(dim)) >= 0) own[dim] = sole(model.choices.get(dim));
   for (const dim of asked.dims) if (dim in picks) own[dim] = picks[dim];
   const pools = asked.rivals.some((dim) => !(dim in own));
-  const label = unique([...asked.dims.filter((dim) => dim in own).sort((a, b) => asked.own.includes(b) - asked.own.includes(a)).map((dim) => model.choices.get(dim).values[own[dim]].label), ...(pools ? ["pooled"] : [])]).join(", ") || "answer";
+  const label = unique([...asked.dims.filter((dim) => dim in own).sort((a, b) => asked.own.includes(b) - asked.own.includes(a)).map((dim) => model.choices.get(dim).values[own[dim]].label), ...(pools ? ["pooled"] : [])]).join(", ") || asked.called;
   const rows = [{ label, of: "", asked, leads: true, one: answer(asked, picks, worlds) }];
   const order = [...asked.dims].sort((a, b) => asked.own.includes(b) - asked.own.includes(a));
   for (const dim of order) {
