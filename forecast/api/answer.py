@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +36,6 @@ from forecast.projection.result import (
 from forecast.scenarios.settings.setting_targets import listed
 
 if TYPE_CHECKING:
-    import os
     from pathlib import Path
 
     import pandas as pd
@@ -684,33 +684,44 @@ class Answer:
 
         return sensitivity(self, total=total)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the answer into axes of matplotlib, by default new ones: how likely it is by each date, or the values.
+    @overload
+    def plot(self, to: Axes | None = None, *, panel: str | None = None, titled: bool = False) -> Axes: ...
+    @overload
+    def plot(
+        self, to: str | os.PathLike[str], *, panel: str | None = None, width: str = "page", titled: bool = False
+    ) -> Path: ...
+    def plot(
+        self,
+        to: Axes | str | os.PathLike[str] | None = None,
+        *,
+        panel: str | None = None,
+        width: str = "page",
+        titled: bool = False,
+    ) -> Axes | Path:
+        """Draw the answer into axes of matplotlib, by default new ones, or the figure of ``--plot`` into a file.
+
+        Parameters
+        ----------
+        to : matplotlib.axes.Axes or path-like, optional
+            A file ends in ``.svg``, ``.png`` or ``.pdf``.
+        panel : {"dates", "values", "path", "drivers", "ranking"}, optional
+            One panel alone. Without one a file has all of the answer, and axes how likely it is by each date, the
+            values, or the shares.
+        width : {"page", "column"}
+            Of a file: 183 mm, or 89 mm.
+        titled : bool
+            With the title, and in a file with the sentence; a caption has them otherwise.
 
         Returns
         -------
-        matplotlib.axes.Axes
+        matplotlib.axes.Axes or pathlib.Path
         """
         from forecast.api.answer_plot import draw
+        from forecast.report import figures
 
-        return draw(self, ax)
-
-    def fan(self, ax: Axes | None = None) -> Axes:
-        """Draw the trajectories behind a date or a value: observations, the median, bands, and what is to be reached.
-
-        Rivals are pooled by their weights; of other choices it is the first values that give an answer.
-        """
-        from forecast.api.answer_plot import draw_fan
-
-        self._only("fan", "when", "value")
-        return draw_fan(self, ax)
-
-    def tornado(self, ax: Axes | None = None) -> Axes:
-        """Draw what moves a date: the answer where each uncertain number is low and high, and by each choice."""
-        from forecast.api.answer_plot import draw_tornado
-
-        self._only("tornado", "when")
-        return draw_tornado(self, ax)
+        if isinstance(to, (str, os.PathLike)):
+            return figures.plot(self.run, to, panel=panel, width=width, titled=titled)
+        return draw(self, to, panel=panel, titled=titled)
 
     @overload
     def report(self) -> str: ...

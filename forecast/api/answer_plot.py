@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forecast.base import plot_style
-from forecast.errors import ScenarioError, UsageError, printable
+from forecast.errors import ScenarioError, printable
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import FirstAnswer, ValueAnswer
 from forecast.report.words.number_text import short_zeros
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from forecast.api.answer import Answer
 
-__all__ = ["draw", "draw_fan", "draw_tornado", "page", "scenario_text"]
+__all__ = ["draw", "page", "scenario_text"]
 
 #: More combinations of choices than this are not drawn: nobody could tell them apart.
 MOST_LINES = 7
@@ -30,45 +30,22 @@ MAX_BARS = 24
 MIN_SHARE = 0.02
 
 
-def draw(answer: Answer, ax: Axes | None = None) -> Axes:
-    """Draw an answer: how likely it is by each date, values with their intervals, or shares as bars."""
+def draw(answer: Answer, ax: Axes | None = None, *, panel: str | None = None, titled: bool = False) -> Axes:
+    """Draw an answer: how likely it is by each date, values with their intervals, or shares as bars; or one panel."""
+    from forecast.report.figures import projections
+
+    run = answer.run
+    if panel is not None:
+        projections.check_panel(run, panel)
     with plot_style.style():
         ax = plot_style.new_axes() if ax is None else ax
-        {"when": _dates, "value": _values}.get(answer.kind, _shares)(answer, ax)
-        title = answer.run.title or _question_title(answer)
-        ax.set_title(textwrap.fill(printable(title, 200), 70), loc="left")
-    return ax
-
-
-def draw_fan(answer: Answer, ax: Axes | None = None) -> Axes:
-    """Draw the trajectories behind an answer."""
-    from forecast.report.figures import fan_chart
-
-    fans = fan_chart.fans(answer.result, 1)  # type: ignore[arg-type]
-    if not fans:
-        raise UsageError(f"'{printable(answer.name, 60)}': nothing to draw: what is asked is no number over time")
-    with plot_style.style():
-        ax = plot_style.new_axes() if ax is None else ax
-        label = fan_chart.draw(ax, fans[0], span=fans[0].span, window=fans[0].window(fans[0].span))
-        ax.set_title("")
-        plot_style.legend(ax)
-        plot_style.laid_out(ax)
-        label()
-    return ax
-
-
-def draw_tornado(answer: Answer, ax: Axes | None = None) -> Axes:
-    """Draw what moves an answer."""
-    from forecast.report.figures import tornado
-
-    made = tornado.tornado(answer.run, answer.name)
-    if made is None:
-        raise UsageError(f"'{printable(answer.name, 60)}': nothing to draw: nothing moves it")
-    with plot_style.style():
-        ax = plot_style.new_axes() if ax is None else ax
-        tornado.draw(ax, made)
-        ax.set_title("")
-        plot_style.legend(ax)
+        if panel is None:
+            {"when": _dates, "value": _values}.get(answer.kind, _shares)(answer, ax)
+        else:
+            projections.draw_panel(run, panel, ax)
+            plot_style.legend(ax)
+        if titled:
+            ax.set_title(textwrap.fill(printable(run.title or _question_title(answer), 200), 70), loc="left")
     return ax
 
 

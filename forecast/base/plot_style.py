@@ -7,8 +7,11 @@ colour, line and mark at once: they are told apart with any colour vision, and i
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import math
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +26,12 @@ if TYPE_CHECKING:
 __all__ = [
     "BLACK", "COLOURS", "FORMATS", "GREY", "LINES", "MARKS", "WIDTHS", "check_format", "few_ticks", "heading",
     "laid_out", "legend", "legend_below", "logarithmic", "new_axes", "number", "plain", "settle", "sheet", "spread",
-    "style", "write", "years",
+    "style", "text_width", "thin", "wrapped", "write", "years",
 ]  # fmt: skip
 
 FORMATS = (".svg", ".png", ".pdf")
-#: Inches: one column of a page that has two, and both.
-WIDTHS = {"one": 3.5, "two": 7.2}
+#: Inches: one column of a journal's page, 89 mm, and the page, 183 mm.
+WIDTHS = {"column": 89 / 25.4, "page": 183 / 25.4}
 #: Okabe & Ito (2008): told apart with any colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), (0, (1, 3)))
@@ -38,12 +41,16 @@ BLACK, GREY = "#222222", "#767676"
 _FEW = 1.5
 #: Digits of a place on a figure, as a share of it.
 _PLACES = 5
+#: Texts are measured so many times larger: letters of few pixels are moved to whole ones.
+_FINE = 10
 #: Dots an inch of a figure that is made of pixels.
 _DPI = 200
 
+_FONT = "DejaVu Sans"
 _STYLE = {
-    "text.parse_math": False, "svg.hashsalt": "lawcast", "svg.fonttype": "none", "pdf.fonttype": 42,
-    "font.family": ["DejaVu Sans"], "font.size": 8.0, "axes.titlesize": 8.0, "axes.labelsize": 8.0,
+    "text.parse_math": False, "text.hinting": "none",
+    "svg.hashsalt": "lawcast", "svg.fonttype": "none", "pdf.fonttype": 42,
+    "font.family": [_FONT], "font.size": 8.0, "axes.titlesize": 8.0, "axes.labelsize": 8.0,
     "xtick.labelsize": 7.0, "ytick.labelsize": 7.0, "legend.fontsize": 7.0, "legend.frameon": False,
     "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6, "lines.linewidth": 1.3,
     "axes.titlelocation": "left", "axes.axisbelow": True, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
@@ -139,8 +146,8 @@ def legend(axis: Axes) -> None:
 
 
 def heading(figure: Figure, text: str, width: str) -> None:
-    """Put a heading above a figure of one column or two, cut to one line."""
-    figure.suptitle(printable(text, 84 if width == "two" else 40), fontsize=9, weight="bold", x=0.01, ha="left")
+    """Put a heading above a figure, cut to one line."""
+    figure.suptitle(printable(text, 84 if width == "page" else 40), fontsize=9, weight="bold", x=0.01, ha="left")
 
 
 def legend_below(figure: Figure, columns: int) -> None:
@@ -163,10 +170,28 @@ def years(axis: Axis) -> None:
         axis.set_major_locator(MaxNLocator(nbins=max(2, min(6, int(inches / 0.5))), integer=True, steps=[1, 2, 5, 10]))
         axis.set_major_formatter(lambda year, _: f"{year:.0f}")
     else:
-        step = next((s for s in (1 / 12, 1 / 6, 1 / 4, 1 / 2) if span / s <= max(2.0, inches / 0.65)), 1.0)
+        steps = [each for each in (1 / 12, 1 / 6, 1 / 4, 1 / 2, 1.0) if span / each > 1.2] or [1 / 12]
+        step = next((each for each in steps if span / each <= max(2.0, inches / 0.65)), steps[-1])
         axis.set_major_locator(MultipleLocator(step))
         axis.set_major_formatter(lambda year, _: f"{year:.0f}" if step >= 1 else _month(year))
     axis.set_minor_formatter(NullFormatter())
+
+
+def thin(axis: Axis) -> None:
+    """Leave out every second label of an axis until none lies over another, once it is laid out."""
+    ticks = [tick for tick in axis.get_major_ticks() if tick.label1.get_visible() and tick.label1.get_text()]
+    low, high = sorted(axis.get_view_interval())
+    shown = sorted((tick for tick in ticks if low <= tick.get_loc() <= high), key=lambda tick: float(tick.get_loc()))
+    boxes = [tick.label1.get_window_extent() for tick in shown]
+    room = 3.0 * axis.axes.figure.dpi / 72
+    step = next(
+        (n for n in range(1, len(boxes)) if all(a.x1 + room < b.x0 for a, b in itertools.pairwise(boxes[::n]))),
+        len(boxes),
+    )
+    if step > 1:
+        from matplotlib.ticker import FixedLocator
+
+        axis.set_major_locator(FixedLocator([float(tick.get_loc()) for tick in shown][::step]))
 
 
 def few_ticks(axis: Axis) -> Any:
@@ -208,6 +233,43 @@ def spread(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(subs=between, numticks=room))
     axis.set_major_formatter(lambda value, _: plain(value))
     axis.set_minor_formatter(NullFormatter())  # matplotlib's own is TeX
+
+
+@functools.lru_cache(maxsize=4096)
+def text_width(text: str, size: float, weight: str = "normal") -> float:
+    """Return how wide a text stands on paper, in points, in the font of figures."""
+    from matplotlib.backends.backend_agg import RendererAgg
+    from matplotlib.font_manager import FontProperties
+
+    font = FontProperties(family=_FONT, size=size, weight=weight)
+    measure = RendererAgg(1, 1, 72 * _FINE).get_text_width_height_descent
+    return max(float(measure(line, font, False)[0]) for line in text.split("\n")) / _FINE
+
+
+def wrapped(text: str, width: float, size: float, weight: str = "normal") -> str:
+    """Break a text into lines of so many points, and leave nothing of it out.
+
+    It is broken at spaces, but for those between a number and its unit; else behind the signs between the parts of a
+    name, else anywhere.
+
+    Examples
+    --------
+    >>> wrapped("the time horizon reaches a week", 80.0, 7.0).splitlines()
+    ['the time horizon', 'reaches a week']
+    """
+    fits = functools.partial(_fits, width=width, size=size, weight=weight)
+    lines = [""]
+    for word in re.split(r"(?<=[^\d] )", text):
+        parts = [word] if fits(word) else re.split(r"(?<=[-/.@_])", word)
+        for part in (part for whole in parts for part in ([whole] if fits(whole) else whole)):
+            if lines[-1] and not fits(lines[-1] + part):
+                lines.append("")
+            lines[-1] += part
+    return "\n".join(line.strip() for line in lines)
+
+
+def _fits(text: str, *, width: float, size: float, weight: str) -> bool:
+    return text_width(text.rstrip(), size, weight) <= width
 
 
 def number(value: float) -> str:

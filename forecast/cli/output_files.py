@@ -16,12 +16,14 @@ import click
 from forecast.errors import UsageError, printable
 
 __all__ = [
-    "FORMS", "TABLES", "check_plots", "csv_option", "out_option", "plot_option", "plot_width", "report_option",
-    "writers",
+    "FORMS", "TABLES", "check_plots", "csv_option", "figure_keywords", "figure_option", "out_option", "plot_option",
+    "plot_width", "report_option", "writers",
 ]  # fmt: skip
 
-#: Where a command's context keeps what ``--plot-width`` says.
-_WIDTH = "forecast.plot-width"
+#: Where a command's context keeps what an option says of figures.
+_FIGURE = "forecast.figure.{}"
+#: The panels of an answer's figure: those of `forecast.report.figures`, which is loaded where one is drawn.
+_PANELS = ("dates", "values", "path", "drivers", "ranking")
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 Writer = Callable[[], object]
@@ -107,24 +109,52 @@ def writers(
 
 
 def plot_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command ``--plot``, as often as there are formats to draw, and ``--plot-width`` (see `plot_width`)."""
+    """Give a command ``--plot``, as often as there are formats to draw, and ``--width`` (see `plot_width`)."""
     files = click.option(
         "--plot", "plots", multiple=True, metavar="FILE.svg", help="Draw it (.svg, .png or .pdf); may be given again."
     )
     width = click.option(
-        "--plot-width", type=click.Choice(["two", "one"]), default="two", show_default=True, expose_value=False,
-        callback=_keep_width, help="Of --plot: two columns of a page, or one.",
+        "--width", type=click.Choice(["page", "column"]), default="page", show_default=True, expose_value=False,
+        callback=_keep, help="Of --plot: a journal's page, 183 mm, or a column of it, 89 mm.",
     )  # fmt: skip
     return files(width(command))
 
 
-def _keep_width(ctx: click.Context, _: click.Parameter, given: str) -> None:
-    ctx.meta[_WIDTH] = given
+def figure_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that answers questions `plot_option`, ``--panel`` and ``--titled`` (see `figure_keywords`)."""
+    panel = click.option(
+        "--panel", type=click.Choice(_PANELS), default=None, expose_value=False, callback=_keep,
+        help="Of --plot: one panel alone.",
+    )  # fmt: skip
+    titled = click.option(
+        "--titled", is_flag=True, expose_value=False, callback=_keep,
+        help="Of --plot: with the title and the sentence, which a caption has otherwise.",
+    )  # fmt: skip
+    return plot_option(panel(titled(command)))
+
+
+def _keep(ctx: click.Context, option: click.Parameter, given: object) -> None:
+    ctx.meta[_FIGURE.format(option.name)] = given
 
 
 def plot_width() -> str:
-    """Return what ``--plot-width`` says to the command that runs."""
-    return str(click.get_current_context().meta[_WIDTH])
+    """Return what ``--width`` says to the command that runs."""
+    return str(click.get_current_context().meta[_FIGURE.format("width")])
+
+
+def figure_keywords(plots: Sequence[str]) -> dict[str, Any]:
+    """Return what ``--panel``, ``--width`` and ``--titled`` say to the command that runs, as its figures take it.
+
+    Raises
+    ------
+    UsageError
+        Where they say something of a figure, and none is drawn.
+    """
+    meta = click.get_current_context().meta
+    stated = {name: meta[_FIGURE.format(name)] for name in ("panel", "titled")}
+    if not plots and (named := [f"--{name}" for name, value in stated.items() if value]):
+        raise UsageError(f"{', '.join(named)}: of a figure, and no --plot FILE is given")
+    return {**stated, "width": plot_width()}
 
 
 def check_plots(plots: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ import click
 from forecast.cli import render
 from forecast.cli.ask.result_output import NARROWING, show_projection
 from forecast.cli.level_option import LEVEL, level_option
-from forecast.cli.output_files import FORMS, csv_option, out_option, plot_option, report_option
+from forecast.cli.output_files import FORMS, csv_option, figure_keywords, figure_option, out_option, report_option
 from forecast.errors import ResultError, UsageError, printable
 
 __all__ = ["show"]
@@ -32,7 +32,7 @@ def _narrowing(command: Any) -> Any:
 @level_option("Of intervals: 80, or 0.8.")
 @csv_option
 @out_option(FORMS, "Write it in another form.")
-@plot_option
+@figure_option
 @report_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def show(
@@ -67,6 +67,7 @@ def show(
         raise UsageError(f"{where}: expected a .nc file; the other forms are for other programs")
     named = [("--out", out), ("--csv", csv), ("--report", report), *(("--plot", path) for path in plots)]
     fit_arguments.outputs(named, file, "FILE")
+    figure_keywords(plots)
     for path in plots:
         figures.check_format(path)
     if report is not None:
@@ -102,9 +103,10 @@ def _writer(
     found = load(file)
     if isinstance(found, Answer):
         found = found.run
-    stated = {option: narrowed[key] for option, key in _OPTIONS.items()}
+    of_answers = {f"--{key}": value for key, value in figure_keywords(plots).items() if key != "width"}
+    stated = {**{option: narrowed[key] for option, key in _OPTIONS.items()}, **of_answers}
     if isinstance(found, (Fit, Fits)):
-        _refuse({**stated, "--report": report}, "a fit", "only a projection is narrowed and reported")
+        _refuse({**stated, "--report": report}, "a fit", "only an answer is narrowed and reported, and has panels")
         record = render.provenance(fit_arguments.plugins_of(found.law), computed=True)
         return partial(show_fit, COMMAND, found, level=level, provenance=record, plots=plots)
     if not isinstance(found, Projection) and is_comparison(found):

@@ -138,7 +138,7 @@ def compare(
     """
     from forecast.contract.registry import get_registry
     from forecast.projection.engine import project
-    from forecast.sensitivity.of_answer import uncertain
+    from forecast.sensitivity.first_order import uncertain
 
     registry = get_registry()
     questions = shared_questions(registry)

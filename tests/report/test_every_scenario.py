@@ -5,7 +5,6 @@ import math
 import re
 
 import pytest
-from forecast.sensitivity.of_answer import uncertain
 from matplotlib.text import Text
 
 import forecast
@@ -15,6 +14,7 @@ from forecast.report.brief import brief, orders
 from forecast.report.figures.projections import compose
 from forecast.report.headline import Words
 from forecast.report.screen import HEIGHT, lines
+from forecast.sensitivity.first_order import uncertain
 
 #: Scenarios that stand for the others in the default tier: choices and dates, a ranking.
 REPRESENTATIVE = {"brain/brain-parity", "hardware/gpu-choice"}

@@ -40,7 +40,7 @@ def texts_of(run, tmp_path):
     answer = forecast.Answer.loaded(run, tmp_path)
     page = html(run)
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
-    figure = figures.plot(run, tmp_path / "a.svg").read_text()
+    figure = figures.plot(run, tmp_path / "a.svg", titled=True).read_text()
     return {
         "screen": " ".join(lines(brief(run))),
         "section": " ".join(lines(sections.section(run, "answers"))),

@@ -10,7 +10,7 @@ import click
 
 from forecast.cli import render
 from forecast.cli.ask.step_by_step import show_quantities
-from forecast.cli.output_files import plot_width, writers
+from forecast.cli.output_files import figure_keywords, writers
 from forecast.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -79,6 +79,9 @@ def show_projection(
     from forecast.report.warning_lines import warning_lines
 
     _check_narrowed(run, shown, by)
+    drawn = figure_keywords(plots)
+    if drawn["panel"] is not None:
+        figures.check_panel(run, drawn["panel"])
     failures = run.failures
     result = _result(run, everything=True, level=level) if as_json else {}
     warnings, record = [*failures, *run.warnings], _provenance(run)
@@ -97,7 +100,7 @@ def show_projection(
         provenance=record,
         files={
             **writers(*files, answer=answer, table=lambda: tidy.columns(run, only=shown), save=run.save),
-            **{path: partial(figures.plot, run, path, width=plot_width()) for path in plots},
+            **{path: partial(figures.plot, run, path, **drawn) for path in plots},
             **pages,
         },
     )

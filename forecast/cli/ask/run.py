@@ -13,7 +13,7 @@ from forecast.cli import completion, render
 from forecast.cli.access_options import access_options
 from forecast.cli.ask.result_output import NARROWING, show_projection
 from forecast.cli.level_option import level_option
-from forecast.cli.output_files import FORMS, out_option, plot_option, report_option
+from forecast.cli.output_files import FORMS, figure_keywords, figure_option, out_option, report_option
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     *NARROWING,
     out_option(FORMS, "Save the whole projection, or its answer as data or a table."),
-    plot_option,
+    figure_option,
     report_option,
     access_options,
     click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
@@ -182,6 +182,7 @@ def answer(
             )
     if resume and out is None:
         raise UsageError("--resume: needs the --out of the run that was ended")
+    figure_keywords(plots)
     for path in plots:
         figures.check_format(path)
     if report is not None:

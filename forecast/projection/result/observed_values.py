@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import units
-from forecast.base.dates import decimal_year
+from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
+from forecast.errors import FormulaError
 from forecast.formula import Comparison, Formula, parse_condition, parse_expression, tree
 
 if TYPE_CHECKING:
@@ -50,10 +52,11 @@ def observed(
 ) -> tuple[Array, Array, list[str]]:
     """Return what was observed of a quantity under values of choices: dates as years, values, and names.
 
-    Of rivals that are not chosen those count that weigh most.
+    Of rivals that are not chosen those count that weigh most. What is a formula of one observed quantity, and else of
+    numbers that are the same in every world, was observed with it.
     """
     if f"observed/{name}" not in answer.run:
-        return np.empty(0), np.empty(0), []
+        return _through_formula(answer, name, unit, chosen)
     seen = answer.run[f"observed/{name}"].to_dataset()
     keep = of_choices(seen, answer, chosen)
     values = units.convert(seen["value"].values[keep], str(seen["value"].attrs["units"]), unit)
@@ -110,6 +113,44 @@ def threshold(answer: ProjectedAnswer) -> Threshold | None:
     return None
 
 
+def _through_formula(
+    answer: ProjectedAnswer, name: str, unit: str, chosen: Mapping[str, str]
+) -> tuple[Array, Array, list[str]]:
+    """Return what was observed of a formula, or of the quantity that the scenario states as one."""
+    nothing: tuple[Array, Array, list[str]] = np.empty(0), np.empty(0), []
+    quantities, text = answer.run.quantities, name
+    if name in quantities:
+        text = _stated_formula(answer, name)
+    if not text or "{" in text:
+        return nothing  # what it is differs along a choice
+    try:
+        formula = parse_expression(text)
+    except FormulaError:  # of the past of a path, say
+        return nothing
+    if any(each not in quantities for each in formula.names):
+        return nothing
+    fixed = {each: value for each in formula.names if (value := _fixed(answer, each)) is not None}
+    moving = [each for each in formula.names if each not in fixed]
+    if len(moving) != 1:
+        return nothing
+    dates, values, names = observed(answer, moving[0], quantities[moving[0]].unit, chosen)
+    if not dates.size:
+        return nothing
+    its_units = {each: quantities[each].unit for each in formula.names}
+    with np.errstate(all="ignore"):
+        found = units.evaluate(formula, {**fixed, moving[0]: values}, its_units, target=unit)
+    return dates, np.asarray(found, dtype=float), names
+
+
+def _stated_formula(answer: ProjectedAnswer, name: str) -> str:
+    """Return the formula by which the scenario states a quantity; empty where it does not, or where it was replaced."""
+    run = answer.run
+    if name in run.settings.set or name in run.settings.swap:
+        return ""
+    stated = tomllib.loads(run.scenario_text).get("quantities", {}).get(name, {})
+    return str(stated.get("expression", "")) if not set(stated) - {"expression", "unit", "qualifiers"} else ""
+
+
 def standing(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -> Standing | None:
     """Return what a question is about as it was last observed; None where nobody observes it.
 
@@ -158,7 +199,12 @@ def _of_formula(answer: ProjectedAnswer, formula: Formula, chosen: Mapping[str, 
 def _newest(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tuple[float, str, str] | None:
     """Return value, date and name of the newest observation of a quantity, or of the record where it keeps one."""
     if f"observed/{name}" not in answer.run:
-        return None
+        years, found, names = _through_formula(answer, name, answer.run.quantities[name].unit, chosen)
+        if not found.size:
+            return None
+        newest = int(np.lexsort((found, years))[-1])
+        day = from_decimal_year(years[newest]).astype("datetime64[D]")
+        return float(found[newest]), str(day), names[newest] if names else ""
     seen = answer.run[f"observed/{name}"].to_dataset()
     places = np.flatnonzero(of_choices(seen, answer, chosen))
     values, dates = seen["value"].values[places], seen["date"].values[places]

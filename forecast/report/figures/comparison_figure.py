@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from forecast.base import plot_style
 from forecast.errors import printable
-from forecast.report.figures.interval_rows import wrapped
 
 __all__ = ["plot_backtest", "plot_comparison"]
 
@@ -26,7 +25,7 @@ class _Measure(NamedTuple):
     reference: float | None = None
 
 
-def plot_comparison(result: Mapping[str, Any], path: str | os.PathLike[str], *, width: str = "two") -> Path:
+def plot_comparison(result: Mapping[str, Any], path: str | os.PathLike[str], *, width: str = "page") -> Path:
     """Draw a comparison of laws: what each explains less than the best, and its error of forecasts by rollout.
 
     Parameters
@@ -34,7 +33,7 @@ def plot_comparison(result: Mapping[str, Any], path: str | os.PathLike[str], *, 
     result : mapping
         ``laws``, each with ``law``, ``aicc`` and ``rollout`` (None where there is none), and ``headline``.
     path : path-like
-    width : {"two", "one"}
+    width : {"page", "column"}
     """
     rows = result["laws"][:_MOST]
     scores = [_number(row["aicc"]) for row in rows]
@@ -46,7 +45,7 @@ def plot_comparison(result: Mapping[str, Any], path: str | os.PathLike[str], *, 
     return _plot(result["headline"], [row["law"] for row in rows], measures, path, width)
 
 
-def plot_backtest(result: Mapping[str, Any], path: str | os.PathLike[str], *, width: str = "two") -> Path:
+def plot_backtest(result: Mapping[str, Any], path: str | os.PathLike[str], *, width: str = "page") -> Path:
     """Plot a backtest: the score of each model, and the coverage of its 90 % intervals.
 
     Parameters
@@ -54,7 +53,7 @@ def plot_backtest(result: Mapping[str, Any], path: str | os.PathLike[str], *, wi
     result : mapping
         ``models``, each with ``model``, ``weighted-interval`` and ``coverage``, and ``headline``.
     path : path-like
-    width : {"two", "one"}
+    width : {"page", "column"}
     """
     rows = result["models"][:_MOST]
     measures = [
@@ -72,9 +71,9 @@ def _plot(
     headline: str, names: Sequence[str], measures: Sequence[_Measure], path: str | os.PathLike[str], width: str
 ) -> Path:
     plot_style.check_format(path)
-    across = 34 if width == "two" else 16
-    labels = ["\n".join(wrapped(printable(name, 80), across)) for name in names]
-    title = "\n".join(wrapped(printable(headline, 300), 92 if width == "two" else 46))
+    across = 72 * plot_style.WIDTHS[width]
+    labels = [plot_style.wrapped(printable(name, 80), across / 3, 7.0) for name in names]
+    title = plot_style.wrapped(printable(headline, 300), across - 10, 8.0)
     with plot_style.style():
         figure = plot_style.sheet(plot_style.WIDTHS[width], 0.24 * max(len(names), 2) + 1.0 + 0.17 * title.count("\n"))
         axes = figure.subplots(1, len(measures), sharey=True)

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["plot"]
 
 
-def plot(answer: Extrapolation, path: str | os.PathLike[str], *, width: str = "two") -> Path:
+def plot(answer: Extrapolation, path: str | os.PathLike[str], *, width: str = "page") -> Path:
     """Draw an extrapolation into a file that ends in ``.svg``, ``.png`` or ``.pdf``, one or two columns wide."""
     plot_style.check_format(path)
     with plot_style.style():
-        figure = plot_style.sheet(plot_style.WIDTHS[width], 3.4 if width == "two" else 2.6)
+        figure = plot_style.sheet(plot_style.WIDTHS[width], 3.4 if width == "page" else 2.6)
         axes = answer.plot(figure.subplots())
         if (own := axes.get_legend()) is not None:
             own.remove()
         for axis in (axes.xaxis, axes.yaxis):
             if axis.get_scale() == "log":
                 plot_style.spread(axis)
-        plot_style.legend_below(figure, 4 if width == "two" else 2)
+        plot_style.legend_below(figure, 4 if width == "page" else 2)
         return plot_style.write(figure, path)

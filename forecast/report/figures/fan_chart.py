@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,18 +33,18 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["Fan", "Line", "fans", "lines_over_time"]
+__all__ = ["Fan", "Line", "called", "draw", "fans", "lines_over_time"]
 
 #: What lies beyond is drawn here: an axis needs room above its highest value.
 _LARGEST = 1e200
-#: A line is called by so many characters in the legend, so that its columns stay on the sheet.
-_LONGEST_IN_LEGEND = 36
+#: Points of a page: a line is called by a text of so many in the legend, in several lines if need be.
+_WIDEST_IN_LEGEND = 150.0
 #: A path of fewer steps is no trajectory.
 _FEWEST = 3
 #: A band reaches at most so far beyond the medians and the points, as a share of their span.
 _AXIS_MARGIN = 0.35
 #: A value axis is logarithmic where it spans more than this factor; beyond so many decades units take no prefix.
-_FACTOR, _DECADES = 20.0, 6.0
+_FACTOR, _DECADES = 10.0, 6.0
 #: So many points of a panel have names.
 _NAMED = 4
 
@@ -171,23 +170,41 @@ def fans(answer: DateAnswer | ValueAnswer, most: int) -> list[Fan]:
 
     Rivals are pooled by their weights. Empty where nothing of it is a number over time.
     """
-    own = list(_chosen(answer, most))
-    return [made for chosen in own if (made := _fan(answer, chosen, alone=len(own) == 1)) is not None]
-
-
-def _chosen(answer: ProjectedAnswer, most: int) -> Iterator[dict[str, str]]:
-    """Yield the choices of each panel; a choice of too many values stays at that of the sentence."""
     free = [d for d in answer.choices if d not in answer.rivals]
     default = {d: answer.default.get(d, answer.values(d)[0]) for d in free}
     along: list[str] = []
-    for choice in free:
+    for choice in sorted(free, key=lambda d: -_moved(answer, default, d)):
         if math.prod(len(answer.values(d)) for d in (*along, choice)) <= most:
             along.append(choice)
+    made = []
     for values in itertools.product(*(answer.values(d) for d in along)):
-        yield {**default, **dict(zip(along, values, strict=True))}
+        here = dict(zip(along, values, strict=True))
+        fan = _fan(answer, {**default, **here})
+        title = ", ".join(Words(answer.run)(value) for value in here.values() if value)
+        made += [] if fan is None else [replace(fan, title=title if len(here) else "")]
+    return [replace(fan, title="") for fan in made] if len(made) == 1 else made
 
 
-def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str], *, alone: bool) -> Fan | None:
+def _moved(answer: ProjectedAnswer, default: Mapping[str, str], choice: str) -> float:
+    """Return how far a choice moves the median, on a scale that is the same for all choices of an answer.
+
+    The panels are along the choices that move it most: others would look alike.
+    """
+    found = [answer.over({**default, choice: value}) for value in answer.values(choice)]
+    medians = [each.median for each in found if each is not None]
+    if isinstance(answer, DateAnswer):
+        medians = [min(median, 2 * answer.run.span[1] - answer.run.span[0]) for median in medians]
+    elif min(medians, default=0.0) > 0:
+        medians = [math.log(median) for median in medians]
+    return max(medians, default=0.0) - min(medians, default=0.0)
+
+
+def called(words: Words, name: str) -> str:
+    """Call a quantity by its label, or by its name in plain words."""
+    return words(name) if words(name) != name else words(name).replace("_", " ")
+
+
+def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str]) -> Fan | None:
     run = answer.run
     words, years = Words(run), run.years
     dated = isinstance(answer, DateAnswer)
@@ -207,20 +224,18 @@ def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str], *, alone: boo
             return None
         if dated and lines and (levels == levels.flat[0]).all():
             threshold = float(levels.flat[0])
-            threshold_label = f"{words(side.text)}: {amount(threshold, unit)}"
+            threshold_label = f"{called(words, side.text)}: {amount(threshold, unit)}"
             continue
         observed = seen_of(answer, side.text, unit, chosen)
-        label = words(side.text) if side.text in run.quantities else _formula_label(answer, side, chosen, words)
+        names = [words(name) for name in observed[2]]
+        label = called(words, side.text) if side.text in run.quantities else _formula_label(answer, side, chosen, words)
         past = _past(run, side.text, unit, chosen, answer)
-        lines.append(
-            Line(label=label, levels=levels, dates=observed[0], values=observed[1], names=observed[2], past=past)
-        )
+        lines.append(Line(label=label, levels=levels, dates=observed[0], values=observed[1], names=names, past=past))
     if not lines or len(years) < _FEWEST or all((each.levels == each.levels[:, :1]).all() for each in lines):
         return None
     distribution = answer.over(chosen) if dated else None
-    title = lines[0].label if alone else ", ".join(words(value) for value in chosen.values() if value)
     return Fan(
-        title=title, years=years, lines=tuple(lines), unit=unit, threshold=threshold, threshold_label=threshold_label,
+        title="", years=years, lines=tuple(lines), unit=unit, threshold=threshold, threshold_label=threshold_label,
         answer=distribution,
     )  # fmt: skip
 
@@ -318,8 +333,8 @@ def lines_over_time(run: Projection, names: Sequence[str], most: int) -> list[Fa
             if np.isnan(path).all():
                 continue
             given = words.given(cell)
-            line = Line(label=words(quantity.name), levels=path)
-            title = f"{words(quantity.name)}{f' ({given})' if given else ''}"
+            line = Line(label=called(words, quantity.name), levels=path)
+            title = f"{called(words, quantity.name)}{f' ({given})' if given else ''}"
             made.append(Fan(title=title, years=run.years, lines=(line,), unit=quantity.unit))
     return made[:most]
 
@@ -327,8 +342,10 @@ def lines_over_time(run: Projection, names: Sequence[str], most: int) -> list[Fa
 # --- Drawing ----------------------------------------------------------------------------------------------------------
 
 
-def draw(axis: Axes, fan: Fan, *, span: tuple[float, float], window: tuple[float, float, bool]) -> Callable[[], None]:
-    """Draw one panel over these dates and values; return what writes its labels, once the figure is laid out."""
+def draw(
+    axis: Axes, fan: Fan, *, span: tuple[float, float], window: tuple[float, float, bool], width: float
+) -> Callable[[], None]:
+    """Draw one panel over these dates and values, so many points wide; return what writes its labels, once laid out."""
     low, high, log = window
     middle = math.sqrt(low) * math.sqrt(high) if log else max(abs(low), abs(high))
     factor, unit = scale_of([1e300 if log and math.log10(high / low) > _DECADES else middle], fan.unit)
@@ -350,7 +367,7 @@ def draw(axis: Axes, fan: Fan, *, span: tuple[float, float], window: tuple[float
             color=plot_style.COLOURS[1],
             linestyle="--",
             linewidth=1.1,
-            label=fan.threshold_label,
+            label=_in_legend(fan.threshold_label),
         )
     if fan.answer is not None:
         _draw_answer(axis, fan.answer, span)
@@ -358,7 +375,7 @@ def draw(axis: Axes, fan: Fan, *, span: tuple[float, float], window: tuple[float
     axis.grid(color="#e4e4e4", linewidth=0.5)
     axis.set_ylabel(printable(unit, 40))
     if fan.title:
-        axis.set_title(printable(fan.title, 60))
+        axis.set_title(plot_style.wrapped(printable(fan.title, 200), 0.8 * width, 8.0))
     return partial(_label, axis, fan, factor)
 
 
@@ -392,12 +409,12 @@ def _draw_answer(axis: Axes, answer: AnswerDistribution, span: tuple[float, floa
 def _formula_label(answer: ProjectedAnswer, side: Formula, chosen: Mapping[str, str], words: Words) -> str:
     """Call a formula by the title of the question for its value, where it has one; else by its text."""
     if isinstance(answer, ValueAnswer) and answer.title:
-        return printable(words.title(answer.title, chosen), 60)
-    return printable(short_zeros(side.text), 40)
+        return printable(words.title(answer.title, chosen), 200)
+    return printable(short_zeros(side.text), 200)
 
 
 def _in_legend(label: str) -> str:
-    return textwrap.shorten(label, _LONGEST_IN_LEGEND, placeholder=" …")
+    return plot_style.wrapped(label, _WIDEST_IN_LEGEND, 7.0)
 
 
 def _label(axis: Axes, fan: Fan, factor: float) -> None:

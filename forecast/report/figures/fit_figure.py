@@ -23,7 +23,7 @@ def plot(
     path: str | os.PathLike[str],
     *,
     level: float = 0.9,
-    width: str = "two",
+    width: str = "page",
 ) -> Path:
     """Plot a fit into a file: a panel for each variable, the others fixed at their medians, or at the largest group.
 
@@ -37,7 +37,7 @@ def plot(
         Ends in ``.svg``, ``.png`` or ``.pdf``.
     level : float
         Of both bands.
-    width : {"two", "one"}
+    width : {"page", "column"}
         Columns of a page.
 
     Returns
@@ -55,11 +55,11 @@ def plot(
     step = -(-fit.data.y.size // _MOST_DRAWN)  # every k-th, so that a figure stays a figure
     points, seen = {n: p[::step] for n, p in fit.data.variables.items()}, fit.data.y[::step]
     names = drawable(fit)
-    across = min(2 if width == "two" else 1, len(names))
+    across = min(2 if width == "page" else 1, len(names))
     down = -(-len(names) // across)
     with plot_style.style():
         figure = plot_style.sheet(
-            plot_style.WIDTHS[width], 2.3 * down + 0.75 + (0.6 if across == 1 and width == "two" else 0.0)
+            plot_style.WIDTHS[width], 2.3 * down + 0.75 + (0.6 if across == 1 and width == "page" else 0.0)
         )
         axes = figure.subplots(down, across, squeeze=False).ravel()
         for axis, name in zip(axes, names, strict=False):
@@ -68,5 +68,5 @@ def plot(
             axis.remove()
         judged = "" if fit.converged is not False else "NOT CONVERGED: "
         plot_style.heading(figure, f"{judged}{fit.name}", width)
-        plot_style.legend_below(figure, 4 if width == "two" else 2)
+        plot_style.legend_below(figure, 4 if width == "page" else 2)
         return plot_style.write(figure, path)

@@ -1,11 +1,14 @@
-"""Rows of an answer as dots with their 50 and 90 % intervals, in the order of the text; shares as bars beside them."""
+"""Rows of an answer as dots with their 50 and 90 % intervals, in the order of the text; shares beside them.
+
+They stand as in a forest plot: what is asked and each choice head the rows under them, and no label is cut.
+"""
 
 from __future__ import annotations
 
-import itertools
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,53 +20,158 @@ from forecast.report.words.number_text import percent, scale_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MOST", "RANGE", "Aside", "asides", "bars", "dots", "lines_of", "middles", "rows_of", "wrapped"]
+__all__ = ["RANGE", "Aside", "Entry", "Table", "asides", "dots", "middles", "of_group", "rows_of", "stand"]
 
 #: What the ends of a dotted line are, where rivals have no weights.
 RANGE = "lowest and highest median"
-#: So many rows are drawn.
-MOST = 30
-#: How much of the axes of a share the number beside its bar takes.
-_NUMBER = 1.2
+#: Points of a page: the size of labels, of a line of them, what is between two rows, and beside a label and a column.
+SIZE, _LINE, _BETWEEN, _GAP = 7.0, 8.6, 4.0, 8.0
+#: Points of a page: what is above a heading besides.
+_ABOVE = 3.0
+#: What labels take of the width of a panel.
+_SHARE = 0.4
+
+
+class Aside(NamedTuple):
+    """Shares of the worlds of each row, written in a column beside the dots."""
+
+    name: str
+    told: Sequence[str]
+
+
+class Entry(NamedTuple):
+    """One line of the table: what heads rows, or the label of the row that it has."""
+
+    text: str
+    row: Row | None
+    place: float  # points from the top to its middle
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Labels wrapped into a panel of some width, and the columns of numbers beside it.
+
+    Parameters
+    ----------
+    lines : tuple of (str, Row or None)
+        Headings, and rows with their labels.
+    asides : tuple of Aside
+        A text for each row.
+    width : float
+        Of the panel, in points.
+    """
+
+    lines: tuple[tuple[str, Row | None], ...]
+    asides: tuple[Aside, ...] = ()
+    width: float
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The lines as they stand under one another."""
+        made: list[Entry] = []
+        top = 0.0
+        for text, row in self.lines:
+            told = plot_style.wrapped(text, self.width - 2 * _GAP if row is None else _SHARE * self.width, SIZE)
+            height = _LINE * (told.count("\n") + 1) + _BETWEEN
+            top += _ABOVE if made and row is None else 0.0
+            made.append(Entry(told, row, top + height / 2))
+            top += height
+        return tuple(made)
+
+    @property
+    def rows(self) -> list[Entry]:
+        """The lines that are rows."""
+        return [each for each in self.entries if each.row is not None]
+
+    @property
+    def height(self) -> float:
+        """Of all lines, in points."""
+        last = self.entries[-1]
+        return last.place + (_LINE * (last.text.count("\n") + 1) + _BETWEEN) / 2
+
+    @property
+    def label_width(self) -> float:
+        """Of the widest label of a row, in points."""
+        return max((plot_style.text_width(each.text, SIZE) for each in self.rows), default=0.0)
 
 
 def rows_of(group: Group) -> list[Row]:
     """Return the rows of a group that have a place on its axis, or failed."""
-    return [row for row in group.rows if row.spread is not None or row.text][:MOST]
+    return [row for row in group.rows if row.spread is not None or row.text]
 
 
-def lines_of(rows: Sequence[Row], width: int) -> list[str]:
-    """Return the rows' labels, their choice before them, in lines of this many characters."""
-    told = [f"{row.of}: {row.label}" if row.of else row.label for row in rows]
-    return ["\n".join(wrapped(text, width)) for text in told]
+def of_group(group: Group, title: str, width: float) -> Table:
+    """Return the table of a group under what is asked, in a panel of so many points."""
+    return Table(lines=tuple(_lines(rows_of(group), title)), asides=tuple(asides(group)), width=width)
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Wrap a label into two lines: at a space, or behind the sign between the parts of a long name."""
-    parts: list[str] = []
-    for word in re.split(r"(?<= )", text):
-        parts += re.split(r"(?<=[/.@])", word) if len(word) > width else [word]
-    if len(text) <= width:
-        return [text]
-    for least in range(min(len(text) // 2, width), width + 1):  # as even as can be
-        if len(lines := _filled(parts, least)) < 3:
-            break
-    if len(lines) > 2 and " " not in text:  # the end of a name tells it apart
-        return [lines[0] if len(lines[0]) <= width else f"{lines[0][: width - 1]}…", f"…{lines[-1][1 - width :]}"]
-    kept = [line if len(line) <= width + 2 else f"{line[: width + 1]}…" for line in lines[:2]]
-    return kept if len(lines) < 3 else [kept[0], f"{kept[1].removesuffix('…')[: width - 1]}…"]
+def _lines(rows: Sequence[Row], title: str) -> Iterator[tuple[str, Row | None]]:
+    """Walk what heads rows, and the rows: under each choice its values, and other questions by themselves."""
+    if title:
+        yield title, None
+    above = ""
+    leads = any(row.leads for row in rows)
+    for row in rows:
+        heading = row.of or ("other questions" if leads and not row.leads else "")
+        if heading and heading != above:
+            yield heading, None
+        above = heading
+        yield row.label, row
 
 
-def _filled(parts: Sequence[str], width: int) -> list[str]:
-    lines = [""]
-    for part in parts:
-        if lines[-1] and len(lines[-1] + part.rstrip()) > width:
-            lines.append("")
-        lines[-1] += part
-    return [line.strip() for line in lines]
+def asides(group: Group) -> list[Aside]:
+    """Return the shares of worlds that have no date on the axis, or in which each row is the best."""
+    rows = rows_of(group)
+    if group.kind != "date":
+        return [Aside(group.note, [_short(row.note) for row in rows])] if group.note else []
+    never = [math.nan if row.spread is None else row.spread.never for row in rows]
+    both = (("already", [_already(row) for row in rows]), ("never", never))
+    return [Aside(name, [_share(s) for s in shares]) for name, shares in both if np.nanmax([0.0, *shares]) >= 0.005]
 
 
-def dots(axis: Axes, group: Group, *, width: int = 34) -> None:
+def _already(row: Row) -> float:
+    return math.nan if row.spread is None or row.spread.medians is not None else row.spread.already
+
+
+def _share(share: float) -> str:
+    return "" if math.isnan(share) else _short(percent(share))
+
+
+def _short(told: str) -> str:
+    return told.replace("under ", "<").replace("over ", ">")
+
+
+# --- Drawing ----------------------------------------------------------------------------------------------------------
+
+
+def stand(axis: Axes, table: Table) -> None:
+    """Write the labels left of an axis, the headings over it, and the columns of numbers right of it."""
+    entries, rows, left = table.entries, table.rows, table.label_width + _GAP
+    axis.set_ylim(table.height, 0.0)
+    axis.set_yticks([each.place for each in rows], [each.text for each in rows], ha="left", linespacing=1.0)
+    axis.tick_params(axis="y", length=0, pad=left, labelsize=SIZE)
+    axis.spines["left"].set_visible(False)
+    axis.grid(axis="x", color="#dddddd", linewidth=0.5)
+    across = axis.get_yaxis_transform()
+    for entry in entries:
+        if entry.row is None:  # what lies under it are the lines of the grid alone
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+            heading = axis.annotate(entry.text, (0.0, entry.place), xycoords=across, xytext=(-left, 0),
+                                 textcoords="offset points", ha="left", va="center", fontsize=SIZE, style="italic",
+                                 linespacing=1.0, bbox=box, annotation_clip=False)  # fmt: skip
+            heading.set_in_layout(False)
+    right = 0.0
+    for aside in table.asides:
+        alone = len(table.asides) == 1  # its name may begin above the axis
+        right += _GAP + max(plot_style.text_width(text, SIZE) for text in ((not alone) * aside.name, *aside.told))
+        told = [(aside.name, 1.0, axis.transAxes, 2.0, "bottom")]
+        told += [(text, each.place, across, 0.0, "center") for text, each in zip(aside.told, rows, strict=True)]
+        for text, place, by, up, aligned in told:
+            axis.annotate(text, (1.0, place), xycoords=by, xytext=(right, up), textcoords="offset points", ha="right",
+                          va=aligned, fontsize=SIZE, annotation_clip=False)  # fmt: skip
+
+
+def dots(axis: Axes, group: Group, table: Table) -> None:
     """Draw a group: the median as a dot, 50 % as a thick line, 90 % as a thin one, an arrow where it goes on.
 
     A range of medians, where rivals have no weights, is a line between two ends.
@@ -72,15 +180,13 @@ def dots(axis: Axes, group: Group, *, width: int = 34) -> None:
     log = group.log
     factor, unit = (1.0, "") if group.kind == "date" else scale_of(middles(rows), group.unit)
     low, high = _ends(group, rows, factor)
-    for place, row in enumerate(rows):
-        colour = (
-            plot_style.COLOURS[0]
-            if row.leads
-            else plot_style.BLACK
-            if row.of or group.kind != "date"
-            else plot_style.COLOURS[1]
-        )
-        mark = "D" if row.leads else "o" if row.of or group.kind != "date" else "s"
+    stand(axis, table)
+    for entry in table.rows:
+        row, place = entry.row, entry.place
+        assert row is not None
+        other = group.kind == "date" and not row.of and not row.leads
+        colour = plot_style.COLOURS[0] if row.leads else plot_style.COLOURS[1] if other else plot_style.BLACK
+        mark = "D" if row.leads else "s" if other else "o"
         if row.spread is None:
             axis.text(0.5, place, row.text, transform=axis.get_yaxis_transform(), ha="center", va="center", fontsize=7)
             continue
@@ -95,12 +201,6 @@ def dots(axis: Axes, group: Group, *, width: int = 34) -> None:
         if math.isfinite(ends[2]):
             face = "white" if not row.leads else colour
             axis.plot([ends[2]], [place], mark, color=colour, mfc=face, mew=1.1, ms=4.4, zorder=4, clip_on=False)
-    axis.set_ylim(len(rows) - 0.4, -0.6)
-    axis.set_yticks(range(len(rows)), lines_of(rows, width))
-    axis.tick_params(axis="y", length=0)
-    axis.grid(axis="x", color="#dddddd", linewidth=0.5)
-    axis.spines["left"].set_visible(False)
-    _rules(axis, rows)
     if log:
         axis.set_xscale("log")
     axis.set_xlim(low, high)
@@ -149,7 +249,7 @@ def _ends(group: Group, rows: Sequence[Row], factor: float) -> tuple[float, floa
 
 
 def _line(
-    axis: Axes, place: int, low: float, high: float, ends: tuple[float, float], colour: str, width: float, line: str
+    axis: Axes, place: float, low: float, high: float, ends: tuple[float, float], colour: str, width: float, line: str
 ) -> None:
     """Draw an interval; one that goes on beyond the axis ends in an arrow."""
     if math.isnan(low) or math.isnan(high) or not low < math.inf:
@@ -157,52 +257,3 @@ def _line(
     axis.plot([low, min(high, ends[1])], [place, place], line, color=colour, linewidth=width, solid_capstyle="butt")
     if high > ends[1]:
         axis.plot([ends[1]], [place], ">", color=colour, ms=3.6, clip_on=False, zorder=5)
-
-
-def _rules(axis: Axes, rows: Sequence[Row]) -> None:
-    """Draw a thin line between the values of one choice and those of the next."""
-    for place, (row, after) in enumerate(itertools.pairwise(rows)):
-        if row.of != after.of:
-            axis.axhline(place + 0.5, color="#bbbbbb", linewidth=0.5)
-
-
-class Aside(NamedTuple):
-    """Shares of the worlds of each row, drawn as bars beside the dots."""
-
-    name: str
-    shares: Sequence[float]
-    told: Sequence[str]
-    hatch: str = ""
-
-
-def asides(group: Group) -> list[Aside]:
-    """Return the shares of worlds that have no date on the axis, or in which each row is the best."""
-    rows = rows_of(group)
-    if group.kind != "date":
-        return [Aside(group.note, [_share(row.note) for row in rows], [r.note for r in rows])] if group.note else []
-    never = [math.nan if row.spread is None else row.spread.never for row in rows]
-    both = (("already", [_already(row) for row in rows], ""), ("never", never, "////"))
-    return [Aside(n, s, [*map(percent, s)], hatch) for n, s, hatch in both if np.nanmax([0.0, *s]) >= 0.005]
-
-
-def _already(row: Row) -> float:
-    return math.nan if row.spread is None or row.spread.medians is not None else row.spread.already
-
-
-def _share(note: str) -> float:
-    number = note.removeprefix("under ").removeprefix("over ").removesuffix(" %")
-    return float(number) / 100 if number.replace(".", "").isdigit() else math.nan
-
-
-def bars(axis: Axes, aside: Aside, limits: tuple[float, float]) -> None:
-    """Draw shares as bars from 0 to 1, each with its number."""
-    places, face = np.arange(len(aside.shares)), "white" if aside.hatch else "#999999"
-    axis.barh(places, np.nan_to_num(aside.shares), height=0.55, color=face, edgecolor="#666666", linewidth=0.6,
-              hatch=aside.hatch)  # fmt: skip
-    for place, (share, told) in enumerate(zip(aside.shares, aside.told, strict=True)):
-        if not math.isnan(share):
-            text = told.replace("under ", "<").replace("over ", ">")
-            axis.text(share + 0.08, place, text, fontsize=6.5, va="center", ha="left")
-    axis.set(xlim=(0.0, 1.0 + _NUMBER), ylim=limits, xticks=[], yticks=[])
-    axis.set_title(aside.name, fontsize=7, loc="left", pad=2)
-    axis.spines["bottom"].set_visible(False)

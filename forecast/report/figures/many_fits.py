@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["plot"]
 
 #: So many fits are drawn, side by side in two columns of a page and in one; of more, the first ones.
-_MOST, _ACROSS = 24, {"two": 4, "one": 2}
+_MOST, _ACROSS = 24, {"page": 4, "column": 2}
 
 
-def plot(made: Fits, path: str | os.PathLike[str], *, level: float = 0.9, width: str = "two") -> Path:
+def plot(made: Fits, path: str | os.PathLike[str], *, level: float = 0.9, width: str = "page") -> Path:
     """Draw many fits into a file: for each its points, the law and its bands, along the law's first variable.
 
     A fit that failed has its reason in place of a curve.
@@ -31,7 +31,7 @@ def plot(made: Fits, path: str | os.PathLike[str], *, level: float = 0.9, width:
         Ends in ``.svg``, ``.png`` or ``.pdf``.
     level : float
         Of both bands.
-    width : {"two", "one"}
+    width : {"page", "column"}
         Columns of a page.
 
     Returns
@@ -63,6 +63,6 @@ def plot(made: Fits, path: str | os.PathLike[str], *, level: float = 0.9, width:
         for axis in axes[len(shown) :]:
             axis.set_axis_off()
         some = f": the first {len(shown)} of {len(made)}" if len(made) > len(shown) else ""
-        figure.suptitle(printable(f"{made.name} over {made.by}{some}", 84 if width == "two" else 40), fontsize=9)
-        plot_style.legend_below(figure, 4 if width == "two" else 2)
+        figure.suptitle(printable(f"{made.name} over {made.by}{some}", 84 if width == "page" else 40), fontsize=9)
+        plot_style.legend_below(figure, 4 if width == "page" else 2)
         return plot_style.write(figure, path)

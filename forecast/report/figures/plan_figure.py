@@ -13,7 +13,6 @@ import numpy as np
 from forecast.base import plot_style
 from forecast.errors import UsageError, printable
 from forecast.planning.allocate import allocate
-from forecast.report.figures.interval_rows import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +28,7 @@ _BUDGETS, _DECADES = 9, 1.0
 
 
 def plot_predictions(
-    fit: Fit, rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], *, level: float, width: str = "two"
+    fit: Fit, rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str], *, level: float, width: str = "page"
 ) -> Path:
     """Draw predictions: along the variable that alone differs, or as a row for each point.
 
@@ -42,7 +41,7 @@ def plot_predictions(
     path : path-like
     level : float
         Of both bands.
-    width : {"two", "one"}
+    width : {"page", "column"}
     """
     plot_style.check_format(path)
     centre = "mean" if "mean" in rows[0] else "median"
@@ -59,12 +58,19 @@ def plot_predictions(
             unit = fit.law.variables[varying[0]]
             axis.set_xlabel(printable(f"{varying[0]} [{unit}]" if unit else varying[0], 60))
         else:
-            _rows(axis, known[:_MOST], varying or list(fit.law.variables), centre, level, 30 if width == "two" else 18)
+            _rows(
+                axis,
+                known[:_MOST],
+                varying or list(fit.law.variables),
+                centre,
+                level,
+                150.0 if width == "page" else 90.0,
+            )
         output = printable(f"{fit.law.output} [{fit.law.unit}]" if fit.law.unit else fit.law.output, 60)
         (axis.set_ylabel if curve else axis.set_xlabel)(output)
         axis.grid(color="#e4e4e4", linewidth=0.5)
         plot_style.heading(figure, fit.name, width)
-        plot_style.legend_below(figure, 3 if width == "two" else 1)
+        plot_style.legend_below(figure, 3 if width == "page" else 1)
         return plot_style.write(figure, path)
 
 
@@ -84,7 +90,7 @@ def _curve(axis: Axes, rows: Sequence[Mapping[str, Any]], name: str, centre: str
 
 
 def _rows(
-    axis: Axes, rows: Sequence[Mapping[str, Any]], names: Sequence[str], centre: str, level: float, wide: int
+    axis: Axes, rows: Sequence[Mapping[str, Any]], names: Sequence[str], centre: str, level: float, wide: float
 ) -> None:
     for place, row in enumerate(rows):
         for low, high, thick, what in (
@@ -96,7 +102,7 @@ def _rows(
                 axis.plot([row[low], row[high]], [place, place], color=plot_style.BLACK, linewidth=thick, label=label)
         axis.plot([row[centre]], [place], "o", color=plot_style.COLOURS[0], mfc="white", ms=4.4, zorder=4, label=centre)
     told = [", ".join(f"{n} = {_told(row[n])}" for n in names) for row in rows]
-    axis.set_yticks(range(len(rows)), ["\n".join(wrapped(printable(text, 200), wide)) for text in told])
+    axis.set_yticks(range(len(rows)), [plot_style.wrapped(printable(text, 200), wide, 7.0) for text in told])
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.xaxis.set_major_locator(plot_style.few_ticks(axis.xaxis))
     axis.xaxis.set_major_formatter(lambda value, _: plot_style.number(value))
@@ -111,7 +117,7 @@ def _number(value: float | None) -> float:
 
 
 def plot_allocation(
-    fit: Fit, path: str | os.PathLike[str], *, compute: float, level: float, width: str = "two", **options: Any
+    fit: Fit, path: str | os.PathLike[str], *, compute: float, level: float, width: str = "page", **options: Any
 ) -> Path:
     """Draw the best split against the budget, ten times smaller to ten times larger: both variables, and the output.
 
@@ -123,7 +129,7 @@ def plot_allocation(
         The requested budget, marked in the figure.
     level : float
         Of the intervals.
-    width : {"two", "one"}
+    width : {"page", "column"}
     **options
         As `forecast.planning.allocate.allocate` takes it.
     """
@@ -132,7 +138,7 @@ def plot_allocation(
     found = [allocate(fit, compute=float(budget), level=level, **options) for budget in budgets]
     names = [*fit.law.variables, fit.law.output]
     with plot_style.style():
-        across = len(names) if width == "two" else 1
+        across = len(names) if width == "page" else 1
         figure = plot_style.sheet(plot_style.WIDTHS[width], 2.6 if across > 1 else 1.7 * len(names) + 0.7)
         axes = figure.subplots(len(names) // across, across, sharex=True, squeeze=False).ravel()
         for axis, name in zip(axes, names, strict=True):
@@ -159,5 +165,5 @@ def plot_allocation(
         for axis in axes[-across:]:
             axis.set_xlabel("cost" if options.get("cost", "6*N*D") != "6*N*D" else "compute [FLOP]")
         plot_style.heading(figure, found[0].attrs["fit"], width)
-        plot_style.legend_below(figure, 4 if width == "two" else 2)
+        plot_style.legend_below(figure, 4 if width == "page" else 2)
         return plot_style.write(figure, path)

@@ -3,46 +3,61 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forecast.base import plot_style
-from forecast.base.plot_style import BLACK, COLOURS, GREY
-from forecast.errors import UsageError, printable
+from forecast.base.plot_style import BLACK, COLOURS
+from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.projection.result import AnswerDistribution, DateAnswer, FirstAnswer, Projection, ValueAnswer
 from forecast.report.brief import Group, Row, brief
-from forecast.report.figures import fan_chart, interval_rows, tornado
-from forecast.report.headline import Words, event, headline, value_title
+from forecast.report.figures import fan_chart, interval_rows, legend_marks, tornado
+from forecast.report.figures.interval_rows import Table
+from forecast.report.headline import Words, contestant, event, headline, on_date, value_title
 from forecast.report.words.date_text import as_text
-from forecast.report.words.number_text import percent, scale_of
+from forecast.report.words.number_text import percent
 from forecast.report.words.patterns import fill
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["compose", "plot"]
+__all__ = ["PANELS", "check_panel", "compose", "draw_panel", "plot"]
 
-#: Inches: of a row of dots, of what stands around them, and of a panel of trajectories.
-_ROW, _AROUND, _FAN = 0.17, 0.62, 1.75
-_TITLE, _LEGEND = 0.17, 0.17
-#: Lines of the sentence.
-_SENTENCE = {"one": 8, "two": 4}
-#: Inches: where a heading begins, behind the letter of its part.
-_HEADING = 0.2
-#: So many panels of trajectories, and of them beside one another.
-_MOST = {"one": (3, 1), "two": (6, 3)}
-#: Characters of a row's label.
-_LABEL = {"one": 20, "two": 44}
-#: A bar that is shorter, as a share of its axis, has its text beside it.
-_SHORT = 0.3
-#: Inches: of the bars beside a panel.
-_BESIDE = 0.72
-#: Characters of the title, of the heading of a part, and of the sentence.
-_ACROSS = {"one": (40, 46, 54), "two": (84, 100, 120)}
+#: What a figure is made of, in the order in which it stands: dates and values with their intervals, trajectories, what
+#: moves the answer, and who is best or first.
+PANELS = ("dates", "values", "path", "drivers", "ranking")
+#: Points of an inch.
+_POINTS = 72.0
+#: Inches: of the axis below rows, of its title, of what stands above them, and of a panel of trajectories.
+_AXIS, _AXIS_TITLE, _ABOVE, _FAN = 0.24, 0.14, 0.17, {1: 1.8, 2: 1.5, 3: 1.3}
+#: Points: sizes of the title and of the sentence, and of their lines.
+_TITLE, _SENTENCE, _LEAD = 9.0, 8.0, 1.3
+#: Of the legend, in sizes of its letters: a mark, and what is between two columns.
+_HANDLE, _COLUMN = 2.2, 1.3
+#: A ranking in fewer combinations of choices is drawn with the medians of its members.
+_MIN_COMBINATIONS = 3
+#: A bar that is shorter, as a share of its axis, has its text beside it; and how thick bars are, in points.
+_SHORT, _THICK = 0.5, 8.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Room:
+    """What there is for a figure: its width in points, and so many panels of trajectories, some beside one another."""
+
+    points: float
+    most: int
+    across: int
+
+
+_ROOMS = {
+    "column": _Room(points=_POINTS * plot_style.WIDTHS["column"], most=3, across=1),
+    "page": _Room(points=_POINTS * plot_style.WIDTHS["page"], most=6, across=3),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +66,8 @@ class Panel:
 
     Parameters
     ----------
+    kind : str
+        One of `PANELS`.
     height : float
         Inches.
     draw : callable
@@ -63,6 +80,7 @@ class Panel:
         Writes what must be measured, once all is laid out.
     """
 
+    kind: str
     height: float
     draw: Callable[[SubFigure], list[Axes]]
     half: bool = False
@@ -70,20 +88,32 @@ class Panel:
     label: Callable[[], None] | None = None
 
 
-def plot(run: Projection, path: str | os.PathLike[str], *, width: str = "two") -> Path:
+def plot(
+    run: Projection,
+    path: str | os.PathLike[str],
+    *,
+    panel: str | None = None,
+    width: str = "page",
+    titled: bool = False,
+) -> Path:
     """Draw a projection into a file.
 
-    The answers first, as dots with their intervals in the order of the text, *already* and *never* as bars beside them;
-    then the trajectories of what the first question is about, cut to what it needs, a panel for each of its
-    definitions; and what moves the answer. One legend says once what all of them share.
+    The answers first, as dots with their intervals in the order of the text, *already* and *never* as numbers beside
+    them; then the trajectories of what the first question is about, cut to what it needs, a panel for each of its
+    definitions; and what moves the answer. One legend says once what all of them share. What the figure is about is
+    said by its caption, and stands on it only where it is asked for.
 
     Parameters
     ----------
     run : Projection
     path : path-like
         Ends in ``.svg``, ``.png`` or ``.pdf``.
-    width : {"two", "one"}
-        Columns of a page: 7.2 inches, or 3.5.
+    panel : str, optional
+        One of `PANELS` alone.
+    width : {"page", "column"}
+        Of a journal: 183 mm, or 89 mm.
+    titled : bool
+        With the title of the scenario and the sentence of the answer.
 
     Returns
     -------
@@ -92,54 +122,110 @@ def plot(run: Projection, path: str | os.PathLike[str], *, width: str = "two") -
     Raises
     ------
     UsageError
-        For another ending.
+        For another ending, and for a panel that the answer does not have.
     """
     plot_style.check_format(path)
     with plot_style.style():
-        return plot_style.write(compose(run, width=width), path)
+        return plot_style.write(compose(run, panel=panel, width=width, titled=titled), path)
 
 
-def compose(run: Projection, *, width: str = "two") -> Figure:
+def check_panel(run: Projection, panel: str) -> None:
+    """Refuse a panel that an answer does not have.
+
+    Raises
+    ------
+    UsageError
+        It names those that the answer has.
+    """
+    if panel not in PANELS:
+        raise UnknownNameError("panel", panel, PANELS)
+    parts = _parts(run, _ROOMS["page"])
+    if panel not in (kinds := [kind for kind in PANELS if any(part.kind == kind for part in parts)]):
+        has = f"it has {', '.join(kinds)}" if kinds else "there is nothing to draw: a regime has no level"
+        raise UsageError(f"panel '{panel}': the answer of '{printable(run.scenario, 60)}' has none; {has}")
+
+
+def compose(run: Projection, *, panel: str | None = None, width: str = "page", titled: bool = False) -> Figure:
     """Return the figure of a projection, under `forecast.base.plot_style.style`."""
     if width not in plot_style.WIDTHS:
         raise UsageError(f"width: expected one of {', '.join(plot_style.WIDTHS)}, got '{printable(width, 40)}'")
-    parts = _parts(run, width)
+    if panel is not None:
+        check_panel(run, panel)
+    parts = _parts(run, _ROOMS[width], panel)
     if not parts:
         raise UsageError("nothing to draw: a regime has no level")
-    rows = _in_rows(parts, width)
-    title = textwrap.wrap(printable(run.title or run.scenario, 200), _ACROSS[width][0]) or [""]
-    sentence = textwrap.wrap(headline(run), _ACROSS[width][2], max_lines=_SENTENCE[width], placeholder=" …")
-    head = _TITLE * (len(title) + 0.85 * len(sentence)) + 0.16
-    heights = [head, *(max(part.height for part in row) for row in rows), _LEGEND]
-    figure = plot_style.sheet(plot_style.WIDTHS[width], sum(heights))
+    rows, inches = _in_rows(parts, width), plot_style.WIDTHS[width]
+    head = _head(run, inches) if titled else []
+    above = sum(size * _LEAD * (text.count("\n") + 1.4) for text, size, _ in head) / _POINTS
+    lettered = len(parts) > 1
+    heights = [above, *(max(part.height for part in row) + _ABOVE * lettered for row in rows), 0.2]
+    figure = plot_style.sheet(inches, sum(heights))
+    heights = heights if titled else heights[1:]
     grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
     pieces = [figure.add_subfigure(grid[place]) for place in range(len(heights))]
-    left = 0.05 / plot_style.WIDTHS[width]
-    pieces[0].text(left, 1 - 0.05 / head, "\n".join(title), fontsize=9, weight="bold", va="top")
-    pieces[0].text(left, 1 - (0.1 + _TITLE * len(title)) / head, "\n".join(sentence), fontsize=7.5, va="top")
+    top = 1.0
+    for text, size, weight in head:
+        pieces[0].text(4 / _POINTS / inches, top, text, fontsize=size, weight=weight, va="top", linespacing=_LEAD)
+        top -= size * _LEAD * (text.count("\n") + 1.4) / _POINTS / above
     drawn: list[Axes] = []
     letter = iter("abcdefghijklmnopqrstuvwxyz")
-    for piece, row in zip(pieces[1:-1], rows, strict=True):
+    for piece, row in zip(pieces[-1 - len(rows) : -1], rows, strict=True):
         cells = piece.subfigures(1, len(row), squeeze=False).ravel() if len(row) > 1 else [piece]
         for cell, part in zip(cells, row, strict=True):
-            drawn += part.draw(cell)
-            if len(parts) > 1:
-                cell.text(0.004 if cell is piece else 0.008, 0.995, next(letter), fontsize=9, weight="bold", va="top")
-    heights[-1] = _LEGEND * _legend(pieces[-1], drawn, {part.marks for part in parts}, width) + 0.1
+            own = part.draw(cell)
+            if lettered:
+                if not own[0].get_title("left"):
+                    own[0].set_title(" ")
+                x = 2 / _POINTS / inches * len(cells)
+                cell.text(x, 1 - 1 / _POINTS / part.height, next(letter), fontsize=8, weight="bold", va="top")
+            drawn += own
+    heights[-1] = _legend(pieces[-1], drawn, {part.marks for part in parts}, inches * _POINTS)
     grid.set_height_ratios(heights)
-    figure.set_size_inches(plot_style.WIDTHS[width], sum(heights))
-    if labels := [part.label for part in parts if part.label is not None]:
-        figure.draw_without_rendering()
-        for label in labels:
-            label()
+    figure.set_size_inches(inches, sum(heights))
+    figure.draw_without_rendering()
+    for axis in drawn:
+        plot_style.thin(axis.xaxis)
+    for part in parts:
+        if part.label is not None:
+            part.label()
     return figure
+
+
+def _head(run: Projection, inches: float) -> list[tuple[str, float, str]]:
+    """Return the title and the sentence, wrapped, with their sizes and weights."""
+    told = ((printable(run.title or run.scenario, 200), _TITLE, "bold"), (headline(run), _SENTENCE, "normal"))
+    room = inches * _POINTS - 8
+    return [(plot_style.wrapped(text, room, size, weight), size, weight) for text, size, weight in told]
+
+
+def draw_panel(run: Projection, panel: str, axis: Axes) -> None:
+    """Draw one panel of an answer on axes of somebody's own: the first, where there are several of its kind."""
+    check_panel(run, panel)
+    figure = axis.get_figure(root=True)
+    assert figure is not None
+    room = _Room(points=axis.get_window_extent().width / figure.dpi * _POINTS, most=1, across=1)
+    part = _parts(run, room, panel)[0]
+    part.draw(_On(axis))  # type: ignore[arg-type]
+    if part.label is not None:
+        plot_style.laid_out(axis)
+        part.label()
+
+
+class _On:
+    """Axes of somebody's own, in the place of a part of a figure."""
+
+    def __init__(self, axis: Axes) -> None:
+        self._axis = axis
+
+    def subplots(self, *_: int, squeeze: bool = True, **__: Any) -> Any:
+        return self._axis if squeeze else np.array([[self._axis]])
 
 
 def _in_rows(parts: Sequence[Panel], width: str) -> list[list[Panel]]:
     """Put halves beside one another."""
     rows: list[list[Panel]] = []
     for part in parts:
-        beside = rows and width == "two" and part.half and len(rows[-1]) == 1 and rows[-1][0].half
+        beside = rows and width == "page" and part.half and len(rows[-1]) == 1 and rows[-1][0].half
         if beside:
             rows[-1].append(part)
         else:
@@ -147,59 +233,65 @@ def _in_rows(parts: Sequence[Panel], width: str) -> list[list[Panel]]:
     return rows
 
 
-def _parts(run: Projection, width: str) -> list[Panel]:
+def _parts(run: Projection, room: _Room, panel: str | None = None) -> list[Panel]:
+    """Return the pieces of a figure, in their order; of one kind, where one is asked for."""
     opening, words = run.opening, Words(run)
     drawn = [group for group in brief(run).groups if group.kind != "text" and interval_rows.rows_of(group)]
-    parts = [_group(group, width, title=_called(run, words, group)) for group in drawn]
-    parts += _winners(run, words, width)
+    parts = [_group(*_called(run, words, group), _kind(group), room) for group in drawn]
+    parts += _winners(run, words, room)
     if isinstance(opening, FirstAnswer):
-        parts = [*_races(run, words, width), *parts]
-    most, across = _MOST[width]
+        parts = [*_races(run, words, room), *parts]
     if isinstance(opening, (DateAnswer, ValueAnswer)):
-        parts += _trajectories(fan_chart.fans(opening, most), across, half=True)
+        parts += _trajectories(fan_chart.fans(opening, room.most), room, half=panel is None)
     if isinstance(opening, DateAnswer) and (moved := tornado.tornado(run, opening.name)) is not None:
-        beside = width == "one" or (bool(parts) and parts[-1].half)
-        parts.append(_tornado(moved, width, alone=not beside))
+        beside = panel is None and room.across > 1 and bool(parts) and parts[-1].half
+        parts.append(_tornado(moved, room.points / (2 if beside else 1), half=beside))
     if not parts:
         names = [name for name in run.shown or () if name in run.numeric] or run.numeric
-        over = fan_chart.lines_over_time(run, names, most)
-        parts = _trajectories(over, across, half=False) or [
-            _group(group, width, title=_at(run, group)) for group in _at_the_end(run, words, names)
+        over = fan_chart.lines_over_time(run, names, room.most)
+        parts = _trajectories(over, room, half=False) or [
+            _group(group, title, "values", room) for group, title in _at_the_end(run, words, names)
         ]
-    return parts
+    return [part for part in parts if panel in (None, part.kind)]
 
 
-def _called(run: Projection, words: Words, group: Group) -> str:
-    """Say what the dots of a group are about."""
+def _kind(group: Group) -> str:
+    return "dates" if group.kind == "date" else "ranking" if group.title else "values"
+
+
+def _called(run: Projection, words: Words, group: Group) -> tuple[Group, str]:
+    """Return a group, and what its rows are about; the only row of a question without choices is called by that."""
     opening = run.opening
-    if group.kind == "date":
-        return event(opening if isinstance(opening, DateAnswer) else run.dates[0], {}, words)
-    if group.title:
-        return group.title
-    heading = next((row.label for row in group.rows if row.spread is None and not row.text), "")
-    if heading:
-        return heading.removesuffix(f" [{scale_of(interval_rows.middles(group.rows), group.unit)[1]}]")
-    assert isinstance(opening, ValueAnswer)
-    return value_title(opening, {}, words)
+    if group.title or not group.rows[0].leads:
+        return group, group.title
+    if group.kind == "date" and not isinstance(opening, DateAnswer):
+        return group, ""  # its own row is called by its question
+    if isinstance(opening, DateAnswer):
+        title, choices = event(opening, opening.default, words), opening.choices
+    else:
+        assert isinstance(opening, ValueAnswer)
+        title = f"{value_title(opening, opening.default, words)}, {on_date(opening.date)}"
+        choices = opening.choices
+    if choices:
+        return group, title
+    return replace(group, rows=(replace(group.rows[0], label=title), *group.rows[1:])), ""
 
 
-def _group(group: Group, width: str, *, title: str = "") -> Panel:
-    heading = textwrap.wrap(title, _ACROSS[width][1], max_lines=2, placeholder=" …")
-    rows = interval_rows.rows_of(group)
-    label = min(_LABEL[width], max(len(f"{row.of}: {row.label}") for row in rows))
-    row = _ROW * (1.4 if any("\n" in text for text in interval_rows.lines_of(rows, label)) else 1.0)
-    height = row * max(len(rows), 2) + _AROUND + _TITLE * len(heading)
+def _group(group: Group, title: str, kind: str, room: _Room) -> Panel:
+    table = interval_rows.of_group(group, title, room.points)
 
     def draw(piece: SubFigure) -> list[Axes]:
-        axis, *beside = _with_bars(piece, interval_rows.asides(group), plot_style.WIDTHS[width])
-        interval_rows.dots(axis, group, width=label)
-        for each, shares in zip(beside, interval_rows.asides(group), strict=True):
-            interval_rows.bars(each, shares, axis.get_ylim())
-        if heading:
-            piece.suptitle("\n".join(heading), fontsize=8, x=_HEADING / plot_style.WIDTHS[width], ha="left")
+        axis = piece.subplots()
+        interval_rows.dots(axis, group, table)
         return [axis]
 
-    return Panel(height=height, draw=draw, marks=_marks(rows))
+    height = _height(table, titled=group.kind != "date")
+    return Panel(kind=kind, height=height, draw=draw, marks=_marks(interval_rows.rows_of(group)))
+
+
+def _height(table: Table, *, titled: bool = True) -> float:
+    """Return the inches of a panel of rows: they, the names of their columns, and the axis with its title."""
+    return table.height / _POINTS + _ABOVE * bool(table.asides) + _AXIS + _AXIS_TITLE * titled
 
 
 def _marks(rows: Sequence[Row]) -> str:
@@ -211,16 +303,10 @@ def _marks(rows: Sequence[Row]) -> str:
     return "dots" if wide else "points"
 
 
-def _with_bars(piece: SubFigure, asides: Sequence[interval_rows.Aside], inches: float) -> list[Axes]:
-    """Return axes for a panel, and narrow ones beside it; what they show is no part of its data."""
-    ratios = [inches - _BESIDE * (len(asides) + 1), *[_BESIDE] * len(asides)]
-    return list(piece.subplots(1, len(ratios), squeeze=False, width_ratios=ratios).ravel())
-
-
-def _trajectories(made: Sequence[fan_chart.Fan], across: int, *, half: bool) -> list[Panel]:
+def _trajectories(made: Sequence[fan_chart.Fan], room: _Room, *, half: bool) -> list[Panel]:
     if not made:
         return []
-    across = min(across, len(made))
+    across = min(room.across, len(made))
     down = -(-len(made) // across)
     shared = half and len({fan.unit for fan in made}) == 1
     labels: list[Callable[[], None]] = []
@@ -239,7 +325,7 @@ def _trajectories(made: Sequence[fan_chart.Fan], across: int, *, half: bool) -> 
             low, high = min(w[0] for w in windows), max(w[1] for w in windows)
             windows = [(low, high, log)] * len(made) if log or not any(w[2] for w in windows) else windows
         for place, (axis, fan) in enumerate(zip(axes, made, strict=False)):
-            labels.append(fan_chart.draw(axis, fan, span=span, window=windows[place]))
+            labels.append(fan_chart.draw(axis, fan, span=span, window=windows[place], width=room.points / across))
             if shared and place % across:
                 axis.set_ylabel("")
         for place, axis in enumerate(axes[len(made) :], len(made)):
@@ -248,94 +334,89 @@ def _trajectories(made: Sequence[fan_chart.Fan], across: int, *, half: bool) -> 
         return list(axes[: len(made)])
 
     marks = "bands" if any(fan.spreads for fan in made) else ""
-    return [Panel(height=_FAN * down + 0.15, draw=draw, half=half and len(made) == 1, marks=marks, label=label)]
+    height = _FAN.get(down, _FAN[3]) * down + 0.15
+    return [Panel(kind="path", height=height, draw=draw, half=half and len(made) == 1, marks=marks, label=label)]
 
 
-def _tornado(made: tornado.Tornado, width: str, *, alone: bool) -> Panel:
+def _tornado(made: tornado.Tornado, points: float, *, half: bool) -> Panel:
+    table = made.table(points)
+
     def draw(piece: SubFigure) -> list[Axes]:
-        axis, beside = _with_bars(piece, [made.aside], plot_style.WIDTHS[width] / (1 if alone or width == "one" else 2))
-        tornado.draw(axis, made, width=36 if alone else 18)
-        interval_rows.bars(beside, made.aside, axis.get_ylim())
+        axis = piece.subplots()
+        tornado.draw(axis, made, table)
         return [axis]
 
-    return Panel(height=0.26 * len(made.labels) + 0.85, draw=draw, half=True)
+    return Panel(kind="drivers", height=_height(table), draw=draw, half=half)
 
 
 # --- Shares -----------------------------------------------------------------------------------------------------------
 
 
-def _winners(run: Projection, words: Words, width: str) -> list[Panel]:
+def _winners(run: Projection, words: Words, room: _Room) -> list[Panel]:
     """Plot a ranking in many combinations of choices: who is best in each, and how often."""
     parts = []
     for answer in run.rankings:
-        if len(answer.table) < 3:
+        if len(answer.table) < _MIN_COMBINATIONS:
             continue
         told = [
             (words.given(row.choices), *((words(row.best.name), row.best.first) if row.best else ("none", 0.0)))
             for row in answer.table
         ]
-        parts.append(_shares(told, words.title(answer.title or answer.text, {}), "best in", width))
+        parts.append(_shares(told, words.title(answer.title or answer.text, {}), "best in", room))
     return parts
 
 
-def _races(run: Projection, words: Words, width: str) -> list[Panel]:
+def _races(run: Projection, words: Words, room: _Room) -> list[Panel]:
     """Draw how likely each event is the first, as the sentence says it; a range is drawn up to its middle."""
     parts = []
     for answer in run.firsts[:3]:
         if (row := answer.sentence_row) is not None:
             order = sorted(row.first.items(), key=lambda item: -sum(item[1]))
-            ends = [(words(event), each) for event, each in order] + [(fill("none_of_them"), row.none)]
+            ends = [(contestant(run, event, words), each) for event, each in order]
+            ends += [(fill("several_at_once"), row.together)] if row.together[1] else []
+            ends += [(fill("none_of_them"), row.none)]
             told = [(label, "", (low + high) / 2) for label, (low, high) in ends]
             given = words.given(row.choices)
             title = words.title(answer.title or "what comes first", row.choices)
-            parts.append(_shares(told, f"{title}{f' ({given})' if given else ''}", "share of worlds", width))
+            parts.append(_shares(told, f"{title}{f' ({given})' if given else ''}", "share of worlds", room))
     return parts
 
 
-def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str, width: str) -> Panel:
-    told = told[: interval_rows.MOST]
-    heading = textwrap.wrap(title, _ACROSS[width][1], max_lines=2, placeholder=" …")
-    labels = interval_rows.lines_of([Row(label=label, spread=None, text="") for label, _, _ in told], _LABEL[width])
-    lines = sum(label.count("\n") + 1 for label in labels)
+def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str, room: _Room) -> Panel:
+    lines: list[tuple[str, Row | None]] = [(title, None)]
+    lines += [(label, Row(label=label, spread=None, text="")) for label, _, _ in told]
+    table = Table(lines=tuple(lines), width=room.points)
 
     def draw(piece: SubFigure) -> list[Axes]:
         axis = piece.subplots()
-        axis.barh(range(len(told)), [share for *_, share in told], height=0.62, color="#a9cbe2", edgecolor=COLOURS[0],
-                  linewidth=0.6)  # fmt: skip
-        for place, (_, name, share) in enumerate(told):
+        interval_rows.stand(axis, table)
+        for entry, (_, name, share) in zip(table.rows, told, strict=True):
+            axis.barh(entry.place, share, height=_THICK, color="#a9cbe2", edgecolor=COLOURS[0], linewidth=0.6)
             text = f"{name}, {percent(share)}" if name else percent(share)
             beside = share if share < _SHORT else 0.0  # a short bar holds no text
-            axis.text(beside + 0.012, place, text, fontsize=7, va="center", ha="left", color=BLACK)
-        axis.set_yticks(range(len(told)), labels)
-        axis.set(xlim=(0.0, 1.0), ylim=(len(told) - 0.4, -0.6), xlabel=axis_title)
+            axis.text(beside + 0.012, entry.place, text, fontsize=7, va="center", ha="left", color=BLACK)
+        axis.set(xlim=(0.0, 1.0), xlabel=axis_title)
         axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-        axis.tick_params(axis="y", length=0)
-        piece.suptitle("\n".join(heading), fontsize=8, x=_HEADING / plot_style.WIDTHS[width], ha="left")
         return [axis]
 
-    return Panel(height=_ROW * max(lines, 2) + _AROUND + 0.15 + _TITLE * len(heading), draw=draw)
+    return Panel(kind="ranking", height=_height(table), draw=draw)
 
 
 # --- Scenarios without a question -------------------------------------------------------------------------------------
 
 
-def _at_the_end(run: Projection, words: Words, names: Sequence[str]) -> list[Group]:
-    """Return the quantities at the last date, those of one unit on one axis."""
+def _at_the_end(run: Projection, words: Words, names: Sequence[str]) -> list[tuple[Group, str]]:
+    """Return the quantities at the last date, those of one unit on one axis, and what heads them."""
     by_unit: dict[str, list[Row]] = {}
     for quantity in (run.quantities[name] for name in names):
         for cell in quantity.cells:
             last: Any = quantity.quantiles(cell)[:, -1]
             if last.size and last[0] == last[0]:
-                label = ", ".join([words(quantity.name), *map(words, cell.values())])
+                label = ", ".join([fan_chart.called(words, quantity.name), *map(words, cell.values())])
                 five = tuple(float(level) for level in last)
                 row = Row(label=label, spread=AnswerDistribution(quantiles=five), text="-")  # type: ignore[arg-type]
                 by_unit.setdefault(quantity.unit, []).append(row)
-    return [_on_one_axis(rows, unit) for unit, rows in by_unit.items()]
-
-
-def _at(run: Projection, group: Group) -> str:
-    _, unit = scale_of(interval_rows.middles(group.rows), group.unit)
-    return f"{unit or 'no unit'}, {as_text(run.span[1])}"
+    return [(_on_one_axis(rows, unit), as_text(run.span[1])) for unit, rows in by_unit.items()]
 
 
 def _on_one_axis(rows: Sequence[Row], unit: str) -> Group:
@@ -347,31 +428,33 @@ def _on_one_axis(rows: Sequence[Row], unit: str) -> Group:
 # --- The legend -------------------------------------------------------------------------------------------------------
 
 
-def _legend(piece: SubFigure, axes: Sequence[Axes], marks: set[str], width: str) -> int:
-    """Say once what the panels share, in so many rows as are returned."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
+def _legend(piece: SubFigure, axes: Sequence[Axes], marks: set[str], points: float) -> float:
+    """Say once what the panels share, in as many columns as there is room for; return its inches."""
     named: dict[str, Any] = {}
+    if marks & {"dots", "points"}:
+        name = "median, 50 and 90 % of worlds" if "dots" in marks else "median"
+        named[name] = legend_marks.Mark(wide="dots" in marks)
+    if "bands" in marks:
+        named["50 and 90 % band"] = legend_marks.Mark(wide=True, band=True)
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             named.setdefault(label, handle)
-    handles: list[Any] = []
-    if marks & {"dots", "points"}:
-        handles.append(Line2D([], [], color=BLACK, marker="o", mfc="white", ms=4.4, linewidth=0, label="median"))
-    if "dots" in marks:
-        handles += [
-            Line2D([], [], color=BLACK, linewidth=3.6, label="50 % of worlds"),
-            Line2D([], [], color=BLACK, linewidth=1.1, label="90 % of worlds"),
-        ]
-    if "bands" in marks:
-        handles += [
-            Patch(color=GREY, alpha=0.6, linewidth=0, label="50 % band"),
-            Patch(color=GREY, alpha=0.3, linewidth=0, label="90 % band"),
-        ]
-    handles += named.values()
-    rows = -(-len(handles) // (5 if width == "two" else 2))
-    across = -(-len(handles) // max(rows, 1))
-    if handles:
-        piece.legend(handles=handles, loc="center", ncols=across, handlelength=1.8, columnspacing=1.3)
-    return rows
+    if not named:
+        return 0.02
+    labels = list(named)
+    across = next(n for n in range(min(5, len(labels)), 0, -1) if n == 1 or _legend_width(labels, n) < points - 8)
+    piece.legend(
+        handles=list(named.values()), labels=labels, loc="center", ncols=across, handlelength=_HANDLE,
+        columnspacing=_COLUMN, handler_map=legend_marks.handlers(), borderpad=0.0, borderaxespad=0.0,
+    )  # fmt: skip
+    down = -(-len(labels) // across)
+    columns = [part.tolist() for part in np.array_split(np.arange(len(labels)), across)]
+    lines = [1 + max(labels[c[i]].count("\n") for c in columns if i < len(c)) for i in range(down)]
+    return float(sum(lines) * 7.0 * 1.25 + down * 3.5 + 6.0) / _POINTS
+
+
+def _legend_width(labels: Sequence[str], across: int) -> float:
+    """Return how wide a legend of so many columns is, in points; the first are the longest."""
+    columns = [labels[part[0] : part[-1] + 1] for part in np.array_split(np.arange(len(labels)), across)]
+    widths = [max(plot_style.text_width(label, 7.0) for label in column) for column in columns]
+    return sum(widths) + 7.0 * (len(columns) * (_HANDLE + 0.8) + (len(columns) - 1) * _COLUMN)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,8 +13,8 @@ from numpy.typing import NDArray
 from forecast.base import plot_style
 from forecast.projection.result import AnswerDistribution, Projection
 from forecast.report.brief import Row
-from forecast.report.figures.interval_rows import Aside, lines_of
-from forecast.report.headline import Words
+from forecast.report.figures.driver_labels import driver_labels
+from forecast.report.figures.interval_rows import Aside, Table, stand
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent
 from forecast.sensitivity.first_order import first_order, uncertain
@@ -32,6 +31,8 @@ __all__ = ["Tornado", "draw", "tornado"]
 _MOST, _LEAST = 5, 0.02
 #: What is low and what is high of a number: so much of its worlds at either end.
 _END = 0.2
+#: Points of a page: of a bar.
+_THICK = 7.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +69,14 @@ class Tornado:
     most: float
 
     @property
-    def aside(self) -> Aside:
-        """The shares, as bars beside it."""
-        return Aside("variance", self.shares, [*map(percent, self.shares)])
+    def told(self) -> list[str]:
+        """The shares as texts."""
+        return [percent(share).replace("under ", "<").replace("over ", ">") for share in self.shares]
+
+    def table(self, width: float) -> Table:
+        """Return the labels and the shares beside them, in a panel of so many points."""
+        lines = tuple((label, Row(label=label, spread=None, text="")) for label in self.labels)
+        return Table(lines=lines, asides=(Aside("share of variance", self.told),), width=width)
 
 
 def tornado(run: Projection, name: str) -> Tornado | None:
@@ -80,7 +86,7 @@ def tornado(run: Projection, name: str) -> Tornado | None:
     it is so by the first or by the last date.
     """
     moved = [row for row in first_order(run, name)[:_MOST] if row["share"] >= _LEAST]
-    question, words = run.answers[name], Words(run)
+    question = run.answers[name]
     own = question.headline
     if not moved or own is None or own.medians is not None:
         return None
@@ -105,7 +111,7 @@ def tornado(run: Projection, name: str) -> Tornado | None:
             low, high = np.quantile(along, [_END, 1 - _END])
             ends.append((answer(along <= low), answer(along >= high)))
     return Tornado(
-        labels=tuple(words.driver(row["name"]) for row in moved), shares=tuple(row["share"] for row in moved),
+        labels=tuple(driver_labels(run, [row["name"] for row in moved])), shares=tuple(row["share"] for row in moved),
         ends=tuple(ends), choices=tuple(row["kind"] == "choice" for row in moved),
         base=_read(own, by, first, dates), dates=dates, most=last,
         says="median date" if dates else f"probability by {as_text(by)}",
@@ -125,7 +131,7 @@ def _read(spread: AnswerDistribution, by: float, first: float, dates: bool) -> f
     return spread.already if by == first else 1 - spread.never
 
 
-def draw(axis: Axes, made: Tornado, *, width: int = 34) -> None:
+def draw(axis: Axes, made: Tornado, table: Table) -> None:
     """Draw a tornado: a bar from low (hatched) to high (filled) of a number, and a mark for each value of a choice."""
     finite = [end for ends in (*made.ends, (made.base,)) for end in ends if math.isfinite(end)]
     low, high = (min(finite), max(finite)) if made.dates else (0.0, 1.0)
@@ -135,30 +141,18 @@ def draw(axis: Axes, made: Tornado, *, width: int = 34) -> None:
     edge = min(high + (2 if goes_on else 1) * room, made.most) if made.dates else high
     edge = max(edge, low + least)
     axis.set_xlim(low - (room if made.dates else 0.0), edge)
-    for place, (ends, choice) in enumerate(zip(made.ends, made.choices, strict=True)):
-        _bar(axis, place, ends, made.base, edge, choice=choice)
+    stand(axis, table)
+    for entry, ends, choice in zip(table.rows, made.ends, made.choices, strict=True):
+        _bar(axis, entry.place, ends, made.base, edge, choice=choice)
     axis.axvline(made.base, color=plot_style.BLACK, linewidth=0.9)
-    rows = [Row(label=label, spread=None, text="") for label in _shortened(made.labels, width)]
-    axis.set_ylim(len(rows) - 0.4, -0.6)
-    axis.set_yticks(range(len(rows)), lines_of(rows, width))
-    axis.tick_params(axis="y", length=0)
-    axis.spines["left"].set_visible(False)
-    axis.grid(axis="x", color="#dddddd", linewidth=0.5)
     axis.set_xlabel(made.says)
-    axis.set_title("what moves it")
     if made.dates:
         plot_style.years(axis.xaxis)
     else:
         axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
 
 
-def _shortened(labels: Sequence[str], width: int) -> list[str]:
-    """Leave the shapes of series out of what is longer than a line, where that keeps the labels apart."""
-    short = [re.sub(r", [^,()]*\)$", ")", label) if len(label) > width else label for label in labels]
-    return [one if short.count(one) == 1 else label for one, label in zip(short, labels, strict=True)]
-
-
-def _bar(axis: Axes, place: int, ends: tuple[float, ...], base: float, edge: float, *, choice: bool) -> None:
+def _bar(axis: Axes, place: float, ends: tuple[float, ...], base: float, edge: float, *, choice: bool) -> None:
     known = [min(end, edge) for end in ends if not math.isnan(end)]
     if not known:
         return
@@ -172,5 +166,5 @@ def _bar(axis: Axes, place: int, ends: tuple[float, ...], base: float, edge: flo
         (known[0], "white", "////", "number in its lowest fifth"),
         (known[-1], plot_style.COLOURS[0], "", "in its highest fifth"),
     ):
-        axis.barh(place, end - start, left=start, height=0.5, color=colour, edgecolor=plot_style.COLOURS[0],
+        axis.barh(place, end - start, left=start, height=_THICK, color=colour, edgecolor=plot_style.COLOURS[0],
                   hatch=hatch, linewidth=0.8, label=label)  # fmt: skip

@@ -74,7 +74,7 @@ def test_predictions_along_one_variable_are_a_curve_and_else_rows(fit, tmp_path)
     curve = rows(N=np.geomspace(1e8, 1e10, 5), D=np.full(5, 1e10))
     assert "N [param]" in texts(plan_figure.plot_predictions(fit, curve, tmp_path / "a.svg", level=0.9))
     both = rows(N=np.array([1e8, 1e9]), D=np.array([1e10, 1e11]))
-    shown = texts(plan_figure.plot_predictions(fit, both, tmp_path / "b.svg", level=0.9, width="one"))
+    shown = texts(plan_figure.plot_predictions(fit, both, tmp_path / "b.svg", level=0.9, width="column"))
     assert {"N = 1e8, D = 1e10", "N = 1e9, D = 1e11", "loss [nat/token]"} <= set(shown)
     lost = [{**row, "median": None} for row in both]
     with pytest.raises(UsageError, match="nothing to draw"):
@@ -116,13 +116,13 @@ def test_rivals_are_drawn_in_their_order_and_failures_are_named(tmp_path):
 )
 def test_every_command_that_answers_draws(words, csv, capsys):
     assert main([*words, "--plot", "two.svg", "--plot", "two.png"]) == 0
-    assert main([*words, "--plot", "one.svg", "--plot-width", "one"]) == 0
+    assert main([*words, "--plot", "one.svg", "--width", "column"]) == 0
     assert capsys.readouterr().out
     widths = [float(ET.parse(csv / f"{name}.svg").getroot().get("width").removesuffix("pt")) for name in ("two", "one")]
-    assert widths == [7.2 * 72, 3.5 * 72]
+    assert widths == pytest.approx([183 / 25.4 * 72, 89 / 25.4 * 72], abs=1e-3)
     assert (csv / "two.png").read_bytes().startswith(b"\x89PNG")
     assert main([*words, "--plot", "figure.jpg"]) == 2
-    assert main([*words, "--plot", "figure.svg", "--plot-width", "three"]) == 2
+    assert main([*words, "--plot", "figure.svg", "--width", "three"]) == 2
     assert not (csv / "figure.svg").exists()
 
 
@@ -144,23 +144,36 @@ def test_an_answer_draws_its_trajectories_and_what_moves_it():
 
     given = forecast.scenario("metr-2025").ask("month", draws=64)
     axes = Figure().subplots()
-    assert given.fan(axes) is axes
+    assert given.plot(axes, panel="path") is axes
     assert axes.get_ylabel() == "h"
     horizon = next(line for line in axes.lines if line.get_label() == "horizon")
     drawn = given.run["projection"]["horizon"].sel(window="2023").values * 1.0
     assert np.asarray(horizon.get_ydata()) == pytest.approx(np.median(drawn, axis=1) / 60, rel=1e-9)
     axes = Figure().subplots()
-    assert given.tornado(axes) is axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["trend since"]
+    assert given.plot(axes, panel="drivers") is axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["start of the trend"]
 
 
-def test_what_is_no_number_over_time_has_no_trajectories():
-    with pytest.raises(UsageError, match="nothing to draw: what is asked is no number over time"):
-        answer().fan()
+def test_an_answer_writes_the_figure_of_its_command(tmp_path):
+    given = forecast.scenario("metr-2025").ask("month", draws=64)
+    assert given.plot(tmp_path / "a.svg", panel="dates", width="column") == tmp_path / "a.svg"
+    root = ET.parse(tmp_path / "a.svg").getroot()
+    assert float(root.get("width").removesuffix("pt")) == pytest.approx(89 / 25.4 * 72, abs=1e-3)
+    assert given.sentence not in " ".join(texts(tmp_path / "a.svg"))
+    shown = " ".join(texts(given.plot(str(tmp_path / "b.svg"), titled=True)))
+    assert given.sentence in shown
+
+
+def test_a_panel_that_an_answer_does_not_have_is_refused_by_those_it_has(tmp_path):
+    with pytest.raises(UsageError, match=r"panel 'path': .* has none; it has dates, drivers$"):
+        answer().plot(panel="path")
+    with pytest.raises(UnknownNameError, match="unknown panel 'tornado'"):
+        answer().plot(tmp_path / "a.svg", panel="tornado")
     a = forecast.uncertain(p05=1, p95=2, unit="", name="a")
     shares = forecast.ask(first={"one": a >= 1.5, "two": a >= 1.8}, start=2025, until=2027)
-    with pytest.raises(UsageError, match="tornado: the question asks first"):
-        shares.tornado()
+    with pytest.raises(UsageError, match=r"panel 'drivers': .* it has ranking$"):
+        shares.plot(panel="drivers")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_many_fits_are_drawn_on_one_axes_a_colour_each():
@@ -178,3 +191,40 @@ def test_many_fits_are_drawn_on_one_axes_a_colour_each():
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 2
     with pytest.raises(forecast.errors.UnknownNameError, match="variable"):
         fits.plot(variable="z")
+
+
+def test_a_panel_for_a_column_of_a_journal(tmp_path, capsys):
+    out, figure = tmp_path / "a.nc", tmp_path / "a.svg"
+    run = ("run", "metr-2025", "--draws", "32")
+    assert main([*run, "--out", str(out), "--plot", str(figure), "--panel", "dates", "--width", "column"]) == 0
+    sentence = " ".join(capsys.readouterr().out.split("\n\n")[0].split())
+    shown = " ".join(texts(figure))
+    assert float(ET.parse(figure).getroot().get("width").removesuffix("pt")) == pytest.approx(252.3, abs=0.1)
+    assert "a week of work, 40 hours" in shown
+    assert "share of variance" not in shown
+    assert sentence not in shown
+    # a saved answer is drawn alike, and says its sentence where that is asked for
+    again = tmp_path / "b.svg"
+    assert main(["show", str(out), "--plot", str(again), "--panel", "dates", "--width", "column"]) == 0
+    assert again.read_bytes() == figure.read_bytes()
+    assert main(["show", str(out), "--plot", str(again), "--titled"]) == 0
+    assert sentence in " ".join(texts(again))
+    capsys.readouterr()
+    # what an answer does not have is refused before anything is written
+    for words in (run, ("show", str(out))):
+        assert main([*words, "--plot", str(tmp_path / "c.svg"), "--panel", "ranking"]) == 2
+        assert "panel 'ranking'" in (said := capsys.readouterr()).err
+        assert "it has dates, path, drivers" in said.err
+        assert said.out == ""
+        assert main([*words, "--panel", "path"]) == 2
+        assert "--panel: of a figure, and no --plot FILE is given" in capsys.readouterr().err
+    assert not (tmp_path / "c.svg").exists()
+
+
+def test_a_fit_has_no_panels(csv, capsys):
+    assert main(["fit", "scaling/chinchilla", "--data", "runs.csv", "--out", "fit.nc"]) == 0
+    assert main(["show", "fit.nc", "--plot", "a.svg", "--panel", "path"]) == 2
+    assert (
+        "--panel: the file holds a fit: only an answer is narrowed and reported, and has panels"
+        in capsys.readouterr().err
+    )

@@ -9,11 +9,14 @@ import pytest
 import forecast
 from forecast.base import plot_style
 from forecast.errors import ForecastError, UsageError
+from forecast.projection.result.observed_values import observed
 from forecast.report import figures
 from forecast.report.brief import brief
 from forecast.report.figures import fan_chart, interval_rows, tornado
+from forecast.report.figures.driver_labels import driver_labels
 from forecast.report.figures.projections import compose
-from forecast.report.words.number_text import scale_of
+from forecast.report.headline import headline
+from forecast.report.words.number_text import percent, scale_of
 from toolkit import growing, parity, small
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -37,26 +40,44 @@ def axes_of(tree, **options):
 
 def test_a_figure_has_answers_trajectories_and_what_moves_them(run, tmp_path):
     shown = texts(figures.plot(run, tmp_path / "a.svg"))
-    for label in ("metric: LINPACK", "trend: changepoint", "estimate: Dettmers 2015", "already", "never"):
+    for label in ("metric", "trend", "changepoint", "estimate", "Dettmers 2015", "already", "never"):
         assert label in shown
-    assert [shown.count(panel) for panel in ("HPCG", "LINPACK", "AI 16-bit peak")] == [1, 1, 1]
-    for once in ("median", "50 % of worlds", "90 % of worlds", "brain", "observed", "median date"):
+    # of the answer, and of the trajectories
+    assert [shown.count(panel) for panel in ("HPCG", "LINPACK", "AI 16-bit peak")] == [1, 2, 2]
+    for once in ("median, 50 and 90 % of worlds", "50 and 90 % band", "brain", "observed", "median date"):
         assert shown.count(once) == 1
     assert shown.count("the fastest supercomputer") == 1
     assert "FLOP/s" in shown
-    assert "what moves it" in shown
+    assert "share of variance" in shown
+    assert run.title not in " ".join(shown)
+    assert headline(run) not in " ".join(shown)
+
+
+def test_a_figure_has_its_title_and_sentence_where_they_are_asked_for(run, tmp_path):
+    shown = " ".join(texts(figures.plot(run, tmp_path / "a.svg", titled=True)))
+    assert run.title in shown
+    assert headline(run) in shown
+
+
+def test_a_panel_alone_is_that_of_the_whole(run):
+    whole = axes_of(run)
+    for panel, place in (("dates", slice(0, 1)), ("path", slice(1, 4)), ("drivers", slice(4, 5))):
+        for alone, beside in zip(axes_of(run, panel=panel), whole[place], strict=True):
+            assert [[*line.get_xdata()] for line in alone.lines] == [[*line.get_xdata()] for line in beside.lines]
+            assert alone.get_title("left").strip() == beside.get_title("left").strip()
 
 
 def test_the_dots_are_those_of_the_text_in_its_order(run):
     (group,) = brief(run).groups
     axis = axes_of(run)[0]
-    assert [label.get_text() for label in axis.get_yticklabels()] == interval_rows.lines_of(
-        interval_rows.rows_of(group), 44
-    )
-    marks = {int(line.get_ydata()[0]): line.get_xdata()[0] for line in axis.lines if line.get_marker() in ("o", "D")}
-    assert marks == {place: row.spread.median for place, row in enumerate(group.rows)}
+    assert [label.get_text() for label in axis.get_yticklabels()] == [row.label for row in group.rows]
+    places = [float(place) for place in axis.get_yticks()]
+    marks = {line.get_ydata()[0]: line.get_xdata()[0] for line in axis.lines if line.get_marker() in ("o", "D")}
+    assert marks == {place: row.spread.median for place, row in zip(places, group.rows, strict=True)}
+    headings = [text.get_text() for text in axis.texts if text.get_style() == "italic"]
+    assert headings == ["the fastest supercomputer matches the brain on HPCG", "metric", "trend", "estimate"]
     never = next(beside for beside in interval_rows.asides(group) if beside.name == "never")
-    assert list(never.shares) == [row.spread.never for row in group.rows]
+    assert list(never.told) == [percent(row.spread.never).replace("under ", "<") for row in group.rows]
 
 
 def test_a_range_of_medians_has_ends_and_no_dot():
@@ -66,7 +87,8 @@ def test_a_range_of_medians_has_ends_and_no_dot():
         "quantities": {"x": {"expression": "{c}*(t - 2024)", "unit": ""}},
     }  # fmt: skip
     axis = axes_of(forecast.project(made, draws=20))[0]
-    own = [line for line in axis.lines if list(line.get_ydata()) == [0] * len(line.get_ydata())]
+    place = axis.get_yticks()[0]
+    own = [line for line in axis.lines if set(line.get_ydata()) == {place}]
     assert [list(line.get_xdata()) for line in own if line.get_marker() == "|"] == [[2030, 2036]]
     assert not [line for line in own if line.get_marker() in ("o", "D")]
 
@@ -191,11 +213,17 @@ def test_correlated_numbers_are_one_bar_from_early_to_late():
     assert made.ends[0][0] < made.base < made.ends[0][1]
 
 
-def test_long_names_of_what_moves_an_answer_lose_their_shape_where_they_stay_apart():
-    long = ("growth (time-horizon, pool-at-least)", "growth (training-compute, pool)", "growth (process-size, pool)")
-    told = tornado._shortened([*long, "level (process-size, a)", "level (process-size, b)", "metric"], 18)
-    assert told[:3] == ["growth (time-horizon)", "growth (training-compute)", "growth (process-size)"]
-    assert told[3:] == ["level (process-size, a)", "level (process-size, b)", "metric"]
+def test_what_moves_an_answer_is_called_by_its_lever_or_the_title_of_its_model():
+    run = forecast.project("gpu-goal", draws=64)
+    growth = "hardware/gpu-per-dollar-fp32@{}.growth"
+    names = ["shape", growth.format("random-walk"), growth.format("pool"), "hardware/gpu-peak-fp32@pool.log_level"]
+    peak = "every device's peak rate per launch dollar"
+    assert driver_labels(run, names) == [
+        "shape of the trend", f"growth: {peak} (random walk)", f"growth: {peak} (ensemble)",
+        "level: peak rate of the best device so far",
+    ]  # fmt: skip
+    assert driver_labels(run, names[1:2]) == [f"growth: {peak}"]
+    assert driver_labels(run, ["nobody/knows.a_number"]) == ["a number (knows)"]
 
 
 def test_a_race_is_drawn_as_shares(tmp_path):
@@ -227,10 +255,10 @@ def test_counted_worlds_give_the_dots_of_all_and_the_paths_of_those_kept():
 
 @pytest.mark.slow
 def test_one_column_is_half_as_wide_and_holds_the_same(run):
-    one, two = (compose(run, width=width) for width in ("one", "two"))
-    assert (one.get_figwidth(), two.get_figwidth()) == (3.5, 7.2)
+    one, two = (compose(run, width=width) for width in ("column", "page"))
+    assert (one.get_figwidth(), two.get_figwidth()) == (89 / 25.4, 183 / 25.4)
     assert [axis.get_title("left") for axis in one.axes] == [axis.get_title("left") for axis in two.axes]
-    with pytest.raises(UsageError, match=r"width: expected one of one, two, got 'three'"):
+    with pytest.raises(UsageError, match=r"width: expected one of column, page, got 'three'"):
         compose(run, width="three")
 
 
@@ -241,36 +269,53 @@ def test_series_differ_in_grey_too(run):
     assert len({line.get_linestyle() for line in lines}) == 2
 
 
-def test_long_labels_are_wrapped_at_words_and_cut_visibly():
-    assert interval_rows.wrapped("the time horizon reaches a week of work (40 h)", 30) == [
-        "the time horizon reaches", "a week of work (40 h)",
+def test_long_labels_are_wrapped_at_words_and_never_cut():
+    def lines(text, width):
+        return plot_style.wrapped(text, width, 7.0).splitlines()
+
+    assert lines("the time horizon reaches a week of work (40 h)", 100.0) == [
+        "the time horizon reaches a", "week of work (40 h)",
     ]  # fmt: skip
-    assert interval_rows.wrapped("hardware/gpu-peak-fp8@random-walk.growth", 24) == [
-        "hardware/gpu-peak-fp8@",
-        "random-walk.growth",
-    ]
-    assert all(len(line) <= 12 for line in interval_rows.wrapped("word " * 20, 10))
-    assert interval_rows.wrapped("word " * 20, 10)[1].endswith("…")
+    assert lines("a rate of 1 PFLOP/s", 40.0) == ["a rate of", "1 PFLOP/s"]
+    assert lines("hardware/gpu-peak-fp8@random-walk.growth", 90.0) == ["hardware/gpu-peak-fp8@", "random-walk.growth"]
+    for text in ("word " * 20, "x" * 200, "process-size@exponential.autocorrelation"):
+        made = lines(text.strip(), 40.0)
+        assert "".join(made).replace(" ", "") == text.replace(" ", "")
+        assert all(plot_style.text_width(line, 7.0) <= 40.0 for line in made)
 
 
-def test_a_name_of_more_than_two_lines_keeps_its_end():
-    made = [interval_rows.wrapped(f"process-size@exponential.{each}", 18) for each in ("growth", "autocorrelation")]
-    assert made == [["process-size@", "exponential.growth"], ["process-size@", "…autocorrelation"]]
-
-
-def test_the_heading_of_a_ranking_is_whole_and_a_title_has_one_article():
-    ranked = forecast.project("gpu-choice", draws=64)
-    with plot_style.style():
-        headings = [part._suptitle.get_text() for part in compose(ranked).subfigs if part._suptitle]
+def test_the_heading_of_a_ranking_is_whole():
+    axes = axes_of(forecast.project("gpu-choice", draws=64))
+    headings = [text.get_text() for axis in axes for text in axis.texts if text.get_style() == "italic"]
     assert headings[0] == "work per dollar of ownership (use: 8-bit inference)"
+
+
+def test_panels_are_along_the_choice_that_moves_the_answer_most():
     made = {
-        "title": "t", "start": 2025, "until": 2030, "quantities": {"x": {"expression": "{c}*(t - 2024)"}},
-        "choices": {"c": {"values": ["1", "3"], "kind": "definition"}},
-        "questions": {"q": {"when": "x >= 4", "title": "the {c}-fold rate is there"}},
+        "title": "t", "start": 2025, "until": 2060,
+        "choices": {c: {"values": ["1", "2"], "kind": "definition"} for c in ("a", "b")},
+        "quantities": {"x": {"expression": "({a} + 100*{b})*(t - 2024)", "unit": ""}},
+        "questions": {"q": {"when": "x >= 1000"}},
     }  # fmt: skip
-    with plot_style.style():
-        (piece,) = (part for part in compose(forecast.project(made, draws=16)).subfigs if part._suptitle)
-    assert piece._suptitle.get_text() == "each c-fold rate is there"
+    made["choices"]["b"]["values"] = ["3", "4"]
+    answer = forecast.project(made, draws=8).answers["q"]
+    first, _ = fan_chart.fans(answer, 3)
+    assert first.title == "3"
+    assert [fan.title for fan in fan_chart.fans(answer, 6)] == ["3, 1", "3, 2", "4, 1", "4, 2"]
+
+
+def test_what_is_a_formula_of_something_observed_was_observed_with_it():
+    answer = forecast.project("gpu-goal", draws=32).answers["dollars"]
+    (fan,) = fan_chart.fans(answer, 6)
+    (line,) = fan.lines
+    dates, values, names = observed(answer, "per_dollar", "PFLOP/s/USD", answer.default)
+    assert line.dates.size > 20
+    assert list(line.dates) == list(dates)
+    assert line.values == pytest.approx(1000 * values)
+    assert len(line.names) == len(names)
+    # of what was set, nothing was observed
+    answer = forecast.project("gpu-goal", draws=32, with_={"for_money": "2 PFLOP/s"}).answers["dollars"]
+    assert not observed(answer, "for_money", "PFLOP/s", answer.default)[0].size
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,116 @@
+"""Figures by the boxes of what they show: nothing lies over anything else or leaves the sheet, at either width."""
+
+import itertools
+import re
+
+import pytest
+
+import forecast
+from forecast.base import plot_style
+from forecast.contract.registry import get_registry
+from forecast.errors import UsageError
+from forecast.report.figures.projections import PANELS, compose
+
+#: Pixels by which boxes may touch: letters do not fill theirs.
+TOUCH = 1.5
+FEW = ("brain/brain-parity", "hardware/gpu-goal", "hardware/gpu-choice", "capability/metr-2025")
+SCENARIOS = get_registry().names("scenario")
+
+
+def parts_of(figure):
+    yield figure
+    for part in figure.subfigs:
+        yield from parts_of(part)
+
+
+def ticks(axis):
+    low, high = sorted(axis.get_view_interval())
+    room = 1e-9 * (abs(low) + abs(high))
+    for tick in axis.get_major_ticks():
+        if tick.label1.get_visible() and low - room <= tick.get_loc() <= high + room:
+            yield tick.label1
+
+
+def texts(figure):
+    """Walk every text that is drawn."""
+    for part in parts_of(figure):
+        yield from part.texts
+        yield from (text for legend in part.legends for text in legend.get_texts())
+        yield from [part._suptitle] if getattr(part, "_suptitle", None) else []
+    for axes in figure.axes:
+        yield from axes.texts
+        yield from (axes.title, axes._left_title, axes._right_title, axes.xaxis.label, axes.yaxis.label)
+        yield from itertools.chain(ticks(axes.xaxis), ticks(axes.yaxis))
+
+
+def boxes(figure):
+    found = [(text.get_text(), text.get_window_extent()) for text in texts(figure) if text.get_text().strip()]
+    marks = [handle for part in parts_of(figure) for legend in part.legends for handle in legend.legend_handles]
+    return found + [("a mark of the legend", mark.get_window_extent()) for mark in marks if mark is not None]
+
+
+def faults(figure):
+    """Say what lies over what, and what leaves the sheet."""
+    plot_style.settle(figure)
+    sheet, found = figure.bbox, boxes(figure)
+    out = [
+        f"{text!r} leaves the sheet"
+        for text, box in found
+        if box.x0 < sheet.x0 - TOUCH
+        or box.x1 > sheet.x1 + TOUCH
+        or box.y0 < sheet.y0 - TOUCH
+        or box.y1 > sheet.y1 + TOUCH
+    ]
+    for (one, a), (other, b) in itertools.combinations(found, 2):
+        across, up = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+        if across > TOUCH and up > TOUCH:
+            out.append(f"{one!r} and {other!r} overlap")
+    return out
+
+
+def drawn(run, **options):
+    with plot_style.style():
+        figure = compose(run, **options)
+        return figure, faults(figure)
+
+
+def looked_at(run):
+    for width, panel, titled in itertools.product(plot_style.WIDTHS, (None, *PANELS), (False, True)):
+        if titled and panel is not None:
+            continue
+        try:
+            figure, wrong = drawn(run, width=width, panel=panel, titled=titled)
+        except UsageError:
+            assert panel is not None
+            continue
+        assert not wrong, (width, panel, titled, wrong)
+        assert figure.get_figwidth() == plot_style.WIDTHS[width]
+        for axes in figure.axes:
+            shown = [label.get_text() for label in ticks(axes.yaxis)]
+            if not any(label and not re.fullmatch(r"[\d.,e+-]+( %)?", label) for label in shown):
+                assert len(set(shown)) == len(shown)
+        told = [text.get_text() for text in texts(figure)]
+        assert not [text for text in told if "…" in text], "nothing is cut"
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_nothing_overlaps_is_cut_or_leaves_the_sheet(name):
+    looked_at(forecast.project(name, draws=64))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in SCENARIOS if name not in FEW])
+def test_nothing_overlaps_is_cut_or_leaves_the_sheet_in_any_scenario(name):
+    looked_at(forecast.project(name, draws=64))
+
+
+def test_these_checks_see_what_is_wrong():
+    with plot_style.style():
+        figure = plot_style.sheet(2.0, 1.0)
+        axes = figure.subplots()
+        for text in ("one", "another"):
+            axes.text(0.5, 0.5, text)
+        axes.text(0.9, 0.1, "too long for the sheet").set_in_layout(False)
+        wrong = faults(figure)
+    assert "'one' and 'another' overlap" in wrong
+    assert "'too long for the sheet' leaves the sheet" in wrong
