@@ -152,7 +152,7 @@ def test_the_example_of_the_language_runs():
     assert 0 < a.given(spend >= 2e8).never < 1
     assert a.with_(**{forecast.quantity(model=peak).name: other}).never != a.never
     assert a.sweep(spend=[1e8, 1e9]).by_choice["never"].sel(spend=1e9) < a.never
-    assert "spend" in a.sensitivity().index
+    assert a.sensitivity().index[0].endswith(".E")
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda given: pickle.loads(pickle.dumps(given))])

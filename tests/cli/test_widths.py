@@ -74,7 +74,7 @@ def test_the_command_answers_in_twenty_columns(capsys, monkeypatch, file):
     monkeypatch.setenv("COLUMNS", "20")
     said = run(capsys, file, "--draws", "64")
     assert said.code == 0
-    assert "The machine is fast enough in" in words(said.out)
+    assert "The machine is fast enough by" in words(said.out)
     assert "(90 %:" in words(said.out)
     assert all(len(line) <= 20 for line in said.out.splitlines())
 

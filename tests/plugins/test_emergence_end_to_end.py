@@ -23,17 +23,17 @@ def spawned(cwd, *words):
 
 SCENARIOS = {
     "emergence": (
-        "by the law with a jump:",
+        "by the law with a jump.",
         ("everywhere", "foretold"),
         ("it forecasts the count tolerably and misses the layers and the magnitude", "none by 1e+13 with probability"),
     ),
     "precision": (
-        "quantised after training: 4 bits, with a probability of ",
+        "4 bits a weight lose least when quantised after training (",
         ("train", "harmless"),
         ("30M to 220M parameters",),
     ),
     "token-cost": (
-        "A million tokens as good as the GPT-4 of 2023 on MMLU sell for 1 cent",
+        "A million tokens as good as GPT-4 of 2023 (MMLU) cost 1 cent by",
         ("ten_cents", "cheapest"),
         ("TFLOP/s",),
     ),

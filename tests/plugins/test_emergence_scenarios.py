@@ -31,7 +31,7 @@ def ranked(tree, name):
 
 
 def test_the_shift_is_at_6_7b_by_two_regimes_and_seldom_by_the_smooth_law(emergence):
-    assert ": 6.7 billion, with a probability of over 99 %" in headline(emergence)
+    assert " at 6.7 billion parameters, by the law with a jump" in headline(emergence)
     (smooth,) = ranked(emergence, "everywhere_smooth")
     first = {entry["name"]: entry["first"] for entry in smooth["order"]}
     assert first["6.7B"] < 0.1

@@ -320,7 +320,9 @@ def test_one_or_two_more_years_is_answered_with_a_probability_and_what_drives_it
         assert two == np.mean(reached <= np.datetime64("2027-12-10"))
     moved = next(d["drivers"] for d in result_data.drivers(run) if d["name"] == "ends")
     assert moved[0]["share"] > 0.1
-    assert headline(run).startswith("The first of four limits binds if compute grows as progress asks")
+    assert headline(run).startswith(
+        "If training compute grows as progress asks, money, power, chips or data run short by"
+    )
 
 
 def test_the_frontier_counts_models_and_not_the_date_at_which_the_last_record_stands():

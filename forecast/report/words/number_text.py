@@ -27,6 +27,8 @@ _NAMED = {
     "day": "days",
     "percent": "%",
 }
+#: More minutes than this are hours.
+_MOST_MINUTES = 120
 #: A growth rate, as scenarios and as results spell its unit.
 _A_YEAR = ("1/year", "1/yr")
 _SEVERAL = re.compile(r"^(cent|year|token|parameter|day)s\b", re.ASCII)
@@ -175,6 +177,8 @@ def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:
         return factor / own, f"{prefix}{scaled['unit']}{units.label('1' + rest)[1:] if rest else ''}"
     if unit in _A_YEAR:
         return 1.0, "a year"
+    if unit in ("min", "minute") and any(abs(value) >= _MOST_MINUTES for value in values if math.isfinite(value)):
+        return 60.0, "h"
     text = units.label(unit) if unit else ""
     return 1.0, _NAMED.get(text, text)
 

@@ -326,9 +326,8 @@ def test_the_answer_opens_with_its_first_variant(capsys):
     done = command("run")(capsys, "model-capability", "--show", "answers")
     assert done.code == 0
     first = " ".join(done.out.partition("\n\n")[0].split())
-    assert "reaches 167 h of work" in first
-    assert "(variant: trends continue)" in first
-    assert "pooled over route" in first
+    assert "tasks of 167 h of human work" in first
+    assert "; trends continue)" in first
     assert "which limit holds back the largest run first" in done.out
     # what is carried far outside its data says so, and nothing else is said
     assert all("beyond their data" in w or "state no uncertainty" in w for w in done.err.splitlines())

@@ -200,7 +200,7 @@ def test_a_panel_for_a_column_of_a_journal(tmp_path, capsys):
     sentence = " ".join(capsys.readouterr().out.split("\n\n")[0].split())
     shown = " ".join(texts(figure))
     assert float(ET.parse(figure).getroot().get("width").removesuffix("pt")) == pytest.approx(252.3, abs=0.1)
-    assert "a week of work, 40 hours" in shown
+    assert "40 h of work" in shown
     assert "share of variance" not in shown
     assert sentence not in shown
     # a saved answer is drawn alike, and says its sentence where that is asked for

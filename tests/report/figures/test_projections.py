@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import units
 from forecast.base import plot_style
 from forecast.errors import ForecastError, UsageError
 from forecast.projection.result.observed_values import observed
@@ -98,6 +99,7 @@ def test_a_fan_is_what_the_worlds_say_rivals_pooled(run):
     assert [panel.title for panel in panels] == ["HPCG", "LINPACK", "AI 16-bit peak"]
     machine, brain = panels[1].lines
     drawn = run["projection"]["machine"].sel(metric="linpack", trend="pool").values
+    drawn = units.convert(drawn, run.quantities["machine"].unit, panels[1].unit)  # that of what it is compared with
     assert machine.levels[2] == pytest.approx(np.median(drawn, axis=1), rel=1e-9)
     assert brain.label == "brain"
     assert machine.dates.min() < 1994
