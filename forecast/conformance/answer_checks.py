@@ -273,8 +273,8 @@ def _falls(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Iterator[Breac
             yield Breach(
                 rule="falls", question=answer.name,
                 message=f"{last.of} was {amount(last.value, last.unit)} in {last.date[:7]} after it "
-                f"{'rose' if rising else 'fell'}; {'an end of the interval' if stands else 'the median'} of {each.date[:4]} is "
-                f"{amount(end, last.unit)}",
+                f"{'rose' if rising else 'fell'}; {'an end of the interval' if stands else 'the median'} of "
+                f"{each.date[:4]} is {amount(end, last.unit)}",
             )  # fmt: skip
 
 

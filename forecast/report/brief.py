@@ -356,7 +356,7 @@ def last_observed(run: Projection, words: Words) -> str:
 
 
 def _computed(run: Projection, words: Words, before: int) -> Iterator[str]:
-    """Walk what questions are about that nobody observes, as it is computed at the first step: of a few, as one text."""
+    """Walk what questions are about that nobody observes, as computed at the first step: of a few, as one text."""
     told: dict[str, str] = {}
     opening = [run.opening] if isinstance(run.opening, (DateAnswer, ValueAnswer)) else []
     for answer in (*opening, *run.dates, *run.values):
@@ -364,7 +364,8 @@ def _computed(run: Projection, words: Words, before: int) -> Iterator[str]:
         if found is not None and found.of not in told and before + len(told) < _MOST_STANDINGS:
             told[found.of] = f"{words(found.of)} {amount(found.value, found.unit)}"
     if told:
-        yield f"{'' if before else 'nothing; '}computed for {as_text(run.span[0], fine=True)}: {', '.join(told.values())}"
+        when = f"computed for {as_text(run.span[0], fine=True)}"
+        yield f"{'' if before else 'nothing; '}{when}: {', '.join(told.values())}"
 
 
 def at_level(answer: ProjectedAnswer | None, level: float) -> str:

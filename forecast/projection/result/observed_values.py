@@ -191,10 +191,8 @@ def starting(answer: ProjectedAnswer) -> Standing | None:
         rivals = [str(dim) for dim in level.dims if dim in run.rivals and dim not in own]
         pooled = run.pooled(level.sel(own), rivals)
         if set(pooled.dims) == {"draw"} and np.isfinite(pooled.values).any():
-            date = str(run.time[0].astype("datetime64[D]"))
-            return Standing(
-                of=name, value=float(np.nanmedian(pooled.values)), unit=run.quantities[name].unit, date=date
-            )
+            date, unit = str(run.time[0].astype("datetime64[D]")), run.quantities[name].unit
+            return Standing(of=name, value=float(np.nanmedian(pooled.values)), unit=unit, date=date)
     return None
 
 
