@@ -5,7 +5,8 @@
   observation contains it; a running record starts at it.
 - *already*: what the newest observation meets is so already, in every world.
 - *nested*: a question that asks for more never comes before one that asks for less.
-- *falls*: a series that rose through its history does not fall below its last observation in the median forecast.
+- *falls*: a series that rose through its history does not fall below its last observation in the median forecast, nor
+  a running record below its record within the 90 % interval.
 - *levers*: each lever moves something that the scenario shows (`forecast.conformance.lever_checks`).
 
 A rebuilt publication (``published_on``) is exempt of all but the last: it prints what was published.
@@ -256,20 +257,24 @@ def _nested(run: Projection) -> Iterator[Breach]:
 
 
 def _falls(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
-    """Hold the median of a value to its last observation, against which the series has not gone so far."""
+    """Hold the median of a value to its last observation, against which the series has not gone so far.
+
+    Of a running record it is the end of the 90 % interval that is held to the record.
+    """
     if not isinstance(answer, ValueAnswer) or answer.growth or (last := _last(answer, chosen)) is None:
         return
-    rising = _rises(answer, last.of, last.unit, chosen)
+    rising, stands = _rises(answer, last.of, last.unit, chosen), keeps_records(answer, last.of)
     for each in answer.at:
         found = each.over(chosen)
         if found is None or found.medians is not None:
             continue
-        back = found.median < last.value * (1 - ROUNDING) if rising else found.median > last.value * (1 + ROUNDING)
-        if back:
+        end = found.quantiles[0 if rising else -1] if stands else found.median
+        if end < last.value * (1 - ROUNDING) if rising else end > last.value * (1 + ROUNDING):
             yield Breach(
                 rule="falls", question=answer.name,
                 message=f"{last.of} was {amount(last.value, last.unit)} in {last.date[:7]} after it "
-                f"{'rose' if rising else 'fell'}; the median of {each.date[:4]} is {amount(found.median, last.unit)}",
+                f"{'rose' if rising else 'fell'}; {'an end of the interval' if stands else 'the median'} of "
+                f"{each.date[:4]} is {amount(end, last.unit)}",
             )  # fmt: skip
 
 

@@ -20,12 +20,12 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
-from forecast.projection.result.observed_values import standing
+from forecast.projection.result.observed_values import standing, starting
 from forecast.projection.result.projected_answers import RankingRow
 from forecast.report.changes import ChangedRow, changed_rows, unmoved
 from forecast.report.headline import LEVEL, Words, cells, event, first_sentence, headline, on_date, value_title
 from forecast.report.result_data import drivers
-from forecast.report.words.date_text import age
+from forecast.report.words.date_text import age, as_text
 from forecast.report.words.number_text import amount, amount_range, percent, plain, scale_of, short_zeros
 from forecast.report.words.patterns import fill
 
@@ -391,7 +391,20 @@ def last_observed(run: Projection, words: Words) -> str:
             behind = ", ".join(filter(None, [row, found.date[:7]]))
             named = words(found.of) if found.of in run.quantities else f"'{short_zeros(found.of)}'"
             told[found.of] = f"{named} {amount(found.value, found.unit)} ({behind})"
-    return "; ".join(told.values())
+    return "; ".join([*told.values(), *_computed(run, words, len(told))])
+
+
+def _computed(run: Projection, words: Words, before: int) -> Iterator[str]:
+    """Walk what questions are about that nobody observes, as computed at the first step: of a few, as one text."""
+    told: dict[str, str] = {}
+    opening = [run.opening] if isinstance(run.opening, (DateAnswer, ValueAnswer)) else []
+    for answer in (*opening, *run.dates, *run.values):
+        found = starting(answer) if standing(answer) is None else None
+        if found is not None and found.of not in told and before + len(told) < _MOST_STANDINGS:
+            told[found.of] = f"{words(found.of)} {amount(found.value, found.unit)}"
+    if told:
+        when = f"computed for {as_text(run.span[0], fine=True)}"
+        yield f"{'' if before else 'nothing; '}{when}: {', '.join(told.values())}"
 
 
 def at_level(answer: ProjectedAnswer | None, level: float) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import pytest
 
 import forecast
+from forecast.cli.catalogue.find import _asked as lines_of
+from forecast.contract.registry import get_registry
 from forecast.scenarios.question_text import in_words, read_question
 
 USERS = "date,users,price\n" + "".join(
@@ -145,11 +148,25 @@ def test_a_question_in_words_proposes_lines_that_run(said):
     out = said("ask", *["when", "does", "a", "supercomputer", "match", "the", "brain"], "--json")
     assert out.code == 2
     lines = json.loads(out.out)["result"]["proposals"]
-    assert lines[0] == "forecast run brain-parity"
+    assert lines[0] == 'forecast ask "brain-parity.machine >= brain-parity.brain"'
     assert len(lines) <= 5
-    asks = next(line.split()[2] for line in lines if line.startswith("forecast ask"))
-    assert said("ask", asks, *FEW).code == 0
+    assert said(*shlex.split(lines[0])[1:], *FEW).code == 0
     assert "nothing is about them" in said("ask", "xylophone quokka").out
+
+
+@pytest.mark.slow
+def test_every_question_of_a_scenario_is_one_line_that_is_read_or_one_that_runs():
+    asked = 0
+    for record in get_registry().records("scenario"):
+        name = record.full_name.rpartition("/")[2]
+        for line, _ in lines_of(record, name):
+            verb, text, *rest = shlex.split(line)[1:]
+            asked += verb == "ask"
+            if verb == "ask":
+                assert name in read_question(text, at=rest[1:]).title
+            else:
+                assert (verb, text) == ("run", name)
+    assert asked > 60
 
 
 @pytest.mark.parametrize("text", ["a + b", "x >= 1 EFLOP/s", "min(a, b)", "3 FLOP/s * x", "model-capability.power"])

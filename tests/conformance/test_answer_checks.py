@@ -9,7 +9,8 @@ from forecast.cli import main
 from forecast.conformance.answer_checks import RULES, breaches
 from forecast.conformance.lever_checks import lever_breaches
 from forecast.contract.registry import get_registry
-from forecast.projection.result.observed_values import threshold
+from forecast.formula import parse_expression
+from forecast.projection.result.observed_values import standing, starting, threshold
 from forecast.scenarios.scenario import Scenario
 from toolkit import json_of
 
@@ -97,6 +98,23 @@ def test_what_a_record_has_met_is_so_already_whatever_limits_it(tmp_path, monkey
     run = forecast.project("s.toml", draws=64)
     assert run.dates[0].headline.already == 1
     assert breaches(run) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OURS)
+def test_every_forecast_of_ours_has_todays_value_beside_it(name):
+    """As it was last observed, or as the scenario computes it for its first step."""
+    scenario = Scenario.load(name)
+    if "published_on" in scenario.stated:
+        pytest.skip("a rebuilt publication")
+    run = forecast.project(scenario, draws=64)
+    values = [a for a in run.values if a.text.isidentifier()]  # a formula of numbers has no value of today
+    moving = [a for a in (*run.dates, *values) if "time" in run.worlds[first_name(a)].dims]
+    assert [a.name for a in moving if standing(a) is None and starting(a) is None] == []
+
+
+def first_name(answer):
+    return next(name for name in parse_expression(answer.text).names if name in answer.run.quantities)
 
 
 def test_a_rebuilt_publication_is_exempt(capsys):

@@ -292,3 +292,45 @@ def test_a_label_of_two_values_would_be_told():
     assert apart(worlds, np.ones(400)) > 4
     assert apart(worlds, worlds + 0.5) > 4
     assert apart(np.full(9, np.inf), np.full(9, np.inf)) == 0
+
+
+# --- Tails ------------------------------------------------------------------------------------------------------------
+
+
+def level(name, quantity, **chosen):
+    """Return what every world says of a quantity at every step, (time, draw)."""
+    found = run(name)["projection"][quantity].sel(chosen)
+    return found.transpose("time", "draw").values if "time" in found.dims else found.values[None]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["fp32", "fp16", "fp8"])
+def test_what_a_device_gives_is_bounded_by_its_record_and_by_its_power(precision):
+    """The fifth hundredth of FP8 per watt was 5e-7 GFLOP/s/W in 2040 once, and the last of its peak 470 EFLOP/s."""
+    peak = level("gpu-capability", "peak", precision=precision, shape="pool")
+    per_watt = level("gpu-capability", "per_watt", precision=precision, shape="pool")
+    for each, name in ((peak, "peak"), (per_watt, "best-per-watt")):
+        record = forecast.model(f"hardware/gpu-{name}-{precision}").fit().observed().value.max()
+        assert each.min() >= record * (1 - 1e-9)
+    assert peak.max() <= 4.7e7 * (1 + 1e-9)  # 10 kW at 4.7e15 FLOP/s/W, in TFLOP/s
+    assert per_watt.max() <= 4.7e6 * (1 + 1e-9)
+    assert level("model-capability", "eight_bit", variant="trends continue").max() <= 4.7e7 * (1 + 1e-9)
+
+
+@pytest.mark.slow
+def test_a_dollar_buys_no_less_than_it_does_today():
+    on_sale = forecast.model("hardware/gpu-per-dollar-fp32").fit().observed().value.max()
+    for name in ("gpu-capability", "gpu-goal"):
+        assert level(name, "per_dollar", shape="pool").min() >= on_sale * (1 - 1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", ["trends continue", "hardware stalls 2026"])
+def test_all_chips_together_run_on_the_electricity_of_the_world(variant):
+    """Of 29,471 TWh in 2023, which grows with the output of the world: 2.7e12 H100 were forecast once."""
+    stock, per_watt = (level("model-capability", each, variant=variant) for each in ("stock", "per_watt"))
+    years = decimal_year(run("model-capability")["projection"]["time"].values)[:, None]
+    growth = np.maximum(level("model-capability", "output_growth"), 0)
+    watts = stock * 989.5e12 / per_watt
+    assert (watts <= 3.364e12 * (1 + growth) ** (years - 2023) * (1 + 1e-6)).all()
+    assert np.quantile(stock[-1], 0.95) < 1e12

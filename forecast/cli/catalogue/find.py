@@ -27,6 +27,8 @@ LONGEST = 27
 #: A word counts so much in a name, in a title and elsewhere; half of it where it is only a part of a word there.
 NAME, TITLE, ELSEWHERE = 100.0, 10.0, 1.0
 _WORD = re.compile(r"[^\W_]+")
+#: A comparison that one line can ask.
+_COMPARED = re.compile(r"([A-Za-z_]\w*) (>=|<=|>|<) ([A-Za-z_]\w*)", re.ASCII)
 #: So many lines are proposed for a question in words.
 MOST_PROPOSED = 5
 #: Words of questions that tell nothing about what is asked.
@@ -86,13 +88,48 @@ def proposed(question: str) -> list[str]:
     ranked = []
     for place, kind in enumerate(("scenario", "model")):
         for record in get_registry().records(kind):
-            texts = _texts(record)
-            worths = [max(_worth([word], texts), _worth([word.removesuffix("s")], texts)) for word in words]
-            matched = sum(worth > 0 for worth in worths)
-            if matched:
-                ranked.append((-matched, -sum(worths), place, _short({"kind": kind, "name": record.full_name})))
-    verbs = ("run", "ask")
-    return [f"forecast {verbs[place]} {name}" for _, _, place, name in sorted(ranked)[:MOST_PROPOSED]]
+            name = _short({"kind": kind, "name": record.full_name})
+            lines = _asked(record, name) if kind == "scenario" else [(f"forecast ask {name}", "")]
+            about = _texts(record)
+            found = []
+            for order, (line, title) in enumerate(lines):
+                texts = (about[0], f"{about[1]} {title.casefold()}", about[2])
+                worths = [max(_worth([word], texts), _worth([word.removesuffix("s")], texts)) for word in words]
+                if matched := sum(worth > 0 for worth in worths):
+                    found.append((-matched, -sum(worths), place, name, order, line))
+            ranked += sorted(found)[:1]  # of one scenario the nearest question
+    return [line for *_, line in sorted(ranked)[:MOST_PROPOSED]]
+
+
+def _asked(record: Record, name: str) -> list[tuple[str, str]]:
+    """Return the line that asks each question of a scenario, and its title; what one line cannot ask is run."""
+    from forecast.cli.catalogue.scenarios import read_scenario
+
+    whole = f"forecast run {name}"
+    try:
+        raw = read_scenario(Path(record.spec.path))  # type: ignore[attr-defined]
+    except ForecastError:
+        return [(whole, "")]
+    stated: dict[str, dict[str, Any]] = {
+        key: table for key in ("questions", "quantities") if isinstance(table := raw.get(key), dict)
+    }
+    questions, quantities = (stated.get(key, {}) for key in ("questions", "quantities"))
+    lines = []
+    for each in questions.values():
+        if not isinstance(each, dict):
+            continue
+        if (sides := _COMPARED.fullmatch(str(each.get("when", "")))) is not None:
+            level = quantities.get(sides[3], {})
+            fixed = isinstance(level, dict) and isinstance(level.get("value"), (int, float))
+            other = f"{level['value']:g} {level.get('unit', '')}".strip() if fixed else f"{name}.{sides[3]}"
+            line = f'forecast ask "{name}.{sides[1]} {sides[2]} {other}"'
+        elif (value := str(each.get("value", ""))).isidentifier():
+            dates = each.get("dates") or []
+            line = f"forecast ask {name}.{value}" + (f" --at {dates[-1]}" if dates else "")
+        else:
+            line = whole
+        lines.append((line, str(each.get("title", ""))))
+    return lines or [(whole, "")]
 
 
 def _texts(record: Record) -> tuple[str, str, str]:

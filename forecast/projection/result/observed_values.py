@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import units
-from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
-from forecast.errors import FormulaError
+from forecast.errors import ForecastError, FormulaError
 from forecast.formula import Comparison, Formula, parse_condition, parse_expression, tree
 
 if TYPE_CHECKING:
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-__all__ = ["Standing", "Threshold", "keeps_records", "observed", "of_choices", "standing", "threshold"]
+#: Expressions of expressions that are followed to what is observed.
+_DEEPEST = 8
+
+__all__ = ["Standing", "Threshold", "keeps_records", "observed", "of_choices", "standing", "starting", "threshold"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,8 +158,8 @@ def standing(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -
     """Return what a question is about as it was last observed; None where nobody observes it.
 
     Of a comparison it is the side that is observed, the left one of two. A running record stands at the best so far;
-    any other series at its newest value. A number that is the same in every world counts as observed. It is that under
-    values of choices, by default those of the sentence.
+    any other series at its newest value. A number that is the same in every world counts as observed, and so does what
+    an expression makes of observed quantities. It is that under values of choices, by default those of the sentence.
     """
     chosen = answer.default if chosen is None else chosen
     if answer.kind not in ("when", "value") or getattr(answer, "growth", False):
@@ -172,7 +175,9 @@ def standing(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -
     return None
 
 
-def _of_formula(answer: ProjectedAnswer, formula: Formula, chosen: Mapping[str, str]) -> Standing | None:
+def _of_formula(
+    answer: ProjectedAnswer, formula: Formula, chosen: Mapping[str, str], depth: int = _DEEPEST
+) -> Standing | None:
     newest: dict[str, tuple[float, str, str]] = {}
     fixed: dict[str, float] = {}
     quantities = answer.run.quantities
@@ -183,6 +188,8 @@ def _of_formula(answer: ProjectedAnswer, formula: Formula, chosen: Mapping[str, 
             newest[name] = point
         elif (value := _fixed(answer, name)) is not None:
             fixed[name] = value
+        elif depth and (made := _of_expression(answer, name, chosen, depth - 1)) is not None:
+            newest[name] = made
         else:
             return None
     if not newest:
@@ -196,15 +203,44 @@ def _of_formula(answer: ProjectedAnswer, formula: Formula, chosen: Mapping[str, 
     return Standing(of=formula.text, value=value, unit=unit, date=date, row=row if alone else "")
 
 
+def _of_expression(
+    answer: ProjectedAnswer, name: str, chosen: Mapping[str, str], depth: int
+) -> tuple[float, str, str] | None:
+    """Return what the expression of a quantity makes of observed ones, in its unit, with the date of the newest."""
+    try:
+        found = _of_formula(answer, parse_expression(answer.run.expressions[name]), chosen, depth)
+    except (ForecastError, KeyError):  # no expression, or one that looks back in time
+        return None
+    unit = answer.run.quantities[name].unit
+    if found is None or not units.same_dimension(found.unit, unit):
+        return None
+    return float(units.convert(np.array(found.value), found.unit, unit)), found.date, found.row
+
+
+def starting(answer: ProjectedAnswer) -> Standing | None:
+    """Return the median at the first step of the quantity that a question is about, where nobody observes it."""
+    if answer.kind not in ("when", "value") or getattr(answer, "growth", False) or "{" in answer.text:
+        return None
+    root = parse_expression(answer.text).root
+    run = answer.run
+    for side in (root.left, root.right) if isinstance(root, Comparison) else (root,):
+        name = Formula(side).text
+        if name not in run.numeric or "time" not in run.worlds[name].dims:
+            continue
+        level = run.worlds[name].isel(time=0)
+        own = {choice: value for choice, value in answer.default.items() if choice in level.dims}
+        rivals = [str(dim) for dim in level.dims if dim in run.rivals and dim not in own]
+        pooled = run.pooled(level.sel(own), rivals)
+        if set(pooled.dims) == {"draw"} and np.isfinite(pooled.values).any():
+            date, unit = str(run.time[0].astype("datetime64[D]")), run.quantities[name].unit
+            return Standing(of=name, value=float(np.nanmedian(pooled.values)), unit=unit, date=date)
+    return None
+
+
 def _newest(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tuple[float, str, str] | None:
     """Return value, date and name of the newest observation of a quantity, or of the record where it keeps one."""
     if f"observed/{name}" not in answer.run:
-        years, found, names = _through_formula(answer, name, answer.run.quantities[name].unit, chosen)
-        if not found.size:
-            return None
-        newest = int(np.lexsort((found, years))[-1])
-        day = from_decimal_year(years[newest]).astype("datetime64[D]")
-        return float(found[newest]), str(day), names[newest] if names else ""
+        return None
     seen = answer.run[f"observed/{name}"].to_dataset()
     places = np.flatnonzero(of_choices(seen, answer, chosen))
     values, dates = seen["value"].values[places], seen["date"].values[places]

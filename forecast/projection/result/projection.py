@@ -198,6 +198,14 @@ class Projection:
         return str(self._attribute("scenario_text", ""))
 
     @cached_property
+    def expressions(self) -> dict[str, str]:
+        """What the scenario's own quantities are computed by, where that is an expression."""
+        import tomllib
+
+        stated = tomllib.loads(self.scenario_text).get("quantities", {}) if self.scenario_text else {}
+        return {name: str(each["expression"]) for name, each in stated.items() if "expression" in each}
+
+    @cached_property
     def given(self) -> tuple[str, ...]:
         """The conditions in which its worlds are taken, as texts."""
         return tuple(self._attribute("given", ()))

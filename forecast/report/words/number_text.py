@@ -101,8 +101,8 @@ def amount(value: float | None, unit: str = "", digits: int | None = None) -> st
 
     Examples
     --------
-    >>> amount(0.01, "USD"), amount(1.0, "year"), amount(95.0, "percent")
-    ('1 cent', '1 year', '95 %')
+    >>> amount(0.01, "USD"), amount(1.0, "year"), amount(95.0, "percent"), amount(2.5, "-")
+    ('1 cent', '1 year', '95 %', '2.5')
     >>> amount(0.1, "USD"), amount(3.2e10, "USD"), amount(1.2e3, "MW"), amount(3.04e26, "FLOP")
     ('10 cents', '32 billion USD', '1.2 GW', '3e26 FLOP')
     >>> amount(22000.0, "TFLOP/s"), amount(1.1e9, "TFLOP/s"), amount(0.42, "TFLOP/s/W"), amount(2.5, "")
@@ -179,7 +179,7 @@ def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:
         return 1.0, "a year"
     if unit in ("min", "minute") and any(abs(value) >= _MOST_MINUTES for value in values if math.isfinite(value)):
         return 60.0, "h"
-    text = units.label(unit) if unit else ""
+    text = units.label(unit) if unit and unit != "-" else ""  # as tables show what has none
     return 1.0, _NAMED.get(text, text)
 
 
