@@ -74,10 +74,7 @@ def _through_formula(
         text = _stated_formula(answer, name)
     if not text or "{" in text:
         return nothing  # what it is differs along a choice
-    try:
-        formula = parse_expression(text)
-    except FormulaError:  # of the past of a path, say
-        return nothing
+    formula = parse_expression(text)
     if any(each not in quantities for each in formula.names):
         return nothing
     fixed = {each: value for each in formula.names if (value := _fixed(answer, each)) is not None}
@@ -88,8 +85,11 @@ def _through_formula(
     if not dates.size:
         return nothing
     its_units = {each: quantities[each].unit for each in formula.names}
-    with np.errstate(all="ignore"):
-        found = units.evaluate(formula, {**fixed, moving[0]: values}, its_units, target=unit)
+    try:
+        with np.errstate(all="ignore"):
+            found = units.evaluate(formula, {**fixed, moving[0]: values}, its_units, target=unit)
+    except FormulaError:  # it is of a path over time: what something grows by, say
+        return nothing
     return dates, np.asarray(found, dtype=float), names
 
 
@@ -98,8 +98,12 @@ def _stated_formula(answer: ProjectedAnswer, name: str) -> str:
     run = answer.run
     if name in run.settings.set or name in run.settings.swap:
         return ""
-    stated = tomllib.loads(run.scenario_text).get("quantities", {}).get(name, {})
-    return str(stated.get("expression", "")) if not set(stated) - {"expression", "unit", "qualifiers"} else ""
+    try:
+        stated = tomllib.loads(run.scenario_text).get("quantities", {}).get(name, {})
+    except (tomllib.TOMLDecodeError, AttributeError):  # a file that somebody changed
+        return ""
+    plain = isinstance(stated, dict) and not set(stated) - {"expression", "unit", "qualifiers"}
+    return str(stated.get("expression", "")) if plain else ""
 
 
 def standing(answer: ProjectedAnswer) -> Standing | None:
@@ -166,9 +170,10 @@ def _newest(answer: ProjectedAnswer, name: str) -> tuple[float, str, str] | None
 
 
 def keeps_records(answer: ProjectedAnswer, name: str) -> bool:
-    """Tell whether a quantity is a running record."""
+    """Tell whether a quantity is a running record, or is observed as one."""
     if f"past/{name}" not in answer.run:
-        return False
+        seen = answer.run[f"observed/{name}"].to_dataset() if f"observed/{name}" in answer.run else {}
+        return bool(seen) and seen["value"].attrs.get("keeps") == "frontier"
     return answer.run[f"past/{name}"].to_dataset()["level"].attrs.get("keeps") == "frontier"
 
 

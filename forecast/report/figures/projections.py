@@ -242,14 +242,14 @@ def _parts(run: Projection, room: _Room, panel: str | None = None) -> list[Panel
     if isinstance(opening, FirstAnswer):
         parts = [*_races(run, words, room), *parts]
     if isinstance(opening, (DateAnswer, ValueAnswer)):
-        parts += _trajectories(fan_chart.fans(opening, room.most), room, half=panel is None)
+        parts += _trajectories(fan_chart.fans(opening, room.most), room, half=panel is None, alike=True)
     if isinstance(opening, DateAnswer) and (moved := tornado.tornado(run, opening.name)) is not None:
         beside = panel is None and room.across > 1 and bool(parts) and parts[-1].half
         parts.append(_tornado(moved, room.points / (2 if beside else 1), half=beside))
     if not parts:
         names = [name for name in run.shown or () if name in run.numeric] or run.numeric
         over = fan_chart.lines_over_time(run, names, room.most)
-        parts = _trajectories(over, room, half=False) or [
+        parts = _trajectories(over, room, half=False, alike=False) or [
             _group(group, title, "values", room) for group, title in _at_the_end(run, words, names)
         ]
     return [part for part in parts if panel in (None, part.kind)]
@@ -303,12 +303,13 @@ def _marks(rows: Sequence[Row]) -> str:
     return "dots" if wide else "points"
 
 
-def _trajectories(made: Sequence[fan_chart.Fan], room: _Room, *, half: bool) -> list[Panel]:
+def _trajectories(made: Sequence[fan_chart.Fan], room: _Room, *, half: bool, alike: bool) -> list[Panel]:
+    """Return one panel of trajectories; those that are alike are of one question, and share their axes."""
     if not made:
         return []
     across = min(room.across, len(made))
     down = -(-len(made) // across)
-    shared = half and len({fan.unit for fan in made}) == 1
+    shared = alike and len({fan.unit for fan in made}) == 1
     labels: list[Callable[[], None]] = []
 
     def label() -> None:
