@@ -38,7 +38,7 @@ _AXIS, _AXIS_TITLE, _ABOVE, _FAN = 0.24, 0.14, 0.17, {1: 1.8, 2: 1.5, 3: 1.3}
 #: Points: sizes of the title and of the sentence, and of their lines.
 _TITLE, _SENTENCE, _LEAD = 9.0, 8.0, 1.3
 #: Of the legend, in sizes of its letters: a mark, and what is between two columns.
-_HANDLE, _COLUMN = 2.2, 1.3
+_HANDLE, _COLUMN = 1.9, 1.0
 #: A ranking in fewer combinations of choices is drawn with the medians of its members.
 _MIN_COMBINATIONS = 3
 #: A bar that is shorter, as a share of its axis, has its text beside it; and how thick bars are, in points.
@@ -433,7 +433,7 @@ def _legend(piece: SubFigure, axes: Sequence[Axes], marks: set[str], points: flo
     """Say once what the panels share, in as many columns as there is room for; return its inches."""
     named: dict[str, Any] = {}
     if marks & {"dots", "points"}:
-        name = "median, 50 and 90 % of worlds" if "dots" in marks else "median"
+        name = "median, 50, 90 % of worlds" if "dots" in marks else "median"
         named[name] = legend_marks.Mark(wide="dots" in marks)
     if "bands" in marks:
         named["50 and 90 % band"] = legend_marks.Mark(wide=True, band=True)
