@@ -38,7 +38,7 @@ _AXIS, _AXIS_TITLE, _ABOVE, _FAN = 0.24, 0.14, 0.17, {1: 1.8, 2: 1.5, 3: 1.3}
 #: Points: sizes of the title and of the sentence, and of their lines.
 _TITLE, _SENTENCE, _LEAD = 9.0, 8.0, 1.3
 #: Of the legend, in sizes of its letters: a mark, and what is between two columns.
-_HANDLE, _COLUMN = 1.9, 1.0
+_HANDLE, _COLUMN = 1.8, 0.8
 #: A ranking in fewer combinations of choices is drawn with the medians of its members.
 _MIN_COMBINATIONS = 3
 #: A bar that is shorter, as a share of its axis, has its text beside it; and how thick bars are, in points.
