@@ -21,6 +21,7 @@ from forecast.projection.crossing import QUANTILES
 from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.world import ModelFits, World
 from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.quantities.node import Combination
 
 Array = NDArray[np.float64]
@@ -37,10 +38,13 @@ NAMED, LONGEST = 6, 40
 
 
 def points(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, Combination, Observations]]:
-    """Walk the observations behind every quantity, with the combination of its model's own choices."""
+    """Walk the observations behind every quantity, with the combination of its model's own choices.
+
+    Those of a pool of shapes are those of the series that all of them see.
+    """
     for name, node in graph.nodes.items():
         for combination, model in node.models.items():
-            seen = fits.observed(model)
+            seen = fits.observed(model.rests_on())
             if seen is not None:
                 yield name, combination, seen
 
@@ -51,11 +55,20 @@ def observed(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, xr.Da
     for name, combination, seen in points(graph, fits):
         value = units.convert(seen.value, seen.unit, graph.nodes[name].unit, where=name)
         by_name.setdefault(name, {})[combination] = seen.time, value, _called(seen)
+    made: dict[str, xr.Dataset] = {}
     for name, series in by_name.items():
         value, beside, called = _once_each(series, graph.nodes[name].own)
         row = {"row": ("point", called)} if (called != "").any() else {}
-        made = {"value": ("point", value, {"units": graph.nodes[name].unit}), **row}
-        yield name, xr.Dataset(made, coords=beside)
+        made[name] = xr.Dataset({"value": ("point", value, {"units": graph.nodes[name].unit}), **row}, coords=beside)
+    yield from made.items()
+    for name, node in graph.nodes.items():
+        quantity, is_set = node.quantity, node.fixed is not None
+        source = quantity.observed if isinstance(quantity, Expression) and not is_set else ""
+        if source in made:
+            value = units.convert(made[source]["value"].values, graph.nodes[source].unit, node.unit, where=name)
+            models = graph.nodes[source].models.values()
+            keeps = {"keeps": "frontier"} if all(model.keeps == "frontier" for model in models) else {}
+            yield name, made[source].assign(value=("point", value, {"units": node.unit, **keeps}))
 
 
 def _called(seen: Observations) -> NDArray[np.str_]:
@@ -97,14 +110,15 @@ def past(
     """Return the fitted past of each quantity that a figure draws: quantiles of its level at the dates of its points.
 
     It ends before the first step, and is that of the worlds of the projection, of which one block is enough. A model
-    that needs what has no past of its own has none, nor has a rival without weight; nor have worlds that are weighed
-    by what is known besides.
+    that needs what has no past of its own has none, nor has a rival without weight, nor a pool of shapes; nor have
+    worlds that are weighed by what is known besides.
     """
     drawn = _drawn_over_time(graph)
     by_name: dict[str, dict[Combination, Points]] = {}
     for name, combination, seen in points(graph, fits) if not graph.scenario.updates else ():
         node, dates = graph.nodes[name], np.unique(seen.time[seen.time < start])
-        known = node.dims == node.own and _fitted(graph, name)
+        model = node.models[combination]
+        known = node.dims == node.own and _fitted(graph, name) and model.rests_on() is model
         if name not in drawn or not known or not dates.size or not _weighs(graph, node.own, combination):
             continue
         try:

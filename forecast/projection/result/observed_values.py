@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -123,13 +122,10 @@ def _through_formula(
     nothing: tuple[Array, Array, list[str]] = np.empty(0), np.empty(0), []
     quantities, text = answer.run.quantities, name
     if name in quantities:
-        text = _stated_formula(answer, name)
+        text = answer.run.expressions.get(name, "")
     if not text or "{" in text:
         return nothing  # what it is differs along a choice
-    try:
-        formula = parse_expression(text)
-    except FormulaError:  # of the past of a path, say
-        return nothing
+    formula = parse_expression(text)
     if any(each not in quantities for each in formula.names):
         return nothing
     fixed = {each: value for each in formula.names if (value := _fixed(answer, each)) is not None}
@@ -140,18 +136,12 @@ def _through_formula(
     if not dates.size:
         return nothing
     its_units = {each: quantities[each].unit for each in formula.names}
-    with np.errstate(all="ignore"):
-        found = units.evaluate(formula, {**fixed, moving[0]: values}, its_units, target=unit)
+    try:
+        with np.errstate(all="ignore"):
+            found = units.evaluate(formula, {**fixed, moving[0]: values}, its_units, target=unit)
+    except FormulaError:  # it is of a path over time: what something grows by, say
+        return nothing
     return dates, np.asarray(found, dtype=float), names
-
-
-def _stated_formula(answer: ProjectedAnswer, name: str) -> str:
-    """Return the formula by which the scenario states a quantity; empty where it does not, or where it was replaced."""
-    run = answer.run
-    if name in run.settings.set or name in run.settings.swap:
-        return ""
-    stated = tomllib.loads(run.scenario_text).get("quantities", {}).get(name, {})
-    return str(stated.get("expression", "")) if not set(stated) - {"expression", "unit", "qualifiers"} else ""
 
 
 def standing(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -> Standing | None:
@@ -258,9 +248,10 @@ def _newest(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tu
 
 
 def keeps_records(answer: ProjectedAnswer, name: str) -> bool:
-    """Tell whether a quantity is a running record."""
+    """Tell whether a quantity is a running record, or is observed as one."""
     if f"past/{name}" not in answer.run:
-        return False
+        seen = answer.run[f"observed/{name}"].to_dataset() if f"observed/{name}" in answer.run else {}
+        return bool(seen) and seen["value"].attrs.get("keeps") == "frontier"
     return answer.run[f"past/{name}"].to_dataset()["level"].attrs.get("keeps") == "frontier"
 
 

@@ -199,11 +199,17 @@ class Projection:
 
     @cached_property
     def expressions(self) -> dict[str, str]:
-        """What the scenario's own quantities are computed by, where that is an expression."""
+        """What the scenario's own quantities are computed by, where that is an expression and was not set or swapped."""
         import tomllib
 
-        stated = tomllib.loads(self.scenario_text).get("quantities", {}) if self.scenario_text else {}
-        return {name: str(each["expression"]) for name, each in stated.items() if "expression" in each}
+        try:
+            stated = tomllib.loads(self.scenario_text).get("quantities", {})
+            replaced = {*self.settings.set, *self.settings.swap}
+            return {
+                n: str(each["expression"]) for n, each in stated.items() if "expression" in each and n not in replaced
+            }
+        except (tomllib.TOMLDecodeError, AttributeError, TypeError):  # a file that somebody changed
+            return {}
 
     @cached_property
     def given(self) -> tuple[str, ...]:

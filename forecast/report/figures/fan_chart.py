@@ -38,7 +38,7 @@ __all__ = ["Fan", "Line", "called", "draw", "fans", "lines_over_time"]
 #: What lies beyond is drawn here: an axis needs room above its highest value.
 _LARGEST = 1e200
 #: Points of a page: a line is called by a text of so many in the legend, in several lines if need be.
-_WIDEST_IN_LEGEND = 150.0
+_WIDEST_IN_LEGEND = 96.0
 #: A path of fewer steps is no trajectory.
 _FEWEST = 3
 #: A band reaches at most so far beyond the medians and the points, as a share of their span.

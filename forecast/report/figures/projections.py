@@ -38,7 +38,7 @@ _AXIS, _AXIS_TITLE, _ABOVE, _FAN = 0.24, 0.14, 0.17, {1: 1.8, 2: 1.5, 3: 1.3}
 #: Points: sizes of the title and of the sentence, and of their lines.
 _TITLE, _SENTENCE, _LEAD = 9.0, 8.0, 1.3
 #: Of the legend, in sizes of its letters: a mark, and what is between two columns.
-_HANDLE, _COLUMN = 2.2, 1.3
+_HANDLE, _COLUMN = 1.8, 0.8
 #: A ranking in fewer combinations of choices is drawn with the medians of its members.
 _MIN_COMBINATIONS = 3
 #: A bar that is shorter, as a share of its axis, has its text beside it; and how thick bars are, in points.
@@ -242,14 +242,14 @@ def _parts(run: Projection, room: _Room, panel: str | None = None) -> list[Panel
     if isinstance(opening, FirstAnswer):
         parts = [*_races(run, words, room), *parts]
     if isinstance(opening, (DateAnswer, ValueAnswer)):
-        parts += _trajectories(fan_chart.fans(opening, room.most), room, half=panel is None)
+        parts += _trajectories(fan_chart.fans(opening, room.most), room, half=panel is None, alike=True)
     if isinstance(opening, DateAnswer) and (moved := tornado.tornado(run, opening.name)) is not None:
         beside = panel is None and room.across > 1 and bool(parts) and parts[-1].half
         parts.append(_tornado(moved, room.points / (2 if beside else 1), half=beside))
     if not parts:
         names = [name for name in run.shown or () if name in run.numeric] or run.numeric
         over = fan_chart.lines_over_time(run, names, room.most)
-        parts = _trajectories(over, room, half=False) or [
+        parts = _trajectories(over, room, half=False, alike=False) or [
             _group(group, title, "values", room) for group, title in _at_the_end(run, words, names)
         ]
     return [part for part in parts if panel in (None, part.kind)]
@@ -303,12 +303,13 @@ def _marks(rows: Sequence[Row]) -> str:
     return "dots" if wide else "points"
 
 
-def _trajectories(made: Sequence[fan_chart.Fan], room: _Room, *, half: bool) -> list[Panel]:
+def _trajectories(made: Sequence[fan_chart.Fan], room: _Room, *, half: bool, alike: bool) -> list[Panel]:
+    """Return one panel of trajectories; those that are alike are of one question, and share their axes."""
     if not made:
         return []
     across = min(room.across, len(made))
     down = -(-len(made) // across)
-    shared = half and len({fan.unit for fan in made}) == 1
+    shared = alike and len({fan.unit for fan in made}) == 1
     labels: list[Callable[[], None]] = []
 
     def label() -> None:
@@ -432,7 +433,7 @@ def _legend(piece: SubFigure, axes: Sequence[Axes], marks: set[str], points: flo
     """Say once what the panels share, in as many columns as there is room for; return its inches."""
     named: dict[str, Any] = {}
     if marks & {"dots", "points"}:
-        name = "median, 50 and 90 % of worlds" if "dots" in marks else "median"
+        name = "median, 50, 90 % of worlds" if "dots" in marks else "median"
         named[name] = legend_marks.Mark(wide="dots" in marks)
     if "bands" in marks:
         named["50 and 90 % band"] = legend_marks.Mark(wide=True, band=True)

@@ -163,8 +163,8 @@ def _bar(axis: Axes, place: float, ends: tuple[float, ...], base: float, edge: f
         return
     start = min(base, edge)
     for end, colour, hatch, label in (
-        (known[0], "white", "////", "number in its lowest fifth"),
-        (known[-1], plot_style.COLOURS[0], "", "in its highest fifth"),
+        (known[0], "white", "////", "number: lowest fifth"),
+        (known[-1], plot_style.COLOURS[0], "", "number: highest fifth"),
     ):
         axis.barh(place, end - start, left=start, height=_THICK, color=colour, edgecolor=plot_style.COLOURS[0],
                   hatch=hatch, linewidth=0.8, label=label)  # fmt: skip

@@ -5,6 +5,7 @@
     [quantities.wait]
     expression = "run/machine"
     unit = "day"                     # what it is checked against and given in; else that of the formula
+    observed = "longest_wait"        # another quantity: what was observed of that was observed of this
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from forecast import units
+from forecast.errors import UnknownNameError
 from forecast.formula import TIME, Condition, Formula
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds, sides
 from forecast.scenarios.quantities.node import Combination, Node, quantities
@@ -41,27 +43,33 @@ class Expression(QuantityKind):
         What it states of its own (see `forecast.units.qualifiers`).
     rates : bool, optional
         Quantities in 1/time are plain numbers a year (see `forecast.units.infer`).
+    observed : str
+        The quantity whose observations are those of this one; empty where nobody observes it.
     """
 
     KIND, TOLD_BY, FORM = "expression", ("expression",), "an expression"
     IN_CYCLE, UNIT_OF_NEEDS = True, True
+    NAMES = ("observed",)
 
     tree: Formula
     unit: str | None = None
     qualifiers: Mapping[str, str] = field(default_factory=dict)
     rates: bool | None = None
+    observed: str = ""
 
     @classmethod
     def read(
         cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]
     ) -> Expression:
         """Return a formula; whether its names are quantities is for the graph."""
-        reader.only(record, ("expression", "unit", "qualifiers"), key)
+        reader.only(record, ("expression", "unit", "qualifiers", "observed"), key)
         tree = reader.formula(reader.text(record, "expression", key), f"{key}.expression")
         stated = reader.qualifiers(record, key)
         for text in stated.values():
             reader.filled(text, choices, f"{key}.qualifiers")
-        return cls(tree=tree, unit=reader.unit(record, key) if "unit" in record else None, qualifiers=stated)
+        unit = reader.unit(record, key) if "unit" in record else None
+        observed = reader.text(record, "observed", key) if "observed" in record else ""
+        return cls(tree=tree, unit=unit, qualifiers=stated, observed=observed)
 
     def mapped(
         self, formula: Callable[..., Formula], condition: Callable[[Condition, str], Condition], name: str
@@ -71,6 +79,9 @@ class Expression(QuantityKind):
 
     def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
         """Return the node, which needs the names of the formula."""
+        if self.observed and self.observed not in scenario.quantities:
+            where = f"{scenario.where}: quantities.{name}.observed"
+            raise UnknownNameError("quantity", self.observed, [*scenario.quantities], where=where)
         return Node(name=name, unit=self.unit or "", dims=(), needs=quantities(self.tree.names), quantity=self)
 
     def unit_in(self, node: Node, known: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:

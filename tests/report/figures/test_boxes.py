@@ -25,9 +25,8 @@ def parts_of(figure):
 
 def ticks(axis):
     low, high = sorted(axis.get_view_interval())
-    room = 1e-9 * (abs(low) + abs(high))
     for tick in axis.get_major_ticks():
-        if tick.label1.get_visible() and low - room <= tick.get_loc() <= high + room:
+        if tick.label1.get_visible() and low - 1e-9 * abs(low) <= tick.get_loc() <= high + 1e-9 * abs(high):
             yield tick.label1
 
 

@@ -146,7 +146,7 @@ def test_an_answer_draws_its_trajectories_and_what_moves_it():
     axes = Figure().subplots()
     assert given.plot(axes, panel="path") is axes
     assert axes.get_ylabel() == "h"
-    horizon = next(line for line in axes.lines if line.get_label() == "horizon")
+    horizon = next(line for line in axes.lines if line.get_label() == "time horizon")
     drawn = given.run["projection"]["horizon"].sel(window="2023").values * 1.0
     assert np.asarray(horizon.get_ydata()) == pytest.approx(np.median(drawn, axis=1) / 60, rel=1e-9)
     axes = Figure().subplots()

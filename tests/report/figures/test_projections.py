@@ -45,7 +45,7 @@ def test_a_figure_has_answers_trajectories_and_what_moves_them(run, tmp_path):
         assert label in shown
     # of the answer, and of the trajectories
     assert [shown.count(panel) for panel in ("HPCG", "LINPACK", "AI 16-bit peak")] == [1, 2, 2]
-    for once in ("median, 50 and 90 % of worlds", "50 and 90 % band", "brain", "observed", "median date"):
+    for once in ("median, 50, 90 % of worlds", "50 and 90 % band", "brain", "observed", "median date"):
         assert shown.count(once) == 1
     assert shown.count("the fastest supercomputer") == 1
     assert "FLOP/s" in shown
