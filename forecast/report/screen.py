@@ -108,7 +108,7 @@ def _body(brief: Brief, width: int, room: int, marks: dict[str, str] | None) -> 
     for place, group in enumerate(brief.groups):
         # what comes after keeps a few lines, so that the first does not take all
         kept = min(3, room // 2, sum(len(later.rows) + 2 for later in brief.groups[place + 1 :]))
-        free = room - len(body) - (1 if body else 0) - kept
+        free = room - len(body) - (1 if body else 0) - kept if place else max(room - kept, min(room, _LEAST_BODY))
         drawn, left = _table(group, width, free, marks, dict(brief.drivers))
         body += ([""] if body and drawn else []) + drawn
         missing += left
@@ -210,7 +210,7 @@ def _drawn(group: Group, rows: Sequence[Row], width: int, marks: dict[str, str] 
     longest = max(longest, min(_width(shared), free if marks is None else beside))
     chart = 0 if marks is None else min(free - 2 - longest, _MOST_CHART)
 
-    out = [_cut(row.label, width) for row in rows if _heads(row)]  # over the whole width
+    out = [line for row in rows if _heads(row) for line in _wrapped(row.label, width, hanging=2)]  # the whole width
     head = "".join(f"  {_padded(heads[i], widths[i], right=True)}" for i in used)
     if marks is not None:
         scale = _scale(group, chart, longest + 2, factor)

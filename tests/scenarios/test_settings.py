@@ -203,8 +203,8 @@ def test_an_input_is_set_alike_and_nothing_else_is_drawn_anew():
 def test_what_is_set_is_said_recorded_and_kept(tmp_path):
     tree = projected(brain="1..2 EFLOP/s", rate={"normal": [0, 1], "truncate": [0, float("inf")]})
     assert headline(tree).endswith(
-        "; with brain = 1..2 EFLOP/s (loguniform) instead of 1 PFLOP/s to 100 PFLOP/s, "
-        "rate = {normal = [0, 1], truncate = [0, inf]} instead of 0.2 a year to 0.6 a year."
+        "; with brain = 1..2 EFLOP/s (loguniform) instead of 1 to 100 PFLOP/s, "
+        "rate = {normal = [0, 1], truncate = [0, inf]} instead of 0.2 to 0.6 a year."
     )
     assert forecast.load(save(tree, tmp_path / "p.nc")).run.identical(tree)
 
