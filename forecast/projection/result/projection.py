@@ -199,7 +199,7 @@ class Projection:
 
     @cached_property
     def expressions(self) -> dict[str, str]:
-        """What the scenario's own quantities are computed by, where that is an expression and was not set or swapped."""
+        """The formulas of the scenario's own quantities that are computed by one; not of what was set or swapped."""
         import tomllib
 
         try:
