@@ -104,7 +104,8 @@ class Scenario:
     shown : tuple of str
         The quantities that an answer for people shows, in this order; the others are in its files. None: all.
     labels : mapping of str to str
-        What quantities, choices and their values are called in answers and figures: ``"hpcg"`` is ``"HPCG"``.
+        What quantities, choices and their values, and numbers of models, are called in answers and figures: ``"hpcg"``
+        is ``"HPCG"``.
     correlations : tuple of Correlation
         What moves together.
     alone : frozenset of str
@@ -201,7 +202,7 @@ class Scenario:
             # what a table lists at another date is no mistake
             known = [*made._nameable, *_listed(ScenarioReader(where, folder), made.stated)]
             what = "quantity, choice, value of a choice or question"
-            if unknown := next((each for each in lost if each not in known), None):
+            if unknown := next((each for each in lost if each not in known and not _of_model(each)), None):
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
         levers.check(record, made.quantities, made.choices, where)
         return made
@@ -488,13 +489,19 @@ class Scenario:
     def _labelled(self) -> Scenario:
         """Return the scenario without labels of what is not there: it was narrowed, or inherits them."""
         known = set(self._nameable)
-        labels = {name: label for name, label in self.labels.items() if name in known}
+        labels = {name: label for name, label in self.labels.items() if name in known or _of_model(name)}
         if len(labels) == len(self.labels):
             return self
         stated = dict(self.stated)
         if "labels" in stated:
-            stated["labels"] = {name: label for name, label in stated["labels"].items() if name in known}
+            stated["labels"] = {name: label for name, label in stated["labels"].items() if name in labels}
         return replace(self, labels=labels, stated=stated)
+
+
+def _of_model(name: str) -> bool:
+    """Tell whether a label is of a number of a model, which only a drawn scenario knows: ``brain/pooled.member``."""
+    model, dot, number = name.rpartition(".")
+    return bool(dot and number) and "/" in model
 
 
 def _listed(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[str]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from forecast.projection.result import Projection
     from forecast.report.page.draw_encoding import EncodedDraws
+    from forecast.report.page.lever_answers import LeverAnswers
 
 __all__ = ["Served", "check_format", "html", "live", "part", "write"]
 
@@ -33,7 +34,7 @@ _HERE = Path(__file__).parent
 #: The ideas of the script, in the order in which they stand in it: the last one draws. That of the engine is served.
 _SCRIPT = (
     "elements", "words", "worlds", "address", "sentences", "axes", "answer_figure", "path_figure", "tables", "rankings",
-    "races", "moves", "controls", "engine", "page",
+    "races", "moves", "levers", "controls", "engine", "page",
 )  # fmt: skip
 _ENDINGS = (".html", ".htm")
 
@@ -49,7 +50,7 @@ def check_format(path: str | os.PathLike[str]) -> None:
         raise UsageError(f"{printable(Path(path).name)}: expected a page that ends in {' or '.join(_ENDINGS)}")
 
 
-def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "") -> Path:
+def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "", moved: LeverAnswers | None = None) -> Path:
     """Write the page of a projection's answer.
 
     Parameters
@@ -59,6 +60,8 @@ def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "") -> P
         Ends in ``.html``.
     toml : str
         The scenario that repeats the answer, which stands in an appendix.
+    moved : LeverAnswers, optional
+        The answers at places of its levers, which the page then lets a reader move: see `lever_answers`.
 
     Returns
     -------
@@ -80,7 +83,7 @@ def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "") -> P
     'answer.html'
     """
     check_format(path)
-    return write_atomic(safe_output(path), html(run, toml=toml))
+    return write_atomic(safe_output(path), html(run, toml=toml, moved=moved))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +94,9 @@ class Served:
     policy: str
 
 
-def html(run: Projection, *, toml: str = "") -> str:
+def html(run: Projection, *, toml: str = "", moved: LeverAnswers | None = None) -> str:
     """Return the page of a projection's answer; see `write`."""
-    return _made(run, toml).html
+    return _made(run, toml, moved=moved).html
 
 
 def live(run: Projection, engine: Mapping[str, Any], units_of: Mapping[str, str], *, toml: str = "") -> Served:
@@ -143,11 +146,13 @@ def _made(
     toml: str,
     engine: Mapping[str, Any] | None = None,
     units_of: Mapping[str, str] = MappingProxyType({}),
+    moved: LeverAnswers | None = None,
 ) -> Served:
     from forecast.report.page.draw_encoding import EncodedDraws
     from forecast.report.page.page_data import answer, contents, settable
 
     worlds = EncodedDraws(run)
+    told = answer(run, worlds, moved)
     style, script = _text("page.css"), _script(served=engine is not None)
     asks = "" if engine is None else "connect-src 'self'; "
     policy = (
@@ -158,11 +163,12 @@ def _made(
         _templates()
         .get_template("page.html.j2")
         .render(
-            **contents(run, worlds, toml),
+            **contents(run, worlds, told, toml),
+            moved_draws=0 if moved is None or not moved.points else moved.draws,
             policy=policy,
             style=style,
             script=script,
-            data=_json(answer(run, worlds)),
+            data=_json(told),
             engine=None if engine is None else _json({**engine, "settable": settable(run, worlds, units_of)}),
         )
     )

@@ -31,6 +31,8 @@ from forecast.report.headline import (
 )
 from forecast.report.page.appendices import Called, about, appendices, foreign
 from forecast.report.page.draw_encoding import EncodedDraws
+from forecast.report.page.lever_answers import LeverAnswers, carried
+from forecast.report.page.lever_controls import lever_controls
 from forecast.report.page.tornado_data import moves
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import patterns
@@ -39,26 +41,27 @@ from forecast.sensitivity.of_answer import uncertain
 __all__ = ["answer", "contents", "scales", "settable"]
 
 
-def contents(run: Projection, worlds: EncodedDraws, toml: str = "") -> dict[str, Any]:
+def contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], toml: str = "") -> dict[str, Any]:
     """Return what the page says, for its template.
 
     Parameters
     ----------
     run : Projection
     worlds : EncodedDraws
+    told : mapping
+        What its script draws from: see `answer`.
     toml : str
         The scenario that repeats the answer.
     """
-    short, called, moved = brief(run), Called(run), moves(run, worlds)
+    short, words = brief(run), Words(run)
     return {
         "title": foreign(run.title or run.scenario),
         "brief": short,
         "groups": [(group, _ranked(group)) for group in short.groups if group.rows],
         "replaced": _steered(run, worlds),
-        "races": [_race(each, Words(run)) for each in run.firsts],
-        "moves": moved,
+        "races": [_race(each, words) for each in run.firsts],
+        "moves": told["tornado"],
         "levers": [(foreign(each.label), foreign(each.span), foreign(each.command())) for each in run.levers],
-        "named": {row.name: called(row.name)[:2] for row in moved.rows},
         "figure": _figure(run),
         **about(run, worlds),
         **appendices(run, toml),
@@ -102,10 +105,17 @@ def _race(answer: FirstAnswer, words: Words) -> dict[str, Any]:
 # --- What the script draws from ---------------------------------------------------------------------------------------
 
 
-def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
+def answer(run: Projection, worlds: EncodedDraws, moved: LeverAnswers | None = None) -> dict[str, Any]:
     """Return what the script draws from: the worlds, what everything in them is called, and the patterns of sentences.
 
     ``lawcast.show`` of the page takes it as it is.
+
+    Parameters
+    ----------
+    run : Projection
+    worlds : EncodedDraws
+    moved : LeverAnswers, optional
+        The answers at places of its levers, where no engine gives them.
     """
     words = Words(run)
     packed = worlds.packed()
@@ -133,7 +143,10 @@ def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         "start": first,
         "until": last,
         "choices": list(_choices(run, words)),
-        "levers": [each.name for each in run.levers],
+        "levers": list(_levers(run, moved)),
+        "tornado": moves(run, worlds).plain,
+        "stated": carried(run).plain(worlds.choices, {}),
+        "moved_draws": 0 if moved is None else moved.draws,
         "inputs": [described(name) | _shorter(drawn) for name, drawn in packed.pop("inputs").items()],
         "questions": questions,
         "firsts": [_contest(each, words) for each in run.firsts],
@@ -144,6 +157,22 @@ def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         "values": figures,
         "paths": list(_paths(run, words, packed.pop("paths"))),
     }
+
+
+def _levers(run: Projection, moved: LeverAnswers | None) -> Iterator[dict[str, Any]]:
+    """Walk the levers: choices by their names, and numbers with the places at which they can stand."""
+    controls = {each.name: each for each in lever_controls(run)}
+    choices, own = {name: list(choice.values) for name, choice in run.choices.items()}, carried(run).titles
+    for lever in run.levers:
+        if lever.choice and lever.name in run.choices:
+            yield {"name": lever.name, "label": foreign(lever.label), "about": foreign(lever.about), "choice": True}
+        if lever.name not in controls:
+            continue
+        control = controls[lever.name]
+        points = {} if moved is None else moved.points.get(lever.name, {})
+        told = [points.get(stop.value) for stop in control.stops]
+        answers = [each if each is None or isinstance(each, str) else each.plain(choices, own) for each in told]
+        yield control.plain | ({"answers": answers} if points else {})
 
 
 def settable(run: Projection, worlds: EncodedDraws, units_of: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -178,7 +207,7 @@ class _Assumptions:
         self._levers = {each.name: foreign(each.label) for each in run.levers}
 
     def __call__(self, name: str, unit: str = "") -> dict[str, Any]:
-        label, of, stated, _ = self._called(name)
+        (label, of), stated = self._words.number(name), self._called(name)[2]
         out = {"name": name, "label": self._levers.get(name, label), "of": of, "scales": scales(stated or unit)}
         return out | ({"labels": [self._words(each) for each in self._labels[name]]} if name in self._labels else {})
 

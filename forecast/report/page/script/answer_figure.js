@@ -53,7 +53,7 @@ const answerFigure = (asked, now, whole) => {
     parts.push(text(x(tick), bottom + 17, dates ? String(tick) : plain(tick / factor), { class: "tick", "text-anchor": "middle" }));
   }
   if (called) parts.push(text(right, bottom + 31, called, { class: "tick", "text-anchor": "end" }));
-  const narrowedNow = Object.keys(state.ranges).length > 0;
+  const narrowedNow = Object.keys(state.ranges).length > 0 || Boolean(state.lever);
   if (narrowedNow) for (const one of all) parts.push(draw("path", { d: stepped(reached(one), x, y, from, to), class: "before" }));
   ones.forEach(([fixed, one], i) => {
     const d = stepped(reached(one), x, y, from, to);
@@ -92,8 +92,8 @@ const answerFigure = (asked, now, whole) => {
     });
     if (now.each.length > ones.length) key.append(make("span", {}, `and ${now.each.length - ones.length} more`));
   } else if (narrowedNow) {
-    key.append(make("span", { class: "swatch line-0" }), make("span", {}, "worlds that remain"),
-      make("span", { class: "swatch before" }), make("span", {}, "all worlds"));
+    key.append(make("span", { class: "swatch line-0" }), make("span", {}, state.lever ? "with the lever moved" : "worlds that remain"),
+      make("span", { class: "swatch before" }), make("span", {}, state.lever ? "as stated" : "all worlds"));
   }
   at("title-answer").textContent = dates ? "How likely it is by each date" : `How likely it is up to each value, ${asked.on}`;
   return [from, to];

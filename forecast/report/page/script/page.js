@@ -6,7 +6,9 @@ const FEWEST = 200;
 
 const drawAll = () => {
   const keep = remaining(state.ranges), worlds = listed(keep), all = Uint32Array.from({ length: model.count }, (_, w) => w);
-  const asked = everyAsked().find((each) => each.key === state.question);
+  const asked = everyAsked().find((each) => each.key === state.question), moved = asked && movedLever();
+  if (moved) { drawMoved(asked, moved); return; }
+  for (const id of ["orders", "races"]) at(id).hidden = false;
   const conditions = Object.entries(state.ranges).map(([name, range]) => `${model.input.get(name).title} ${narrowed(model.input.get(name), range)}`);
   const note = at("note");
   const drawn = data.count < data.drawn ? ` (the first of ${count(data.drawn)})` : "";
@@ -28,17 +30,18 @@ const drawAll = () => {
   const words = !asked || untouched ? data.sentence : worlds.length ? `${data.given}${told().slice(0, -1)}${data.changed}.` : "No world remains: what was picked never comes together.";
   at("sentence").textContent = words.replaceAll(" %", "\u00a0%");
   orderTables(ranks);
-  races(worlds);
-  others(worlds);
+  races((each) => race(each, worlds));
+  others((each) => answer(each, state.picks, worlds));
   if (measures) {
     const span = answerFigure(asked, now, answer(asked, state.picks, all));
     byDate(asked, now);
     pathFigure(asked, state.picks, keep, span);
-    rowTable(asked, rowsOf(asked, state.picks, worlds));
+    rowTable(asked, rowsOf(asked, state.picks, (picks) => answer(asked, picks, worlds)));
   } else {
     pathFigure(null, state.picks, keep, [data.start, data.until]);
   }
-  tornado(asked, now, now && !now.each ? moves(asked, now.fixed, now, keep, worlds) : { measure: "median", rows: [] });
+  const rest = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key && data.tornado.rows.length;
+  tornado(asked, now, rest ? statedMoves() : now && !now.each ? moves(asked, now.fixed, now, keep, worlds) : { measure: "median", rows: [] });
 };
 let lawcastNow = {};
 
@@ -46,6 +49,7 @@ let lawcastNow = {};
 const show = (given) => {
   const kept = state ? written() : location.hash.slice(1);
   data = given;
+  if (engine) engine.drawn(given);
   model = unpack(given);
   state = read(kept);
   document.documentElement.classList.add("alive");
@@ -68,4 +72,5 @@ globalThis.addEventListener("resize", () => { cancelAnimationFrame(redraw); redr
 globalThis.lawcast = { show, now: () => ({ ...lawcastNow }) };
 show(JSON.parse(at("data").textContent));
 at("other-box").open = everyAsked().filter(numeric).length <= 6;
+at("assumption-box").open = !data.levers.length || Object.keys(state.ranges).length > 0;
 at("steer-box").open = matchMedia("(min-width: 960px)").matches;

@@ -145,8 +145,12 @@ const combinations = (asked, picks) => {
   }
   return out;
 };
-/** The answer under some picks: one spread, or the range of several medians. */
+/** The answer under some picks: one spread, or the range of several medians; of all worlds as Python has derived it. */
 const answer = (asked, picks, worlds) => {
+  const one = ofWorlds(asked, picks, worlds), told = one && worlds.length === model.count ? carriedAnswer(data.stated, asked, picks) : null;
+  return told ? { ...one, ...told } : one;
+};
+const ofWorlds = (asked, picks, worlds) => {
   const each = combinations(asked, picks).map((fixed) => [fixed, spread(asked, fixed, worlds)]);
   const known = each.filter(([, one]) => one);
   if (!known.length) return null;
