@@ -202,7 +202,7 @@ class Scenario:
             # what a table lists at another date is no mistake
             known = [*made._nameable, *_listed(ScenarioReader(where, folder), made.stated)]
             what = "quantity, choice, value of a choice or question"
-            if unknown := next((each for each in lost if each not in known and not _of_model(each)), None):
+            if unknown := next((each for each in lost if each not in known), None):
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
         levers.check(record, made.quantities, made.choices, where)
         return made

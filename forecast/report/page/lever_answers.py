@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["CarriedAnswer", "LeverAnswers", "carried", "lever_answers"]
 
 #: Of the curve of the sentence's answer: each of so many points stands for an equal share of the worlds.
-_CURVE = 100
+_CURVE = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +34,10 @@ class CarriedAnswer:
     sentence : str
     changed : str
         What it was run with, as it ends every sentence.
+    opens : str
+        The key of the sentence's answer among them.
+    dated : mapping of str to bool
+        Whether each is a date.
     answers : mapping of str to AnswerDistribution
         Under their own definitions, by question, and by question and place of the date of a value.
     titles : mapping of str to str
@@ -50,6 +54,8 @@ class CarriedAnswer:
 
     sentence: str
     changed: str
+    opens: str
+    dated: Mapping[str, bool]
     answers: Mapping[str, AnswerDistribution | None]
     titles: Mapping[str, str]
     rows: Mapping[str, list[AnswerDistribution | None]]
@@ -57,8 +63,8 @@ class CarriedAnswer:
     orders: Mapping[str, tuple[str, list[RankingRow]]]
     firsts: Mapping[str, FirstRow | None]
 
-    def plain(self, choices: Mapping[str, list[str]], of: Mapping[str, str]) -> dict[str, Any]:
-        """Return it as plain data: inf is None, and a value of a choice its place.
+    def plain(self, choices: Mapping[str, list[str]], of: Mapping[str, str], start: float) -> dict[str, Any]:
+        """Return it as plain data: dates are years from the start, inf is None, and a value of a choice its place.
 
         Parameters
         ----------
@@ -66,14 +72,18 @@ class CarriedAnswer:
             The values of every choice of the page.
         of : mapping of str to str
             Titles that the page has already.
+        start : float
+            The first date of the page.
         """
+        base = {key: start if dated else 0.0 for key, dated in self.dated.items()}
+        opens = base.get(self.opens, 0.0)
         return {
             "sentence": self.sentence,
             "changed": self.changed,
-            "answers": {key: _plain(each) for key, each in self.answers.items()},
+            "answers": {key: _plain(each, base[key]) for key, each in self.answers.items()},
             "titles": {key: title for key, title in self.titles.items() if of.get(key) != title},
-            "rows": {key: [_plain(each) for each in row] for key, row in self.rows.items()},
-            "curve": [_number(each) for each in self.curve],
+            "rows": {key: [_plain(each, opens) for each in row] for key, row in self.rows.items()},
+            "curve": [_number(each, opens) for each in self.curve],
             "orders": {
                 key: [_ordered(row, over, choices) for row in rows] for key, (over, rows) in self.orders.items()
             },
@@ -139,6 +149,8 @@ def carried(run: Projection) -> CarriedAnswer:
     return CarriedAnswer(
         sentence=headline(run),
         changed=changed(run, words),
+        opens=_key(opening) if isinstance(opening, (DateAnswer, ValueAnswer)) else "",
+        dated={_key(each): isinstance(each, DateAnswer) for each in asked},
         answers={_key(each): each.over(each.default) for each in asked},
         titles={_key(each): _title(each, words) for each in asked}
         | {each.name: words.title(each.title or f"the {each.best} {each.text}", {}) for each in rankings},
@@ -175,18 +187,22 @@ def _curve(answer: DateAnswer | ValueAnswer) -> tuple[float, ...]:
     return tuple(map(float, made))
 
 
-def _number(value: float) -> float | None:
-    """Return a number with the digits that a page tells apart: of a date some hours."""
-    return float(f"{value:.7g}") if math.isfinite(value) else None
+def _number(value: float, start: float = 0.0) -> float | None:
+    """Return a number with the digits that a page tells apart: a date, in years from the start, to some hours."""
+    if not math.isfinite(value):
+        return None
+    return round(value - start, 3) if start else float(f"{value:.4g}")
 
 
-def _plain(found: AnswerDistribution | None) -> Any:
+def _plain(found: AnswerDistribution | None, start: float) -> Any:
     if found is None:
         return None
+    shares = [_number(found.never), _number(found.already)]
     if found.medians is None:
-        return [[_number(each) for each in found.quantiles], _number(found.never), _number(found.already)]
-    ends = {"medians": [_number(each) for each in found.medians], "nevers": [_number(each) for each in found.nevers]}
-    return {**ends, "never": _number(found.never), "already": _number(found.already), "count": found.count}
+        return [[_number(each, start) for each in found.quantiles], *(shares if start else [])]
+    nevers = [_number(each) for each in found.nevers]
+    medians = [_number(each, start) for each in found.medians]
+    return {"medians": medians, "nevers": nevers, "never": shares[0], "already": shares[1], "count": found.count}
 
 
 def _ordered(row: RankingRow, over: str, choices: Mapping[str, list[str]]) -> dict[str, Any]:

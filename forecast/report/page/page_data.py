@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import io
 import itertools
 import re
 import tempfile
@@ -31,6 +32,7 @@ from forecast.report.headline import (
 )
 from forecast.report.page.appendices import Called, about, appendices, foreign
 from forecast.report.page.draw_encoding import EncodedDraws
+from forecast.report.page.encoding import shorter
 from forecast.report.page.lever_answers import LeverAnswers, carried
 from forecast.report.page.lever_controls import lever_controls
 from forecast.report.page.tornado_data import moves
@@ -39,6 +41,9 @@ from forecast.report.words.patterns import patterns
 from forecast.sensitivity.of_answer import uncertain
 
 __all__ = ["answer", "contents", "scales", "settable"]
+
+#: Colours of the figure that stands on a page where no script runs.
+_COLOURS = 64
 
 
 def contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], toml: str = "") -> dict[str, Any]:
@@ -87,10 +92,20 @@ def _figure(run: Projection) -> str:
 
     with tempfile.TemporaryDirectory() as folder:
         try:
-            image = plot(run, Path(folder) / "figure.png").read_bytes()
+            image = _few_colours(plot(run, Path(folder) / "figure.png"))
         except ForecastError:
             return ""
     return f"data:image/png;base64,{base64.b64encode(image).decode('ascii')}"
+
+
+def _few_colours(picture: Path) -> bytes:
+    """Return a picture of so many colours as a line drawing has, in a third of its bytes."""
+    from PIL import Image
+
+    made = io.BytesIO()
+    with Image.open(picture) as drawn:
+        drawn.convert("RGB").quantize(_COLOURS).save(made, format="png", optimize=True)
+    return made.getvalue()
 
 
 def _race(answer: FirstAnswer, words: Words) -> dict[str, Any]:
@@ -129,7 +144,7 @@ def answer(run: Projection, worlds: EncodedDraws, moved: LeverAnswers | None = N
     for each in packed["values"]:
         each |= _question(worlds.answers[each["name"], each["place"]], words)
         each |= {"sides": worlds.sides(each["name"]), "scales": scales(each["unit"])}
-        figures.append(_shorter(each))
+        figures.append(shorter(each))
     packed.pop("questions")
     packed.pop("values")
     opening = run.opening
@@ -145,12 +160,12 @@ def answer(run: Projection, worlds: EncodedDraws, moved: LeverAnswers | None = N
         "choices": list(_choices(run, words)),
         "levers": list(_levers(run, moved)),
         "tornado": moves(run, worlds).plain,
-        "stated": carried(run).plain(worlds.choices, {}),
+        "stated": carried(run).plain(worlds.choices, {}, first),
         "moved_draws": 0 if moved is None else moved.draws,
-        "inputs": [described(name) | _shorter(drawn) for name, drawn in packed.pop("inputs").items()],
+        "inputs": [described(name) | shorter(drawn) for name, drawn in packed.pop("inputs").items()],
         "questions": questions,
         "firsts": [_contest(each, words) for each in run.firsts],
-        "orders": [_shorter(_ordered(run, words, each)) for each in packed.pop("orders")],
+        "orders": [shorter(_ordered(run, words, each)) for each in packed.pop("orders")],
         "most_orders": MOST_ORDERS,
         "most_said": MAX_COMBINATIONS,
         "most_named": MAX_NAMED,
@@ -171,7 +186,9 @@ def _levers(run: Projection, moved: LeverAnswers | None) -> Iterator[dict[str, A
         control = controls[lever.name]
         points = {} if moved is None else moved.points.get(lever.name, {})
         told = [points.get(stop.value) for stop in control.stops]
-        answers = [each if each is None or isinstance(each, str) else each.plain(choices, own) for each in told]
+        answers = [
+            each if each is None or isinstance(each, str) else each.plain(choices, own, run.span[0]) for each in told
+        ]
         yield control.plain | ({"answers": answers} if points else {})
 
 
@@ -222,7 +239,7 @@ def _paths(run: Projection, words: Words, packed: Mapping[str, Any]) -> Iterator
         about = {"label": words(name), "scales": scales(unit), "points": _points(run, name)}
         about["past"] = list(_past(run, name))
         scale = {"dimension": base, "factor": float(units.convert(np.array([1.0]), unit, base)[0])}
-        yield _shorter({"name": name, **about, **scale, **codes})
+        yield shorter({"name": name, **about, **scale, **codes})
 
 
 def _choices(run: Projection, words: Words) -> Iterator[dict[str, Any]]:
@@ -352,14 +369,3 @@ def scales(unit: str, *, together: bool = False) -> list[list[Any]]:
         if not out or [factor, called] != out[-1][1:]:
             out.append([size if out else 0.0, factor, called])
     return out
-
-
-def _shorter(record: Any) -> Any:
-    """Round numbers to what codes of 16 bits can tell."""
-    if isinstance(record, float):
-        return float(f"{record:.7g}")
-    if isinstance(record, dict):
-        return {key: _shorter(each) for key, each in record.items()}
-    if isinstance(record, list):
-        return [_shorter(each) for each in record]
-    return record

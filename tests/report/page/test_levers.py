@@ -86,12 +86,12 @@ def test_what_is_carried_is_what_a_run_says(tree, scenario, moved, page):
         there = project(scenario, draws=256, with_={"speed": stop["value"]}).beside(base)
         assert answer["sentence"] == headline(there)
         found = there.answers["reached"].headline
-        finite = [q for q in answer["answers"]["reached"][0] if q is not None]
+        finite = [2025 + q for q in answer["answers"]["reached"][0] if q is not None]
         assert finite == pytest.approx([q for q in found.quantiles if np.isfinite(q)], abs=1e-3)
-        assert answer["answers"]["reached"][1:] == pytest.approx([found.never, found.already], abs=1e-6)
+        assert answer["answers"]["reached"][1:] == pytest.approx([found.never, found.already], abs=1e-4)
         other = there.answers["reached"].over({"goal": "2000"})
-        assert answer["rows"]["goal"][1][1] == pytest.approx(other.never, abs=1e-6)
-        assert answer["answers"]["size.0"][0][2] == pytest.approx(there.answers["size"].headline.median, rel=1e-5)
+        assert answer["rows"]["goal"][1][1] == pytest.approx(other.never, abs=1e-4)
+        assert answer["answers"]["size.0"][0][2] == pytest.approx(there.answers["size"].headline.median, rel=1e-3)
     assert told(page)["moved_draws"] == 256
 
 
@@ -209,6 +209,15 @@ def test_what_is_moved_together_takes_an_engine(opened, tree):
     page.get_by_role("button", name="Reset").click()
     assert sentence(page) == headline(tree)
     assert page.locator("#rivals").is_visible()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "most"), [("brain-parity", 1_000_000), ("model-capability", 2_000_000)])
+def test_a_page_with_its_levers_stays_small(name, most):
+    tree = forecast.project(name)
+    page = html(tree, toml=forecast.scenario(name).to_toml(), moved=lever_answers(tree, name, draws=64))
+    assert sum(len(each.get("answers", ())) > 8 for each in told(page)["levers"]) >= 2
+    assert len(page.encode()) <= most
 
 
 @pytest.mark.slow

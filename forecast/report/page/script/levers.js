@@ -1,18 +1,20 @@
 /* Levers: numbers that a page carries at several places each, one moved at a time; an engine sets them for real. */
 
 /** An answer as a page carries it without its worlds: one distribution, or the range of several medians. */
-const unpacked = (told) => {
+const unpacked = (told, asked) => {
   if (!told) return null;
-  const far = (value) => (value === null ? Infinity : value);
-  if (Array.isArray(told)) return { q: told[0].map(far), never: told[1], already: told[2] };
-  return { medians: told.medians.map(far), nevers: told.nevers, never: told.never, already: told.already, count: told.count };
+  const far = farther(asked);
+  if (Array.isArray(told)) return { q: told[0].map(far), never: told[1] || 0, already: told[2] || 0 };
+  return { ...told, medians: told.medians.map(far) };
 };
+/** Dates are carried as years from the start; what never comes has none. */
+const farther = (asked) => (value) => (value === null ? Infinity : asked.kind === "date" ? data.start + value : value);
 /** The answer as Python has derived it: under its own definitions; that of the sentence under a value of one choice too. */
 const carriedAnswer = (from, asked, picks) => {
   const picked = asked.dims.filter((dim) => dim in picks && !(asked.own.includes(dim) && picks[dim] === 0));
-  if (!picked.length) return unpacked(from.answers[keyOf(asked)]);
+  if (!picked.length) return unpacked(from.answers[keyOf(asked)], asked);
   const rows = keyOf(asked) === opening().key ? from.rows[picked[0]] : null;
-  return picked.length === 1 && rows ? unpacked(rows[picks[picked[0]]]) : null;
+  return picked.length === 1 && rows ? unpacked(rows[picks[picked[0]]], asked) : null;
 };
 
 /** The levers that are numbers, and where one of them stands: a place among its stops, or null as it is stated. */
@@ -65,7 +67,7 @@ const keepOne = (lever) => {
 const withCurve = (asked, told) => {
   const one = carriedAnswer(told, asked, {});
   if (!one || one.medians || keyOf(asked) !== opening().key || !told.curve.length) return null;
-  return { ...one, values: Float64Array.from(told.curve, (each) => (each === null ? Infinity : each)), weights: null };
+  return { ...one, values: Float64Array.from(told.curve, farther(asked)), weights: null };
 };
 const asRow = (one) => (one && one.medians ? { ...one, each: Array(one.count).fill([{}, null]) } : one);
 const movedRows = (asked, told) => {

@@ -12,7 +12,7 @@ const fan = (path, picks, keep) => {
     const values = new Float64Array(worlds.length);
     for (let i = 0; i < worlds.length; i++) {
       const cell = place(worlds[i]) * steps + t;
-      values[i] = decoded(path, path.codes[cell * model.count + worlds[i]], cell);
+      values[i] = decoded(path, path.codes[path.cells[cell] * model.count + worlds[i]], cell);
     }
     return [year, quantiles(values, weights, "value")];
   }).filter(([, q]) => q);
