@@ -33,8 +33,8 @@ __all__ = ["Served", "check_format", "html", "live", "part", "write"]
 _HERE = Path(__file__).parent
 #: The ideas of the script, in the order in which they stand in it: the last one draws. That of the engine is served.
 _SCRIPT = (
-    "elements", "words", "worlds", "address", "sentences", "axes", "answer_figure", "path_figure", "tables", "rankings",
-    "races", "moves", "levers", "controls", "engine", "page",
+    "elements", "words", "worlds", "address", "sentences", "axes", "pointer", "answer_figure", "path_figure", "tables",
+    "rankings", "races", "moves", "levers", "controls", "engine", "take", "page",
 )  # fmt: skip
 _ENDINGS = (".html", ".htm")
 

@@ -30,7 +30,7 @@ __all__ = ["EncodedDraws"]
 #: A page carries at most so many worlds, their paths at so many dates, and all of it in so many bytes of text.
 MOST_WORLDS, MOST_DATES, MOST_BYTES = 4096, 24, 500_000
 #: To keep to the bytes, dates and then worlds are left out, but never below these.
-FEWEST_WORLDS, FEWEST_DATES = 1024, 8
+FEWEST_WORLDS, FEWEST_DATES = 1024, 12
 #: The range of a path's codes leaves out this share of the worlds at either end; they lie beyond it.
 _TAIL_SHARE = 0.001
 #: The code of what does not come by the last date.
@@ -91,7 +91,7 @@ class EncodedDraws:
         fewer = [every]
         while fewer[-1] > FEWEST_WORLDS:
             fewer.append(max(fewer[-1] // 2, FEWEST_WORLDS))
-        dates = (MOST_DATES, 16, 12, FEWEST_DATES)
+        dates = (MOST_DATES, 16, FEWEST_DATES)
         sizes = [(worlds, d) for worlds in fewer for d in dates]
         count, most = next((size for size in sizes if self._bytes(*size, wanted) <= limit), sizes[-1])
         if (count, most) == sizes[0]:

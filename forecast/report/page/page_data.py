@@ -296,7 +296,10 @@ def _ordered(run: Projection, words: Words, packed: Mapping[str, Any]) -> dict[s
 
 
 def _threshold(answer: DateAnswer) -> dict[str, Any]:
-    """Return the number that a question compares one quantity with, in the unit of the quantity."""
+    """Return the number that a question compares one quantity with: in the quantity's unit, and as the question has it.
+
+    ``factor`` makes the quantity's unit that of the question, whose names are ``scales``.
+    """
     from forecast import units
     from forecast.formula import Measured, Name, Number, parse_condition
 
@@ -306,7 +309,8 @@ def _threshold(answer: DateAnswer) -> dict[str, Any]:
             unit, own = other.unit if isinstance(other, Measured) else "", answer.run.quantities[of.name].unit
             if units.same_dimension(unit, own):
                 value = units.convert(np.array([other.value]), unit, own)
-                return {"threshold": {"of": of.name, "value": float(value[0])}}
+                asked = {"factor": float(units.convert(1.0, own, unit)), "scales": scales(unit)}
+                return {"threshold": {"of": of.name, "value": float(value[0]), **asked}}
     return {}
 
 

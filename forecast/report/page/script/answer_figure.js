@@ -82,7 +82,15 @@ const answerFigure = (asked, now, whole) => {
     }
   }
   const told = now ? sentence(asked, state.picks, now) : "no answer";
-  node.replaceChildren(picture(width, height, told, ...parts));
+  const drawn = picture(width, height, told, ...parts), curves = ones.map(([fixed, one]) => [fixed, reached(one)]);
+  node.replaceChildren(drawn);
+  const back = (place) => { const share = (place - left) / (right - left); return log ? Math.exp(Math.log(from) + share * Math.log(to / from)) : from + share * (to - from); };
+  pointer(drawn, { left, right, top, bottom, at: (place) => {
+    const value = back(place), shares = curves.map(([, points]) => points.reduce((sum, [each, share]) => (each <= value ? share : sum), 0));
+    const named = curves.map(([fixed]) => (curves.length > 1 ? `${Object.entries(fixed).filter(([d]) => !(d in state.picks) && !asked.own.includes(d)).map(([d, v]) => model.choices.get(d).values[v].label).join(", ")}: ` : ""));
+    if (!curves.length) return null;
+    return { x: place, lines: [dates ? `by ${said(value, to - from < 15)}` : `up to ${amount(value, asked.scales)}`, ...shares.map((share, i) => `${named[i]}${percent(share)}`)], dots: shares.map(y) };
+  } });
   const key = at("key-answer");
   key.replaceChildren();
   if (ones.length > 1) {

@@ -118,10 +118,12 @@ const drawMoved = (asked, { lever, stop, told }) => {
   at("answer-box").hidden = !curve;
   at("rivals").hidden = !measures;
   for (const id of ["orders", "races", "others"]) at(id).hidden = !known;
+  const rows = measures ? movedRows(asked, told) : [];
+  shown = known ? { asked, rows, other: (each) => asRow(carriedAnswer(told, each, {})), ranks: orders2, races: (each) => movedRace(each, told) } : { asked, rows, other: () => null, ranks: [], races: () => null };
   if (!known) return;
   orderTables(orders2);
   races((each) => movedRace(each, told));
   others((each) => asRow(carriedAnswer(told, each, {})));
-  if (measures) rowTable(asked, movedRows(asked, told));
+  if (measures) rowTable(asked, rows);
   if (curve) { answerFigure(asked, curve, answer(asked, {}, all)); byDate(asked, curve); }
 };

@@ -22,21 +22,26 @@ const drawAll = () => {
   const measures = asked && numeric(asked);
   at("rivals").hidden = at("answer-box").hidden = !measures;
   const now = measures && worlds.length ? answer(asked, state.picks, worlds) : null;
-  const ranks = worlds.length ? model.orders.map((each) => ({ asked: each, found: orders(each, state.picks, worlds) })) : [];
+  // of all worlds that were drawn, where this page carries fewer
+  const whole = data.count < data.drawn && worlds.length === model.count && !Object.keys(state.picks).length;
+  const ranks = worlds.length ? model.orders.map((each) => ({ asked: each, found: whole ? movedOrders(each, data.stated) : orders(each, state.picks, worlds) })) : [];
+  const raceOf = (each) => (whole ? movedRace(each, data.stated) : race(each, worlds)), answerOf = (each) => answer(each, state.picks, worlds);
   lawcastNow = { worlds: worlds.length, median: now && !now.each ? now.q[2] : null, already: now && now.already, never: now && now.never,
     orders: ranks.map(({ found }) => found.map(({ every }) => every.map((each) => each.first))) };
   const told = () => asked.kind === "rank" ? rankSentence(asked, state.picks, ranks.find((each) => each.asked.name === asked.name).found)
-    : asked.kind === "first" ? raceSentence(asked, race(asked, worlds)) : sentence(asked, state.picks, now);
+    : asked.kind === "first" ? raceSentence(asked, raceOf(asked)) : sentence(asked, state.picks, now);
   const words = !asked || untouched ? data.sentence : worlds.length ? `${data.given}${told().slice(0, -1)}${data.changed}.` : "No world remains: what was picked never comes together.";
   at("sentence").textContent = words.replaceAll(" %", "\u00a0%");
   orderTables(ranks);
-  races((each) => race(each, worlds));
-  others((each) => answer(each, state.picks, worlds));
+  races(raceOf);
+  others(answerOf);
+  const rows = measures && worlds.length ? rowsOf(asked, state.picks, (picks) => answer(asked, picks, worlds)) : [];
+  shown = { asked, rows, other: worlds.length ? answerOf : () => null, ranks, races: worlds.length ? raceOf : () => null };
   if (measures) {
     const span = answerFigure(asked, now, answer(asked, state.picks, all));
     byDate(asked, now);
-    pathFigure(asked, state.picks, keep, span);
-    rowTable(asked, rowsOf(asked, state.picks, (picks) => answer(asked, picks, worlds)));
+    pathFigure(asked, state.picks, keep, span, now);
+    rowTable(asked, rows);
   } else {
     pathFigure(null, state.picks, keep, [data.start, data.until]);
   }
