@@ -57,9 +57,10 @@ const sheet = () => {
   }
   parts.push(text(12, (y += 26), `lawcast · ${document.title}`, {}));
   const height = y + 14, whole = draw("svg", { xmlns: SVG, viewBox: `0 0 ${width} ${height}`, width, height });
-  whole.append(draw("rect", { width, height, fill: "#fff" }), ...parts);
-  const style = `<style>${document.querySelector("style").textContent.replace(/@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}/g, "").replace(/</g, "")}</style>`;
-  return { width, height, source: new XMLSerializer().serializeToString(whole).replace(">", `>${style}`) };
+  // never part of the page, whose policy allows no style but its own
+  const style = document.querySelector("style").textContent.replace(/@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}/g, "");
+  whole.append(draw("style", {}, style), draw("rect", { width, height, fill: "#fff" }), ...parts);
+  return { width, height, source: new XMLSerializer().serializeToString(whole) };
 };
 /** It is as wide on every screen. */
 const SHEET_WIDTH = 760;
