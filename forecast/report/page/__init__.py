@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from forecast.report.page.draw_encoding import EncodedDraws
     from forecast.report.page.lever_answers import LeverAnswers
 
-__all__ = ["Served", "check_format", "html", "live", "part", "write"]
+__all__ = ["Served", "check_format", "html", "live", "part", "policy", "style", "templates", "write"]
 
 _HERE = Path(__file__).parent
 #: The ideas of the script, in the order in which they stand in it: the last one draws. That of the engine is served.
@@ -129,11 +129,12 @@ def part(name: str, run: Projection, worlds: EncodedDraws, *, toml: str = "") ->
     from forecast.report.page.appendices import about, appendices
 
     told = about(run, worlds) if name == "about" else appendices(run, toml)
-    return _templates().get_template(f"{name}.html.j2").render(**told)
+    return templates().get_template(f"{name}.html.j2").render(**told)
 
 
 @functools.cache
-def _templates() -> Environment:
+def templates() -> Environment:
+    """Return what fills the templates of pages: all text is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -153,26 +154,45 @@ def _made(
 
     worlds = EncodedDraws(run)
     told = answer(run, worlds, moved)
-    style, script = _text("page.css"), _script(served=engine is not None)
-    asks = "" if engine is None else "connect-src 'self'; "
-    policy = (
-        f"default-src 'none'; script-src {_hashed(script)}; style-src {_hashed(style)}; img-src data:; "
-        f"{asks}base-uri 'none'; form-action 'none'"
-    )
+    script = _script(served=engine is not None)
+    rules = policy(script, asks=engine is not None)
     text = (
-        _templates()
+        templates()
         .get_template("page.html.j2")
         .render(
             **contents(run, worlds, told, toml),
             moved_draws=0 if moved is None or not moved.points else moved.draws,
-            policy=policy,
-            style=style,
+            policy=rules,
+            style=style(),
             script=script,
             data=_json(told),
             engine=None if engine is None else _json({**engine, "settable": settable(run, worlds, units_of)}),
         )
     )
-    return Served(html=text, policy=policy)
+    return Served(html=text, policy=rules)
+
+
+def style() -> str:
+    """Return the style of every page."""
+    return _text("page.css")
+
+
+def policy(script: str = "", *, asks: bool = False) -> str:
+    """Return the Content-Security-Policy of a page.
+
+    Parameters
+    ----------
+    script : str
+        The one that may run; none by default.
+    asks : bool
+        It may ask the server that it came from.
+    """
+    runs = f"script-src {_hashed(script)}; " if script else ""
+    connects = "connect-src 'self'; " if asks else ""
+    return (
+        f"default-src 'none'; {runs}style-src {_hashed(style())}; img-src data:; {connects}base-uri 'none'; "
+        "form-action 'none'"
+    )
 
 
 def _text(name: str) -> str:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import functools
-import io
 import itertools
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,15 +31,13 @@ from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.encoding import shorter
 from forecast.report.page.lever_answers import LeverAnswers, carried
 from forecast.report.page.lever_controls import lever_controls
+from forecast.report.page.static_figure import image_address
 from forecast.report.page.tornado_data import moves
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import patterns
 from forecast.sensitivity.of_answer import uncertain
 
 __all__ = ["answer", "contents", "scales", "settable"]
-
-#: Colours of the figure that stands on a page where no script runs.
-_COLOURS = 64
 
 
 def contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], toml: str = "") -> dict[str, Any]:
@@ -90,22 +84,10 @@ def _figure(run: Projection) -> str:
     """Return the figure of the answer as the address of an image; nothing where there is nothing to draw."""
     from forecast.report.figures import plot
 
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            image = _few_colours(plot(run, Path(folder) / "figure.png"))
-        except ForecastError:
-            return ""
-    return f"data:image/png;base64,{base64.b64encode(image).decode('ascii')}"
-
-
-def _few_colours(picture: Path) -> bytes:
-    """Return a picture of so many colours as a line drawing has, in a third of its bytes."""
-    from PIL import Image
-
-    made = io.BytesIO()
-    with Image.open(picture) as drawn:
-        drawn.convert("RGB").quantize(_COLOURS).save(made, format="png", optimize=True)
-    return made.getvalue()
+    try:
+        return image_address(functools.partial(plot, run))
+    except ForecastError:
+        return ""
 
 
 def _race(answer: FirstAnswer, words: Words) -> dict[str, Any]:
