@@ -726,14 +726,16 @@ class Answer:
     @overload
     def report(self) -> str: ...
     @overload
-    def report(self, path: str | os.PathLike[str]) -> Path: ...
-    def report(self, path: str | os.PathLike[str] | None = None) -> str | Path:
+    def report(self, path: str | os.PathLike[str], *, lever_draws: int = 1024) -> Path: ...
+    def report(self, path: str | os.PathLike[str] | None = None, *, lever_draws: int = 1024) -> str | Path:
         """Write the answer on one page that people read, steer and send; without a path, return it as text.
 
         Parameters
         ----------
         path : path-like, optional
             Ends in ``.html``: one file that needs no connection, see `forecast.report.page`.
+        lever_draws : int
+            Joint samples at each of nine places of every lever, which the page lets a reader move; 0 for none.
 
         Returns
         -------
@@ -741,10 +743,13 @@ class Answer:
         """
         from forecast.api import answer_plot
         from forecast.report import page
+        from forecast.report.page.lever_answers import lever_answers
 
         if path is None:
             return answer_plot.page(self)
-        return page.write(self.run, path, toml=answer_plot.scenario_text(self))
+        page.check_format(path)
+        moved = lever_answers(self.run, self._run_scenario, draws=lever_draws) if self.run.levers else None
+        return page.write(self.run, path, toml=answer_plot.scenario_text(self), moved=moved)
 
     def record(self, to: str | Path, *, on: str, by: Iterable[str] = (), source: str = "") -> list[dict[str, Any]]:
         """Add the answer to a ledger of forecasts; see `forecast.evaluation.ledger_entries.record`.

@@ -85,7 +85,7 @@ class Words:
 
     def driver(self, name: str, *, stated: bool = False) -> str:
         """Call what moves an answer by its label, or without the plugins behind its names; of many the first."""
-        (said, of), *others = (self._number(each) for each in name.split(", "))
+        (said, of), *others = (self.number(each) for each in name.split(", "))
         if len(others) == 1:
             said, of = f"{said}{f' ({of})' if of else ''} with {others[0][0]}", others[0][1]
         elif others:
@@ -93,8 +93,8 @@ class Words:
         beside = ", ".join(filter(None, (of, "stated, not fitted" if stated else "")))
         return f"{said}{f' ({beside})' if beside else ''}"
 
-    def _number(self, name: str) -> tuple[str, str]:
-        """Return what a number is called, and its model and shape: ``("growth", "hpcg, pooled")``."""
+    def number(self, name: str) -> tuple[str, str]:
+        """Return what an uncertain number is called, and its model and shape: ``("growth", "hpcg, pooled")``."""
         owner, dot, parameter = name.rpartition(".")
         if not dot or self(name) != name:
             return self(name), ""

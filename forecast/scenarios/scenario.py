@@ -105,7 +105,8 @@ class Scenario:
     shown : tuple of str
         The quantities that an answer for people shows, in this order; the others are in its files. None: all.
     labels : mapping of str to str
-        What quantities, choices and their values are called in answers and figures: ``"hpcg"`` is ``"HPCG"``.
+        What quantities, choices and their values, and numbers of models, are called in answers and figures: ``"hpcg"``
+        is ``"HPCG"``.
     correlations : tuple of Correlation
         What moves together.
     alone : frozenset of str
@@ -498,9 +499,9 @@ class Scenario:
         These are labels, and the values of choices under which a question is shared.
         """
         known, stated = set(self._nameable), dict(self.stated)
-        labels = {name: label for name, label in self.labels.items() if name in known}
+        labels = {name: label for name, label in self.labels.items() if name in known or _of_model(name)}
         if len(labels) < len(self.labels) and "labels" in stated:
-            stated["labels"] = {name: label for name, label in stated["labels"].items() if name in known}
+            stated["labels"] = {name: label for name, label in stated["labels"].items() if name in labels}
         questions, figures = dict(self.questions), dict(self.figures)
         groups: tuple[dict[str, Any], ...] = (questions, figures)
         for group in groups:
@@ -515,6 +516,12 @@ class Scenario:
     def _has(self, chosen: Mapping[str, str]) -> bool:
         """Tell whether these values of choices are there."""
         return all(choice in self.choices and value in self.choices[choice].values for choice, value in chosen.items())
+
+
+def _of_model(name: str) -> bool:
+    """Tell whether a label is of a number of a model, which only a drawn scenario knows: ``brain/pooled.member``."""
+    model, dot, number = name.rpartition(".")
+    return bool(dot and number) and "/" in model
 
 
 def _listed(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[str]:

@@ -333,6 +333,17 @@ def write(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any]]) ->
     >>> path.read_text()
     "name,x\n'=SUM(A1),-0.1\nb,2.0\n"
     """
+    return write_atomic(path, text(columns))
+
+
+def text(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Return columns as CSV: what `write` writes.
+
+    Raises
+    ------
+    DataError
+        See `write`.
+    """
     if not columns:
         raise DataError("csv: no columns to write")
     lengths = {len(values) for values in columns.values()}
@@ -344,4 +355,4 @@ def write(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any]]) ->
     for index, row in enumerate(zip(*columns.values(), strict=True), start=1):
         line = ",".join(_cell(v, f"row {index}, column {printable(n, 40)}") for n, v in zip(columns, row, strict=True))
         lines.append(line or '""')  # a lone empty cell: a blank line would be skipped
-    return write_atomic(path, "\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"

@@ -12,7 +12,7 @@ from forecast.cli import render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.level_option import level_option
-from forecast.cli.output_files import TABLES, out_option, plot_option, plot_width, writers
+from forecast.cli.output_files import TABLES, out_option, plot_option, plot_width, report_option, writers
 
 if TYPE_CHECKING:
     from forecast.evaluation.extrapolate import Extrapolation
@@ -35,6 +35,7 @@ COMMAND = "extrapolate"
 )
 @out_option(TABLES, "Write the places and what is expected there.")
 @plot_option
+@report_option
 @access_options
 @json_option
 def extrapolate(
@@ -48,6 +49,7 @@ def extrapolate(
     seed: int,
     out: str | None,
     plots: tuple[str, ...],
+    report: str | None,
     as_json: bool,
 ) -> None:
     """Extrapolate a column beyond its data: by a pool of laws, or by a shape of trends where x is dates.
@@ -59,6 +61,7 @@ def extrapolate(
     forecast extrapolate run.csv --x steps --y loss --to 1e9
     forecast extrapolate series.csv --x date --y flops --to 2035 --plot series.png
     forecast extrapolate series.csv --x date --y flops --threshold 1e20
+    forecast extrapolate run.csv --x steps --y loss --to 1e9 --report run.html
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import fit_arguments
     from forecast.evaluation.extrapolate import extrapolate as carried
@@ -67,7 +70,7 @@ def extrapolate(
 
     for path in plots:
         check_format(path)
-    fit_arguments.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
+    fit_arguments.outputs([("--out", out), ("--report", report), *(("--plot", path) for path in plots)], data)
     columns, source = fit_arguments.data_of(data, COMMAND)
     rows, note = fit_arguments.write_outputs(columns, where)
     along = rows.column(x)
@@ -88,7 +91,20 @@ def extrapolate(
     }
     files = writers(out, answer=lambda: render.answered(result, **said), table=lambda: _columns(answer))
     files |= {path: partial(plot, answer, path, width=plot_width()) for path in plots}
+    if report is not None:
+        files[report] = partial(_write_page, answer, report, data, result, said)
     render.emit(result, json=as_json, text=lambda: _text(result), files=files, **said)
+
+
+def _write_page(answer: Extrapolation, path: str, data: str, result: dict[str, Any], said: dict[str, Any]) -> None:
+    """Write the page of an extrapolation, with the command that repeats it."""
+    import shlex
+    from pathlib import Path
+
+    from forecast.report.page.extrapolation_page import write_extrapolation
+
+    command = shlex.join(said["provenance"]["command"])
+    write_extrapolation(answer, path, of=Path(data).name, repeat=command, record=render.answered(result, **said))
 
 
 def _places(text: str | None, *, dated: bool) -> Any:

@@ -17,6 +17,7 @@ from forecast.cli.output_files import FORMS, figure_keywords, figure_option, out
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
+    from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["OPTIONS", "answer", "asking", "drawing", "pairs", "replacements", "run", "with_options"]
@@ -89,6 +90,13 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     out_option(FORMS, "Save the whole projection, or its answer as data or a table."),
     figure_option,
     report_option,
+    click.option(
+        "--lever-draws",
+        type=click.IntRange(0),
+        metavar="N",
+        help="Of --report: joint samples at each of nine places of every lever, which take most of its time; 0 carries "
+        "none.  [default: 1024]",
+    ),
     access_options,
     click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
 )
@@ -161,6 +169,7 @@ def answer(
     out: str | None,
     plots: tuple[str, ...],
     report: str | None,
+    lever_draws: int | None,
     as_json: bool,
 ) -> None:
     """Project a scenario, and write its answers, tables and files."""
@@ -187,6 +196,8 @@ def answer(
         figures.check_format(path)
     if report is not None:
         page.check_format(report)
+    elif lever_draws is not None:
+        raise UsageError("--lever-draws: is of the page that --report writes")
     stated = [parse(text) for text in changes]
     if at:
         scenario = at_dates(scenario if isinstance(scenario, Scenario) else Scenario.load(scenario), at)
@@ -210,7 +221,7 @@ def answer(
         )
         if cache is not None and not projection.swept:
             projection = projection.beside(project(scenario, **grid, **drawn, progress=drawing, cache=cache))
-    pages = {} if report is None else {report: partial(page.write, projection, report, toml=_toml(scenario))}
+    pages = {} if report is None else {report: partial(_write_page, projection, scenario, report, lever_draws)}
     narrowed: dict[str, Any] = {"section": section, "shown": shown, "by": by, "every": every, "level": level}
     if show_projection(projection, command, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed):
         ctx.exit(1)
@@ -221,6 +232,17 @@ def _own_rows(given: Sequence[str]) -> str | dict[str, str] | None:
     if len(given) == 1 and "=" not in given[0]:
         return given[0]
     return pairs(given, "--data") or None
+
+
+def _write_page(projection: Projection, scenario: str | Scenario, path: str, draws: int | None) -> None:
+    """Write the page of an answer with what it carries of the levers."""
+    from forecast.report import page
+    from forecast.report.page.lever_answers import lever_answers
+
+    chosen = {} if draws is None else {"draws": draws}
+    with render.progress("moving levers") as moving:
+        moved = lever_answers(projection, scenario, progress=moving, **chosen)
+    page.write(projection, path, toml=_toml(scenario), moved=moved)
 
 
 def _toml(scenario: str | Scenario) -> str:

@@ -13,7 +13,7 @@ from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, FormulaError
-from forecast.formula import Comparison, Formula, parse_condition, parse_expression, tree
+from forecast.formula import Comparison, Formula, Measured, Name, parse_condition, parse_expression, tree
 
 if TYPE_CHECKING:
     from forecast.projection.result.projected_answers import ProjectedAnswer
@@ -80,12 +80,15 @@ class Threshold:
         The level.
     unit : str
         In which the sides are compared.
+    stated : str
+        In which the level is stated: ``hour`` of ``horizon >= 167 hour``, where the horizon is in minutes.
     """
 
     of: str
     op: str
     value: float
     unit: str
+    stated: str
 
     def met(self, value: float, unit: str) -> bool:
         """Tell whether a value of that side meets it."""
@@ -111,7 +114,12 @@ def threshold(answer: ProjectedAnswer) -> Threshold | None:
         known = {name: _fixed(answer, name) for name in level.names}
         if not tree.constant(of.root) and None not in known.values():
             value = units.evaluate(level, known, its_units, target=sides.unit, rates=sides.rates)
-            return Threshold(of=of.text, op=op, value=float(np.asarray(value).flat[0]), unit=sides.unit)
+            root = level.root
+            stated = (
+                root.unit if isinstance(root, Measured) else
+                its_units[root.name] if isinstance(root, Name) else sides.unit
+            )  # fmt: skip
+            return Threshold(of=of.text, op=op, value=float(np.asarray(value).flat[0]), unit=sides.unit, stated=stated)
     return None
 
 

@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
     from forecast.projection.result import Projection
     from forecast.report.page.draw_encoding import EncodedDraws
+    from forecast.report.page.lever_answers import LeverAnswers
 
-__all__ = ["Served", "check_format", "html", "live", "part", "write"]
+__all__ = ["Served", "check_format", "html", "live", "part", "policy", "style", "templates", "write"]
 
 _HERE = Path(__file__).parent
 #: The ideas of the script, in the order in which they stand in it: the last one draws. That of the engine is served.
 _SCRIPT = (
-    "elements", "words", "worlds", "address", "sentences", "axes", "answer_figure", "path_figure", "tables", "rankings",
-    "races", "moves", "controls", "engine", "page",
+    "elements", "words", "worlds", "address", "sentences", "axes", "pointer", "answer_figure", "path_figure", "tables",
+    "rankings", "races", "moves", "levers", "controls", "engine", "take", "page",
 )  # fmt: skip
 _ENDINGS = (".html", ".htm")
 
@@ -49,7 +50,7 @@ def check_format(path: str | os.PathLike[str]) -> None:
         raise UsageError(f"{printable(Path(path).name)}: expected a page that ends in {' or '.join(_ENDINGS)}")
 
 
-def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "") -> Path:
+def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "", moved: LeverAnswers | None = None) -> Path:
     """Write the page of a projection's answer.
 
     Parameters
@@ -59,6 +60,8 @@ def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "") -> P
         Ends in ``.html``.
     toml : str
         The scenario that repeats the answer, which stands in an appendix.
+    moved : LeverAnswers, optional
+        The answers at places of its levers, which the page then lets a reader move: see `lever_answers`.
 
     Returns
     -------
@@ -80,7 +83,7 @@ def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "") -> P
     'answer.html'
     """
     check_format(path)
-    return write_atomic(safe_output(path), html(run, toml=toml))
+    return write_atomic(safe_output(path), html(run, toml=toml, moved=moved))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +94,9 @@ class Served:
     policy: str
 
 
-def html(run: Projection, *, toml: str = "") -> str:
+def html(run: Projection, *, toml: str = "", moved: LeverAnswers | None = None) -> str:
     """Return the page of a projection's answer; see `write`."""
-    return _made(run, toml).html
+    return _made(run, toml, moved=moved).html
 
 
 def live(run: Projection, engine: Mapping[str, Any], units_of: Mapping[str, str], *, toml: str = "") -> Served:
@@ -126,11 +129,12 @@ def part(name: str, run: Projection, worlds: EncodedDraws, *, toml: str = "") ->
     from forecast.report.page.appendices import about, appendices
 
     told = about(run, worlds) if name == "about" else appendices(run, toml)
-    return _templates().get_template(f"{name}.html.j2").render(**told)
+    return templates().get_template(f"{name}.html.j2").render(**told)
 
 
 @functools.cache
-def _templates() -> Environment:
+def templates() -> Environment:
+    """Return what fills the templates of pages: all text is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -143,30 +147,52 @@ def _made(
     toml: str,
     engine: Mapping[str, Any] | None = None,
     units_of: Mapping[str, str] = MappingProxyType({}),
+    moved: LeverAnswers | None = None,
 ) -> Served:
     from forecast.report.page.draw_encoding import EncodedDraws
     from forecast.report.page.page_data import answer, contents, settable
 
     worlds = EncodedDraws(run)
-    style, script = _text("page.css"), _script(served=engine is not None)
-    asks = "" if engine is None else "connect-src 'self'; "
-    policy = (
-        f"default-src 'none'; script-src {_hashed(script)}; style-src {_hashed(style)}; img-src data:; "
-        f"{asks}base-uri 'none'; form-action 'none'"
-    )
+    told = answer(run, worlds, moved)
+    script = _script(served=engine is not None)
+    rules = policy(script, asks=engine is not None)
     text = (
-        _templates()
+        templates()
         .get_template("page.html.j2")
         .render(
-            **contents(run, worlds, toml),
-            policy=policy,
-            style=style,
+            **contents(run, worlds, told, toml),
+            moved_draws=0 if moved is None or not moved.points else moved.draws,
+            policy=rules,
+            style=style(),
             script=script,
-            data=_json(answer(run, worlds)),
+            data=_json(told),
             engine=None if engine is None else _json({**engine, "settable": settable(run, worlds, units_of)}),
         )
     )
-    return Served(html=text, policy=policy)
+    return Served(html=text, policy=rules)
+
+
+def style() -> str:
+    """Return the style of every page."""
+    return _text("page.css")
+
+
+def policy(script: str = "", *, asks: bool = False) -> str:
+    """Return the Content-Security-Policy of a page.
+
+    Parameters
+    ----------
+    script : str
+        The one that may run; none by default.
+    asks : bool
+        It may ask the server that it came from.
+    """
+    runs = f"script-src {_hashed(script)}; " if script else ""
+    connects = "connect-src 'self'; " if asks else ""
+    return (
+        f"default-src 'none'; {runs}style-src {_hashed(style())}; img-src data:; {connects}base-uri 'none'; "
+        "form-action 'none'"
+    )
 
 
 def _text(name: str) -> str:

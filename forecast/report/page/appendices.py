@@ -18,6 +18,7 @@ from forecast.report import result_data
 from forecast.report.brief import newest_data, past_record
 from forecast.report.headline import Words
 from forecast.report.page.draw_encoding import MOST_DATES, EncodedDraws
+from forecast.report.page.encoding import shorter
 from forecast.report.words.number_text import amount, plain
 
 __all__ = ["Called", "about", "appendices", "command", "foreign"]
@@ -56,7 +57,7 @@ def appendices(run: Projection, toml: str) -> dict[str, Any]:
         "tables": list(_tables(run)),
         "facts": _facts(run),
         "repeat": command(run),
-        "record": _text(to_json(_record(run), indent=1)),
+        "record": _text(to_json(shorter(_record(run)))),
         "toml": _text(toml),
     }
 

@@ -28,9 +28,9 @@ Array = NDArray[np.float64]
 __all__ = ["EncodedDraws"]
 
 #: A page carries at most so many worlds, their paths at so many dates, and all of it in so many bytes of text.
-MOST_WORLDS, MOST_DATES, MOST_BYTES = 4096, 24, 3_000_000
+MOST_WORLDS, MOST_DATES, MOST_BYTES = 4096, 24, 500_000
 #: To keep to the bytes, dates and then worlds are left out, but never below these.
-FEWEST_WORLDS, FEWEST_DATES = 1024, 8
+FEWEST_WORLDS, FEWEST_DATES = 1024, 12
 #: The range of a path's codes leaves out this share of the worlds at either end; they lie beyond it.
 _TAIL_SHARE = 0.001
 #: The code of what does not come by the last date.
@@ -91,8 +91,8 @@ class EncodedDraws:
         fewer = [every]
         while fewer[-1] > FEWEST_WORLDS:
             fewer.append(max(fewer[-1] // 2, FEWEST_WORLDS))
-        dates = (MOST_DATES, 16, 12, FEWEST_DATES)
-        sizes = [*((every, d) for d in dates), *((n, FEWEST_DATES) for n in fewer[1:])]
+        dates = (MOST_DATES, 16, FEWEST_DATES)
+        sizes = [(worlds, d) for worlds in fewer for d in dates]
         count, most = next((size for size in sizes if self._bytes(*size, wanted) <= limit), sizes[-1])
         if (count, most) == sizes[0]:
             for name in more:
@@ -102,7 +102,7 @@ class EncodedDraws:
 
     def _bytes(self, count: int, dates: int, paths: Sequence[str]) -> float:
         """Return how much text the codes of so many worlds take."""
-        along = float(2 * len(self.draws) + len(self.run.rivals))
+        along = float(len(self.draws) + len(self.run.rivals))
         along += sum(2 * math.prod(len(each.values(d)) for d in each.choices) for each in self.answers.values())
         along += sum(Order.size(data) for data in self._ranked().values())
         if self.run.weights is not None:
@@ -292,7 +292,8 @@ class EncodedDraws:
             "count": self.count,
             "drawn": self.drawn,
             "inputs": {
-                n: {"ranks": text(d.ranks), "values": d.values.tolist(), "few": d.few} for n, d in self.inputs.items()
+                n: {"ranks": text(d.codes), "values": [float(f"{v:.5g}") for v in d.values], "few": d.few}
+                for n, d in self.inputs.items()
             },
             "held": {name: text(places.astype(np.uint8)) for name, places in self.rival_of_draw.items()},
             "weights": None

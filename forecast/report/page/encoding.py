@@ -15,12 +15,14 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
 
-__all__ = ["Coded", "EncodedRanks", "between", "coded", "text"]
+__all__ = ["Coded", "EncodedRanks", "between", "coded", "shorter", "text"]
 
 #: A number of at most so many values is chosen by its values, any other by a range.
 MOST_VALUES = 12
 #: Quantiles by which a page says what a rank of an assumption is worth.
 _KNOTS = 101
+#: Steps of ranks on a page: two a percent, so that a range of whole percents keeps just the worlds that lie in it.
+_RANK_STEPS = 200
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,6 +53,12 @@ class EncodedRanks:
         ranks = place if few else (np.cumsum(count) - count)[place]
         values = several if few else np.quantile(draws, np.linspace(0, 1, _KNOTS))
         return cls(name=name, ranks=ranks.astype(np.uint16), values=values, few=few)
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """The ranks in 8 bits: in steps of half a percent of the worlds, or the places of few values."""
+        steps = self.ranks.astype(np.int64) * _RANK_STEPS // len(self.ranks)
+        return (self.ranks if self.few else steps).astype(np.uint8)
 
     def kept(self, said: Sequence[int]) -> NDArray[np.bool_]:
         """Tell which worlds lie in a range, two shares in percent; or have one of some values, by their places."""
@@ -146,8 +154,23 @@ def text(codes: NDArray[Any]) -> str:
 
 
 def coded(each: Coded) -> dict[str, Any]:
-    """Return codes as plain data."""
+    """Return codes as plain data: those of equal cells once, with the place of each cell among them."""
+    cells = np.ascontiguousarray(each.codes.reshape(-1, each.codes.shape[-1]))
+    kept: dict[bytes, int] = {}
+    places = [kept.setdefault(cell.tobytes(), len(kept)) for cell in cells]
+    codes = cells[[places.index(place) for place in range(len(kept))]]
     ends = {"low": each.low.ravel().tolist(), "high": each.high.ravel().tolist()}
     more = {"log": each.log, "unit": each.unit} if each.kind != "date" else {}
     times = {"times": list(each.times)} if each.times else {}
-    return {"dims": list(each.dims), "codes": text(each.codes), **ends, **more, **times}
+    return {"dims": list(each.dims), "codes": text(codes), "cells": places, **ends, **more, **times}
+
+
+def shorter(record: Any) -> Any:
+    """Return plain data with its numbers rounded to what codes of 16 bits can tell."""
+    if isinstance(record, float):
+        return float(f"{record:.7g}")
+    if isinstance(record, dict):
+        return {key: shorter(each) for key, each in record.items()}
+    if isinstance(record, list):
+        return [shorter(each) for each in record]
+    return record

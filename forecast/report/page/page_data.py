@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 import itertools
-import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +34,10 @@ from forecast.report.headline import (
 )
 from forecast.report.page.appendices import Called, about, appendices, foreign
 from forecast.report.page.draw_encoding import EncodedDraws
+from forecast.report.page.encoding import shorter
+from forecast.report.page.lever_answers import LeverAnswers, carried
+from forecast.report.page.lever_controls import lever_controls
+from forecast.report.page.static_figure import image_address
 from forecast.report.page.tornado_data import moves
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import patterns
@@ -46,26 +47,27 @@ from forecast.sensitivity.first_order import uncertain
 __all__ = ["answer", "contents", "scales", "settable"]
 
 
-def contents(run: Projection, worlds: EncodedDraws, toml: str = "") -> dict[str, Any]:
+def contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], toml: str = "") -> dict[str, Any]:
     """Return what the page says, for its template.
 
     Parameters
     ----------
     run : Projection
     worlds : EncodedDraws
+    told : mapping
+        What its script draws from: see `answer`.
     toml : str
         The scenario that repeats the answer.
     """
-    short, called, moved = brief(run), Called(run), moves(run, worlds)
+    short, words = brief(run), Words(run)
     return {
         "title": foreign(run.title or run.scenario),
         "brief": short,
         "groups": [(group, _ranked(group)) for group in short.groups if group.rows],
         "replaced": _steered(run, worlds),
-        "races": [_race(each, Words(run)) for each in run.firsts],
-        "moves": moved,
+        "races": [_race(each, words) for each in run.firsts],
+        "moves": told["tornado"],
         "levers": [(foreign(each.label), foreign(each.span), foreign(each.command())) for each in run.levers],
-        "named": {row.name: called(row.name)[:2] for row in moved.rows},
         "figure": _figure(run),
         **about(run, worlds),
         **appendices(run, toml),
@@ -89,12 +91,10 @@ def _figure(run: Projection) -> str:
     """Return the figure of the answer as the address of an image; nothing where there is nothing to draw."""
     from forecast.report.figures import plot
 
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            image = plot(run, Path(folder) / "figure.png").read_bytes()
-        except ForecastError:
-            return ""
-    return f"data:image/png;base64,{base64.b64encode(image).decode('ascii')}"
+    try:
+        return image_address(functools.partial(plot, run))
+    except ForecastError:
+        return ""
 
 
 def _race(answer: FirstAnswer, words: Words) -> dict[str, Any]:
@@ -109,10 +109,17 @@ def _race(answer: FirstAnswer, words: Words) -> dict[str, Any]:
 # --- What the script draws from ---------------------------------------------------------------------------------------
 
 
-def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
+def answer(run: Projection, worlds: EncodedDraws, moved: LeverAnswers | None = None) -> dict[str, Any]:
     """Return what the script draws from: the worlds, what everything in them is called, and the patterns of sentences.
 
     ``lawcast.show`` of the page takes it as it is.
+
+    Parameters
+    ----------
+    run : Projection
+    worlds : EncodedDraws
+    moved : LeverAnswers, optional
+        The answers at places of its levers, where no engine gives them.
     """
     words = Words(run)
     packed = worlds.packed()
@@ -126,7 +133,7 @@ def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     for each in packed["values"]:
         each |= _question(worlds.answers[each["name"], each["place"]], words)
         each |= {"sides": worlds.sides(each["name"]), "scales": scales(each["unit"])}
-        figures.append(_shorter(each))
+        figures.append(shorter(each))
     packed.pop("questions")
     packed.pop("values")
     opening = run.opening
@@ -143,17 +150,38 @@ def answer(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         "clear": CLEAR,
         "until": last,
         "choices": list(_choices(run, words)),
-        "levers": [each.name for each in run.levers],
-        "inputs": [described(name) | _shorter(drawn) for name, drawn in packed.pop("inputs").items()],
+        "levers": list(_levers(run, moved)),
+        "tornado": moves(run, worlds).plain,
+        "stated": carried(run).plain(worlds.choices, {}, first),
+        "moved_draws": 0 if moved is None else moved.draws,
+        "inputs": [described(name) | shorter(drawn) for name, drawn in packed.pop("inputs").items()],
         "questions": questions,
         "firsts": [_contest(each, words) for each in run.firsts],
-        "orders": [_shorter(_ordered(run, words, each)) for each in packed.pop("orders")],
+        "orders": [shorter(_ordered(run, words, each)) for each in packed.pop("orders")],
         "most_orders": MOST_ORDERS,
         "most_said": MAX_COMBINATIONS,
         "most_named": MAX_NAMED,
         "values": figures,
         "paths": list(_paths(run, words, packed.pop("paths"))),
     }
+
+
+def _levers(run: Projection, moved: LeverAnswers | None) -> Iterator[dict[str, Any]]:
+    """Walk the levers: choices by their names, and numbers with the places at which they can stand."""
+    controls = {each.name: each for each in lever_controls(run)}
+    choices, own = {name: list(choice.values) for name, choice in run.choices.items()}, carried(run).titles
+    for lever in run.levers:
+        if lever.choice and lever.name in run.choices:
+            yield {"name": lever.name, "label": foreign(lever.label), "about": foreign(lever.about), "choice": True}
+        if lever.name not in controls:
+            continue
+        control = controls[lever.name]
+        points = {} if moved is None else moved.points.get(lever.name, {})
+        told = [points.get(stop.value) for stop in control.stops]
+        answers = [
+            each if each is None or isinstance(each, str) else each.plain(choices, own, run.span[0]) for each in told
+        ]
+        yield control.plain | ({"answers": answers} if points else {})
 
 
 def settable(run: Projection, worlds: EncodedDraws, units_of: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -188,7 +216,7 @@ class _Assumptions:
         self._levers = {each.name: foreign(each.label) for each in run.levers}
 
     def __call__(self, name: str, unit: str = "") -> dict[str, Any]:
-        label, of, stated, _ = self._called(name)
+        (label, of), stated = self._words.number(name), self._called(name)[2]
         out = {"name": name, "label": self._levers.get(name, label), "of": of, "scales": scales(stated or unit)}
         return out | ({"labels": [self._words(each) for each in self._labels[name]]} if name in self._labels else {})
 
@@ -201,7 +229,7 @@ def _paths(run: Projection, words: Words, packed: Mapping[str, Any]) -> Iterator
         about = {"label": words(name), "scales": scales(unit), "points": _points(run, name)}
         about["past"] = list(_past(run, name))
         scale = {"dimension": base, "factor": float(units.convert(np.array([1.0]), unit, base)[0])}
-        yield _shorter({"name": name, **about, **scale, **codes})
+        yield shorter({"name": name, **about, **scale, **codes})
 
 
 def _choices(run: Projection, words: Words) -> Iterator[dict[str, Any]]:
@@ -270,12 +298,17 @@ def _ordered(run: Projection, words: Words, packed: Mapping[str, Any]) -> dict[s
 
 
 def _threshold(answer: DateAnswer) -> dict[str, Any]:
-    """Return the number that a question compares one quantity with, in the unit of the quantity."""
+    """Return the number that a question compares one quantity with: in the quantity's unit, and as the question has it.
+
+    ``factor`` makes the quantity's unit that of the question, whose names are ``scales``.
+    """
     found, quantities = threshold(answer), answer.run.quantities
     if found is None or found.of not in quantities:
         return {}
-    value = units.convert(np.array([found.value]), found.unit, quantities[found.of].unit)
-    return {"threshold": {"of": found.of, "value": float(value[0])}}
+    own = quantities[found.of].unit
+    value = units.convert(np.array([found.value]), found.unit, own)
+    asked = {"factor": float(units.convert(1.0, own, found.stated)), "scales": scales(found.stated)}
+    return {"threshold": {"of": found.of, "value": float(value[0]), **asked}}
 
 
 def _points(run: Projection, name: str) -> list[list[Any]]:
@@ -337,14 +370,3 @@ def scales(unit: str, *, together: bool = False) -> list[list[Any]]:
         if not out or [factor, called] != out[-1][1:]:
             out.append([size if out else 0.0, factor, called])
     return out
-
-
-def _shorter(record: Any) -> Any:
-    """Round numbers to what codes of 16 bits can tell."""
-    if isinstance(record, float):
-        return float(f"{record:.7g}")
-    if isinstance(record, dict):
-        return {key: _shorter(each) for key, each in record.items()}
-    if isinstance(record, list):
-        return [_shorter(each) for each in record]
-    return record

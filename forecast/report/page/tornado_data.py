@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.projection.result import AnswerDistribution, DateAnswer, ProjectedAnswer, Projection, ValueAnswer
-from forecast.report.headline import cells
+from forecast.report.brief import Brief, brief
+from forecast.report.headline import Words, cells
+from forecast.report.result_data import drivers
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent
 from forecast.sensitivity.first_order import BINS, PER_BIN, UncertainNumber, variance_shares
 
 if TYPE_CHECKING:
+    from forecast.base.lazy import xr
     from forecast.report.page.draw_encoding import EncodedDraws
 
 Array = NDArray[np.float64]
 
 
-__all__ = ["TornadoBar", "TornadoData", "moves"]
+__all__ = ["TornadoBar", "TornadoData", "TornadoEnd", "moves"]
 
 #: So many assumptions are shown, and none that explains less of the variance.
 MAX_BARS, MIN_SHARE = 8, 0.01
@@ -32,22 +36,47 @@ FIFTH = 5
 
 
 @dataclass(frozen=True, kw_only=True)
+class TornadoEnd:
+    """The answer at one end of an assumption.
+
+    Parameters
+    ----------
+    text : str
+    size : float
+        The number of it that is compared.
+    called : str
+        The value there, of an assumption of few values.
+    """
+
+    text: str
+    size: float
+    called: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text}{f' ({self.called})' if self.called else ''}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class TornadoBar:
     """What one assumption does to the answer.
 
     Parameters
     ----------
     name : str
+    label, of : str
+        What it is called, and whose it is.
     share : float
         Of the variance, alone.
-    low, high : str
+    low, high : TornadoEnd
         The answer where the assumption is low, and where it is high.
     """
 
     name: str
+    label: str
+    of: str
     share: float
-    low: str
-    high: str
+    low: TornadoEnd
+    high: TornadoEnd
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +91,27 @@ class TornadoData:
         The last date.
     rows : tuple of TornadoBar
         The largest share first.
+    together : float
+        The share that several hold only together.
     """
 
     measure: str = ""
     until: str = ""
     rows: tuple[TornadoBar, ...] = ()
+    together: float = 0.0
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The same as plain data; what never comes is None."""
+
+        def end(of: TornadoEnd) -> list[Any]:
+            return [of.text, of.size if math.isfinite(of.size) else None, of.called]
+
+        rows = [
+            {"label": row.label, "of": row.of, "share": row.share, "low": end(row.low), "high": end(row.high)}
+            for row in self.rows
+        ]
+        return {"measure": self.measure, "until": self.until, "rows": rows, "together": self.together}
 
 
 def moves(run: Projection, worlds: EncodedDraws) -> TornadoData:
@@ -89,24 +134,58 @@ def moves(run: Projection, worlds: EncodedDraws) -> TornadoData:
     told = run.pooled(answer.worlds.sel(along), answer.rivals)
     if weights is not None and weights.dims != ("draw",):
         return TornadoData()
-    drawn = {own: UncertainNumber(draws) for own, draws in worlds.draws.items()}
-    measure = _measure(answer.kind, whole)
+    measure, short = _measure(answer.kind, whole), brief(run)
     values, counts = told.values[: worlds.count], None if weights is None else weights.values[: worlds.count]
     rows: list[TornadoBar] = []
+    for names, label, of, share in _explained(run, answer, told, worlds, short):
+        if names[0] in run.choices:
+            parts = [
+                (answer.over({**answer.default, names[0]: value}), Words(run)(value))
+                for value in answer.values(names[0])
+            ]
+            few = True
+        else:
+            own = next((name for name in names if name in worlds.inputs), "")
+            if not own:
+                continue
+            few = worlds.inputs[own].few
+            parts = [
+                (answer.of_worlds(values[at], None if counts is None else counts[at]), called)
+                for at, called in _parts(worlds, own)
+            ]
+        known = [part for part in parts if part[0] is not None]
+        if not known:
+            continue
+        ends = sorted(known, key=lambda part: _measured(part[0], measure)) if few else known
+        low, high = (_end(answer, each, called, measure) for each, called in (ends[0], ends[-1]))
+        rows.append(TornadoBar(name=names[0], label=label, of=of, share=share, low=low, high=high))
+    return TornadoData(measure=measure, until=as_text(run.span[1]), rows=tuple(rows), together=short.together)
+
+
+def _explained(
+    run: Projection, answer: ProjectedAnswer, told: xr.DataArray, worlds: EncodedDraws, short: Brief
+) -> Iterator[tuple[list[str], str, str, float]]:
+    """Walk what moves an answer, the most first: its names, what it is called, whose it is, and its share.
+
+    Of a date it is what a screen names, over all choices. A value has none there; its numbers explain what the sentence
+    says.
+    """
+    if isinstance(answer, DateAnswer):
+        every = drivers(run, least=0.0, only=[answer.name])[0]["drivers"]
+        for (label, share), row in zip(short.drivers, every, strict=False):
+            yield row["name"].split(", "), label, "", share
+        return
+    drawn = {own: UncertainNumber(draws) for own, draws in worlds.draws.items()}
+    count = 0
     for row in variance_shares(run, told, among=drawn):
         for own in row["name"].split(", "):
-            if own not in worlds.inputs or row["share"] < _least(worlds, own) or len(rows) == MAX_BARS:
-                continue
-            parts = [
-                (answer.of_worlds(values[at], None if counts is None else counts[at]), label)
-                for at, label in _parts(worlds, own)
-            ]
-            ends = sorted(parts, key=lambda part: _measured(part[0], measure)) if worlds.inputs[own].few else parts
-            low, high = (
-                f"{_said(answer, each, measure)}{f' ({label})' if label else ''}" for each, label in (ends[0], ends[-1])
-            )
-            rows.append(TornadoBar(name=own, share=row["share"], low=low, high=high))
-    return TornadoData(measure=measure, until=as_text(run.span[1]), rows=tuple(rows))
+            if own in worlds.inputs and row["share"] >= _least(worlds, own) and count < MAX_BARS:
+                count += 1
+                yield [own], *Words(run).number(own), row["share"]
+
+
+def _end(answer: ProjectedAnswer, found: AnswerDistribution | None, called: str, measure: str) -> TornadoEnd:
+    return TornadoEnd(text=_said(answer, found, measure), size=_measured(found, measure), called=called)
 
 
 def _least(worlds: EncodedDraws, name: str) -> float:

@@ -19,6 +19,8 @@ error of the scenario, and ``forecast scenarios check`` says so.
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,12 +28,20 @@ from typing import TYPE_CHECKING, Any
 from forecast.contract.fields import number
 from forecast.errors import UnknownNameError, printable
 from forecast.scenarios.quantities import changes
+from forecast.scenarios.settings.setting_values import measured
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
     from forecast.scenarios.spec import Choice
 
-__all__ = ["Lever", "check", "read"]
+__all__ = ["POINTS", "Lever", "check", "read"]
+
+#: At so many places of its range a number is tried.
+POINTS = 9
+#: A range of so many times its low end is tried in equal ratios, any other in equal steps.
+_RATIO = 10.0
+#: Digits of a place between the ends.
+_DIGITS = 2
 
 _KEYS = ("label", "range", "growth", "since", "about")
 #: Words of a command that a shell takes as they are.
@@ -94,6 +104,31 @@ class Lever:
             return f"{factors} since {self.since:.10g}"
         return (", " if self.choice else " to ").join(self.ends)
 
+    def points(self) -> tuple[str, ...]:
+        """Return what it is tried at from one end to the other, as texts like its ends; of a choice its values.
+
+        Between two numbers these are `POINTS` places, in equal ratios where the range is wide and else in equal steps,
+        rounded to two digits: of each, or of the range.
+
+        Examples
+        --------
+        >>> Lever(name="x", label="x", ends=("1 USD", "100 USD")).points()
+        ('1 USD', '1.8 USD', '3.2 USD', '5.6 USD', '10 USD', '18 USD', '32 USD', '56 USD', '100 USD')
+        >>> Lever(name="x", label="x", ends=("0*", "2*"), since=2028.0).points()
+        ('0*', '0.2*', '0.5*', '0.8*', '1*', '1.2*', '1.5*', '1.8*', '2*')
+        """
+        numbers = None if self.choice else _numbers(self.ends)
+        if numbers is None:
+            return self.ends
+        (low, high), unit = numbers
+        ratios = low > 0 and high / low >= _RATIO
+        between = [
+            low * (high / low) ** (place / (POINTS - 1)) if ratios else low + (high - low) * place / (POINTS - 1)
+            for place in range(1, POINTS - 1)
+        ]
+        told = (_rounded(each, each if ratios else high - low) for each in between)
+        return tuple(dict.fromkeys([self.ends[0], *(f"{each}{unit}" for each in told), self.ends[-1]]))
+
     def moved(self, end: str) -> dict[str, Any]:
         """Return the keywords with which `forecast.project` has it at an end."""
         if self.since is None:
@@ -107,6 +142,40 @@ class Lever:
             return f"--set {self.name}={_word(end)}"
         factor = float(end.removesuffix("*"))
         return f"--what-if {_word(changes.as_phrase({'of': self.name, 'growth': factor, 'since': self.since}))}"
+
+
+def _numbers(ends: tuple[str, ...]) -> tuple[tuple[float, float], str] | None:
+    """Return the numbers of two ends and what is written behind both of them; None where they are words.
+
+    Examples
+    --------
+    >>> _numbers(("1 MW", "2 GW")), _numbers(("0.5*", "1.5*")), _numbers(("none", "some"))
+    (((1.0, 2000.0), ' MW'), ((0.5, 1.5), '*'), None)
+    """
+    from forecast import units
+
+    found = [measured(end) for end in ends]
+    if all(each is not None for each in found):
+        (low, unit), (high, other) = (each for each in found if each is not None)
+        return (low, float(units.convert(high, other, unit))), f" {unit}"
+    factor = "*" if all(end.endswith("*") for end in ends) else ""
+    try:
+        low, high = (float(end.removesuffix(factor)) for end in ends)
+    except ValueError:
+        return None
+    return (low, high), factor
+
+
+def _rounded(value: float, size: float) -> str:
+    """Return a number with as many digits as `size` has in its first two, as it is typed.
+
+    Examples
+    --------
+    >>> _rounded(5477.2, 5477.2), _rounded(0.09375, 0.35), _rounded(3.1623e16, 3.1623e16), _rounded(2000.125, 1.0)
+    ('5500', '0.09', '3.2e16', '2000.1')
+    """
+    place = math.floor(math.log10(abs(size))) - _DIGITS + 1
+    return re.sub(r"e\+?(-?)0*", r"e\1", f"{round(value / 10.0**place) * 10.0**place:.6g}")
 
 
 def read(

@@ -179,13 +179,25 @@ def test_at_rest_it_says_what_the_brief_answer_says(opened, trees, name):
 
 
 def test_the_tornado_is_that_of_the_report(opened, steerable):
-    rows = moves(steerable, EncodedDraws(steerable)).rows
+    rows, page = moves(steerable, EncodedDraws(steerable)).rows, opened("steerable")
     drawn = [
-        [cell.inner_text() for cell in row.locator("th, td").all()]
-        for row in opened("steerable").locator("#move-body tr").all()
+        [cell.inner_text().replace("\n", " ") for cell in row.locator("th, td").all()]
+        for row in page.locator("#move-body tr").all()
     ]
-    assert [row.name for row in rows] == ["growth", "one"]
-    assert [[row.name, row.low, "", row.high, percent(row.share)] for row in rows] == drawn
+    assert [(row.label, row.share) for row in rows] == list(brief(steerable).drivers)
+    assert {row.name for row in rows} >= {"growth", "goal"}  # a number and a choice
+
+    def told(end):
+        return f"{end.text} {end.called}".strip()
+
+    assert [[row.label, told(row.low), "", told(row.high), percent(row.share)] for row in rows] == drawn
+    assert "of a choice, under its values" in text(page, "#move-about")
+
+
+def test_what_moves_the_worlds_that_remain_is_computed_from_them(opened, steerable):
+    page = opened("steerable", "a.one=0-100")
+    now(page)
+    assert [row[0] for row in cells(page, "#move-body")] == ["growth", "one"]
 
 
 def test_narrowed_it_answers_as_python_does_to_one_world(opened, steerable):
@@ -370,6 +382,7 @@ def test_the_fitted_past_is_that_of_all_worlds(opened):
     page = opened("brain")
     assert page.locator("#live-paths .fitted").count() == 1
     assert "thin line: fitted past" in text(page, "#key-paths")
+    page.locator("#assumption-box summary").click()
     page.locator("input[aria-label$=': lowest']").first.fill("60")
     now(page)
     assert page.locator("#live-paths .fitted").count() == 0

@@ -27,6 +27,13 @@ unit = "FLOP/s"
 [questions.enough]
 when = "machine >= goal"
 title = "the machine is fast enough"
+[levers.one]
+label = "Speed of one machine"
+range = ["0.5 FLOP/s", "2 FLOP/s"]
+[levers.machine]
+label = "Growth from 2030 on"
+growth = ["0.5*", "1.5*"]
+since = 2030
 """
 
 
@@ -66,6 +73,18 @@ def test_what_is_changed_in_a_browser_is_answered(browser, address, tmp_path):
 
         first = page.inner_text("#sentence")
         page.locator("aside summary").first.click()
+        page.locator("#lever-one").fill("8")
+        assert "with one = 2 FLOP/s" in drawn()
+        page.locator("#lever-machine").fill("0")  # an engine sets several together
+        both = drawn()
+        assert "one = 2 FLOP/s" in both
+        assert "machine.growth*0.5 since 2030" in both
+        assert "2 FLOP/s" in page.locator(".lever").first.inner_text()
+        page.get_by_role("button", name="Speed of one machine: as stated").click()
+        assert "one = " not in drawn()
+        page.get_by_role("button", name="Growth from 2030 on: as stated").click()
+        assert drawn() == first
+        page.locator("#assumption-box summary").click()
         page.get_by_label("goal: set to").fill("20")
         page.keyboard.press("Enter")
         assert drawn() != first
@@ -92,7 +111,7 @@ def test_what_is_changed_in_a_browser_is_answered(browser, address, tmp_path):
         page.wait_for_function("() => !document.getElementById('appendices').textContent.includes('--set')")
         assert command.is_visible()
         page.locator("#appendices summary").nth(3).click()
-        growth = page.get_by_role("group", name="growth")
+        growth = page.get_by_role("group", name="growth", exact=True)
         assert growth.get_by_role("slider").count() == 2
         growth.get_by_role("slider").first.fill("50")  # narrowed, as in a file
         page.wait_for_function("() => lawcast.now().worlds === 512")
@@ -106,7 +125,8 @@ def test_what_is_changed_in_a_browser_is_answered(browser, address, tmp_path):
         page.get_by_role("button", name="Reset").click()
         assert drawn() == first
         assert growth.get_by_role("slider").count() == 2
-        page.locator("aside summary").last.click()
+        page.locator("#engine-box summary").first.click()
+        page.locator("#engine-box summary").last.click()
         text = page.get_by_label("Edit the scenario, as TOML")
         text.fill(SCENARIO.replace("2000", "20").replace("enough?", "<b>enough</b>?"))
         page.get_by_role("button", name="Use this text").click()
@@ -116,7 +136,7 @@ def test_what_is_changed_in_a_browser_is_answered(browser, address, tmp_path):
         page.get_by_role("button", name="Use this text").click()
         page.wait_for_function("() => document.getElementById('engine-problem').textContent.includes('not TOML')")
         (tmp_path / "mine.csv").write_text("date,speed\n" + "".join(f"{2012 + i}-01-01,{2**i}\n" for i in range(8)))
-        page.locator("aside summary").nth(2).click()
+        page.locator("#engine-box summary").nth(2).click()
         page.get_by_label("A CSV file").set_input_files(tmp_path / "mine.csv")
         page.get_by_label("Stands for").select_option("machine")
         page.get_by_label("Grows as").select_option("trends/exponential")

@@ -2,7 +2,7 @@
 
 let state, redraw = 0;
 
-const blank = () => ({ question: opening().key, picks: {}, ranges: {} });
+const blank = () => ({ question: opening().key, picks: {}, ranges: {}, lever: null });
 /** What comes first, as a question: its choices are those of the questions among which it comes first. */
 const raced = (race) => {
   const among = race.events.map((name) => model.questions.find((each) => each.name === name));
@@ -21,6 +21,7 @@ const written = () => {
   if (state.question !== opening().key) out.set("q", state.question);
   for (const [name, place] of Object.entries(state.picks)) out.set(`c.${name}`, model.choices.get(name).values[place].name);
   for (const [name, range] of Object.entries(state.ranges)) out.set(`a.${name}`, range.join(model.input.get(name).few ? "," : "-"));
+  if (state.lever) out.set(`l.${state.lever[0]}`, state.lever[1]);
   return out.toString();
 };
 const read = (text) => {
@@ -32,6 +33,8 @@ const read = (text) => {
       const place = model.choices.get(name).values.findIndex((each) => each.name === value);
       if (place >= 0) out.picks[name] = place;
     }
+    const lever = key.startsWith("l.") && data.levers.find((each) => each.name === name && each.answers);
+    if (lever && lever.stops[value] && lever.stops[value].value) out.lever = [name, Number(value)];
     if (!key.startsWith("a.") || !model.input.has(name) || !numbers.every(Number.isInteger)) continue;
     const { few, values } = model.input.get(name);
     if (few && numbers.every((each) => each >= 0 && each < values.length)) out.ranges[name] = numbers;

@@ -53,7 +53,7 @@ const answerFigure = (asked, now, whole) => {
     parts.push(text(x(tick), bottom + 17, dates ? String(tick) : plain(tick / factor), { class: "tick", "text-anchor": "middle" }));
   }
   if (called) parts.push(text(right, bottom + 31, called, { class: "tick", "text-anchor": "end" }));
-  const narrowedNow = Object.keys(state.ranges).length > 0;
+  const narrowedNow = Object.keys(state.ranges).length > 0 || Boolean(state.lever);
   if (narrowedNow) for (const one of all) parts.push(draw("path", { d: stepped(reached(one), x, y, from, to), class: "before" }));
   ones.forEach(([fixed, one], i) => {
     const d = stepped(reached(one), x, y, from, to);
@@ -82,7 +82,15 @@ const answerFigure = (asked, now, whole) => {
     }
   }
   const told = now ? sentence(asked, state.picks, now) : "no answer";
-  node.replaceChildren(picture(width, height, told, ...parts));
+  const drawn = picture(width, height, told, ...parts), curves = ones.map(([fixed, one]) => [fixed, reached(one)]);
+  node.replaceChildren(drawn);
+  const back = (place) => { const share = (place - left) / (right - left); return log ? Math.exp(Math.log(from) + share * Math.log(to / from)) : from + share * (to - from); };
+  pointer(drawn, { left, right, top, bottom, at: (place) => {
+    const value = back(place), shares = curves.map(([, points]) => points.reduce((sum, [each, share]) => (each <= value ? share : sum), 0));
+    const named = curves.map(([fixed]) => (curves.length > 1 ? `${Object.entries(fixed).filter(([d]) => !(d in state.picks) && !asked.own.includes(d)).map(([d, v]) => model.choices.get(d).values[v].label).join(", ")}: ` : ""));
+    if (!curves.length) return null;
+    return { x: place, lines: [dates ? `by ${said(value, to - from < 15)}` : `up to ${amount(value, asked.scales)}`, ...shares.map((share, i) => `${named[i]}${percent(share)}`)], dots: shares.map(y) };
+  } });
   const key = at("key-answer");
   key.replaceChildren();
   if (ones.length > 1) {
@@ -92,8 +100,8 @@ const answerFigure = (asked, now, whole) => {
     });
     if (now.each.length > ones.length) key.append(make("span", {}, `and ${now.each.length - ones.length} more`));
   } else if (narrowedNow) {
-    key.append(make("span", { class: "swatch line-0" }), make("span", {}, "worlds that remain"),
-      make("span", { class: "swatch before" }), make("span", {}, "all worlds"));
+    key.append(make("span", { class: "swatch line-0" }), make("span", {}, state.lever ? "with the lever moved" : "worlds that remain"),
+      make("span", { class: "swatch before" }), make("span", {}, state.lever ? "as stated" : "all worlds"));
   }
   at("title-answer").textContent = dates ? "How likely it is by each date" : `How likely it is up to each value, ${asked.on}`;
   return [from, to];

@@ -17,4 +17,6 @@ const logs = (low, high, most) => {
 const text = (x, y, words, more) => draw("text", { x, y, ...more }, words);
 const picture = (width, height, label, ...parts) =>
   draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label }, ...parts);
-const widthOf = (node) => Math.max(Math.min(Math.floor(node.clientWidth || 640), 900), 240);
+/** How wide figures are drawn, whatever the screen is; 0 while they follow it. */
+let drawnWidth = 0;
+const widthOf = (node) => drawnWidth || Math.max(Math.min(Math.floor(node.clientWidth || 640), 900), 240);

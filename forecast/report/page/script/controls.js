@@ -64,7 +64,7 @@ const choosingOf = (asked, dim) => {
   const choice = model.choices.get(dim), own = asked.own.includes(dim), alone = sole(choice);
   const pooled = asked.rivals.includes(dim) ? alone >= 0 ? choice.values[alone].label : "pooled by their weights" : "all, side by side";
   const values = choice.values.map((value, i) => [i, value.label]);
-  return choosing(choice.label, `choice-${dim}`, own ? values : [["", pooled], ...values.filter(([i]) => i !== alone)],
+  return choosing(choiceLabel(dim), `choice-${dim}`, own ? values : [["", pooled], ...values.filter(([i]) => i !== alone)],
     dim in state.picks ? String(state.picks[dim]) : own ? "0" : "", (value) => {
       if (value === "" || (own && value === "0")) delete state.picks[dim];
       else state.picks[dim] = Number(value);
@@ -87,7 +87,13 @@ const controls = () => {
   select.replaceChildren(...every.map((each) => make("option", { value: each.key }, each.short || `${each.said[0]}, ${each.on}`)));
   select.value = state.question;
   keepingFocus(() => {
-    at("choice-list").replaceChildren(...(asked ? asked.dims : []).filter((dim) => model.choices.get(dim).values.length > 1).map((dim) => choosingOf(asked, dim)));
+    const dims = (asked ? asked.dims : []).filter((dim) => model.choices.get(dim).values.length > 1), every = leverNumbers();
+    // levers stand in the order of the scenario, other choices behind them
+    const own = data.levers.flatMap((lever) => (lever.choice ? dims.filter((dim) => dim === lever.name).map((dim) => choosingOf(asked, dim)) : every.filter(({ name }) => name === lever.name).map(leverControl)));
+    const gone = every.filter(({ name }) => !data.levers.some((each) => each.name === name)).map(leverControl);
+    at("lever-list").replaceChildren(...own, ...gone);
+    at("lever-box").hidden = !own.length && !gone.length;
+    at("choice-list").replaceChildren(...dims.filter((dim) => !data.levers.some((each) => each.name === dim)).map((dim) => choosingOf(asked, dim)));
     assumptions(asked);
   });
 };
@@ -103,13 +109,11 @@ const assumptions = (asked) => {
   const one = !asked ? null : numeric(asked) ? answer(asked, state.picks, worlds) : asked.kind === "rank" ? leading(asked, state.picks, worlds) : null;
   const explained = one && !one.each ? shares(one, worlds) : model.inputs.map(() => 0);
   model.inputs.forEach(({ name }, i) => explainedBy.set(name, explained[i]));
-  // the scenario's levers come first, in its order; what is set keeps its place
-  const lever = ({ name }) => data.levers.includes(name), place = (input) => (lever(input) ? data.levers.indexOf(input.name) : data.levers.length);
   const share = ({ name }) => explainedBy.get(name) || 0, set = ({ name }) => Boolean(engine) && engine.sets(name);
-  const order = everyAssumption().sort((a, b) => place(a) - place(b) || share(b) - share(a)), all = at("every").getAttribute("aria-pressed") === "true";
+  const order = everyAssumption().sort((a, b) => share(b) - share(a)), all = at("every").getAttribute("aria-pressed") === "true";
   const shown = order.filter((input, i) => (wanted
     ? `${input.name} ${input.title}`.toLowerCase().includes(wanted)
-    : all || lever(input) || (i < MOST_MOVES && share(input) > 0) || i < 3 || input.name in state.ranges || set(input) || (!input.of && !input.ranks)));
+    : all || (i < MOST_MOVES && share(input) > 0) || i < 3 || input.name in state.ranges || set(input) || (!input.of && !input.ranks)));
   at("assumption-list").replaceChildren(...shown.map(control));
   at("every").hidden = Boolean(wanted) || order.length <= 3;
   at("every").textContent = all ? "Show those that move it most" : `Show all ${order.length}`;

@@ -4,8 +4,8 @@ engine = (() => {
   /** Milliseconds without a change after which what stands around an answer is renewed. */
   const REST = 400, MOST_BYTES = 10000000;
   const { token, library, shapes, ...first } = JSON.parse(at("engine").textContent);
-  const unchanged = (name) => ({ scenario: name, set: {}, swap: {}, data: {} });
-  let { scenario, settable } = first, question = unchanged(scenario.name), file = "";
+  const unchanged = (name) => ({ scenario: name, set: {}, swap: {}, changes: [], data: {} });
+  let { scenario, settable } = first, levers = [], question = unchanged(scenario.name), file = "";
   let underWay = false, waiting = null, stale = false, resting = 0;
 
   const post = async (path, body) => {
@@ -72,6 +72,18 @@ engine = (() => {
     try { stale = !await renew("appendices", "/appendices"); } catch (problem) { stale = true; throw problem; } finally { at("appendices").removeAttribute("aria-busy"); }
   };
 
+  /** Where a lever stands: null as it is stated, -1 where it is set to something between its stops. */
+  const ofLever = (lever) => (change2) => lever.stops.some((stop) => stop.change === change2);
+  const place = (lever) => {
+    const set = lever.changes ? question.changes.find(ofLever(lever)) : question.set[lever.name];
+    return set === undefined ? null : lever.stops.findIndex((stop) => (lever.changes ? stop.change : stop.value) === set);
+  };
+  const move = (lever, stop) => {
+    if (!lever.changes) { change("set", lever.name, stop.value || ""); return; }
+    question.changes = [...question.changes.filter((each) => !ofLever(lever)(each)), ...(stop.change ? [stop.change] : [])];
+    ask();
+  };
+
   /** The field in the row of an assumption that sets it, to anything that `--set` takes. */
   const field = ({ name, title, unit }) => {
     const own = make("input", { type: "text", id: `set-${name}`, size: 6, autocomplete: "off", "aria-label": `${title}: set to` });
@@ -133,6 +145,12 @@ engine = (() => {
 
   return {
     field,
+    place,
+    move,
+    /** The levers as they stand where nothing is changed. */
+    levers: () => levers,
+    drawn: (given) => { if (!question.changes.length && !Object.keys(question.set).length) levers = given.levers; },
+    told: ({ name }) => question.set[name],
     settable: () => settable,
     sets: (name) => name in question.set,
     changed: () => JSON.stringify(question) !== JSON.stringify(unchanged(scenario.name)),

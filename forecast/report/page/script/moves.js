@@ -63,10 +63,20 @@ const moves = (asked, fixed, one, keep, worlds) => {
       : [[order.slice(0, number), ""], [order.slice(-number), ""]];
     const told = parts.map(([each, label]) => ({ one: spread(asked, fixed, each), label }));
     if (input.few) told.sort((a, b) => measured(asked, measure, a.one) - measured(asked, measure, b.one));
-    const [low, high] = [told[0], told[told.length - 1]];
-    return { input, share: explained[i], low, high };
+    const end = ({ one: part, label }) => ({ text: bare(asked, measure, part), size: measured(asked, measure, part), called: label });
+    return { label: input.label, of: input.of, share: explained[i], low: end(told[0]), high: end(told[told.length - 1]) };
   });
-  return { measure, rows };
+  return { measure, rows, together: 0 };
+};
+/** What moves the sentence's answer in all worlds, as Python has derived it for every door. */
+const statedMoves = () => {
+  const end = ([words, size, called]) => ({ text: words, size: size === null ? Infinity : size, called });
+  return { ...data.tornado, rows: data.tornado.rows.map((row) => ({ ...row, low: end(row.low), high: end(row.high) })) };
+};
+const bare = (asked, measure, one) => {
+  if (!one) return "-";
+  if (asked.kind === "value") return amount(one.q[2], asked.scales);
+  return measure === "median" ? date(one, one.q[2], 0.5, short_span(), true) : percent(measured(asked, measure, one));
 };
 const measured = (asked, measure, one) => {
   if (!one) return Infinity;
@@ -81,28 +91,22 @@ const tornado = (asked, now, found) => {
     at("move-about").textContent = "Rivals that nobody has weighed make a range; pick one of each choice to see what moves its answer.";
     return;
   }
-  const { measure, rows } = found;
+  const { measure, rows, together } = found;
   const told = { median: "The median", already: `The probability that it is so already in ${said(data.start)}`, by: `The probability that it is so by ${said(data.until)}` };
-  at("move-about").textContent = rows.length ? `${told[measure]} where an assumption is in its lowest fifth of worlds, and where it is in its highest.` : "No single assumption moves it in these worlds.";
-  const numbers = rows.flatMap((row) => [row.low, row.high].map((each) => measured(asked, measure, each.one)));
-  const base = measured(asked, measure, now), finite = [...numbers, base].filter(Number.isFinite);
-  const dates = asked.kind === "date" && measure === "median";
+  at("move-about").textContent = rows.length ? `${told[measure]} where an assumption is in its lowest fifth of worlds, and where it is in its highest; of a choice, under its values.${together >= 0.02 ? ` Several together explain ${percent(together)} of the variance.` : ""}` : "No single assumption moves it in these worlds.";
+  const sizes = rows.flatMap((row) => [row.low.size, row.high.size]);
+  const base = measured(asked, measure, now), finite = [...sizes, base].filter(Number.isFinite);
   let span = [Math.min(...finite), Math.max(...finite)];
   if (span[0] === span[1]) span = [span[0] - 1, span[1] + 1];
   const log = asked.kind === "value" && span[0] > 0 && span[1] / span[0] > 10;
-  const fine = short_span();
-  const worded = ({ one, label }) => make("td", {}, bare(one), label ? make("span", { class: "of block" }, label) : null);
-  const bare = (one) => {
-    if (!one) return "-";
-    return asked.kind === "value" ? amount(one.q[2], asked.scales) : dates ? date(one, one.q[2], 0.5, fine, true) : percent(measured(asked, measure, one));
-  };
+  const worded = (end) => make("td", {}, end.text, end.called ? make("span", { class: "of block" }, end.called) : null);
   body.replaceChildren(...rows.map((row) => {
-    const width = 200, x = place(asked, span, log, width), [a, b] = [row.low, row.high].map((each) => x(measured(asked, measure, each.one)));
+    const width = 200, x = place(asked, span, log, width), [a, b] = [row.low, row.high].map((each) => x(each.size));
     const middle = x(base), parts = [draw("line", { x1: middle, x2: middle, y1: 0, y2: 16, class: "base" })];
     if (Number.isFinite(a)) parts.push(draw("rect", { x: Math.min(a, middle), width: Math.abs(a - middle), y: 3, height: 10, class: "low" }));
     if (Number.isFinite(b)) parts.push(draw("rect", { x: Math.min(b, middle), width: Math.abs(b - middle), y: 3, height: 10, class: "high" }));
     const shape = draw("svg", { viewBox: `0 0 ${width} 16`, class: "bar", "aria-hidden": "true", preserveAspectRatio: "none" }, ...parts);
-    return make("tr", {}, make("th", { scope: "row" }, row.input.label, row.input.of ? make("span", { class: "of" }, ` ${row.input.of}`) : null), worded(row.low), make("td", { class: "chart" }, shape), worded(row.high),
+    return make("tr", {}, make("th", { scope: "row" }, row.label, row.of ? make("span", { class: "of" }, ` ${row.of}`) : null), worded(row.low), make("td", { class: "chart" }, shape), worded(row.high),
       make("td", {}, percent(row.share)));
   }));
 };

@@ -6,7 +6,9 @@ const FEWEST = 200;
 
 const drawAll = () => {
   const keep = remaining(state.ranges), worlds = listed(keep), all = Uint32Array.from({ length: model.count }, (_, w) => w);
-  const asked = everyAsked().find((each) => each.key === state.question);
+  const asked = everyAsked().find((each) => each.key === state.question), moved = asked && movedLever();
+  if (moved) { drawMoved(asked, moved); return; }
+  for (const id of ["orders", "races"]) at(id).hidden = false;
   const conditions = Object.entries(state.ranges).map(([name, range]) => `${model.input.get(name).title} ${narrowed(model.input.get(name), range)}`);
   const note = at("note");
   const drawn = data.count < data.drawn ? ` (the first of ${count(data.drawn)})` : "";
@@ -20,25 +22,31 @@ const drawAll = () => {
   const measures = asked && numeric(asked);
   at("rivals").hidden = at("answer-box").hidden = !measures;
   const now = measures && worlds.length ? answer(asked, state.picks, worlds) : null;
-  const ranks = worlds.length ? model.orders.map((each) => ({ asked: each, found: orders(each, state.picks, worlds) })) : [];
+  // of all worlds that were drawn, where this page carries fewer
+  const whole = data.count < data.drawn && worlds.length === model.count && !Object.keys(state.picks).length;
+  const ranks = worlds.length ? model.orders.map((each) => ({ asked: each, found: whole ? movedOrders(each, data.stated) : orders(each, state.picks, worlds) })) : [];
+  const raceOf = (each) => (whole ? movedRace(each, data.stated) : race(each, worlds)), answerOf = (each) => answer(each, state.picks, worlds);
   lawcastNow = { worlds: worlds.length, median: now && !now.each ? now.q[2] : null, already: now && now.already, never: now && now.never,
     orders: ranks.map(({ found }) => found.map(({ every }) => every.map((each) => each.first))) };
   const told = () => asked.kind === "rank" ? rankSentence(asked, state.picks, ranks.find((each) => each.asked.name === asked.name).found)
-    : asked.kind === "first" ? raceSentence(asked, race(asked, worlds)) : sentence(asked, state.picks, now);
+    : asked.kind === "first" ? raceSentence(asked, raceOf(asked)) : sentence(asked, state.picks, now);
   const words = !asked || untouched ? data.sentence : worlds.length ? `${data.given}${told().slice(0, -1)}${data.changed}.` : "No world remains: what was picked never comes together.";
   at("sentence").textContent = words.replaceAll(" %", "\u00a0%");
   orderTables(ranks);
-  races(worlds);
-  others(worlds);
+  races(raceOf);
+  others(answerOf);
+  const rows = measures && worlds.length ? rowsOf(asked, state.picks, (picks) => answer(asked, picks, worlds)) : [];
+  shown = { asked, rows, other: worlds.length ? answerOf : () => null, ranks, races: worlds.length ? raceOf : () => null };
   if (measures) {
     const span = answerFigure(asked, now, answer(asked, state.picks, all));
     byDate(asked, now);
-    pathFigure(asked, state.picks, keep, span);
-    rowTable(asked, rowsOf(asked, state.picks, worlds));
+    pathFigure(asked, state.picks, keep, span, now);
+    rowTable(asked, rows);
   } else {
     pathFigure(null, state.picks, keep, [data.start, data.until]);
   }
-  tornado(asked, now, now && !now.each ? moves(asked, now.fixed, now, keep, worlds) : { measure: "median", rows: [] });
+  const rest = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key && data.tornado.rows.length;
+  tornado(asked, now, rest ? statedMoves() : now && !now.each ? moves(asked, now.fixed, now, keep, worlds) : { measure: "median", rows: [] });
 };
 let lawcastNow = {};
 
@@ -46,6 +54,7 @@ let lawcastNow = {};
 const show = (given) => {
   const kept = state ? written() : location.hash.slice(1);
   data = given;
+  if (engine) engine.drawn(given);
   model = unpack(given);
   state = read(kept);
   document.documentElement.classList.add("alive");
@@ -68,4 +77,5 @@ globalThis.addEventListener("resize", () => { cancelAnimationFrame(redraw); redr
 globalThis.lawcast = { show, now: () => ({ ...lawcastNow }) };
 show(JSON.parse(at("data").textContent));
 at("other-box").open = everyAsked().filter(numeric).length <= 6;
+at("assumption-box").open = !data.levers.length || Object.keys(state.ranges).length > 0;
 at("steer-box").open = matchMedia("(min-width: 960px)").matches;

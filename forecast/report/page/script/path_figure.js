@@ -12,7 +12,7 @@ const fan = (path, picks, keep) => {
     const values = new Float64Array(worlds.length);
     for (let i = 0; i < worlds.length; i++) {
       const cell = place(worlds[i]) * steps + t;
-      values[i] = decoded(path, path.codes[cell * model.count + worlds[i]], cell);
+      values[i] = decoded(path, path.codes[path.cells[cell] * model.count + worlds[i]], cell);
     }
     return [year, quantiles(values, weights, "value")];
   }).filter(([, q]) => q);
@@ -26,7 +26,7 @@ const pastOf = (path, picks, keep) => {
     return one >= 0 && choice.values[one].name === name;
   }));
 };
-const pathFigure = (asked, picks, keep, span) => {
+const pathFigure = (asked, picks, keep, span, now) => {
   const section = at("paths"), select = at("path-of");
   section.hidden = !model.paths.length;
   if (section.hidden) return;
@@ -54,7 +54,7 @@ const pathFigure = (asked, picks, keep, span) => {
     for (const [, q] of shown) heights.push(q[0] * scale, q[series.length > 1 || !log ? 4 : 3] * scale);
   }
   for (const [year, value] of points) if (year >= from) heights.push(value);
-  const threshold = asked && asked.threshold && asked.threshold.of === first.name ? asked.threshold.value : null;
+  const goal = asked && asked.threshold && asked.threshold.of === first.name ? asked.threshold : null, threshold = goal && goal.value;
   if (threshold !== null) heights.push(threshold);
   const known = heights.filter((each) => Number.isFinite(each) && (!log || each > 0));
   let low = Math.min(...known), high = Math.max(...known);
@@ -64,8 +64,11 @@ const pathFigure = (asked, picks, keep, span) => {
   const scaled = log ? (value) => Math.log(Math.max(value, 1e-300)) : (value) => value;
   const y = (value) => bottom + Math.min(Math.max((scaled(value) - scaled(low)) / (scaled(high) - scaled(low)), -9), 9) * (top - bottom);
   const parts = [];
-  const middle = log ? Math.sqrt(low * high) : Math.max(Math.abs(low), Math.abs(high)) / 2;
-  const [, factor, called] = scaleOf(middle, first.scales);
+  // the unit of the sentence: that of the number which is to be reached, or of the value that is asked for
+  const told = now && !now.each && asked.kind === "value" && asked.unit === first.unit && sides.length === 1 ? now.q[2] : null;
+  const middle = threshold ? threshold : told ? told : log ? Math.sqrt(low * high) : Math.max(Math.abs(low), Math.abs(high)) / 2;
+  const scales = goal ? goal.scales : first.scales, as = goal ? goal.factor : 1;
+  const [, sized, called] = scaleOf(middle * as, scales), factor = sized / as;
   const ticks = (log ? logs(low / factor, high / factor, 6) : nice(low / factor, high / factor, 5)).filter((each) => each * factor >= low && each * factor <= high);
   for (const tick of ticks) {
     parts.push(draw("line", { x1: left, x2: right, y1: y(tick * factor), y2: y(tick * factor), class: "grid" }));
@@ -87,11 +90,24 @@ const pathFigure = (asked, picks, keep, span) => {
   });
   for (const [year, value] of points) if (year >= from && value >= low && value <= high) parts.push(draw("circle", { cx: x(year).toFixed(1), cy: y(value).toFixed(1), r: 2.4, class: "point" }));
   if (threshold !== null) {
-    const words = `threshold ${amount(threshold, first.scales)}`;
+    const words = `threshold ${plain(threshold / factor, 4)} ${called}`.trim();
     parts.push(draw("line", { x1: left, x2: right, y1: y(threshold), y2: y(threshold), class: "threshold" }));
     parts.push(text(right - 4, y(threshold) - 5, words, { class: "mark", "text-anchor": "end" }));
   }
-  node.replaceChildren(picture(width, height, `${first.label} over time: median, 50 and 90 % of the worlds that remain`, ...parts));
+  const drawn = picture(width, height, `${first.label} over time: median, 50 and 90 % of the worlds that remain`, ...parts);
+  node.replaceChildren(drawn);
+  const inside = ([year]) => year >= from && year <= until;
+  pointer(drawn, { left, right, top, bottom, at: (place) => {
+    const year = from + ((place - left) / (right - left)) * (until - from);
+    const near = (rows) => rows.filter(inside).reduce((best, row) => (!best || Math.abs(row[0] - year) < Math.abs(best[0] - year) ? row : best), null);
+    const rows = series.map(({ path, scale, fan: own, past }) => ({ path, scale, row: own.length > 1 || past.length ? near([...past, ...own]) : [year, own[0][1]] })).filter(({ row }) => row);
+    if (!rows.length) return null;
+    const lines = rows.map(({ path, scale, row: [, q] }) => {
+      const [low2, , middle2, , high2] = q.map((each) => plain((each * scale) / factor));
+      return `${series.length > 1 ? `${path.label}: ` : ""}${middle2} (${low2} to ${high2})${called ? ` ${called}` : ""}`;
+    });
+    return { x: x(rows[0].row[0]), lines: [said(rows[0].row[0], until - from < 15), ...lines], dots: rows.map(({ scale, row: [, q] }) => y(q[2] * scale)) };
+  } });
   const key = at("key-paths");
   key.replaceChildren(...series.flatMap(({ path }, i) => [make("span", { class: `swatch line-${i}` }), make("span", {}, path.label)]),
     make("span", { class: "quiet" }, `median, 50 and 90 % of worlds${series.some(({ past }) => past.length) ? "; thin line: fitted past" : ""}${points.length ? "; dots: data" : ""}${called ? `; in ${called}` : ""}`));

@@ -1,19 +1,20 @@
 /* Tables: an answer under definitions and rivals, and the other questions. */
 
-const rowsOf = (asked, picks, worlds) => {
+/** The rows of an answer: as it is picked, and under every value of each choice. */
+const rowsOf = (asked, picks, told) => {
   const own = {};
   for (const dim of asked.own) own[dim] = picks[dim] || 0;
   for (const dim of asked.rivals) if (sole(model.choices.get(dim)) >= 0) own[dim] = sole(model.choices.get(dim));
   for (const dim of asked.dims) if (dim in picks) own[dim] = picks[dim];
   const pools = asked.rivals.some((dim) => !(dim in own));
   const label = unique([...asked.dims.filter((dim) => dim in own).sort((a, b) => asked.own.includes(b) - asked.own.includes(a)).map((dim) => model.choices.get(dim).values[own[dim]].label), ...(pools ? ["pooled"] : [])]).join(", ") || asked.called;
-  const rows = [{ label, of: "", asked, leads: true, one: answer(asked, picks, worlds) }];
+  const rows = [{ label, of: "", asked, leads: true, one: told(picks) }];
   const order = [...asked.dims].sort((a, b) => asked.own.includes(b) - asked.own.includes(a));
   for (const dim of order) {
     const choice = model.choices.get(dim);
     if (choice.values.length < 2) continue;
     choice.values.forEach((value, place) => {
-      if (own[dim] !== place) rows.push({ label: value.label, of: choice.label, asked, one: answer(asked, { ...picks, [dim]: place }, worlds) });
+      if (own[dim] !== place) rows.push({ label: value.label, of: choice.label, asked, one: told({ ...picks, [dim]: place }) });
     });
   }
   return rows;
@@ -41,13 +42,13 @@ const rowLine = (row, shape) => {
     make("td", {}, told[0]), make("td", {}, told[1]), make("td", {}, told[2]));
 };
 /** The other questions in the same worlds; while nobody looks they are not computed. */
-const others = (worlds) => {
+const others = (told) => {
   const every = everyAsked().filter((each) => numeric(each) && each.key !== state.question && (each.kind === "date" || each.last)), box = at("other-box");
   at("others").hidden = !every.length;
   at("other-count").textContent = `(${every.length})`;
   if (!box.open) return;
   at("other-body").replaceChildren(...every.map((each) => {
-    const one = answer(each, state.picks, worlds), shape = each.kind === "date" ? bar(each, one, [data.start, data.until], false, false) : null;
+    const one = told(each), shape = each.kind === "date" ? bar(each, one, [data.start, data.until], false, false) : null;
     return rowLine({ label: each.short || `${each.said[0]}, ${each.on}`, of: "", asked: each, one }, shape);
   }));
 };

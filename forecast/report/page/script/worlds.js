@@ -1,6 +1,6 @@
 /* The worlds: which remain, and what they say. */
 
-const FAILING = 1000, LEVELS = [5, 25, 50, 75, 95];
+const FAILING = 1000, RANK_STEPS = 200, LEVELS = [5, 25, 50, 75, 95];
 
 const bytes = (text) => Uint8Array.from(atob(text), (each) => each.charCodeAt(0));
 const words16 = (text) => new Uint16Array(bytes(text).buffer);
@@ -14,10 +14,10 @@ const unpack = (given) => {
     const strides = {};
     let stride = 1;
     for (const dim of [...asked.dims].reverse()) { strides[dim] = stride; stride *= choices.get(dim).values.length; }
-    return { ...asked, strides, cells: stride };
+    return { ...asked, strides };
   };
   const inputs = given.inputs.map((each) => {
-    const ranks = words16(each.ranks);
+    const ranks = bytes(each.ranks);
     // worlds in the order of their ranks, those of one rank in their own
     const order = Uint32Array.from(ranks.keys()).sort((a, b) => ranks[a] - ranks[b] || a - b);
     return { ...titled(each), ranks, order };
@@ -44,7 +44,7 @@ const remaining = (ranges) => {
   for (const [name, range] of Object.entries(ranges)) {
     const { ranks, few } = model.input.get(name);
     for (let w = 0; w < keep.length; w++) {
-      if (few ? !range.includes(ranks[w]) : ranks[w] * 100 < range[0] * keep.length || ranks[w] * 100 >= range[1] * keep.length) keep[w] = 0;
+      if (few ? !range.includes(ranks[w]) : ranks[w] * 100 < range[0] * RANK_STEPS || ranks[w] * 100 >= range[1] * RANK_STEPS) keep[w] = 0;
     }
   }
   return keep;
@@ -74,7 +74,7 @@ const says = (asked, fixed, worlds) => {
   const place = placing(asked, fixed), out = new Float64Array(worlds.length);
   for (let i = 0; i < worlds.length; i++) {
     const cell = place(worlds[i]);
-    out[i] = decoded(asked, asked.codes[cell * model.count + worlds[i]], cell);
+    out[i] = decoded(asked, asked.codes[asked.cells[cell] * model.count + worlds[i]], cell);
   }
   return out;
 };
@@ -145,8 +145,12 @@ const combinations = (asked, picks) => {
   }
   return out;
 };
-/** The answer under some picks: one spread, or the range of several medians. */
+/** The answer under some picks: one spread, or the range of several medians; of all worlds as Python has derived it. */
 const answer = (asked, picks, worlds) => {
+  const one = ofWorlds(asked, picks, worlds), told = one && worlds.length === model.count ? carriedAnswer(data.stated, asked, picks) : null;
+  return told ? { ...one, ...told } : one;
+};
+const ofWorlds = (asked, picks, worlds) => {
   const each = combinations(asked, picks).map((fixed) => [fixed, spread(asked, fixed, worlds)]);
   const known = each.filter(([, one]) => one);
   if (!known.length) return null;

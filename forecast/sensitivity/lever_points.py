@@ -1,0 +1,116 @@
+"""A projection again at places of its levers: one lever is moved at a time, in the same worlds as without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import ForecastError, printable
+from forecast.projection.result import Projection
+from forecast.scenarios.quantities.levers import Lever
+
+if TYPE_CHECKING:
+    from forecast.scenarios.scenario import Scenario
+
+__all__ = ["DRAWS", "LeverPoint", "lever_points", "movable"]
+
+#: Joint samples of every point.
+DRAWS = 1024
+#: Bytes of draws that are kept from one point to the next.
+_CACHE_BYTES = 512 * 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeverPoint:
+    """A projection with one lever moved.
+
+    Parameters
+    ----------
+    lever : Lever
+    value : str
+        Where it stands: one of its `points`.
+    run : Projection or None
+        `beside` the same without the lever; None where it cannot be run.
+    problem : str
+        Why it cannot.
+    """
+
+    lever: Lever
+    value: str
+    run: Projection | None
+    problem: str = ""
+
+
+def movable(run: Projection) -> list[Lever]:
+    """Return the levers of a projection that are numbers: the values of a choice stand side by side in it already.
+
+    Growth that was changed already is left out, for it would be changed twice.
+    """
+    changed = {str(change.get("of")) for change in run.settings.changes}
+    return [each for each in run.levers if not each.choice and not (each.since is not None and each.name in changed)]
+
+
+def lever_points(
+    run: Projection,
+    scenario: str | Path | Scenario,
+    *,
+    draws: int = DRAWS,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[LeverPoint]:
+    """Walk the points of every lever that is a number, with the projection there.
+
+    Everything else is as the projection was run with: what was set and changed, its grid and its seed.
+
+    Parameters
+    ----------
+    run : Projection
+    scenario : str, path or Scenario
+        Of which it is one.
+    draws : int
+        At every point, and without a change; no more than the projection has.
+    progress : callable, optional
+        Called with (points done, points in all).
+
+    Examples
+    --------
+    >>> import forecast
+    >>> stated = {"start": 2025, "until": 2030, "quantities": {
+    ...     "x": {"p05": 1, "p95": 4, "unit": "FLOP"}, "goal": {"value": 2, "unit": "FLOP"}},
+    ...     "questions": {"q": {"when": "x >= goal"}}, "levers": {"goal": {"label": "Goal", "range": [1, 3]}}}
+    >>> scenario = forecast.scenario(stated)
+    >>> points = list(lever_points(forecast.project(scenario, draws=64), scenario, draws=64))
+    >>> [each.value for each in points][:3], points[0].run.answers["q"].headline.already > 0.9
+    (['1', '1.2', '1.5'], True)
+    """
+    from forecast.projection.engine import project
+    from forecast.projection.paths.run_cache import RunCache
+
+    levers = [] if run.swept else movable(run)
+    if not levers or draws < 1:
+        return
+    stated, cache = run.settings, RunCache(_CACHE_BYTES)
+    draws = min(draws, stated.draws)
+    options: dict[str, Any] = {
+        "until": stated.until, "start": stated.start, "step": stated.step, "seed": stated.seed, "as_of": stated.as_of,
+        "draws": draws, "cache": cache,
+    }  # fmt: skip
+    own = {**stated.set, **stated.swap}
+    base = run if stated.draws == draws else project(scenario, with_=own, what_if=stated.changes, **options)
+    every = [(lever, value) for lever in levers for value in lever.points()]
+    for done, (lever, value) in enumerate(every):
+        moved = lever.moved(value)
+        try:
+            made = project(
+                scenario,
+                with_={**own, **moved.get("with_", {})},
+                what_if=[*stated.changes, *moved.get("what_if", ())],
+                **options,
+            )
+        except ForecastError as error:  # a number that a model does not take
+            yield LeverPoint(lever=lever, value=value, run=None, problem=printable(error, 200))
+        else:
+            yield LeverPoint(lever=lever, value=value, run=made.beside(base).conditioned(run.given))
+        if progress is not None:
+            progress(done + 1, len(every))

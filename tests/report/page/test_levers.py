@@ -1,0 +1,232 @@
+"""The levers of a page: what it carries at places of each, and what a browser shows of it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.projection.engine import project
+from forecast.report.headline import headline
+from forecast.report.page import html, write
+from forecast.report.page.lever_answers import lever_answers
+from forecast.report.page.lever_controls import lever_controls
+from toolkit import command
+
+run = command("run")
+
+MOVABLE = {
+    "start": 2025,
+    "until": 2060,
+    "choices": {"goal": {"values": ["20", "2000"], "kind": "definition"}},
+    "quantities": {
+        "growth": {"normal": [0.15, 0.45], "unit": "1/year"},
+        "speed": {"value": 1.5, "unit": "FLOP/s"},
+        "unit": {"value": 1, "unit": "FLOP/s"},
+        "machine": {"expression": "speed*exp(growth*(t - start))"},
+    },
+    "questions": {
+        "reached": {"when": "machine >= {goal}*unit", "title": "the machine reaches {goal} FLOP/s"},
+        "size": {"value": "machine", "dates": ["2030-01-01"], "title": "what the machine gives"},
+    },
+    "levers": {
+        "speed": {"label": "Speed today", "range": ["1 FLOP/s", "10 FLOP/s"], "about": "of one machine"},
+        "growth": {"label": "Growth", "range": ["0.1 1/year", "0.5 1/year"]},
+        "goal": {"label": "What to reach"},
+        "machine": {"label": "Growth from 2030 on", "growth": ["0*", "2*"], "since": 2030},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def scenario():
+    return forecast.scenario(MOVABLE)
+
+
+@pytest.fixture(scope="module")
+def tree(scenario):
+    return project(scenario, draws=512)
+
+
+@pytest.fixture(scope="module")
+def moved(tree, scenario):
+    return lever_answers(tree, scenario, draws=256)
+
+
+@pytest.fixture(scope="module")
+def page(tree, moved):
+    return html(tree, moved=moved)
+
+
+def told(page):
+    return json.loads(re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)[0])
+
+
+def test_a_number_stands_at_nine_places_and_at_its_own(tree):
+    speed, growth, pace = lever_controls(tree)
+    assert [each.value for each in speed.stops] == [
+        "1 FLOP/s", "1.3 FLOP/s", "", "1.8 FLOP/s", "2.4 FLOP/s", "3.2 FLOP/s", "4.2 FLOP/s", "5.6 FLOP/s",
+        "7.5 FLOP/s", "10 FLOP/s",
+    ]  # fmt: skip
+    assert (speed.at, speed.stated) == (2, "1.5 FLOP/s")
+    assert len(growth.stops) == 9  # it is uncertain, and stands at none of them
+    assert "to" in growth.stated
+    assert [each.value for each in pace.stops].index("") == pace.at == 4
+    assert pace.stops[0].change == "machine.growth*0 since 2030"
+
+
+def test_what_is_carried_is_what_a_run_says(tree, scenario, moved, page):
+    lever = next(each for each in told(page)["levers"] if each["name"] == "speed")
+    base = project(scenario, draws=256)
+    for stop, answer in zip(lever["stops"], lever["answers"], strict=True):
+        if "value" not in stop:
+            assert answer is None
+            continue
+        there = project(scenario, draws=256, with_={"speed": stop["value"]}).beside(base)
+        assert answer["sentence"] == headline(there)
+        found = there.answers["reached"].headline
+        finite = [2025 + q for q in answer["answers"]["reached"][0] if q is not None]
+        assert finite == pytest.approx([q for q in found.quantiles if np.isfinite(q)], abs=1e-3)
+        assert answer["answers"]["reached"][1:] == pytest.approx([found.never, found.already], abs=1e-4)
+        other = there.answers["reached"].over({"goal": "2000"})
+        assert answer["rows"]["goal"][1][1] == pytest.approx(other.never, abs=1e-4)
+        assert answer["answers"]["size.0"][0][2] == pytest.approx(there.answers["size"].headline.median, rel=1e-3)
+    assert told(page)["moved_draws"] == 256
+
+
+def test_what_was_set_is_kept_where_a_lever_is_moved(scenario):
+    tree = project(scenario, draws=64, with_={"growth": 0.2}, until=2050)
+    moved = lever_answers(tree, scenario, draws=64)
+    there = project(scenario, draws=64, with_={"growth": 0.2, "speed": "10 FLOP/s"}, until=2050).beside(tree)
+    assert moved.points["speed"]["10 FLOP/s"].sentence == headline(there)
+
+
+def test_growth_that_was_changed_already_is_not_changed_again(scenario):
+    tree = project(scenario, draws=64, what_if=[{"of": "machine", "growth": "0.5*", "since": 2028}])
+    assert [each.name for each in lever_controls(tree)] == ["speed", "growth"]
+
+
+def test_a_place_that_cannot_be_run_says_why(scenario):
+    stated = {**MOVABLE, "levers": {"growth": {"label": "Growth", "range": ["0.1 1/year", "1e9 1/year"]}}}
+    failing = forecast.scenario(stated)
+    tree = project(failing, draws=64)
+    points = lever_answers(tree, failing, draws=64).points["growth"]
+    assert isinstance(points["1e9 1/year"], str)
+    assert not isinstance(points["0.1 1/year"], str)
+    assert html(tree, moved=lever_answers(tree, failing, draws=64))
+
+
+def test_a_page_without_them_offers_no_slider(tree):
+    assert not [each for each in told(html(tree))["levers"] if "answers" in each]
+
+
+def test_a_run_writes_them_and_can_leave_them_out(capsys, tmp_path, scenario):
+    file = tmp_path / "s.toml"
+    file.write_text(scenario.to_toml(), encoding="utf-8")
+    for more, count in (([], 64), (["--lever-draws", "16"], 16), (["--lever-draws", "0"], 0)):
+        out = run(capsys, str(file), "--draws", "64", "--report", str(tmp_path / "f.html"), *more)
+        assert out.code == 0
+        text = (tmp_path / "f.html").read_text(encoding="utf-8")
+        assert bool(told(text)["levers"][0].get("answers")) == bool(count)
+        assert (f"the answers of {count} worlds at each" in text) == bool(count)
+    assert "is of the page that --report writes" in run(capsys, str(file), "--lever-draws", "16").refusal
+
+
+def test_an_answer_in_python_writes_them(tmp_path, scenario):
+    text = scenario.ask("reached", draws=64).report(tmp_path / "f.html", lever_draws=32).read_text(encoding="utf-8")
+    assert told(text)["moved_draws"] == 32
+
+
+# --- In a browser -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def file(tree, moved, tmp_path_factory):
+    return write(tree, tmp_path_factory.mktemp("levers") / "f.html", moved=moved)
+
+
+@pytest.fixture
+def opened(browser, file):
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+
+    def open_page(address=""):
+        page = context.new_page()
+        page.said = []
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        page.goto(f"{file.as_uri()}{'#' if address else ''}{address}")
+        return page
+
+    yield open_page
+    context.close()
+
+
+def sentence(page):
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return page.inner_text("#sentence").replace("\u00a0", " ")
+
+
+@pytest.mark.slow
+def test_moving_a_lever_shows_what_is_carried(opened, tree, moved):
+    page = opened()
+    assert sentence(page) == headline(tree)
+    page.locator("#lever-speed").fill("9")
+    carried = moved.points["speed"]["10 FLOP/s"]
+    assert sentence(page) == carried.sentence
+    assert page.evaluate("lawcast.now().median") == pytest.approx(carried.answers["reached"].median, abs=1e-3)
+    assert "Of 256 worlds, with this lever moved alone" in page.inner_text("#note")
+    assert page.locator("#live-answer .before").count()  # what it was stays in sight
+    assert not page.locator("#paths").is_visible()
+    page.locator("#lever-growth").focus()
+    page.keyboard.press("Home")  # the one that was moved before goes back
+    assert sentence(page) == moved.points["growth"]["0.1 1/year"].sentence
+    assert page.locator("#lever-speed").input_value() == "2"
+    assert page.evaluate("location.hash") == "#l.growth=0"
+    page.get_by_role("button", name="Growth: as stated").click()
+    assert sentence(page) == headline(tree)
+    assert page.locator("#paths").is_visible()
+    assert page.said == []
+
+
+@pytest.mark.slow
+def test_what_was_moved_stands_in_the_address(opened, moved):
+    page = opened("l.machine=0")
+    assert sentence(page) == moved.points["machine"]["0*"].sentence
+    page.get_by_label("Question", exact=True).select_option(index=1)
+    assert "what the machine gives" in sentence(page).lower()
+    assert "machine.growth*0 since 2030" in sentence(page)
+    for address in ("l.machine=99", "l.machine=4", "l.nobody=1", "l.goal=0", "l.speed=x"):
+        assert "machine.growth" not in sentence(opened(address))
+
+
+@pytest.mark.slow
+def test_what_is_moved_together_takes_an_engine(opened, tree):
+    page = opened("l.speed=9&a.growth=20-55")
+    assert "takes the engine" in sentence(page)
+    assert "Growth" in sentence(page)
+    assert not page.locator("#rivals").is_visible()
+    page.get_by_role("button", name="Reset").click()
+    assert sentence(page) == headline(tree)
+    assert page.locator("#rivals").is_visible()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "most"), [("brain-parity", 1_000_000), ("model-capability", 2_000_000)])
+def test_a_page_with_its_levers_stays_small(name, most):
+    tree = forecast.project(name)
+    page = html(tree, toml=forecast.scenario(name).to_toml(), moved=lever_answers(tree, name, draws=64))
+    assert sum(len(each.get("answers", ())) > 8 for each in told(page)["levers"]) >= 2
+    assert len(page.encode()) <= most
+
+
+@pytest.mark.slow
+def test_the_first_view_has_no_raw_names(browser, tmp_path):
+    for name, raw in (("brain-parity", ("teps", "brain/pooled", "log level")), ("gpu-choice", ("hardware/",))):
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        page.goto(write(forecast.project(name, draws=256), tmp_path / f"{name}.html").as_uri())
+        seen = page.inner_text("body")
+        context.close()
+        for each in (*raw, "/pooled", "@pool", "member "):
+            assert each not in seen, each
