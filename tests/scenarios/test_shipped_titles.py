@@ -53,11 +53,11 @@ def test_a_scenario_has_a_title_and_its_labels_read_as_words(scenario):
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
-        ("brain-parity", {"metric": "linpack"}, "the fastest supercomputer matches the brain on LINPACK"),
-        ("gpu-cluster", {"work": 1e25}, "a training run of 1e25 FLOP"),
+        ("brain-parity", {"metric": "linpack"}, "matches a brain by 2027 (LINPACK)"),
+        ("gpu-cluster", {"work": 1e25}, "A 1e25 FLOP run"),
         ("quantisation", {"tolerated": 0.1}, "to within 0.1"),
         ("precision", {"memory": 24}, "in 24 GB"),
-        ("gpu-delivered", {"chips": 64}, "the device whose cluster of 64 delivers most"),
+        ("gpu-delivered", {"chips": 64}, "64 Instinct"),
     ],
 )
 def test_a_title_follows_what_is_set(name, settings, said):
