@@ -9,6 +9,7 @@ import pytest
 import forecast
 from forecast.contract.registry import get_registry
 from forecast.errors import UnknownNameError
+from forecast.formula import tree
 
 SCENARIOS = get_registry().names("scenario")
 
@@ -40,6 +41,15 @@ def test_a_name_in_braces_is_one_that_can_be_filled(scenario):
             assert brace in scenario.choices or brace in scenario.quantities, f"{name}: {brace}"
             # questions beside the first stand without values of choices
             assert brace in scenario.quantities or name == first or name not in scenario.questions, f"{name}: {brace}"
+
+
+def test_no_level_that_a_question_waits_for_is_typed_in_it(scenario):
+    """A level is a quantity, which a setting moves and a title follows; 0 is none."""
+    conditions = [asked.when for asked in scenario.questions.values()]
+    conditions += [each for ranking in scenario.rankings.values() for each in ranking.among]
+    for condition in conditions:
+        for side in (condition.left.root, condition.right.root):
+            assert not tree.constant(side) or side == tree.Number(0), condition.text
 
 
 def test_a_scenario_has_a_title_and_its_labels_read_as_words(scenario):
