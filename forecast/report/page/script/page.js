@@ -45,6 +45,7 @@ const drawAll = () => {
   } else {
     pathFigure(null, state.picks, keep, [data.start, data.until]);
   }
+  differences(conditions.length || Object.keys(state.picks).length ? null : data.stated);
   const rest = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key && data.tornado.rows.length;
   tornado(asked, now, rest ? statedMoves() : now && !now.each ? moves(asked, now.fixed, now, keep, worlds) : { measure: "median", rows: [] });
 };
