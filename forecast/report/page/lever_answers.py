@@ -145,7 +145,7 @@ def lever_answers(
 def carried(run: Projection) -> CarriedAnswer:
     """Return all that a page says of a projection without its worlds."""
     words, opening = Words(run), run.opening
-    asked: list[DateAnswer | ValueAnswer] = [*run.dates, *(at for each in run.values for at in each.at)]
+    questions: list[DateAnswer | ValueAnswer] = [*run.dates, *(at for each in run.values for at in each.at)]
     rows: dict[str, list[AnswerDistribution | None]] = {}
     curve: tuple[float, ...] = ()
     if isinstance(opening, (DateAnswer, ValueAnswer)):
@@ -159,9 +159,9 @@ def carried(run: Projection) -> CarriedAnswer:
         sentence=headline(run),
         changed=changed(run, words),
         opens=_key(opening) if isinstance(opening, (DateAnswer, ValueAnswer)) else "",
-        dated={_key(each): isinstance(each, DateAnswer) for each in asked},
-        answers={_key(each): each.over(each.default) for each in asked},
-        titles={_key(each): _title(each, words) for each in asked}
+        dated={_key(each): isinstance(each, DateAnswer) for each in questions},
+        answers={_key(each): each.over(each.default) for each in questions},
+        titles={_key(each): _title(each, words) for each in questions}
         | {each.name: words.title(each.title or f"the {each.best} {each.text}", {}) for each in rankings},
         rows=rows,
         curve=curve,

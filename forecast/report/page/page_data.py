@@ -291,8 +291,8 @@ def _threshold(answer: DateAnswer) -> dict[str, Any]:
             unit, own = other.unit if isinstance(other, Measured) else "", answer.run.quantities[of.name].unit
             if units.same_dimension(unit, own):
                 value = units.convert(np.array([other.value]), unit, own)
-                asked = {"factor": float(units.convert(1.0, own, unit)), "scales": scales(unit)}
-                return {"threshold": {"of": of.name, "value": float(value[0]), **asked}}
+                spoken = {"factor": float(units.convert(1.0, own, unit)), "scales": scales(unit)}
+                return {"threshold": {"of": of.name, "value": float(value[0]), **spoken}}
     return {}
 
 

@@ -13,7 +13,7 @@ const drawAll = () => {
   const note = at("note");
   const drawn = data.count < data.drawn ? ` (the first of ${count(data.drawn)})` : "";
   const untouched = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key;
-  const every = drawn && untouched ? ` The sentence is of all ${count(data.drawn)}.` : "";
+  const every = drawn && untouched ? ` The sentence and the tables are of all ${count(data.drawn)}.` : "";
   note.textContent = conditions.length ? `${count(worlds.length)} of ${count(model.count)} worlds remain${drawn}: ${conditions.join("; ")}.` : `${count(model.count)} worlds${drawn}.${every}`;
   at("few").hidden = worlds.length >= FEWEST;
   at("few").textContent = `Fewer than ${FEWEST} worlds remain: widen an assumption, or draw more.`;
