@@ -65,7 +65,7 @@ def test_how_a_date_moves_if_growth_stalls(tmp_path):
 @pytest.mark.slow
 def test_which_assumption_matters_most(tmp_path):
     said = " ".join(answer("Which assumption matters most", tmp_path).split())
-    assert re.search(r"What moves it \(share of the variance, each alone\): \w[^:]* \d+ %", said)
+    assert re.search(r"Most sensitive to: \w[^:]* \d+ % of the variance", said)
 
 
 @pytest.mark.slow

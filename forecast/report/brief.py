@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from forecast.projection.result import (
 from forecast.projection.result.observed_values import standing, starting
 from forecast.projection.result.projected_answers import RankingRow
 from forecast.report.changes import ChangedRow, changed_rows, unmoved
+from forecast.report.driver_labels import driver_labels
 from forecast.report.headline import LEVEL, Words, cells, event, first_sentence, headline, on_date, value_title
 from forecast.report.result_data import drivers
 from forecast.report.words.date_text import age, as_text
@@ -132,6 +134,8 @@ class Brief:
         What the sentence answers first, in order of importance; a reader with less room shows fewer rows.
     drivers : tuple of (str, float)
         What moves the sentence's answer, each alone, as shares of the variance.
+    choices : mapping of str to float
+        The shares of the choices, by what rows call them: those along which it differs most are shown first.
     together : float
         The share that several hold only together.
     levers : tuple of str
@@ -159,6 +163,7 @@ class Brief:
     sentence: str
     groups: tuple[Group, ...] = ()
     drivers: tuple[tuple[str, float], ...] = ()
+    choices: Mapping[str, float] = field(default_factory=dict)
     together: float = 0.0
     levers: tuple[str, ...] = ()
     races: tuple[str, ...] = ()
@@ -196,11 +201,8 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = LEVE
         changes=tuple(changed_rows(run)),
         unmoved=tuple(unmoved(run)),
         groups=tuple(group for group in _groups(run, words, by) if group.rows),
-        drivers=tuple(
-            (words.driver(d["name"], stated=d["name"] == stated), d["share"])
-            for d in rows[:_MOST_DRIVERS]
-            if d["share"] >= _LEAST_SHARE
-        ),
+        drivers=tuple(_drivers(run, rows, stated)),
+        choices={words(row["name"]): row["share"] for row in rows if row["kind"] == "choice"},
         together=max(0.0, 1.0 - alone) if rows else 0.0,
         levers=tuple(lever.command() for lever in run.levers if lever.name not in run.settings.set)[:_MOST_LEVERS],
         races=tuple(first_sentence(each, words) for each in run.firsts if each is not opening),
@@ -380,6 +382,16 @@ def _last(run: Projection, words: Words) -> Iterator[Row]:
 # --- Around it --------------------------------------------------------------------------------------------------------
 
 
+def _drivers(run: Projection, rows: Sequence[Mapping[str, Any]], stated: str) -> Iterator[tuple[str, float]]:
+    """Walk what moves the answer most, with the share of each; one number is marked as stated and not fitted."""
+    most = [row for row in rows[:_MOST_DRIVERS] if row["share"] >= _LEAST_SHARE]
+    labels = driver_labels(run, [row["name"] for row in most])
+    for row, label in zip(most, labels, strict=True):
+        if row["name"] == stated:
+            label = f"{label[:-1]}, stated, not fitted)" if label.endswith(")") else f"{label} (stated, not fitted)"
+        yield label, row["share"]
+
+
 def last_observed(run: Projection, words: Words) -> str:
     """Say what the questions are about as it was last observed, that of the sentence first."""
     told: dict[str, str] = {}
@@ -404,7 +416,7 @@ def _computed(run: Projection, words: Words, before: int) -> Iterator[str]:
             told[found.of] = f"{words(found.of)} {amount(found.value, found.unit)}"
     if told:
         when = f"computed for {as_text(run.span[0], fine=True)}"
-        yield f"{'' if before else 'nothing; '}{when}: {', '.join(told.values())}"
+        yield f"{when}: {', '.join(told.values())}"
 
 
 def at_level(answer: ProjectedAnswer | None, level: float) -> str:

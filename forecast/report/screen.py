@@ -109,7 +109,7 @@ def _body(brief: Brief, width: int, room: int, marks: dict[str, str] | None) -> 
         # what comes after keeps a few lines, so that the first does not take all
         kept = min(3, room // 2, sum(len(later.rows) + 2 for later in brief.groups[place + 1 :]))
         free = room - len(body) - (1 if body else 0) - kept if place else max(room - kept, min(room, _LEAST_BODY))
-        drawn, left = _table(group, width, free, marks, dict(brief.drivers))
+        drawn, left = _table(group, width, free, marks, brief.choices)
         body += ([""] if body and drawn else []) + drawn
         missing += left
     return body, missing
@@ -127,17 +127,19 @@ def _foot(brief: Brief, width: int) -> list[str]:
         more = f" and {len(brief.memory) - _MAX_MEMORY} more" if len(brief.memory) > _MAX_MEMORY else ""
         out.append(f"From memory, not checked: {named}{more}.")
     if brief.today:
-        out.append(f"Last observed: {brief.today}.")
+        observed = not brief.today.startswith("computed")
+        out.append(f"Last observed: {brief.today}." if observed else f"{brief.today[:1].upper()}{brief.today[1:]}.")
     rests_on = [f"Newest data: {brief.data}." if brief.data else "", f"{brief.record}." if brief.record else ""]
     return [*out, *([" ".join(filter(None, rests_on))] if any(rests_on) else [])]
 
 
 def _moves(brief: Brief, width: int) -> str:
     """Say what moves the answer, on two lines at most."""
-    together = f"; several together {percent(brief.together)}" if brief.together >= 0.02 else ""
-    for count in range(len(brief.drivers), 0, -1):
-        told = ", ".join(f"{name} {percent(share)}" for name, share in brief.drivers[:count])
-        text = f"What moves it (share of the variance, each alone): {told}{together}."
+    together = f"; interactions {percent(brief.together)}" if brief.together >= 0.02 else ""
+    shares = [f"{name} {percent(share)}" for name, share in brief.drivers]
+    shares[:1] = [f"{each} of the variance" for each in shares[:1]]
+    for count in range(len(shares), 0, -1):
+        text = f"Most sensitive to: {', '.join(shares[:count])}{together}."
         if len(_wrapped(text, width, hanging=2)) <= 2:
             break
     return text
@@ -160,7 +162,7 @@ def _wrapped(text: str, width: int, hanging: int = 0) -> list[str]:
 
 
 def _table(
-    group: Group, width: int, room: int, marks: dict[str, str] | None, drivers: Mapping[str, float]
+    group: Group, width: int, room: int, marks: dict[str, str] | None, choices: Mapping[str, float]
 ) -> tuple[list[str], int]:
     """Return the rows of a group that there is room for, with a chart where it fits, and how many rows are missing.
 
@@ -172,7 +174,7 @@ def _table(
     same = _wrapped(_same_under(alike), width, hanging=2) if alike else []
     for below in (same, []) if same else ([],):
         for count in range(len(rows), 0, -1):
-            chosen = _first_rows(rows, count, drivers)
+            chosen = _first_rows(rows, count, choices)
             if all(_heads(row) for row in chosen):
                 break
             out = _drawn(group, chosen, width, marks)
@@ -270,10 +272,10 @@ def _heads(row: Row) -> bool:
     return row.spread is None and not row.text
 
 
-def _first_rows(rows: Sequence[Row], count: int, drivers: Mapping[str, float]) -> list[Row]:
+def _first_rows(rows: Sequence[Row], count: int, choices: Mapping[str, float]) -> list[Row]:
     """Return so many rows: other questions are not crowded out by the values of choices."""
     own = [row for row in rows if not row.of]
-    along = sorted((row for row in rows if row.of), key=lambda row: -drivers.get(row.of, 0.0))
+    along = sorted((row for row in rows if row.of), key=lambda row: -choices.get(row.of, 0.0))
     kept = own[: max(count - min(len(along), count // 2), 1)]
     kept += along[: count - len(kept)]
     return [row for row in rows if any(row is each for each in kept)]

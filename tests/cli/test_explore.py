@@ -213,6 +213,8 @@ def test_foreign_text_on_the_page_ends_no_script(folder):
 )
 def test_an_answer_is_that_of_a_fresh_projection(ask, folder, asked, told):
     fresh = project(folder / "fast.toml", draws=64, **told)
+    if told:  # a change is told beside what it was
+        fresh = fresh.beside(project(folder / "fast.toml", draws=64))
     for _ in range(2):  # drawn, and held
         given = ask(content=json.dumps(asked)).json()
         assert given["answer"] == json.loads(json.dumps(answer(fresh, EncodedDraws(fresh))))
@@ -220,7 +222,8 @@ def test_an_answer_is_that_of_a_fresh_projection(ask, folder, asked, told):
 
 def test_what_stands_around_an_answer_is_that_of_the_answer(ask, folder):
     asked = {"set": {"goal": "3e3..4e3"}, "swap": {"machine": "hardware/linpack"}}
-    fresh = project(folder / "fast.toml", draws=64, with_={"goal": "3e3..4e3", "machine": "hardware/linpack"})
+    base, replaced = folder / "fast.toml", {"goal": "3e3..4e3", "machine": "hardware/linpack"}
+    fresh = project(base, draws=64, with_=replaced).beside(project(base, draws=64))
     worlds, toml = EncodedDraws(fresh), Scenario.load(folder / "fast.toml").to_toml()
     parts = {name: part(name, fresh, worlds, toml=toml) for name in ("about", "appendices")}
     assert "3.1 kFLOP/s to 4 kFLOP/s" in parts["appendices"]

@@ -35,7 +35,7 @@ def test_an_answer_is_one_screen_and_opens_with_its_sentence(said):
     assert lines[0].endswith("chance that the fastest supercomputer matches a brain by 2027")
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
-    assert any(line.startswith("What moves it") for line in lines)
+    assert any(line.startswith("Most sensitive to: ") for line in lines)
     assert any(line.startswith("Newest data: ") for line in lines)
     assert "More with --show: " in out
     assert " answers (" in " ".join(lines)

@@ -123,7 +123,7 @@ def test_the_answer_opens_with_the_first_question_whatever_it_asks():
     assert headline(project(asked, draws=200)).startswith("Compute: 2.")
     race = {"race": {**RACE["race"], "title": "Who wins"}, **{k: v for k, v in RACE.items() if k != "race"}}
     assert headline(project(race, draws=200)).startswith("Who wins, by 2050: b 54 %, a 46 %, c under 1 %")
-    assert headline(project(RACE, draws=200)).startswith("'x >= 10' holds in ")
+    assert headline(project(RACE, draws=200)).startswith("'x >= 10' holds by ")
 
 
 def test_it_is_kept_in_files_and_a_changed_one_is_refused(tmp_path):

@@ -50,7 +50,7 @@ def test_what_a_new_row_meets_is_so_already_in_every_world_of_every_row(rows, sc
     for name in met:
         assert already(run, name) == {1.0}
     for name in not_met:
-        assert already(run, name) == {0.0}
+        assert max(already(run, name)) < 0.02  # one world in a hundred may come there by the first step
     assert all(share < 1 for name in met for share in already(forecast.project(scenario, draws=128), name))
 
 

@@ -89,7 +89,7 @@ def proposed(question: str) -> list[str]:
     for place, kind in enumerate(("scenario", "model")):
         for record in get_registry().records(kind):
             name = _short({"kind": kind, "name": record.full_name})
-            lines = _asked(record, name) if kind == "scenario" else [(f"forecast ask {name}", "")]
+            lines = _question_lines(record, name) if kind == "scenario" else [(f"forecast ask {name}", "")]
             about = _texts(record)
             found = []
             for order, (line, title) in enumerate(lines):
@@ -101,7 +101,7 @@ def proposed(question: str) -> list[str]:
     return [line for *_, line in sorted(ranked)[:MOST_PROPOSED]]
 
 
-def _asked(record: Record, name: str) -> list[tuple[str, str]]:
+def _question_lines(record: Record, name: str) -> list[tuple[str, str]]:
     """Return the line that asks each question of a scenario, and its title; what one line cannot ask is run."""
     from forecast.cli.catalogue.scenarios import read_scenario
 

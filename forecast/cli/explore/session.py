@@ -82,6 +82,7 @@ class Session:
         self._folder = tempfile.TemporaryDirectory(prefix="forecast-explore-")
         self.folder = Path(self._folder.name)
         self._units: tuple[Mapping[str, Any], dict[str, str]] | None = None
+        self._base: tuple[Mapping[str, Any], Projection] | None = None
         self._last: tuple[Mapping[str, Any], Projection, EncodedDraws] | None = None
 
     def __enter__(self) -> Session:
@@ -261,16 +262,18 @@ class Session:
         from forecast.scenarios.quantities.changes import parse
 
         request = _checked(request)
+        options: dict[str, Any] = {"draws": self.draws, "seed": self.seed, "keep": self.draws, "cache": self.cache}
+        within = {key: each for key, each in request.items() if key in ("scenario", "toml", "data") and each}
         with self._reach():
-            return project(
-                self._scenario(request),
-                draws=self.draws,
-                seed=self.seed,
-                with_=replacements(request.get("set", {}), request.get("swap", {})),
-                what_if=[parse(text) for text in request.get("changes", [])],
-                keep=self.draws,
-                cache=self.cache,
-            )
+            replaced = replacements(request.get("set", {}), request.get("swap", {}))
+            changes = [parse(text) for text in request.get("changes", [])]
+            if replaced or changes:
+                # fits and draws are kept, but not what they sum up to
+                if self._base is None or self._base[0] != within:
+                    self._base = within, project(self._scenario(request), **options)
+                base = self._base[1]
+                return project(self._scenario(request), with_=replaced, what_if=changes, **options).beside(base)
+            return project(self._scenario(request), **options)
 
     def upload(self, name: str, content: bytes) -> dict[str, Any]:
         """Keep a file of comma-separated values, and say what its columns are."""
@@ -287,7 +290,7 @@ class Session:
 
         path = self.folder / name
         path.write_bytes(content)
-        self._last = self._units = None  # they may have been made from another file of this name
+        self._last = self._units = self._base = None  # they may have been made from another file of this name
         try:
             columns = list(tables.columns(str(path)))
         except ForecastError:

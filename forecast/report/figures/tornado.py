@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forecast.base import plot_style
 from forecast.projection.result import AnswerDistribution, Projection
 from forecast.report.brief import Row
-from forecast.report.figures.driver_labels import driver_labels
+from forecast.report.driver_labels import driver_labels
 from forecast.report.figures.interval_rows import Aside, Table, stand
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent

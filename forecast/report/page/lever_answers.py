@@ -13,6 +13,7 @@ import numpy as np
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.projected_answers import AnswerDistribution, FirstRow, RankingRow
+from forecast.report.changes import ChangedRow, changed_rows, unmoved
 from forecast.report.headline import Words, changed, event, headline, on_date, value_title
 from forecast.sensitivity.lever_points import DRAWS, lever_points
 
@@ -50,6 +51,10 @@ class CarriedAnswer:
         The rankings: the choice whose values are ranked, and a row a combination of the others.
     firsts : mapping of str to FirstRow
         Of what comes first.
+    changes : tuple of ChangedRow
+        What differs from the same without what was set or moved, where that stands beside it.
+    unmoved : tuple of str
+        The questions that do not differ.
     """
 
     sentence: str
@@ -62,6 +67,8 @@ class CarriedAnswer:
     curve: tuple[float, ...]
     orders: Mapping[str, tuple[str, list[RankingRow]]]
     firsts: Mapping[str, FirstRow | None]
+    changes: tuple[ChangedRow, ...]
+    unmoved: tuple[str, ...]
 
     def plain(self, choices: Mapping[str, list[str]], of: Mapping[str, str], start: float) -> dict[str, Any]:
         """Return it as plain data: dates are years from the start, inf is None, and a value of a choice its place.
@@ -88,6 +95,8 @@ class CarriedAnswer:
                 key: [_ordered(row, over, choices) for row in rows] for key, (over, rows) in self.orders.items()
             },
             "firsts": {key: None if row is None else _first(row) for key, row in self.firsts.items()},
+            "changes": [[row.label, row.before, row.after, row.difference] for row in self.changes],
+            "unmoved": list(self.unmoved),
         }
 
 
@@ -136,7 +145,7 @@ def lever_answers(
 def carried(run: Projection) -> CarriedAnswer:
     """Return all that a page says of a projection without its worlds."""
     words, opening = Words(run), run.opening
-    asked: list[DateAnswer | ValueAnswer] = [*run.dates, *(at for each in run.values for at in each.at)]
+    questions: list[DateAnswer | ValueAnswer] = [*run.dates, *(at for each in run.values for at in each.at)]
     rows: dict[str, list[AnswerDistribution | None]] = {}
     curve: tuple[float, ...] = ()
     if isinstance(opening, (DateAnswer, ValueAnswer)):
@@ -150,14 +159,16 @@ def carried(run: Projection) -> CarriedAnswer:
         sentence=headline(run),
         changed=changed(run, words),
         opens=_key(opening) if isinstance(opening, (DateAnswer, ValueAnswer)) else "",
-        dated={_key(each): isinstance(each, DateAnswer) for each in asked},
-        answers={_key(each): each.over(each.default) for each in asked},
-        titles={_key(each): _title(each, words) for each in asked}
+        dated={_key(each): isinstance(each, DateAnswer) for each in questions},
+        answers={_key(each): each.over(each.default) for each in questions},
+        titles={_key(each): _title(each, words) for each in questions}
         | {each.name: words.title(each.title or f"the {each.best} {each.text}", {}) for each in rankings},
         rows=rows,
         curve=curve,
         orders={each.name: (each.over_choice, list(each.table)) for each in rankings},
         firsts={each.name: each.sentence_row for each in run.firsts},
+        changes=tuple(changed_rows(run)),
+        unmoved=tuple(unmoved(run)),
     )
 
 

@@ -307,8 +307,8 @@ def _threshold(answer: DateAnswer) -> dict[str, Any]:
         return {}
     own = quantities[found.of].unit
     value = units.convert(np.array([found.value]), found.unit, own)
-    asked = {"factor": float(units.convert(1.0, own, found.stated)), "scales": scales(found.stated)}
-    return {"threshold": {"of": found.of, "value": float(value[0]), **asked}}
+    spoken = {"factor": float(units.convert(1.0, own, found.stated)), "scales": scales(found.stated)}
+    return {"threshold": {"of": found.of, "value": float(value[0]), **spoken}}
 
 
 def _points(run: Projection, name: str) -> list[list[Any]]:

@@ -13,8 +13,8 @@ from forecast.errors import ForecastError, UsageError
 from forecast.projection.result.observed_values import observed
 from forecast.report import figures
 from forecast.report.brief import brief
+from forecast.report.driver_labels import driver_labels
 from forecast.report.figures import fan_chart, interval_rows, tornado
-from forecast.report.figures.driver_labels import driver_labels
 from forecast.report.figures.projections import compose
 from forecast.report.headline import headline
 from forecast.report.words.number_text import percent, scale_of

@@ -8,6 +8,7 @@ import pytest
 
 import forecast
 from forecast.projection.engine import project
+from forecast.report.changes import changed_rows, unmoved
 from forecast.report.headline import headline
 from forecast.report.page import html, write
 from forecast.report.page.lever_answers import lever_answers
@@ -85,6 +86,8 @@ def test_what_is_carried_is_what_a_run_says(tree, scenario, moved, page):
             continue
         there = project(scenario, draws=256, with_={"speed": stop["value"]}).beside(base)
         assert answer["sentence"] == headline(there)
+        assert answer["changes"] == [[r.label, r.before, r.after, r.difference] for r in changed_rows(there)]
+        assert answer["unmoved"] == unmoved(there)
         found = there.answers["reached"].headline
         finite = [2025 + q for q in answer["answers"]["reached"][0] if q is not None]
         assert finite == pytest.approx([q for q in found.quantiles if np.isfinite(q)], abs=1e-3)
@@ -176,6 +179,11 @@ def test_moving_a_lever_shows_what_is_carried(opened, tree, moved):
     assert sentence(page) == carried.sentence
     assert page.evaluate("lawcast.now().median") == pytest.approx(carried.answers["reached"].median, abs=1e-3)
     assert "Of 256 worlds, with this lever moved alone" in page.inner_text("#note")
+    rows = [
+        [cell.inner_text() for cell in row.locator("th, td").all()] for row in page.locator("#change-body tr").all()
+    ]
+    assert rows == [[each.label, each.before, each.after, each.difference] for each in carried.changes]
+    assert len(rows) >= 2
     assert page.locator("#live-answer .before").count()  # what it was stays in sight
     assert not page.locator("#paths").is_visible()
     page.locator("#lever-growth").focus()
@@ -186,7 +194,40 @@ def test_moving_a_lever_shows_what_is_carried(opened, tree, moved):
     page.get_by_role("button", name="Growth: as stated").click()
     assert sentence(page) == headline(tree)
     assert page.locator("#paths").is_visible()
+    assert not page.locator("#changes").is_visible()
     assert page.said == []
+
+
+@pytest.mark.slow
+def test_what_was_set_for_the_page_is_told_as_a_difference(browser, scenario, tree, tmp_path):
+    changed = project(scenario, draws=512, with_={"speed": 9}).beside(tree)
+    for script in (True, False):
+        context = browser.new_context(java_script_enabled=script)
+        page = context.new_page()
+        page.goto(write(changed, tmp_path / "f.html").as_uri())
+        told = page.locator("#change-body").inner_text()
+        context.close()
+        for row in changed_rows(changed):
+            assert row.before in told
+            assert row.difference in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 380])
+def test_axe_finds_no_fault_with_a_lever_moved(browser, file, width):
+    from axe_playwright_python.sync_playwright import Axe
+
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    for address in ("", "#l.speed=9", "#l.speed=9&c.goal=2000"):
+        page.goto("about:blank")
+        page.goto(f"{file.as_uri()}{address}")
+        for box in page.locator("details").all():
+            box.evaluate("(node) => { node.open = true; }")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        found = Axe().run(page).response["violations"]
+        assert [(each["id"], [node["html"][:120] for node in each["nodes"]][:3]) for each in found] == []
+    context.close()
 
 
 @pytest.mark.slow

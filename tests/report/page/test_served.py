@@ -155,7 +155,7 @@ def test_what_is_changed_in_a_browser_is_answered(browser, address, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_served_page_has_no_serious_fault(browser, address):
+def test_the_served_page_has_no_fault(browser, address):
     from axe_playwright_python.sync_playwright import Axe
 
     context = browser.new_context(viewport={"width": 1280, "height": 900})
@@ -166,6 +166,6 @@ def test_the_served_page_has_no_serious_fault(browser, address):
             box.evaluate("(node) => { node.open = true; }")
         page.locator("#column").evaluate("(node) => { node.hidden = false; }")
         found = json.loads(json.dumps(Axe().run(page).response["violations"]))
-        assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+        assert [each["id"] for each in found] == []
     finally:
         context.close()

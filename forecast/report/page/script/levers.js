@@ -95,6 +95,15 @@ const besides = () => {
 };
 const choiceLabel = (dim) => { const lever = data.levers.find((each) => each.choice && each.name === dim); return lever ? lever.label : model.choices.get(dim).label; };
 
+/** What a change makes of each question, as Python has derived it; nothing where none is carried. */
+const differences = (told) => {
+  const { changes, unmoved } = told || { changes: [], unmoved: [] };
+  at("changes").hidden = !changes.length && !unmoved.length;
+  at("change-body").replaceChildren(...changes.map(([label, ...cells2]) => make("tr", {}, make("th", { scope: "row" }, label), ...cells2.map((each) => make("td", {}, each)))));
+  at("change-body").closest("table").hidden = !changes.length;
+  at("unmoved").textContent = unmoved.length ? `Not moved: ${unmoved.join("; ")}.` : "";
+};
+
 const drawMoved = (asked, { lever, stop, told }) => {
   const others2 = besides(), known = told && typeof told === "object" && !others2.length, measures = known && numeric(asked);
   const where = `${lever.label}: ${stop.label}${lever.stated ? ` instead of ${lever.stated}` : ""}`;
@@ -118,6 +127,7 @@ const drawMoved = (asked, { lever, stop, told }) => {
   at("answer-box").hidden = !curve;
   at("rivals").hidden = !measures;
   for (const id of ["orders", "races", "others"]) at(id).hidden = !known;
+  differences(known ? told : null);
   const rows = measures ? movedRows(asked, told) : [];
   shown = known ? { asked, rows, other: (each) => asRow(carriedAnswer(told, each, {})), ranks: orders2, races: (each) => movedRace(each, told) } : { asked, rows, other: () => null, ranks: [], races: () => null };
   if (!known) return;

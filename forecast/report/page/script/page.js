@@ -13,7 +13,7 @@ const drawAll = () => {
   const note = at("note");
   const drawn = data.count < data.drawn ? ` (the first of ${count(data.drawn)})` : "";
   const untouched = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key;
-  const every = drawn && untouched ? ` The sentence is of all ${count(data.drawn)}.` : "";
+  const every = drawn && untouched ? ` The sentence and the tables are of all ${count(data.drawn)}.` : "";
   note.textContent = conditions.length ? `${count(worlds.length)} of ${count(model.count)} worlds remain${drawn}: ${conditions.join("; ")}.` : `${count(model.count)} worlds${drawn}.${every}`;
   at("few").hidden = worlds.length >= FEWEST;
   at("few").textContent = `Fewer than ${FEWEST} worlds remain: widen an assumption, or draw more.`;
@@ -45,6 +45,7 @@ const drawAll = () => {
   } else {
     pathFigure(null, state.picks, keep, [data.start, data.until]);
   }
+  differences(conditions.length || Object.keys(state.picks).length ? null : data.stated);
   const rest = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key && data.tornado.rows.length;
   tornado(asked, now, rest ? statedMoves() : now && !now.each ? moves(asked, now.fixed, now, keep, worlds) : { measure: "median", rows: [] });
 };

@@ -31,6 +31,6 @@ const races = (told) => {
         draw("rect", { x: 0, y: 3, width: 200 * (found ? found[i] : 0), height: 10, class: "high" }))),
       make("td", {}, found ? percent(found[i]) : "failed")));
     return make("section", { class: "rows" }, make("h2", {}, `${capital(result ? result.title : each.title)}${result && result.given ? ` (${result.given})` : ""}`),
-      make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, make("span", { class: "hidden" }, "What")), make("th", { scope: "col", class: "chart" }), make("th", { scope: "col" }, "share of worlds"))), make("tbody", {}, ...rows)));
+      make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, make("span", { class: "hidden" }, "What")), make("th", { scope: "col", class: "chart" }, make("span", { class: "hidden" }, "Drawn")), make("th", { scope: "col" }, "share of worlds"))), make("tbody", {}, ...rows)));
   }));
 };

@@ -47,7 +47,7 @@ const orderTables = (every) => {
     if (asked.said.length > data.most_orders) {
       const rows = found.map((each) => make("tr", {}, make("th", { scope: "row" }, each.given), make("td", {}, each.best ? each.best.label : say("none_of_them", {})),
         make("td", {}, each.best && !decided(each.order) ? percent(each.best.first) : "")));
-      return [section(capital(asked.short), [column("What", true), column(""), column("best in")], rows)];
+      return [section(capital(asked.short), [column("What", true), column("Best", true), column("best in")], rows)];
     }
     return found.map(({ order, title, given }) => {
       const heading = `${capital(title)}${given ? ` (${given})` : ""}`;

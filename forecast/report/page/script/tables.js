@@ -58,7 +58,7 @@ const rowTable = (asked, rows) => {
   const span = dated ? [data.start, data.until] : [Math.min(...scaled), Math.max(...scaled)];
   const log = !dated && span[0] > 0 && span[1] / span[0] > 10;
   body.replaceChildren(...rows.map((row) => rowLine(row, bar(row.asked, row.one, span, log, row.leads))));
-  at("row-note").textContent = dated ? "never" : "";
+  at("row-note").replaceChildren(dated ? "never" : make("span", { class: "hidden" }, "Note"));
   at("row-axis").textContent = dated ? `${said(span[0])} to ${said(span[1])}` : `${amount(span[0], asked.scales)} to ${amount(span[1], asked.scales)}`;
 };
 const column = (words, hidden, kind) => make("th", { scope: "col", class: kind || false }, hidden ? make("span", { class: "hidden" }, words) : words);
