@@ -19,6 +19,7 @@ from forecast.report.brief import newest_data, past_record
 from forecast.report.headline import Words
 from forecast.report.page.draw_encoding import MOST_DATES, EncodedDraws
 from forecast.report.page.encoding import shorter
+from forecast.report.warning_lines import warning_lines
 from forecast.report.words.number_text import amount, plain
 
 __all__ = ["Called", "about", "appendices", "command", "foreign"]
@@ -36,6 +37,7 @@ def about(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         "newest": newest_data(run, ""),
         "past": past_record(run),
         "warnings": [foreign(text) for text in said],
+        "grouped": [foreign(text) for text in warning_lines(said)],
         "worlds": worlds,
         "most_dates": MOST_DATES,
     }
