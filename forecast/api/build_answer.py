@@ -110,7 +110,7 @@ def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any
 
     if beside:
         raise UsageError(f"ask: a question in one line stands alone, without '{next(iter(beside))}'")
-    check_keywords(options, (*GRID, *RUN, "dates"), "ask")
+    check_keywords(options, (*GRID, *RUN, "preset", "dates"), "ask")
     rest: dict[str, Any] = {key: each for key, each in options.items() if key != "dates"}
     scenario = read_question(text, at=options.get("dates", ()), until=options.get("until"))
     return ask_scenario(scenario, QUESTION, rest)  # type: ignore[arg-type]
@@ -124,8 +124,11 @@ def ask_scenario(scenario: Scenario, question: str, options: GridOptions) -> Ans
     question = question or scenario.opens or known[0]
     if question not in known:
         raise UnknownNameError("question", question, known, where=f"scenario '{scenario.name}'")
-    check_keywords(options, (*GRID, *RUN), "ask")
-    return Answer.to(question={}, options=dict(options), base=_alone(scenario, question), name=question)
+    check_keywords(options, (*GRID, *RUN, "preset"), "ask")
+    taken: dict[str, Any] = dict(options)
+    if (preset := taken.pop("preset", None)) is not None:
+        taken["with_"] = {**scenario.preset(preset).settings, **(options.get("with_") or {})}
+    return Answer.to(question={}, options=taken, base=_alone(scenario, question), name=question)
 
 
 def _alone(scenario: Scenario, question: str) -> Scenario:

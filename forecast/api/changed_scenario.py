@@ -16,7 +16,10 @@ from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.models import Model
 from forecast.scenarios import using
 from forecast.scenarios.graph import build
+from forecast.scenarios.kinds import KINDS
 from forecast.scenarios.kinds.model_ref import ModelRef
+from forecast.scenarios.kinds.prior import Prior
+from forecast.scenarios.kinds.regime import Regime
 from forecast.scenarios.parse import ScenarioReader
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings.setting_targets import correlated_with
@@ -113,17 +116,22 @@ def _other(scenario: Scenario, name: str, given: Any) -> Quantity:
     if isinstance(given, Quantity):
         return given
     stated = scenario.quantities[name]
-    if isinstance(given, Mapping):
-        record = dict(given)
-    elif isinstance(given, Model) or names_model(given):
+    if isinstance(given, Model) or names_model(given):
         record = fed(scenario, name, given)
-    elif stated.labels:
-        sure = stated.labels[int(stated.code(given, where=f"with_ {name}"))]
-        record = {"draw": {label: float(label == sure) for label in stated.labels}}
+    elif isinstance(stated, Regime) and (not isinstance(given, Mapping) or {"draw", *stated.labels} & set(given)):
+        regime = stated.set_to(given, where=f"with_ {name}")
+        record = {"draw": dict(zip(regime.labels, regime.probabilities, strict=True))}
+    elif isinstance(given, Mapping) and not _bare(given):
+        record = dict(given)
     else:
-        unit = build(scenario).nodes[name].unit
+        unit = stated.unit if isinstance(stated, Prior) else build(scenario).nodes[name].unit
         record = {**parsed(name, given, lambda: unit), "unit": unit}
     return replace(quantity("other", **record), name=name)  # of a scenario that is used it has a name in front
+
+
+def _bare(given: Mapping[str, Any]) -> bool:
+    """Tell whether a record is a distribution without a unit: that of the quantity in whose place it stands."""
+    return "unit" not in given and next((kind for kind in KINDS if kind.told(given)), None) is Prior
 
 
 def fed(scenario: Scenario, name: str, given: Model | str) -> dict[str, Any]:

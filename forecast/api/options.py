@@ -32,11 +32,12 @@ class RunOptions(TypedDict, total=False):
 
 
 class GridOptions(RunOptions, total=False):
-    """The same, with the dates of the steps."""
+    """The same, with the dates of the steps and a preset of the scenario."""
 
     until: float
     start: float
     step: float | str
+    preset: str
 
 
 class AskOptions(GridOptions, total=False):

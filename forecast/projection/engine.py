@@ -69,6 +69,7 @@ def project(
     draws: int = 2048,
     seed: int | None = 0,
     with_: Mapping[str, Any] | None = None,
+    preset: str | None = None,
     sweep: Mapping[str, Any] | None = None,
     what_if: Sequence[Mapping[str, Any]] = (),
     as_of: float | None = None,
@@ -102,6 +103,8 @@ def project(
         ``{"machine.growth": 0.2}`` a fitted parameter of the models behind a quantity. Instead of a number:
         ``"1 EFLOP/s"``, a range ``"1e13..1e17"``, a distribution ``{"lognormal": [1e14, 1e18]}``; or another model,
         ``{"machine": "hardware/linpack@random-walk"}``, or a quantity.
+    preset : str, optional
+        The scenario's settings of this name; what `with_` and `sweep` set goes before.
     sweep : mapping, optional
         What is set to each of several values, beside the scenario's: ``{"goal": [1e16, 1e18], "trend": "*"}`` gives a
         dimension for each name; ``"*"`` are all values of a choice. What is swept is never pooled.
@@ -149,6 +152,9 @@ def project(
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)
     changed = _scenario(scenario).starting(start).changed(what_if)
+    if preset is not None:
+        by_name = changed.preset(preset).settings
+        with_ = {**{key: value for key, value in by_name.items() if key not in (sweep or {})}, **(with_ or {})}
     changed, settings, swaps = _replaced(changed, with_ or {})
     along = {**{key: values for key, values in changed.swept.items() if key not in settings}, **(sweep or {})}
     if along:

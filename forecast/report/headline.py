@@ -19,6 +19,7 @@ from forecast.report.words.number_text import amount, amount_range, percent, pla
 from forecast.report.words.patterns import fill, patterns
 from forecast.scenarios.authored_sentences import SLOT, SLOTS
 from forecast.scenarios.quantities.changes import as_phrase as change_phrase
+from forecast.scenarios.settings import setting_values
 from forecast.scenarios.settings.setting_values import as_phrase, as_text as setting_text
 from forecast.sensitivity.first_order import uncertain
 
@@ -55,6 +56,8 @@ CLEAR = 0.8
 _STATED = 6
 #: What parameters of models of this house are called for people.
 _PARAMETERS = {"member": "which source", "log_level": "level"}
+#: So many settings and changes are told in one sentence.
+MOST_TOLD = 5
 #: So many values of a choice are named in one sentence.
 MAX_NAMED = 6
 
@@ -216,14 +219,24 @@ def changed(run: Projection, words: Words) -> str:
         if key not in choices:
             replaced = settings.replaced.get(key)
             was = _stated(**replaced) if replaced and not _same(value, replaced["stated"]) else ""
-            number = _number(value, replaced["unit"]) if replaced else ""
+            regime = bool(replaced) and "draw" in replaced["stated"]
+            number = _labels(value) if regime else _number(value, replaced["unit"]) if replaced else ""
             now = f" = {number}" if number else setting_text({key: value})[0].removeprefix(key)
             told.append(f"{words(key)}{now}{f' instead of {was}' if was else ''}")
         elif isinstance(value, str) and "," not in value:
             told.append(words.given({key: value}))
     told += setting_text(settings.swap)
     told += [change_phrase(change) for change in settings.changes]
+    if len(told) > MOST_TOLD:
+        told = [*told[: MOST_TOLD - 1], f"and {len(told) - MOST_TOLD + 1} more settings"]
     return f"; with {printable(', '.join(told), 1000)}" if told else ""
+
+
+def _labels(given: Any) -> str:
+    """Say the labels of a regime with their probabilities; nothing of one label that was set."""
+    table = setting_values.table(given, "set", expected="probabilities")
+    shares = {} if table is None else table.get("draw", table)
+    return ", ".join(f"{label} {percent(share)}" for label, share in shares.items() if share)
 
 
 def _number(value: Any, unit: str) -> str:
@@ -253,6 +266,8 @@ def _stated(stated: Mapping[str, Any], unit: str) -> str:
     if family is not None:
         low, high = (float(end) for end in stated[family][:2])
         return " to ".join(amount_range(low, high, unit))
+    if "draw" in stated:
+        return _labels(stated)
     if "made" in stated:
         return f"its {'formula' if stated['made'] == 'expression' else stated['made']}"
     return as_phrase(dict(stated))

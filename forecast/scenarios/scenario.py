@@ -46,6 +46,8 @@ from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.quantities.levers import Lever
 from forecast.scenarios.quantities.limits import Limits
 from forecast.scenarios.questions import FirstQuestion, ValueQuestion
+from forecast.scenarios.settings import presets as settings_by_name
+from forecast.scenarios.settings.presets import Preset
 from forecast.scenarios.spec import Choice, DateQuestion, RankQuestion, TableChoice
 from forecast.scenarios.table_values import Tables, resolve
 from forecast.scenarios.toml_text import toml_text
@@ -60,7 +62,7 @@ __all__ = ["Scenario"]
 _TOP = (
     "title", "extends", "use", "published_on", "issued_on", "start", "until", "step", "show", "labels", "choices",
     "quantities", "stocks", "solve", "correlations", "update", "questions", "changes", "sweep", "levers", "says",
-    "home",
+    "presets", "preset", "home",
 )  # fmt: skip
 
 #: Keys that a quantity of any kind may have.
@@ -119,6 +121,8 @@ class Scenario:
         What is set to each of several values, side by side; ``"*"`` are all values of a choice.
     levers : tuple of Lever
         What a reader should be able to move, in the order in which it is offered.
+    presets : tuple of Preset
+        Settings that somebody published together, by name.
     says : mapping of str to mapping
         The sentences that its author wrote for the answer to a question, by its case.
     streams : mapping of str to str
@@ -155,6 +159,7 @@ class Scenario:
     changes: tuple[Change, ...] = ()
     swept: Mapping[str, Any] = field(default_factory=dict)
     levers: tuple[Lever, ...] = ()
+    presets: tuple[Preset, ...] = ()
     says: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     streams: Mapping[str, str] = field(default_factory=dict)
     used: frozenset[str] = frozenset()
@@ -209,6 +214,7 @@ class Scenario:
             if unknown := next((each for each in lost if each not in known), None):
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
         levers.check(record, made.quantities, made.choices, where)
+        settings_by_name.check(ScenarioReader(where, folder), record, made.quantities, made.choices)
         authored_sentences.check(record, [*made.questions, *made.rankings, *made.figures, *made.firsts], where)
         _check_sharing(record, made, where)
         return made
@@ -221,6 +227,9 @@ class Scenario:
         reader = ScenarioReader(where, folder)
         record = using.extended(record, reader, _TOP)
         reader.only(record, _TOP, "")
+        if "preset" in record:
+            base = cls.remade({k: v for k, v in record.items() if k != "preset"}, name=name, where=where, folder=folder)
+            return base._taking(reader.text(record, "preset", ""))
         for key in ("published_on", "issued_on"):  # read by who compares forecasts
             if key in record:
                 reader.date(record[key], key)
@@ -312,6 +321,7 @@ class Scenario:
             changes=(*used.changes, *changes.read(reader, record.get("changes", ()))),
             swept=dict(reader.swept(record)),
             levers=tuple(levers.read(reader, record, quantities, choices, {**used.labels, **reader.labels(record)})),
+            presets=(*used.presets, *settings_by_name.read(reader, record, quantities, choices)),
             says=authored_sentences.read(reader, record, questions, [*quantities, *choices]),
             streams={**used.streams, **home.read(reader, record, {*quantities, *choices})},
             used=used.used - own.keys(),
@@ -328,6 +338,26 @@ class Scenario:
         ScenarioError
         """
         return cls.from_dict(registered.parsed(text, name), name=name, where=name, folder=folder)
+
+    def preset(self, name: str) -> Preset:
+        """Return one of its presets.
+
+        Raises
+        ------
+        UnknownNameError
+
+        Examples
+        --------
+        >>> import forecast
+        >>> forecast.scenario("ai-2027-a").preset("nikola").settings["faster_then"]
+        {'lognormal': [1, 20], 'width': 0.8}
+        """
+        return settings_by_name.named(self.presets, name, where=f"scenario '{self.name}'")
+
+    def _taking(self, name: str) -> Scenario:
+        """Return the scenario with the settings of a preset stated in it; presets are of the scenario without them."""
+        stated = self.with_(**settings_by_name.named(self.presets, name, where=f"{self.where}: preset").settings).stated
+        return self.restated({key: value for key, value in stated.items() if key != "presets"})
 
     def restated(self, stated: Mapping[str, Any]) -> Scenario:
         """Return what was made of this scenario, under its name and in its folder: its paths hold as they did."""
@@ -442,8 +472,8 @@ class Scenario:
         question : str
             Its name.
         **options
-            Of a run: ``until``, ``start``, ``step``, ``draws``, ``seed``, ``with_``, ``as_of``, ``workers``,
-            ``progress``; see `forecast.project`.
+            Of a run: ``until``, ``start``, ``step``, ``draws``, ``seed``, ``with_``, ``preset``, ``as_of``,
+            ``workers``, ``progress``; see `forecast.project`.
 
         Returns
         -------

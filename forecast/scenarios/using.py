@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.scenarios import registered
 from forecast.scenarios.renaming import renamed, renamed_name
+from forecast.scenarios.settings.presets import not_restated
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
@@ -56,7 +57,8 @@ def extended(
 ) -> Mapping[str, Any]:
     """Return a scenario with what it takes from the registered ones that it extends, the last of them first.
 
-    A named part (a choice, a quantity, a question) that both have is the extending one's, whole.
+    A named part (a choice, a quantity, a question) that both have is the extending one's, whole. A preset of what the
+    extending one states anew is left out.
 
     Raises
     ------
@@ -88,6 +90,8 @@ def extended(
 def _over(base: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record with what another one has besides; of a named part that both have, the record's own."""
     whole = dict(base)
+    if isinstance(presets := whole.get("presets"), Mapping):
+        whole["presets"] = not_restated(presets, record)
     for key, value in record.items():
         groups = isinstance(value, Mapping) and isinstance(whole.get(key), Mapping)
         if key == "use" and key in whole:
@@ -206,6 +210,7 @@ def _under(scenario: Scenario, alias: str) -> Scenario:
         correlations=renamed(scenario.correlations, new),
         changes=renamed(scenario.changes, new),
         alone=frozenset(renamed_name(name, new) for name in scenario.alone),
+        presets=tuple(each.under(alias, new) for each in scenario.presets),
         streams={new[name]: stream for name, stream in streams.items()},
         used=frozenset(new[name] for name in scenario.quantities),
     )
@@ -227,6 +232,7 @@ def _beside(one: Scenario, other: Scenario, where: str) -> Scenario:
         correlations=tuple(correlations),
         changes=(*one.changes, *(each for each in other.changes if each not in one.changes)),
         alone=one.alone | other.alone,
+        presets=(*one.presets, *other.presets),
         used=one.used | other.used,
         until=other.until if one.until is None else one.until,
         start=other.start if one.start is None else one.start,

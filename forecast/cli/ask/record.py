@@ -30,6 +30,7 @@ COMMAND = "record"
 def record(
     scenario: str,
     settings: tuple[str, ...],
+    preset: str | None,
     swaps: tuple[str, ...],
     changes: tuple[str, ...],
     until: float | None,
@@ -73,6 +74,7 @@ def record(
             seed=seed,
             keep=draws,
             with_=replacements(pairs(settings, "--set"), pairs(swaps, "--swap")),
+            preset=preset,
             what_if=[parse(text) for text in changes],
             progress=report,
         )

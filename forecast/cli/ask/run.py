@@ -34,6 +34,7 @@ _DRAWN: tuple[Callable[[Any], Any], ...] = (
         help="Narrow a choice; set a quantity, an input or a parameter: 3, '1 EFLOP/s', 1e13..1e17, "
         "'{lognormal=[1,4]}'.",
     ),
+    click.option("--preset", metavar="NAME", help="Its settings of this name; forecast scenarios show lists them."),
     click.option(
         "--swap",
         "swaps",
@@ -148,6 +149,7 @@ def answer(
     scenario: str | Scenario,
     settings: Mapping[str, str],
     sweep: Mapping[str, Any],
+    preset: str | None,
     swaps: tuple[str, ...],
     changes: tuple[str, ...],
     until: float | None,
@@ -206,7 +208,7 @@ def answer(
     drawn |= {"data": own} if (own := _own_rows(rows)) else {}
     replaced = replacements(settings, pairs(swaps, "--swap"))
     with render.progress("drawing") as drawing:
-        cache = RunCache(SHARED_BYTES) if (replaced or stated) and not sweep else None
+        cache = RunCache(SHARED_BYTES) if (replaced or stated or preset) and not sweep else None
         projection = project(
             scenario,
             **grid,
@@ -214,6 +216,7 @@ def answer(
             checkpoint=None if out is None else f"{out}.part",
             resume=resume,
             with_=replaced,
+            preset=preset,
             sweep=sweep,
             what_if=stated,
             progress=drawing,

@@ -43,7 +43,7 @@ def _describe(record: Record) -> dict[str, Any]:
     raw = read_scenario(path)
     return {
         "question": raw.get("title"),
-        **({"levers": levers} if (levers := _levers(record.full_name)) else {}),
+        **_offered(record.full_name),
         "from": raw.get("start"),
         "until": raw.get("until"),
         "choices": [{"name": name, "options": value} for name, value in _table(raw, "choices", path).items()],
@@ -55,18 +55,20 @@ def _describe(record: Record) -> dict[str, Any]:
     }
 
 
-def _levers(name: str) -> list[dict[str, Any]]:
-    """Return what a reader should be able to move, as it is typed; nothing of a scenario that cannot be read."""
+def _offered(name: str) -> dict[str, Any]:
+    """Return what a reader may move, and presets, as they are typed; nothing of a scenario that cannot be read."""
     from forecast.scenarios.scenario import Scenario
 
     try:
-        levers = Scenario.load(name).levers
+        scenario = Scenario.load(name)
     except ForecastError:
-        return []
-    return [
+        return {}
+    levers = [
         {"lever": each.label, "from": each.span, "set": each.command(), **({"about": each.about} if each.about else {})}
-        for each in levers
+        for each in scenario.levers
     ]
+    presets = [each.plain for each in scenario.presets]
+    return {**({"levers": levers} if levers else {}), **({"presets": presets} if presets else {})}
 
 
 def _table(raw: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from forecast.errors import UnknownNameError, printable
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds
 from forecast.scenarios.quantities.node import Combination, Node
+from forecast.scenarios.settings import setting_values
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
@@ -67,11 +68,52 @@ class Regime(QuantityKind):
             raise UnknownNameError("label", label, self.labels, where=where)
         return float(self.labels.index(str(label)))
 
+    def set_to(self, given: object, *, where: str) -> Regime:
+        """Return the regime that is set: one label for sure, or the same labels with other probabilities.
+
+        Parameters
+        ----------
+        given : str or mapping
+            A label; or ``{fast = 0.2, slow = 0.8}``, as a text or a mapping, which may stand under ``draw`` as in a
+            file. A label that it does not name has the probability 0.
+        where : str
+            For messages.
+
+        Raises
+        ------
+        UnknownNameError, ScenarioError, UsageError
+
+        Examples
+        --------
+        >>> Regime(labels=("low", "mid", "high"), probabilities=(0.2, 0.3, 0.5)).set_to(
+        ...     "{draw = {high = 0.9, low = 0.1}}", where="set level").probabilities
+        (0.1, 0.0, 0.9)
+        """
+        from forecast.scenarios.parse import ScenarioReader
+
+        if (
+            table := setting_values.table(given, where, expected="probabilities such as {fast = 0.2, slow = 0.8}")
+        ) is None:
+            sure = self.code(given, where=where)
+            return replace(self, probabilities=tuple(float(code == sure) for code in range(len(self.labels))))
+        shares = table["draw"] if set(table) == {"draw"} and isinstance(table["draw"], Mapping) else table
+        for label in shares:
+            self.code(label, where=where)
+        return self._of(ScenarioReader(where), {label: shares.get(label, 0.0) for label in self.labels}, "draw")
+
+    @property
+    def sure(self) -> float | None:
+        """The number of the label that every world has; None where there are several."""
+        return float(self.probabilities.index(1.0)) if 1.0 in self.probabilities else None
+
     @classmethod
     def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Regime:
         """Return the labels and their probabilities."""
         reader.only(record, ("draw",), key)
-        at, stated = f"{key}.draw", record["draw"]
+        return cls._of(reader, record["draw"], f"{key}.draw")
+
+    @classmethod
+    def _of(cls, reader: ScenarioReader, stated: object, at: str) -> Regime:
         if not isinstance(stated, Mapping) or len(stated) < 2:
             raise reader.fail(
                 at, "expected two or more labels with their probabilities, such as {fast = 0.3, slow = 0.7}"

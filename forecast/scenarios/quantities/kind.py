@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.errors import ScenarioError
 from forecast.formula import Condition, Formula
 from forecast.models.nesting import asks
 from forecast.units.qualifiers import Qualifiers, check, meet
@@ -135,10 +134,6 @@ class QuantityKind:
     def labels(self) -> tuple[str, ...]:
         """What its values stand for, by number; empty where they are numbers."""
         return ()
-
-    def code(self, label: object, *, where: str) -> float:
-        """Return the number of a label."""
-        raise ScenarioError(f"{where}: has no labels")
 
     @property
     def wired(self) -> Mapping[str, str]:

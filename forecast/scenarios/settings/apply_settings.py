@@ -10,6 +10,7 @@ from typing import Any
 from forecast.base.distributions import distribution
 from forecast.contract.inputs import Input
 from forecast.scenarios.kinds.prior import Prior
+from forecast.scenarios.kinds.regime import Regime
 from forecast.scenarios.quantities.node import Node
 from forecast.scenarios.settings import setting_targets, setting_values
 
@@ -37,8 +38,12 @@ def to_node(node: Node, key: str, value: object, *, lower: float | None, unit: C
     """
     # an expression keeps its needs: they give it its unit
     needs = node.needs if node.quantity.UNIT_OF_NEEDS else ()
-    if node.labels:
-        record: Mapping[str, Any] = {"value": node.quantity.code(value, where=f"set {key}")}
+    record: Mapping[str, Any]
+    if isinstance(node.quantity, Regime):
+        regime = node.quantity.set_to(value, where=f"set {key}")
+        if regime.sure is None:
+            return replace(node, quantity=regime)
+        record = {"value": regime.sure}
     else:
         setting_targets.check_no_model(key, value)
         stated = node.quantity.distribution if isinstance(node.quantity, Prior) else None

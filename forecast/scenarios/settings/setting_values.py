@@ -15,7 +15,7 @@ from forecast.contract.inputs import below
 from forecast.errors import UsageError, printable
 from forecast.formula.numbers import NUMBER, number as read_number
 
-__all__ = ["as_phrase", "as_text", "floor", "measured", "names_model", "number", "parsed", "texts"]
+__all__ = ["as_phrase", "as_text", "floor", "measured", "names_model", "number", "parsed", "table", "texts"]
 
 _DIGITS = rf"[+-]?{NUMBER}"
 #: A number with a unit, and a range of two numbers that may have one.
@@ -120,8 +120,7 @@ def parsed(key: str, value: object, unit: Callable[[], str], *, lower: float | N
 
     where = f"set {printable(key, 80)}"
     text = value.strip() if isinstance(value, str) else ""
-    if isinstance(value, Mapping) or text.startswith("{"):
-        record = dict(value) if isinstance(value, Mapping) else _table(text, where)
+    if (record := table(value, where, expected="a distribution such as {lognormal = [1e14, 1e18]}")) is not None:
         distribution(record, where=where)
     elif (ends := _RANGE.fullmatch(text)) is not None:
         low, high = (number(key, end) for end in ends.groups()[:2])
@@ -146,15 +145,31 @@ def _family(low: float) -> str:
     return "loguniform" if low > 0 else "uniform"
 
 
-def _table(text: str, where: str) -> dict[str, Any]:
-    """Read an inline table of TOML, and nothing beside it."""
-    example = "such as {lognormal = [1e14, 1e18]}"
+def table(value: object, where: str, *, expected: str) -> dict[str, Any] | None:
+    """Return the table that a value is, as a mapping or as an inline table of TOML; None for anything else.
+
+    Raises
+    ------
+    UsageError
+        Saying what is `expected`, for a text that opens as a table and is none.
+
+    Examples
+    --------
+    >>> table("{fast = 0.2, slow = 0.8}", "set kind", expected="probabilities")
+    {'fast': 0.2, 'slow': 0.8}
+    >>> table("fast", "set kind", expected="probabilities")
+    """
+    if isinstance(value, Mapping):
+        return dict(value)
+    if not isinstance(value, str) or not (text := value.strip()).startswith("{"):
+        return None
+    problem = f"{where}: expected {expected}"
     try:
         read = tomllib.loads(f"it = {text}") if text.isprintable() else {}
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{where}: expected a distribution {example}: {printable(error, 80)}") from None
+        raise UsageError(f"{problem}: {printable(error, 80)}") from None
     if set(read) != {"it"} or not isinstance(read["it"], dict):
-        raise UsageError(f"{where}: expected a distribution {example}, got '{printable(text, 60)}'")
+        raise UsageError(f"{problem}, got '{printable(text, 60)}'")
     return dict(read["it"])
 
 
