@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.contract.fields import number
 from forecast.errors import ForecastError, UnknownNameError
 from forecast.scenarios.kinds.prior import Prior
+from forecast.scenarios.kinds.regime import Regime
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.renaming import renamed_name
 from forecast.scenarios.settings import setting_values
@@ -169,7 +170,7 @@ def _check_value(
                 raise UnknownNameError(f"value of choice '{key}'", each, choices[key].values)
         return
     quantity = quantities.get(key)
-    if quantity is not None and quantity.labels:
+    if isinstance(quantity, Regime):
         quantity.set_to(value, where=f"set {key}")
     elif isinstance(quantity, Prior):
         setting_values.parsed(key, value, lambda: quantity.unit)
