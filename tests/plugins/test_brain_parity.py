@@ -92,7 +92,7 @@ def test_for_one_number_the_metric_moves_the_date_most(at_his_number):
     assert found[0]["share"] > 0.4
     shares = {row["name"]: row["share"] for row in found}
     assert shares["metric"] > 3 * shares.get("trend", 0.0)
-    assert brief(at_his_number).drivers[0][0] == "metric"
+    assert brief(at_his_number).drivers[0][0] == "how machines are measured"
 
 
 def test_over_all_authors_the_estimate_moves_the_date_most():
