@@ -123,7 +123,7 @@ _NONE = _None()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", ["two", "one"])
+@pytest.mark.parametrize("width", ["page", "column"])
 def test_its_figure_can_be_printed(run, width):
     with plot_style.style():
         figure = compose(run, width=width)
