@@ -219,8 +219,9 @@ def changed(run: Projection, words: Words) -> str:
         if key not in choices:
             replaced = settings.replaced.get(key)
             was = _stated(**replaced) if replaced and not _same(value, replaced["stated"]) else ""
-            regime = replaced is not None and "draw" in replaced["stated"]
-            number = _labels(value) if regime else _number(value, replaced["unit"]) if replaced else ""
+            number = ""
+            if replaced:
+                number = _labels(value) if "draw" in replaced["stated"] else _number(value, replaced["unit"])
             now = f" = {number}" if number else setting_text({key: value})[0].removeprefix(key)
             told.append(f"{words(key)}{now}{f' instead of {was}' if was else ''}")
         elif isinstance(value, str) and "," not in value:

@@ -15,6 +15,7 @@ A preset is its settings and nothing else: a run with it is the run with the sam
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Preset", "check", "named", "not_restated", "read"]
 
+#: A preset is called as its authors call it.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 _KEYS = ("title", "source", "settings")
 
 
@@ -82,8 +85,10 @@ def read(
     ScenarioError, UnknownNameError
         Naming file and key.
     """
-    for name, stated in reader.tables(record, "presets"):
+    for name, stated in reader.mapping(record, "presets", "").items():
         key = f"presets.{name}"
+        if not _NAME.fullmatch(name):
+            raise reader.fail(key, "expected a name of letters, digits, _ and -")
         reader.only(stated, _KEYS, key)
         title, source = (reader.text(stated, each, key).strip() for each in ("title", "source"))
         if not title or not source:

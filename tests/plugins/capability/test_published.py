@@ -17,7 +17,6 @@ DISAGREE = {
     "ai-futures-median",
     "ai-2027-a-printed-p90",
     "ai-2027-b-futuresearch-printed-p50",
-    "ai-2027-b-nikola-printed-p90",
     "ai-2027-b-printed",
     "direct-algorithms-2050-p90",
     "direct-effective-2050-p90",
