@@ -59,6 +59,7 @@ SCENARIOS = {
     "model-algorithms": "How much compute are better algorithms worth?",
     "model-abilities": "What can models do, and for how long at a time?",
     "model-tokens": "What does the largest run train, and what do its tokens cost?",
+    "model-statements": "What do the models of capability say that somebody will decide, and by when?",
 }
 
 
@@ -69,6 +70,7 @@ def scenarios() -> Iterator[ScenarioSpec]:
             name=name,
             title=title,
             path=str(HERE.parent / "scenarios" / f"{name}.toml"),
+            ledger=str(HERE.parent / "scenarios" / "statements.jsonl") if name == "model-statements" else "",
             reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and "
             "Barnett & Besiroglu 2023; each number states its own",
         )
