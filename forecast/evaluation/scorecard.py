@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["TABLE", "Statement", "of_ledger", "public", "scorecard", "shipped"]
 
 TABLE = "public-questions"
-#: Probabilities of public sites are stated to three digits: for the logarithm, no nearer to 0 and 1 than half of the last.
+#: Public probabilities have three digits: for the logarithm they are no nearer to 0 and 1 than half of the last.
 _HALF_A_DIGIT = 0.0005
 
 
@@ -106,7 +106,7 @@ def of_ledger(
 
 
 def _threshold(line: Mapping[str, Any]) -> str:
-    """Return the fixed side of a condition as a number with its unit, or as it stands where it is more than one name."""
+    """Return the fixed side of a condition: a number with its unit, or its text where it is more than one name."""
     stated = line.get("threshold", {})
     side, values = str(stated.get("side", line["asked"])), stated.get("values", {})
     return _number(values[side]["value"], values[side]["unit"]) if set(values) == {side} else side
@@ -125,7 +125,7 @@ def _number(value: float, unit: str) -> str:
 
 
 def public(registry: Registry) -> list[dict[str, Any]]:
-    """Return what people said on public sites, as `of_ledger` does; ``reason`` says why no scenario answers the same."""
+    """Return what people said on public sites, as `of_ledger`; ``reason`` says why no scenario answers the same."""
     from forecast import tables
 
     out = []

@@ -39,7 +39,7 @@ def scorecard(ledgers: tuple[str, ...], on: str, every: bool, as_json: bool) -> 
     \b
     forecast scorecard
     forecast scorecard --on 2026-12-31 --all
-    forecast scorecard mine.jsonl --json
+    forecast scorecard --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.contract.registry import get_registry
     from forecast.evaluation import ledger as lines, scorecard as card
