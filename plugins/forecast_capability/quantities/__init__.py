@@ -59,18 +59,23 @@ SCENARIOS = {
     "model-algorithms": "How much compute are better algorithms worth?",
     "model-abilities": "What can models do, and for how long at a time?",
     "model-tokens": "What does the largest run train, and what do its tokens cost?",
-    "model-statements": "What do the models of capability say that somebody will decide, and by when?",
 }
 
 
 def scenarios() -> Iterator[ScenarioSpec]:
-    """Bring ``model-capability`` and its parts."""
+    """Bring ``model-capability``, its parts, and what is asked of them that others decide."""
     for name, title in SCENARIOS.items():
         yield ScenarioSpec(
             name=name,
             title=title,
             path=str(HERE.parent / "scenarios" / f"{name}.toml"),
-            ledger=str(HERE.parent / "scenarios" / "statements.jsonl") if name == "model-statements" else "",
             reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and "
             "Barnett & Besiroglu 2023; each number states its own",
         )
+    yield ScenarioSpec(
+        name="model-statements",
+        title="What do the models of capability say that somebody will decide, and by when?",
+        path=str(HERE.parent / "scenarios" / "model-statements.toml"),
+        ledger=str(HERE.parent / "scenarios" / "statements.jsonl"),
+        reference="as model-capability; each question names who decides",
+    )
