@@ -113,6 +113,11 @@ def forecast_tables() -> Iterator[TableSpec]:
         "Dated forecasts of others, and what happened",
         "Papers, reports and pages, each row with those of the forecast and of its outcome",
     )
+    yield _table(
+        "public-questions",
+        "What people said on public forecasting sites, and what happened",
+        "ForecastBench (Forecasting Research Institute, CC BY-SA 4.0) and stored pages, each row with its own",
+    )
 
 
 @hookimpl

@@ -435,11 +435,19 @@ class FunctionSpec(ModelSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioSpec(Spec):
-    """A scenario in the TOML file at `path`."""
+    """A scenario in the TOML file at `path`.
+
+    Parameters
+    ----------
+    path : str
+    ledger : str
+        Path of a ledger of what it said, and others beside it, which ``forecast scorecard`` shows; empty for none.
+    """
 
     kind: ClassVar[str] = "scenario"
 
     path: str = text_field()
+    ledger: str = text_field(default="")
 
 
 @dataclass(frozen=True, kw_only=True)

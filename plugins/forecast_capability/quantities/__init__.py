@@ -63,7 +63,7 @@ SCENARIOS = {
 
 
 def scenarios() -> Iterator[ScenarioSpec]:
-    """Bring ``model-capability`` and its parts."""
+    """Bring ``model-capability``, its parts, and what is asked of them that others decide."""
     for name, title in SCENARIOS.items():
         yield ScenarioSpec(
             name=name,
@@ -72,3 +72,10 @@ def scenarios() -> Iterator[ScenarioSpec]:
             reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and "
             "Barnett & Besiroglu 2023; each number states its own",
         )
+    yield ScenarioSpec(
+        name="model-statements",
+        title="What do the models of capability say that somebody will decide, and by when?",
+        path=str(HERE.parent / "scenarios" / "model-statements.toml"),
+        ledger=str(HERE.parent / "scenarios" / "statements.jsonl"),
+        reference="as model-capability; each question names who decides",
+    )

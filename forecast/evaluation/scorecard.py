@@ -1,0 +1,235 @@
+"""What was said of statements that somebody decides, and how good it was: ours, packs', and that of public sites.
+
+A statement is a threshold, a date, and the source that decides: two forecasts are of the same statement where these
+three are the same, whoever made them. Ledgers hold what scenarios said; a table called ``public-questions``, which any
+plugin may bring, holds what people said on public sites, one probability a row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from forecast.evaluation import ledger_scores
+from forecast.evaluation.ledger import SHORT
+
+if TYPE_CHECKING:
+    from forecast.contract.registry import Registry
+
+__all__ = ["TABLE", "Statement", "of_ledger", "public", "scorecard", "shipped"]
+
+TABLE = "public-questions"
+#: Public probabilities have three digits: for the logarithm they are no nearer to 0 and 1 than half of the last.
+_HALF_A_DIGIT = 0.0005
+
+
+class Statement(NamedTuple):
+    """What somebody decides.
+
+    Parameters
+    ----------
+    resolves : str
+        The source that decides.
+    threshold : str
+        The side of the condition that is the same in every world, as a number and its unit.
+    by : str
+        The date, ISO.
+    """
+
+    resolves: str
+    threshold: str
+    by: str
+
+
+def shipped(registry: Registry) -> dict[str, Path]:
+    """Return the ledgers that come with scenarios, by the full name of the scenario."""
+    from forecast.contract.specs import ScenarioSpec
+
+    found = {}
+    for record in registry.records("scenario"):
+        assert isinstance(record.spec, ScenarioSpec)
+        if record.spec.ledger:
+            found[record.full_name] = Path(record.spec.ledger)
+    return found
+
+
+# --- what was said ----------------------------------------------------------------------------------------------------
+
+
+def of_ledger(
+    records: Sequence[Mapping[str, Any]], amount: Callable[[float, str], str] | None = None
+) -> list[dict[str, Any]]:
+    """Return every probability that a ledger states, with its scores where it is decided.
+
+    Parameters
+    ----------
+    records : sequence of dict
+        As `forecast.evaluation.ledger.read` returns them.
+    amount : callable, optional
+        Writes the number and the unit of a threshold in a title.
+
+    Returns
+    -------
+    list of dict
+        ``statement``, ``title``, ``who`` (the scenario), ``kind`` (``hindcast`` where the data of an earlier date were
+        read, else ``forecast``), ``made``, ``probability``, ``came`` (None while it is open), ``brier``, ``log_score``,
+        and ``where``, the first digits of the line's hash.
+    """
+    scored = {row["id"]: row["score"] for row in ledger_scores.listed(records)}
+    out = []
+    for line in records:
+        if line["kind"] != "forecast" or line["asks"] != "when":
+            continue
+        name = str(line["sha256"])[:SHORT]
+        decided = {} if scored[name] is None else {row["date"]: row for row in scored[name]["by"]}
+        for row in line["by"]:
+            found = decided.get(row["date"], {})
+            out.append(
+                {
+                    "statement": Statement(line["resolves"], _threshold(line), row["date"]),
+                    "title": _title(line, amount or _number),
+                    "who": line["scenario"].rpartition("/")[2],
+                    "kind": "hindcast" if "as_of" in line.get("settings", {}) else "forecast",
+                    "made": line["on"],
+                    "probability": row["probability"],
+                    "came": found.get("came"),
+                    "brier": found.get("brier"),
+                    "log_score": found.get("log_loss"),
+                    "where": name,
+                }
+            )
+    return out
+
+
+def _threshold(line: Mapping[str, Any]) -> str:
+    """Return the fixed side of a condition: a number with its unit, or its text where it is more than one name."""
+    stated = line.get("threshold", {})
+    side, values = str(stated.get("side", line["asked"])), stated.get("values", {})
+    return _number(values[side]["value"], values[side]["unit"]) if set(values) == {side} else side
+
+
+def _title(line: Mapping[str, Any], amount: Callable[[float, str], str]) -> str:
+    """Return the title of a question with the numbers of its threshold in it."""
+    text = str(line.get("title") or line["question"])
+    for name, each in line.get("threshold", {}).get("values", {}).items():
+        text = text.replace(f"{{{name}}}", amount(each["value"], each["unit"]))
+    return text
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:g} {unit}".strip()
+
+
+def public(registry: Registry) -> list[dict[str, Any]]:
+    """Return what people said on public sites, as `of_ledger`; ``reason`` says why no scenario answers the same."""
+    from forecast import tables
+
+    out = []
+    for full in registry.names("table"):
+        if full.rpartition("/")[2] != TABLE:
+            continue
+        data = tables.rows(tables.table(full))
+        for i in range(data.sizes[next(iter(data.sizes))]):
+            row = {str(column): data[column].values[i] for column in data.variables}
+            came = None if math.isnan(row["outcome"]) else bool(row["outcome"])
+            title = str(row["title"])
+            threshold = title if math.isnan(row["level"]) else _number(row["level"], str(row["measured_in"]))
+            said = float(row["probability"])
+            out.append(
+                {
+                    "statement": Statement(str(row["resolves"]), threshold, str(row["by"])[:10]),
+                    "title": title,
+                    "who": str(row["platform"]),
+                    "kind": "public",
+                    "made": None if np.isnat(row["made"]) else str(row["made"])[:10],
+                    "probability": said,
+                    "came": came,
+                    "brier": None if came is None else (said - came) ** 2,
+                    "log_score": None if came is None else _log_score(said, came),
+                    "where": str(row["url"]),
+                    "reason": str(row["left_out"]),
+                }
+            )
+    return out
+
+
+def _log_score(probability: float, came: bool) -> float:
+    told = min(max(probability, _HALF_A_DIGIT), 1 - _HALF_A_DIGIT)
+    return -math.log(told if came else 1 - told)
+
+
+# --- beside each other ------------------------------------------------------------------------------------------------
+
+
+def scorecard(said: Iterable[Mapping[str, Any]], on: str) -> dict[str, Any]:
+    """Set what was said of each statement side by side.
+
+    Parameters
+    ----------
+    said : iterable of dict
+        As `of_ledger` and `public` return them.
+    on : str
+        The day, ISO: what was to be decided by then and has no outcome is due.
+
+    Returns
+    -------
+    dict
+        ``statements``, by date: ``title``, ``resolves``, ``threshold``, ``by``, ``state`` (``resolved``, ``due`` or
+        ``open``), ``came`` and ``forecasts``; ``scores``: for each who and kind, how many (``n``) are decided, of how
+        many (``of``), with the mean ``brier`` and ``log_score``; ``beside``: for each two that answered the same, the
+        scores of both on what both answered.
+    """
+    found: dict[Statement, list[Mapping[str, Any]]] = {}
+    for each in said:
+        found.setdefault(each["statement"], []).append(each)
+    statements = [_row(statement, rows, on) for statement, rows in found.items()]
+    statements.sort(key=lambda row: (row["by"], row["title"], row["threshold"]))
+    voices: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in statements:
+        for each in row["forecasts"]:
+            voices.setdefault((each["who"], each["kind"]), []).append({**each, "of": id(row)})
+    scores = [{"who": who, "kind": kind, **_score(rows)} for (who, kind), rows in voices.items()]
+    return {"on": on, "statements": statements, "scores": scores, "beside": _beside(voices)}
+
+
+def _row(statement: Statement, rows: Sequence[Mapping[str, Any]], on: str) -> dict[str, Any]:
+    outcomes = [row["came"] for row in rows if row["came"] is not None]
+    state = "resolved" if outcomes else "due" if statement.by <= on else "open"
+    return {
+        "title": next((row["title"] for row in rows if row["kind"] != "public"), rows[0]["title"]),
+        **statement._asdict(),
+        "state": state,
+        "came": outcomes[0] if outcomes else None,
+        "forecasts": [{key: value for key, value in row.items() if key not in ("statement", "title")} for row in rows],
+    }
+
+
+def _score(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    decided = [row for row in rows if row["came"] is not None]
+    mean = {key: _mean([row[key] for row in decided]) for key in ("brier", "log_score")}
+    return {"n": len(decided), "of": len(rows), **mean}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def _beside(voices: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Compare each scenario with everybody else, on the statements that both answered and that are decided."""
+    out = []
+    decided = {voice: {row["of"]: row for row in rows if row["came"] is not None} for voice, rows in voices.items()}
+    names = list(voices)
+    for i, one in enumerate(names):
+        for other in names[i + 1 :]:
+            both = [each for each in decided[one] if each in decided[other]]
+            if both and "public" in (one[1], other[1]) and one[1] != other[1]:
+                two = [_score([decided[voice][each] for each in both]) for voice in (one, other)]
+                named = [
+                    {"who": who, "kind": kind, **score} for (who, kind), score in zip((one, other), two, strict=True)
+                ]
+                out.append({"n": len(both), "of": named})
+    return out
