@@ -7,6 +7,7 @@ from pathlib import Path
 
 from forecast import (
     ClaimSpec,
+    CommandSpec,
     EstimateSpec,
     FunctionSpec,
     ModelSpec,
@@ -21,16 +22,17 @@ HERE = Path(__file__).parent
 
 
 @hookimpl
-def forecast_tables() -> tuple[TableSpec, ...]:
-    """Bring the questions that published models share, and what is known of them."""
-    return (
-        TableSpec(
-            name="shared-questions",
-            title="Questions that published models share, and what is known of them",
-            descriptor=str(HERE / "questions" / "datapackage.json"),
-            reference="METR, time horizons TH1.1; Epoch AI, AI models; each row names its own",
-        ),
+def forecast_tables() -> Iterator[TableSpec]:
+    """Bring the questions that published models share with what is known of them, and the draws of the chain."""
+    from forecast_capability import chain
+
+    yield TableSpec(
+        name="shared-questions",
+        title="Questions that published models share, and what is known of them",
+        descriptor=str(HERE / "questions" / "datapackage.json"),
+        reference="METR, time horizons TH1.1; Epoch AI, AI models; each row names its own",
     )
+    yield from chain.tables()
 
 
 @hookimpl
@@ -53,9 +55,10 @@ def forecast_shapes() -> Iterator[ShapeSpec]:
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring our series and links, and the links of published models, under names of their own."""
-    from forecast_capability import quantities
+    from forecast_capability import chain, quantities
     from forecast_capability.links import named
 
+    yield from chain.models()
     yield from quantities.models()
     yield from records_from(HERE / "links", EstimateSpec)
     yield from named.models()
@@ -72,10 +75,19 @@ def forecast_functions() -> Iterator[FunctionSpec]:
 @hookimpl
 def forecast_scenarios() -> Iterator[ScenarioSpec]:
     """Bring the scenario in which all families meet, and the published models."""
-    from forecast_capability import packs, quantities
+    from forecast_capability import chain, packs, quantities
 
+    yield from chain.scenarios()
     yield from quantities.scenarios()
     yield from packs.scenarios()
+
+
+@hookimpl
+def forecast_commands() -> Iterator[CommandSpec]:
+    """Bring the estimate of the chain."""
+    from forecast_capability import chain
+
+    yield from chain.commands()
 
 
 @hookimpl

@@ -1,0 +1,76 @@
+"""The middle of the chain, estimated at once: training compute, algorithms, the capability index and time horizons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from forecast import CommandSpec, ModelSpec, ScenarioSpec, TableSpec
+
+__all__ = ["commands", "models", "scenarios", "tables"]
+
+HERE = Path(__file__).parent
+REFERENCE = (
+    "Epoch AI (CC-BY 4.0), training runs and Epoch Capabilities Index, and METR, time horizons TH1.1, as compiled in "
+    "datasets; Goodman & Weare 2010, CAMCoS 5, 65-80, for the draws"
+)
+FORMS = {
+    "straight": "an order of magnitude of compute is worth as many points everywhere",
+    "bent": "an order of magnitude of compute is worth less beyond 1e25 FLOP",
+}
+#: Code of a model, its title, the quantity, its unit, and what it keeps.
+MODELS = {
+    "points": ("Points of the index per order of magnitude of compute, at 1e25 FLOP", "index_points", "", ""),
+    "pace": ("Orders of magnitude of compute a year that algorithms gave so far", "algorithmic_pace", "", ""),
+    "run": ("The largest training run", "training_compute", "FLOP", "positive"),
+    "algorithms": ("What algorithms give, over those at the start", "algorithms", "", "positive"),
+    "index": ("Capability index from the largest run and algorithms", "index", "", ""),
+    "horizon": ("Time horizon at 50 % success from the capability index", "time_horizon", "min", "positive"),
+}
+
+
+def models() -> Iterator[ModelSpec]:
+    """Bring every part of the chain in both forms."""
+    for form, what in FORMS.items():
+        for name, (title, quantity, unit, keeps) in MODELS.items():
+            yield ModelSpec(
+                name=f"chain-{name}-{form}",
+                title=f"{title}, of one joint estimate: {what}",
+                quantity=f"capability.{quantity}",
+                unit=unit,
+                keeps=keeps,
+                target=f"forecast_capability.chain.going_on:{name}",
+                note="algorithms are everything but training compute: data, distillation, post-training, inference",
+                reference=REFERENCE,
+            )
+
+
+def tables() -> Iterator[TableSpec]:
+    """Bring the joint draws that the models read."""
+    for form, what in FORMS.items():
+        yield TableSpec(
+            name=f"chain-{form}",
+            title=f"Joint draws of the chain from compute to horizon: {what}",
+            descriptor=str(HERE / "draws" / f"chain-{form}" / "datapackage.json"),
+            reference=REFERENCE,
+        )
+
+
+def commands() -> Iterator[CommandSpec]:
+    """Bring the estimate, as a command."""
+    yield CommandSpec(
+        name="chain",
+        target="forecast_capability.chain.command:chain",
+        title="Estimate what compute and algorithms are worth on the capability index",
+        reference=REFERENCE,
+    )
+
+
+def scenarios() -> Iterator[ScenarioSpec]:
+    """Bring the scenario that asks the chain."""
+    yield ScenarioSpec(
+        name="chain",
+        title="When does the index reach its next marks, as algorithms and compute go on or stop?",
+        path=str(HERE.parent / "scenarios" / "chain.toml"),
+        reference=REFERENCE,
+    )

@@ -1,0 +1,103 @@
+"""``forecast chain``: points per order of compute, the pace of algorithms, and what of them the prior makes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from forecast_capability.chain.estimate import CASES, QUANTITIES, Case, Estimate, coverage, estimate
+from forecast_capability.chain.likelihood import FORMS, Form
+from forecast_capability.chain.rows import Rows, observed
+
+__all__ = ["chain"]
+
+#: What a line shows; `--json` has all.
+SHOWN = ("points", "points_far", "pace", "points_a_year", "doublings")
+
+
+@click.command()
+@click.option("--form", type=click.Choice([*FORMS, "both"]), default="both", show_default=True)
+@click.option("--as-of", type=float, help="Rows dated before this year alone, such as 2025.5.")
+@click.option("--steps", type=click.IntRange(60, 20000), default=900, show_default=True, help="Of the ensemble.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+@click.option(
+    "--coverage", "chains", type=click.IntRange(1, 10000),
+    help="Instead: simulate so many chains, and count how often the 90 % intervals hold the truth.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
+def chain(form: str, as_of: float | None, steps: int, seed: int, chains: int | None, as_json: bool) -> None:
+    """Estimate what compute and algorithms are worth on the capability index.
+
+    One likelihood of training runs, the Epoch Capabilities Index and METR's time horizons, in a straight and a bent
+    form. It is estimated from all rows, without models of disclosed compute, and with the prior of points per order
+    of compute centred at 5 and at 20 in place of 10: what moves then is what the prior makes. Takes some minutes.
+    """
+    forms = list(FORMS.values()) if form == "both" else [FORMS[form]]
+    rows = observed(as_of)
+    if chains is not None:
+        held = {each.name: _held(rows, each, chains, steps, seed) for each in forms}
+        result: dict[str, Any] = {"chains": chains, "coverage": held}
+        lines = [line for each in forms for line in _coverage_lines(each, held[each.name], chains)]
+    else:
+        found = {each.name: [(case, estimate(rows, each, case, steps=steps, seed=seed)) for case in CASES]
+                 for each in forms}  # fmt: skip
+        result = {name: [_row(case, one) for case, one in made] for name, made in found.items()}
+        lines = [line for each in forms for line in _lines(each, found[each.name])]
+    if as_json:
+        provenance = {"rows": rows.hash, "steps": steps, "seed": seed, "as_of": as_of}
+        told = {"command": "chain", "result": result, "warnings": [], "provenance": provenance}
+        click.echo(json.dumps(told, indent=2, allow_nan=False))
+        return
+    for line in lines:
+        click.echo(line)
+
+
+def _row(case: Case, found: Estimate) -> dict[str, object]:
+    return {
+        "case": case.title,
+        "rows": found.rows,
+        "correlation": found.correlation,
+        "quantities": {
+            name: dict(zip(("p05", "p50", "p95"), found.quantiles(name), strict=True)) for name in QUANTITIES
+        },
+    }
+
+
+def _lines(form: Form, found: list[tuple[Case, Estimate]]) -> Iterator[str]:
+    """Walk the lines on one form: a sentence, and a table of a block for each case."""
+    whole = found[0][1]
+    low, middle, high = whole.quantiles("points")
+    pace = whole.quantiles("pace")
+    yield (
+        f"{form.name.capitalize()}: an order of magnitude of compute is worth {middle:.1f} points of the index (90 %: "
+        f"{low:.1f} to {high:.1f}), and algorithms give {pace[1]:.2f} orders a year ({pace[0]:.2f} to {pace[2]:.2f}); "
+        f"their correlation is {whole.correlation:.2f}."
+    )
+    moved = [one.quantiles("points")[1] for case, one in found if case.centre != CASES[0].centre]
+    yield (
+        f"A prior centred at 5 or at 20 in place of 10 moves points per order from {min(moved):.2f} to "
+        f"{max(moved):.2f}, {max(moved) / min(moved) - 1:.0%}."
+    )
+    for case, one in found:
+        yield f"  {case.title} ({one.rows} rows, correlation {one.correlation:.2f})"
+        for name in SHOWN:
+            if name == "points_far" and form.name == "straight":
+                continue  # as much everywhere
+            low, middle, high = one.quantiles(name)
+            yield f"    {QUANTITIES[name]:<62} {middle:6.2f}  [{low:.2f}, {high:.2f}]"
+    yield ""
+
+
+def _held(rows: Rows, form: Form, chains: int, steps: int, seed: int) -> dict[str, float]:
+    each = list(coverage(rows, form, chains=chains, steps=steps, seed=seed))
+    return {name: sum(one[name] for one in each) / len(each) for name in QUANTITIES}
+
+
+def _coverage_lines(form: Form, held: dict[str, float], chains: int) -> Iterator[str]:
+    yield f"{form.name.capitalize()}: of {chains} simulated chains the 90 % interval holds the truth in"
+    for name, share in held.items():
+        yield f"    {QUANTITIES[name]:<62} {share:6.1%}"
+    yield ""
