@@ -36,7 +36,7 @@ def test_there_are_five_questions_with_one_command_each():
 def test_when_a_gpu_gives_a_rate_for_a_price(tmp_path):
     said = " ".join(answer("1 PFLOP/s per 1,000 dollars", tmp_path).split())
     when = r"by 20\d\d in the median forecast \(90 %: "
-    assert re.match(rf"GPUs for 1,000 USD give 1 PFLOP/s in FP32 {when}", said)
+    assert re.match(rf"GPUs for 1,000 USD give 1 PFLOP/s \(FP32\) {when}", said)
     assert "GPUs for 1 kW" in said
     assert "one GPU " in said
 
@@ -59,7 +59,7 @@ def test_how_a_date_moves_if_growth_stalls(tmp_path):
     assert "with estimate: Dettmers 2015, machine.growth*0 since 2028, which moves the median from " in said
     without = copied("run", "brain-parity", "--set", "estimate=dettmers-2015").stdout
     stated = re.search(r"is matched in about (\d{4})", FIVE)[1]
-    assert f"in {stated} in the median forecast" in " ".join(without.split())
+    assert f"by {stated} in the median forecast" in " ".join(without.split())
 
 
 @pytest.mark.slow

@@ -113,7 +113,7 @@ _ATTRIBUTES = Record(
         "title": TEXT,
         "questions": Named(_QUESTION),
         "choices": Named(_TEXTS),
-        "seed": WHOLE,
+        "seed": COUNT,
         "draws": _POSITIVE,
         "start": _YEAR,
         "until": _YEAR,

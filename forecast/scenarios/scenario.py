@@ -526,12 +526,14 @@ class Scenario:
     def _pruned(self) -> Scenario:
         """Return the scenario without what names something that is not there: it was narrowed, or inherits it.
 
-        These are labels, and the values of choices under which a question is shared.
+        These are labels, the sentences of questions, and the values of choices under which a question is shared.
         """
         known, stated = set(self._nameable), dict(self.stated)
         labels = {name: label for name, label in self.labels.items() if name in known or _of_model(name)}
         if len(labels) < len(self.labels) and "labels" in stated:
             stated["labels"] = {name: label for name, label in stated["labels"].items() if name in labels}
+        if "says" in stated:
+            stated["says"] = {n: each for n, each in stated["says"].items() if isinstance(each, str) or n in known}
         questions, figures = dict(self.questions), dict(self.figures)
         groups: tuple[dict[str, Any], ...] = (questions, figures)
         for group in groups:

@@ -131,25 +131,32 @@ def _through_formula(
     quantities, text = answer.run.quantities, name
     if name in quantities:
         text = answer.run.expressions.get(name, "")
-    if not text or "{" in text:
-        return nothing  # what it is differs along a choice
+    moving = _moving(answer, text)
+    if not moving:
+        return nothing
     formula = parse_expression(text)
-    if any(each not in quantities for each in formula.names):
-        return nothing
     fixed = {each: value for each in formula.names if (value := _fixed(answer, each)) is not None}
-    moving = [each for each in formula.names if each not in fixed]
-    if len(moving) != 1:
-        return nothing
-    dates, values, names = observed(answer, moving[0], quantities[moving[0]].unit, chosen)
+    dates, values, names = observed(answer, moving, quantities[moving].unit, chosen)
     if not dates.size:
         return nothing
     its_units = {each: quantities[each].unit for each in formula.names}
     try:
         with np.errstate(all="ignore"):
-            found = units.evaluate(formula, {**fixed, moving[0]: values}, its_units, target=unit)
+            found = units.evaluate(formula, {**fixed, moving: values}, its_units, target=unit)
     except FormulaError:  # it is of a path over time: what something grows by, say
         return nothing
     return dates, np.asarray(found, dtype=float), names
+
+
+def _moving(answer: ProjectedAnswer, text: str) -> str:
+    """Return the one quantity of a formula that is not the same number in every world; empty where there is not one."""
+    if not text or "{" in text:
+        return ""  # what it is differs along a choice
+    names = parse_expression(text).names
+    if any(each not in answer.run.quantities for each in names):
+        return ""
+    moving = [each for each in names if _fixed(answer, each) is None]
+    return moving[0] if len(moving) == 1 else ""
 
 
 def standing(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -> Standing | None:
@@ -256,11 +263,13 @@ def _newest(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tu
 
 
 def keeps_records(answer: ProjectedAnswer, name: str) -> bool:
-    """Tell whether a quantity is a running record, or is observed as one."""
-    if f"past/{name}" not in answer.run:
-        seen = answer.run[f"observed/{name}"].to_dataset() if f"observed/{name}" in answer.run else {}
-        return bool(seen) and seen["value"].attrs.get("keeps") == "frontier"
-    return answer.run[f"past/{name}"].to_dataset()["level"].attrs.get("keeps") == "frontier"
+    """Tell whether a quantity is a running record, is observed as one, or is a formula of one and of fixed numbers."""
+    if f"past/{name}" in answer.run:
+        return answer.run[f"past/{name}"].to_dataset()["level"].attrs.get("keeps") == "frontier"
+    if f"observed/{name}" in answer.run:
+        return answer.run[f"observed/{name}"].to_dataset()["value"].attrs.get("keeps") == "frontier"
+    of = _moving(answer, answer.run.expressions.get(name, ""))
+    return of not in ("", name) and keeps_records(answer, of)
 
 
 def _fixed(answer: ProjectedAnswer, name: str) -> float | None:

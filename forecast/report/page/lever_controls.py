@@ -99,7 +99,7 @@ def lever_controls(run: Projection) -> list[LeverControl]:
     ...     "questions": {"q": {"when": "x >= goal"}},
     ...     "levers": {"goal": {"label": "Goal", "range": [1, 3]}}}, draws=64)
     >>> [(each.label, each.at, each.stops[each.at].label) for each in lever_controls(run)]
-    [('Goal', 5, '2.25 FLOP')]
+    [('Goal', 6, '2.25 FLOP')]
     """
     words, called = Words(run), Called(run)
     return [] if run.swept else [_control(run, lever, words, called) for lever in movable(run)]

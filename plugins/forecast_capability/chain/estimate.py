@@ -170,4 +170,3 @@ def _simulated(rows: Rows, form: Form, numbers: dict[str, float], rng: np.random
     limit = chain.moments({each.name: each.median for each in form.numbers})[0][:n]
     beyond = rows.at_least & (drawn[:n] > limit)
     return replace(rows, value=np.where(beyond, limit, drawn[:n]), at_least=beyond), drawn[n:]
-

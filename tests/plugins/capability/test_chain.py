@@ -105,7 +105,7 @@ def test_the_moments_are_those_of_worlds_that_are_simulated():
     """An undisclosed model with index and horizon, a run of its day, and a model of disclosed compute."""
     rng, n, at = np.random.default_rng(3), 200_000, MEDIANS["bent"]
     pick = np.array([
-        np.flatnonzero((rows().compute == RUN))[-2],
+        np.flatnonzero(rows().compute == RUN)[-2],
         *np.flatnonzero(rows().model == "gemini-3-pro"),
         *np.flatnonzero(rows().model == "gpt-4.5"),
     ])  # fmt: skip
