@@ -22,8 +22,9 @@ from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
 from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.models.nesting import nested
-from forecast.projection import own_rows, source_tables, supporting_data
+from forecast.projection import own_rows, source_tables, supporting_data, without_data
 from forecast.projection.answers.sweeping import swept
+from forecast.projection.failures import WithoutData
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.likelihood_weights import FEWEST
 from forecast.projection.own_rows import OwnRows
@@ -34,7 +35,7 @@ from forecast.projection.result import Projection
 from forecast.projection.streaming.batches import Job, run_batches
 from forecast.projection.streaming.checkpoint import Checkpoint
 from forecast.projection.streaming.histograms import DATE_BINS
-from forecast.projection.world import ModelFits
+from forecast.projection.world import ModelFits, World
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
@@ -112,7 +113,10 @@ def project(
         Changes from a date on, beside the scenario's:
         ``[{"of": "machine", "growth": "0.5*", "since": 2028, "until": 2032}]``.
     as_of : float, optional
-        Use only what was known before this decimal year.
+        Use only what was known before this decimal year. A scenario that reads data and states a later first date then
+        starts here. What had no data yet is left out and named in the result's ``warnings``: the models, the
+        quantities and questions that rest on them, limits, which then do not bind, and of rivals that are drawn the
+        worlds that hold them. Tables are today's: rows are chosen by their dates.
     data : path, or mapping of str to path, optional
         Rows of one's own beside those of a table that the scenario reads: a CSV file with columns of the table, in its
         units, ``"new.csv"``, or ``{"training-runs-2026": "new.csv"}`` where several tables have such columns.
@@ -149,6 +153,7 @@ def project(
     0.0
     """
     seed = check_seed(seed)
+    as_of = None if as_of is None else _year("as_of", as_of)
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)
     changed = _scenario(scenario).starting(start).changed(what_if)
@@ -181,10 +186,21 @@ def project(
         fits.check_settings(graph, graph.models)
         fits.check_correlations(graph, seed)
         own_rows.check_read(graph, fits, added)
-        steps, width = _horizon(graph, fits, until=until, start=start, step=step)
+        steps, width = _horizon(graph, fits, until=until, start=start, step=step, as_of=as_of)
         if until is not None:
             graph = _until(graph, steps)
         _check_size(graph, len(steps.years), draws, kept, workers)
+        whole, left_out = graph, without_data.LeftOut()
+        if as_of is not None:
+
+            def rebuilt(rivals: Mapping[str, tuple[str, ...]]) -> ScenarioGraph:
+                narrowed = graphs.build(swapped_scenario, {**settings, **rivals})
+                return narrowed if until is None else _until(narrowed, steps)
+
+            whole, left_out = without_data.settled(
+                graph, lambda each: World(each, fits, steps.years, seed, range(1)), rebuilt
+            )
+            graph = without_data.hidden(whole, left_out)
 
         run = {
             "seed": seed,
@@ -196,7 +212,15 @@ def project(
             "as_of": as_of,
         }
         stated = partial(provenance, graph, run=run, settings=settings, swaps=swaps)
-        job = Job.of(graph, fits, settings=settings, years=steps.years, worlds=draws, kept=kept)
+        job = Job.of(
+            whole,
+            fits,
+            settings={**settings, **left_out.rivals},
+            years=steps.years,
+            worlds=draws,
+            kept=kept,
+            left_out=left_out,
+        )
         described = {
             name: description
             for name, m in graph.models.items()
@@ -224,7 +248,12 @@ def project(
             stated(
                 models=described,
                 failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
-                warnings=[*fits.warnings(), *_apart(swapped_scenario.alone), *_few(effective, draws)],
+                warnings=[
+                    *fits.warnings(),
+                    *_apart(swapped_scenario.alone),
+                    *_few(effective, draws),
+                    *without_data.summary(whole, fits, left_out),
+                ],
                 effective=effective,
                 failing=sampled.failing(),
                 newest=source_tables.reach(graph, fits, fitted_to),
@@ -299,7 +328,13 @@ def _whole(name: str, value: object, low: int, high: int) -> int:
 
 
 def _horizon(
-    graph: ScenarioGraph, fits: ModelFits, *, until: float | None, start: float | None, step: float | str | None
+    graph: ScenarioGraph,
+    fits: ModelFits,
+    *,
+    until: float | None,
+    start: float | None,
+    step: float | str | None,
+    as_of: float | None,
 ) -> tuple[Horizon, str]:
     """Return the steps, and their width as it is recorded."""
     scenario = graph.scenario
@@ -310,6 +345,10 @@ def _horizon(
     first = scenario.start if start is None else _year("start", start)
     if first is None:
         first = _after_observations(graph, fits, width)
+    elif start is None and as_of is not None and as_of < first and _reads_data(graph, fits):
+        first = float(int(as_of)) if width == "month" else as_of
+        steps = 1.0 if width in ("year", "month") else float(Fraction(width))
+        last = first + math.ceil((last - first) / steps - 1e-9) * steps  # the dates that are asked for are reached
     if first is None:
         nothing = f"{scenario.where}: start: is missing, and no quantity has observations to start from"
         for error in fits.refusals():  # there would be some, had this model been fitted
@@ -318,6 +357,12 @@ def _horizon(
             raise DataError(f"{nothing}: {error}") from error
         raise ScenarioError(nothing)
     return horizon(first, last, width), width
+
+
+def _reads_data(graph: ScenarioGraph, fits: ModelFits) -> bool:
+    """Tell whether what was known makes a difference: a model has observations, or had none yet."""
+    observed = any(fits.observed(model) is not None for model in graph.models.values())
+    return observed or any(isinstance(error, WithoutData) for error in fits.refusals())
 
 
 def _until(graph: ScenarioGraph, steps: Horizon) -> ScenarioGraph:

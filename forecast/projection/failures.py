@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
-from forecast.errors import ForecastError
+from forecast.errors import DataError, FitError, ForecastError
 
 Array = NDArray[np.float64]
 
 
-__all__ = ["FEW", "Attempt", "BlockSlice", "FailureCounts", "FailureLog", "Fault", "lost", "others_instead", "too_many"]
+__all__ = [
+    "FEW", "Attempt", "BlockSlice", "FailureCounts", "FailureLog", "Fault", "WithoutData", "lacks_data", "lost",
+    "others_instead", "too_many",
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -36,6 +39,15 @@ def too_many(failing: Any, worlds: float) -> Any:
     (False, True)
     """
     return failing * FEW > worlds
+
+
+class WithoutData(DataError):
+    """What is asked for rests on a model that had no data as of the date of the run: nothing failed."""
+
+
+def lacks_data(error: ForecastError) -> bool:
+    """Tell whether a model cannot be fitted because of what was known, and not because of how it is written."""
+    return isinstance(error, (DataError, FitError))
 
 
 @dataclass(frozen=True, eq=False)

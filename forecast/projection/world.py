@@ -7,6 +7,7 @@ once. A model is foreign code: it computes one block at a time, and every call o
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,11 +31,12 @@ from forecast.models.check_output import (
     checked_posterior,
 )
 from forecast.projection.crossing import Crossing, crossing
-from forecast.projection.failures import Fault, others_instead
+from forecast.projection.failures import Fault, WithoutData, lacks_data, lost, others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.moment_fits import by_moments
 from forecast.projection.paths.apply_changes import grown, replaced
 from forecast.projection.paths.apply_limits import binding, check_kept, frontier, limited
+from forecast.projection.paths.branches import only_in_branches
 from forecast.projection.paths.ordering import in_order, scores
 from forecast.projection.paths.run_cache import CachedResult, CachedStreams, Dependencies
 from forecast.projection.paths.time_functions import Past, over_time
@@ -99,7 +101,7 @@ class ModelFits:
             reason = str(error).removeprefix(f"{model.name}: ")
             if what not in reason:
                 error.args = (f"{what}: {reason}",)
-            return error
+            return error if self.as_of is None or not lacks_data(error) else WithoutData(str(error))
         return fitted
 
     def fitted(self, node: Node, combination: Combination, fit: Callable[[], Distribution]) -> Distribution:
@@ -327,7 +329,7 @@ class World:
         path = self._quantity(node, combination)
         for each in node.changes:
             if each.value is not None:
-                value = self._bound(node, each.value, combination)
+                value = self.bound(node, each.value, combination)
                 path = replaced(self.time, path, value, each.since, each.until)
             elif each.growth is not None:
                 path = self.numbers(
@@ -344,7 +346,8 @@ class World:
         if node.limits.limit is not None:
             path = self._below(node, combination)
         if node.limits.at_least is not None:
-            path = np.maximum(path, self._bound(node, node.limits.at_least, combination))
+            with contextlib.suppress(WithoutData):  # nothing was known of it: it does not bind
+                path = np.maximum(path, self.bound(node, node.limits.at_least, combination))
         if node.limits.keeps == "frontier":
             path = self._frontier(node, path, combination)
         where = f"quantities.{node.name}"
@@ -375,12 +378,15 @@ class World:
         limits, path = node.limits, self._free(node, combination)
         if limits is None or limits.limit is None:
             return path
-        limit = self._bound(node, limits.limit, combination)
+        try:
+            limit = self.bound(node, limits.limit, combination)
+        except WithoutData:
+            return path
         below = limited(path, limit, limits.how, limits.sharpness)
         where = f"quantities.{node.name}.limit: {limits.how}"
         return self.numbers(below, partial(_no_limit, where, below.size))
 
-    def _bound(self, node: Node, condition: Condition, combination: Combination) -> Array:
+    def bound(self, node: Node, condition: Condition, combination: Combination) -> Array:
         """Return what a quantity is compared with, (time, draw), in its unit."""
         where = f"quantities.{node.name}: {condition.text}"
         found = units.sides(condition, {n: self.graph.nodes[n].measured for n in condition.names if n not in TIME})
@@ -397,7 +403,7 @@ class World:
         floor = part == "at_least"
         free = self._below(node, combination) if floor else self._free(node, combination)
         if floor or node.limits.how == "hard":
-            constrained = self._bound(node, node.limits.conditions[part], combination)
+            constrained = self.bound(node, node.limits.conditions[part], combination)
         else:
             constrained = self._below(node, combination)
         return binding(self.time, free, constrained, floor=floor)
@@ -418,7 +424,11 @@ class World:
         `rates` says whether quantities in 1/time are plain numbers a year (see `forecast.units.infer`).
         """
         names = [n for n in tree.names if n not in TIME]
-        values = {n: self._still(n, self.quantity(n, self.restrict(n, dims, combination))) for n in names}
+        values: dict[str, Array] = {}
+        without: WithoutData | None = None
+        for n in names:
+            values[n], error = self._branch(tree, n, self.restrict(n, dims, combination))
+            without = without or error
         values |= {n: self._clock(n) for n in tree.names if n in TIME}
         if step is not None:
             values = {n: v[[step if len(v) > 1 else 0]] for n, v in values.items()}
@@ -429,8 +439,24 @@ class World:
             np.asarray(value, dtype=np.float64), (np.shape(value)[0] if np.ndim(value) else 1, self.draws)
         )
         steps = () if step is None else (step % len(self.time),)
-        drawn = self.numbers(drawn, partial(_no_numbers, f"{where}: '{tree.text}'", drawn.size), steps=steps)
+        problem: Callable[[int], ForecastError] = partial(_no_numbers, f"{where}: '{tree.text}'", drawn.size)
+        drawn = self.numbers(drawn, problem if without is None else partial(_as_it_is, without), steps=steps)
         return np.broadcast_to(drawn, (len(self.time) if step is None else 1, self.draws))
+
+    def _branch(self, tree: Formula, name: str, combination: Combination) -> tuple[Array, WithoutData | None]:
+        """Return a quantity that a formula reads; where ``where`` may choose another one, NaN where it has no data."""
+        if self.fits.as_of is None or not only_in_branches(tree.root, name):
+            return self._still(name, self.quantity(name, combination)), None
+        try:
+            path, faults = self.watched(lambda: self.quantity(name, combination))
+        except WithoutData as error:
+            return np.full((1, self.draws), np.nan), error
+        without = [fault for fault in faults if isinstance(fault.error, WithoutData)]
+        self.faults.extend(fault for fault in faults if fault not in without)
+        path = self._still(name, path)
+        if without:
+            path = np.where(lost(without, self.draws), np.nan, path)
+        return path, next((fault.error for fault in without if isinstance(fault.error, WithoutData)), None)
 
     def sides(
         self, when: Condition, dims: tuple[str, ...], combination: Combination, *, where: str
@@ -738,6 +764,10 @@ class World:
 
 def _no_numbers(what: str, size: int, bad: int) -> DataError:
     return DataError(f"{what}: {bad} of {size} values are not numbers (NaN)")
+
+
+def _as_it_is(error: ForecastError, bad: int) -> ForecastError:
+    return error
 
 
 def _infinite(what: str, size: int, bad: int) -> DataError:

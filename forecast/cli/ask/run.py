@@ -59,6 +59,12 @@ _DRAWN: tuple[Callable[[Any], Any], ...] = (
 OPTIONS: tuple[Callable[[Any], Any], ...] = (
     *_DRAWN,
     click.option(
+        "--as-of",
+        metavar="DATE",
+        callback=lambda ctx, param, given: None if given is None else _year_of(given),
+        help="Use only what was known before this date: 2024-01-01.",
+    ),
+    click.option(
         "--keep-draws",
         "keep",
         type=int,
@@ -128,12 +134,13 @@ def run(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> Non
 
     Prints the answer on one screen: a sentence, a chart of definitions, rivals and other questions, what moves it, how
     old the data are, and how such forecasts have done. Exits with 1 where a model failed in some combination of
-    choices; the others are still answered.
+    choices; the others are still answered. As of a date what had no data yet is left out and named.
 
     \b
     forecast run brain-parity
     forecast run brain-parity --split trend
     forecast run brain-parity --show answers
+    forecast run brain-parity --as-of 2024-01-01
     forecast run brain-parity --set trend=changepoint --set brain=1.075e21 --until 2100
     forecast run brain-parity --what-if "machine.growth*0.5 since 2028 until 2032"
     forecast run brain-parity --report answer.html
@@ -155,6 +162,7 @@ def answer(
     until: float | None,
     start: float | None,
     step: str | None,
+    as_of: float | None,
     draws: int,
     seed: int,
     keep: int,
@@ -205,6 +213,7 @@ def answer(
         scenario = at_dates(scenario if isinstance(scenario, Scenario) else Scenario.load(scenario), at)
     grid: dict[str, Any] = {"until": until, "start": start, "step": step}
     drawn: dict[str, Any] = {"draws": draws, "seed": seed, "keep": keep, "workers": workers, "client": cluster}
+    drawn |= {} if as_of is None else {"as_of": as_of}
     drawn |= {"data": own} if (own := _own_rows(rows)) else {}
     replaced = replacements(settings, pairs(swaps, "--swap"))
     with render.progress("drawing") as drawing:
@@ -226,8 +235,22 @@ def answer(
             projection = projection.beside(project(scenario, **grid, **drawn, progress=drawing, cache=cache))
     pages = {} if report is None else {report: partial(_write_page, projection, scenario, report, lever_draws)}
     narrowed: dict[str, Any] = {"section": section, "shown": shown, "by": by, "every": every, "level": level}
-    if show_projection(projection, command, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed):
+    failed = show_projection(projection, command, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed)
+    if failed and as_of is None:  # as of a date an answer that is left is what was asked for
         ctx.exit(1)
+
+
+def _year_of(text: str) -> float:
+    """Read ``--as-of``: a date, or a year with decimals."""
+    import numpy as np
+
+    from forecast.base.dates import decimal_year
+    from forecast.evaluation.ledger import dated
+
+    try:
+        return float(text)
+    except ValueError:
+        return float(decimal_year(np.datetime64(dated(text, "--as-of"), "s")))
 
 
 def _own_rows(given: Sequence[str]) -> str | dict[str, str] | None:

@@ -29,6 +29,7 @@ from forecast.projection.streaming.checkpoint import Checkpoint
 from forecast.projection.streaming.cluster import connected, of_cluster
 from forecast.projection.streaming.processes import of_processes
 from forecast.projection.streaming.reduce import Sampled, Size
+from forecast.projection.without_data import LeftOut, hidden
 from forecast.projection.world import ModelFits, World
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
@@ -67,6 +68,8 @@ class Job:
         The steps in decimal years.
     worlds, kept : int
         How many worlds there are, and how many of the first are kept one by one.
+    left_out : LeftOut
+        What has no data as of the date.
     """
 
     scenario: Scenario
@@ -76,6 +79,7 @@ class Job:
     years: Array
     worlds: int
     kept: int
+    left_out: LeftOut = field(default_factory=LeftOut)
     _made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -86,14 +90,14 @@ class Job:
     def of(cls, graph: ScenarioGraph, fits: ModelFits, **stated: Any) -> Job:
         """Return the job of a graph with models that are fitted already."""
         made = cls(scenario=graph.scenario, as_of=fits.as_of, seed=fits.seed, **stated)
-        made._made.update(graph=graph, fits=fits)
+        made._made.update(graph=hidden(graph, made.left_out), fits=fits)
         return made
 
     @property
     def graph(self) -> ScenarioGraph:
         """The scenario's graph."""
         if "graph" not in self._made:
-            self._made["graph"] = graphs.build(self.scenario, self.settings)
+            self._made["graph"] = hidden(graphs.build(self.scenario, self.settings), self.left_out)
         made: ScenarioGraph = self._made["graph"]
         return made
 

@@ -22,7 +22,7 @@ from forecast.projection.answers.first_event import Earliest
 from forecast.projection.answers.pooled_rivals import PooledDates
 from forecast.projection.answers.ranking import Ranked
 from forecast.projection.answers.values import ValueReducer
-from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog
+from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog, WithoutData
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.streaming.accumulators import WorldColumn, merge
 from forecast.projection.streaming.columns import LEVELS, Column, Columns
@@ -239,6 +239,8 @@ class Sampled:
     def reasons(self) -> Iterator[str]:
         """Say what failed, where and why."""
         for (name, combination), (_, error) in self._failed.items():
+            if isinstance(error, WithoutData):
+                continue
             dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._question_dims[name]
             chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
             yield f"{name}{f' ({chosen})' if chosen else ''}: {error}"
@@ -341,7 +343,9 @@ class Sampled:
 
 
 #: Errors that are made of a sentence alone.
-_PLAIN = {each.__name__: each for each in (DataError, PluginContractError, ScenarioError, UnitError, UsageError)}
+_PLAIN = {
+    each.__name__: each for each in (DataError, PluginContractError, ScenarioError, UnitError, UsageError, WithoutData)
+}
 
 
 def _stated(error: ForecastError | None) -> tuple[str, str]:

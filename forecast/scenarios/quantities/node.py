@@ -64,6 +64,8 @@ class Node:
         What if: how it changes from a date on.
     own_draws : ndarray or None
         The column of draws that it reads, in `unit`.
+    left_out : bool
+        Nothing of it is told: as of the date of the run it has no data.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Node:
     changes: tuple[Change, ...] = ()
     cycle: tuple[str, ...] = ()
     own_draws: NDArray[np.float64] | None = field(default=None, compare=False)
+    left_out: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -97,8 +100,8 @@ class Node:
 
     @property
     def hidden(self) -> bool:
-        """Whether it is a part of a formula, and no quantity that the scenario names."""
-        return bool(self.owner)
+        """Whether it is a part of a formula, and no quantity that the scenario names, or is left out."""
+        return bool(self.owner) or self.left_out
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -1,0 +1,291 @@
+"""What cannot be answered as of a date, because a model had no data then: left out and named, and nothing else with it.
+
+A model that cannot be fitted to what was known (no row, too few, or a table that dates none) is *without data*. What
+reads it is without data too, except that
+
+* a formula that reads it in one branch of ``where`` alone is answered in the worlds of the other branches. Where a
+  ``draw`` decides, the labels without data are not drawn, and the others keep their weights in proportion;
+* of a choice whose values are pooled, those under which a question is without data are left out, where others are not;
+* a limit that is without data does not bind.
+
+What is left of the questions is answered; if nothing is, the reason is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.base.dates import from_decimal_year
+from forecast.errors import ForecastError, printable
+from forecast.formula import TIME
+from forecast.projection.failures import WithoutData, lost
+from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.kinds.regime import Regime
+from forecast.scenarios.quantities.limits import Limits
+from forecast.scenarios.quantities.node import Combination
+
+if TYPE_CHECKING:
+    from forecast.projection.world import ModelFits, World
+
+__all__ = ["LeftOut", "date_text", "hidden", "settled", "summary"]
+
+Mask = NDArray[np.bool_]
+#: Some of the values of choices, or of the labels of what is drawn.
+Rivals = Mapping[str, tuple[str, ...]]
+
+#: So many names are listed in a warning.
+_MOST_NAMED = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """What is not in a run as of a date.
+
+    Parameters
+    ----------
+    quantities : tuple of str
+    questions : tuple of str
+    limits : tuple of (str, str)
+        A quantity, and which of its bounds does not bind.
+    rivals : mapping of str to tuple of str
+        By choice whose values are pooled, those under which an answer has data, where others have none.
+    drawn : mapping of str to tuple of str
+        By quantity that is one of several labels a world, those with which others have data, where some have none.
+    """
+
+    quantities: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    limits: tuple[tuple[str, str], ...] = ()
+    rivals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    drawn: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass
+class _Trial:
+    """What one block of worlds could not compute."""
+
+    world: World
+    reason: WithoutData | None = None
+    rivals: dict[str, set[str]] = field(default_factory=dict)
+    lost: list[Mask] = field(default_factory=list)
+
+    def answers(self, dims: tuple[str, ...], compute: Callable[[Combination], Any], *, asked: bool = False) -> bool:
+        """Compute something in every combination, and tell whether any of them has data.
+
+        Of what is asked, values of pooled choices that have none are noted where others have some.
+        """
+        graph = self.world.graph
+        with_data = [c for c in graph.combinations(dims) if self._has_data(partial(compute, c))]
+        for place, choice in enumerate(dims if asked and with_data else ()):
+            stated = graph.scenario.choices[choice]
+            if stated.weights is not None:
+                lacking = set(stated.values) - {combination[place] for combination in with_data}
+                self.rivals.setdefault(choice, set()).update(lacking)
+        return bool(with_data)
+
+    def _has_data(self, compute: Callable[[], Any]) -> bool:
+        try:
+            _, faults = self.world.watched(compute)
+        except WithoutData as error:
+            self.reason = self.reason or error
+            return False
+        except ForecastError:  # it fails for another reason, and is told where it is counted
+            return True
+        without = [fault for fault in faults if isinstance(fault.error, WithoutData)]
+        if without:
+            self.lost.append(lost(without, self.world.draws))
+        return True
+
+    def drawn(self) -> dict[str, tuple[str, ...]]:
+        """Return the labels with which others have data, of what is drawn where some labels have none.
+
+        A label has none where all worlds that hold it are lost to something, and not all others; of several the one
+        that most worlds hold is taken first, and what it explains is not laid to another.
+        """
+        world, graph = self.world, self.world.graph
+        labels = {
+            n: each.labels for n, each in graph.nodes.items() if isinstance(each.quantity, Regime) and not each.dims
+        }
+        codes = {name: world.quantity(name, ())[0] for name in labels}
+        left, out = np.ones(world.draws, dtype=bool), {name: list(each) for name, each in labels.items()}
+        while any((mask & left).any() for mask in self.lost):
+            found = [
+                (int(held.sum()), name, label)
+                for name, each in labels.items()
+                for code, label in enumerate(each)
+                if (held := left & (codes[name] == code)).any()
+                and any(mask[held].all() and not mask[left].all() for mask in self.lost)
+            ]
+            if not found:
+                break
+            _, name, label = max(found)
+            out[name].remove(label)
+            left &= codes[name] != labels[name].index(label)
+        return {name: tuple(each) for name, each in out.items() if each and len(each) < len(labels[name])}
+
+
+def settled(
+    graph: ScenarioGraph, world_of: Callable[[ScenarioGraph], World], rebuilt: Callable[[Rivals], ScenarioGraph]
+) -> tuple[ScenarioGraph, LeftOut]:
+    """Return the graph of a run as of a date, with the rivals that have data, and what is left out of it.
+
+    Parameters
+    ----------
+    graph : ScenarioGraph
+    world_of : callable
+        Makes one block of worlds of a graph.
+    rebuilt : callable
+        Makes the graph anew with choices cut to some of their values.
+
+    Raises
+    ------
+    WithoutData
+        If nothing is left to answer.
+    """
+    rivals: Rivals = {}
+    drawn: Rivals = {}
+    while True:  # fewer rivals every time
+        found = _left_out(graph, world_of(_with_labels(graph, drawn)))
+        if not found.rivals and not found.drawn:
+            return graph, replace(found, rivals=rivals, drawn=drawn)
+        drawn = {**drawn, **found.drawn}
+        if found.rivals:
+            rivals = {**rivals, **found.rivals}
+            graph = rebuilt(rivals)
+
+
+def _left_out(graph: ScenarioGraph, world: World) -> LeftOut:
+    """Tell what cannot be answered, by computing one block of worlds."""
+    trial, scenario = _Trial(world), graph.scenario
+    quantities: list[str] = []
+    limits: list[tuple[str, str]] = []
+    questions: list[str] = []
+    for name, node in graph.nodes.items():
+        if not trial.answers(node.dims, partial(world.quantity, name)):
+            quantities.append(name)
+        for part, condition in ({} if node.limits is None else node.limits.conditions).items():
+            if not trial.answers(node.dims, partial(world.bound, node, condition)):
+                limits.append((name, part))
+    for name, question in scenario.questions.items():
+        dims = graph.dims(question.when.names)
+        if not trial.answers(dims, partial(world.crossed, name, dims), asked=True):
+            questions.append(name)
+    values = {name: figure.of.names for name, figure in scenario.figures.items()}
+    values |= {name: ranking.needs for name, ranking in scenario.rankings.items()}
+    for name, needs in values.items():
+        dims = graph.dims(needs)
+        if not trial.answers(dims, partial(_all_of, world, needs, dims), asked=True):
+            questions.append(name)
+    questions += [n for n, each in scenario.firsts.items() if not set(each.first) - set(questions)]
+    asked = {*scenario.questions, *scenario.figures, *scenario.rankings}
+    left = asked - set(questions) if asked else set(graph.quantities) - set(quantities)
+    if not left and trial.reason is not None:
+        raise WithoutData(f"nothing is left to answer as of {date_text(world.fits.as_of or 0)}: {trial.reason}")
+    kept = {c: tuple(v for v in scenario.choices[c].values if v not in lacking) for c, lacking in trial.rivals.items()}
+    return LeftOut(
+        quantities=tuple(quantities),
+        questions=tuple(questions),
+        limits=tuple(limits),
+        rivals={c: values for c, values in kept.items() if values and values != scenario.choices[c].values},
+        drawn=trial.drawn(),
+    )
+
+
+def _all_of(world: World, names: Iterable[str], dims: tuple[str, ...], combination: Combination) -> None:
+    """Compute quantities together."""
+    for name in names:
+        if name not in TIME:
+            world.quantity(name, world.restrict(name, dims, combination))
+
+
+def _with_labels(graph: ScenarioGraph, drawn: Rivals) -> ScenarioGraph:
+    """Return the graph in which some of what is drawn holds only these labels, with their weights in proportion."""
+    nodes = dict(graph.nodes)
+    for name, labels in drawn.items():
+        made = nodes[name].quantity
+        assert isinstance(made, Regime)
+        shares = [p if label in labels else 0.0 for label, p in zip(made.labels, made.probabilities, strict=True)]
+        probabilities = tuple(share / sum(shares) for share in shares)
+        nodes[name] = replace(nodes[name], quantity=replace(made, probabilities=probabilities))
+    return replace(graph, nodes=nodes)
+
+
+def hidden(graph: ScenarioGraph, left_out: LeftOut) -> ScenarioGraph:
+    """Return the graph of a run that tells nothing of what is left out."""
+    if left_out == LeftOut():
+        return graph
+    graph = _with_labels(graph, left_out.drawn)
+    out, gone, scenario = set(left_out.quantities), set(left_out.questions), graph.scenario
+
+    def kept(each: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in each.items() if name not in gone}
+
+    bounds = dict(scenario.limits)
+    nodes = {name: replace(node, left_out=name in out) for name, node in graph.nodes.items()}
+    for name, part in left_out.limits:
+        stated = nodes[name].limits
+        if stated is not None:
+            nodes[name] = replace(nodes[name], limits=_unbound(stated, part))
+            bounds[name] = _unbound(stated, part)
+    firsts = {
+        name: replace(each, first=tuple(q for q in each.first if q not in gone))
+        for name, each in kept(scenario.firsts).items()
+    }
+    left = replace(
+        scenario,
+        questions=kept(scenario.questions),
+        figures=kept(scenario.figures),
+        rankings=kept(scenario.rankings),
+        firsts=firsts,
+        says=kept(scenario.says),
+        shown=tuple(name for name in scenario.shown if name not in out),
+        levers=tuple(each for each in scenario.levers if each.name not in out),
+        opens="" if scenario.opens in gone else scenario.opens,
+        limits=bounds,
+    )
+    return replace(graph, scenario=left, nodes=nodes)
+
+
+def _unbound(limits: Limits, part: str) -> Limits:
+    return replace(limits, limit=None) if part == "limit" else replace(limits, at_least=None)
+
+
+def date_text(year: float) -> str:
+    """Return a date in decimal years as text.
+
+    Examples
+    --------
+    >>> date_text(2024.0)
+    '2024-01-01'
+    """
+    return str(from_decimal_year(np.array([year]))[0])[:10]
+
+
+def summary(graph: ScenarioGraph, fits: ModelFits, left_out: LeftOut) -> list[str]:
+    """Say what is left out as of the date, a line each: the models with the reason, and what rests on them."""
+    if fits.as_of is None:
+        return []
+    when = f"as of {date_text(fits.as_of)}"
+    lines = [f"{when}: left out: {error}" for error in fits.refusals() if isinstance(error, WithoutData)]
+    quantities = [name for name in left_out.quantities if not graph.nodes[name].owner]
+    if quantities:
+        lines.append(f"{when}: quantities that rest on what is left out: {_listed(quantities)}")
+    if left_out.questions:
+        lines.append(f"{when}: questions without an answer: {_listed(left_out.questions)}")
+    for name, values in {**left_out.rivals, **left_out.drawn}.items():
+        lines.append(f"{when}: {printable(name, 60)}: only {_listed(values)}, since no other rival has data")
+    if left_out.limits:
+        lines.append(f"{when}: limits without data, which do not bind: {_listed([n for n, _ in left_out.limits])}")
+    return lines
+
+
+def _listed(names: Any) -> str:
+    named = [printable(name, 60) for name in names]
+    more = f", and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+    return f"{', '.join(named[:_MOST_NAMED])}{more}"
