@@ -59,16 +59,22 @@ def observed(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, xr.Da
     for name, series in by_name.items():
         value, beside, called = _once_each(series, graph.nodes[name].own)
         row = {"row": ("point", called)} if (called != "").any() else {}
-        made[name] = xr.Dataset({"value": ("point", value, {"units": graph.nodes[name].unit}), **row}, coords=beside)
+        about = {"units": graph.nodes[name].unit, **_keeps(graph, name)}
+        made[name] = xr.Dataset({"value": ("point", value, about), **row}, coords=beside)
     yield from made.items()
     for name, node in graph.nodes.items():
         quantity, is_set = node.quantity, node.fixed is not None
         source = quantity.observed if isinstance(quantity, Expression) and not is_set else ""
         if source in made:
             value = units.convert(made[source]["value"].values, graph.nodes[source].unit, node.unit, where=name)
-            models = graph.nodes[source].models.values()
-            keeps = {"keeps": "frontier"} if all(model.keeps == "frontier" for model in models) else {}
-            yield name, made[source].assign(value=("point", value, {"units": node.unit, **keeps}))
+            about = {"units": node.unit, **_keeps(graph, source)}
+            yield name, made[source].assign(value=("point", value, about))
+
+
+def _keeps(graph: ScenarioGraph, name: str) -> dict[str, str]:
+    """Return what the observations of a quantity are, where they are running records."""
+    models = graph.nodes[name].models.values()
+    return {"keeps": "frontier"} if models and all(model.keeps == "frontier" for model in models) else {}
 
 
 def _called(seen: Observations) -> NDArray[np.str_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -237,7 +238,8 @@ def _parts(run: Projection, room: _Room, panel: str | None = None) -> list[Panel
     """Return the pieces of a figure, in their order; of one kind, where one is asked for."""
     opening, words = run.opening, Words(run)
     drawn = [group for group in brief(run).groups if group.kind != "text" and interval_rows.rows_of(group)]
-    parts = [_group(*_called(run, words, group), _kind(group), room) for group in drawn]
+    called = [(_beside(run, group), title) for group, title in (_called(run, words, each) for each in drawn)]
+    parts = [_group(group, title, _kind(group), room) for group, title in called]
     parts += _winners(run, words, room)
     if isinstance(opening, FirstAnswer):
         parts = [*_races(run, words, room), *parts]
@@ -253,6 +255,16 @@ def _parts(run: Projection, room: _Room, panel: str | None = None) -> list[Panel
             _group(group, title, "values", room) for group, title in _at_the_end(run, words, names)
         ]
     return [part for part in parts if panel in (None, part.kind)]
+
+
+def _beside(run: Projection, group: Group) -> Group:
+    """Put the median as it was without a change below the row of the answer that the change moves."""
+    own = next((each for each in run.differences if each.answer is run.opening and each.moved), None)
+    if own is None or not group.rows[0].leads or not math.isfinite(own.median[0]):
+        return group
+    was = AnswerDistribution(quantiles=(own.median[0],) * 5, never=own.never[0], already=own.already[0])
+    row = replace(group.rows[0], label="its median", of="as it was", spread=was, interval="", leads=False)
+    return replace(group, rows=(group.rows[0], row, *group.rows[1:]))
 
 
 def _kind(group: Group) -> str:

@@ -72,5 +72,5 @@ def scenarios() -> Iterator[ScenarioSpec]:
         name="chain",
         title="When does the index reach its next marks, as algorithms and compute go on or stop?",
         path=str(HERE.parent / "scenarios" / "chain.toml"),
-        reference=REFERENCE,
+        reference=f"{REFERENCE}; tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0)",
     )

@@ -131,8 +131,8 @@ def coverage(
     """Say of each simulated chain which true quantities lie in the 90 % interval that its rows give.
 
     The numbers are drawn from the prior, the state and the values of the rows from the likelihood at these numbers:
-    dates, stated compute and errors of measurement are those of `rows`, and a horizon that is censored there is so where
-    it exceeds a limit. (Drawn where the data put them, the truth would be known to the estimate beforehand.)
+    dates, stated compute and errors of measurement are those of `rows`, and a horizon that is censored there is so
+    where it exceeds a limit. (Drawn where the data put them, the truth would be known to the estimate beforehand.)
 
     Parameters
     ----------

@@ -177,7 +177,7 @@ class _FittedPath(_Fitted):
         # the integral of a walk over a step: half of what the walk gains, and what it does within
         bent = step / 2 * turned + world[f"{of}_turn"] * np.sqrt(step**3 / 12) * inside
         gained = step * slope + bent + world[f"{of}_walk"] * np.sqrt(step) * walk
-        level = world[of] if of in world else 0.0
+        level = world.get(of, 0.0)
         return np.asarray(10.0 ** np.clip(level + np.cumsum(gained, axis=0), -300.0, 300.0))
 
     def describe(self) -> Description:

@@ -1,6 +1,7 @@
 """The figure of a projection: what is drawn where, in which order, and what a hostile name may not do."""
 
 import json
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -423,3 +424,12 @@ def test_the_settings_of_matplotlib_are_left_alone(tmp_path):
     before = dict(mpl.rcParams)
     figures.plot(small({"x": {"low": 1, "high": 2, "unit": ""}}, when="x >= 1.5"), tmp_path / "a.svg")
     assert dict(mpl.rcParams) == before
+
+
+def test_a_change_stands_beside_what_was(tmp_path):
+    before = forecast.project("gpu-goal", draws=128)
+    after = forecast.project("gpu-goal", draws=128, with_={"budget": 2000}).beside(before)
+    svg = figures.plot(after, tmp_path / "a.svg", panel="dates", width="column").read_text(encoding="utf-8")
+    assert "as it was" in re.sub(r"\s+", " ", re.sub(r"<[^>]+>|<!--|-->", " ", svg))
+    plain = figures.plot(before, tmp_path / "b.svg", panel="dates", width="column").read_text(encoding="utf-8")
+    assert "as it was" not in plain
