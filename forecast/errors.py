@@ -16,6 +16,7 @@ where it stands and what was expected, and knows the exit code of the command li
     │       └── CycleError           quantities that need one another in a circle
     ├── DataError                    observations that cannot be used
     │   ├── EmptyDataError           no rows at all
+    │   ├── NoDataAtDateError        a model that had no data as of the date of a run
     │   ├── TableError               cells that fail their schema (all of them, as file:row:column)
     │   └── DownloadError            a described table that cannot be fetched or verified
     ├── ResultError                  a saved result that cannot be read or written
@@ -44,6 +45,7 @@ __all__ = [
     "FitError",
     "ForecastError",
     "FormulaError",
+    "NoDataAtDateError",
     "OverTimeError",
     "PluginContractError",
     "PluginError",
@@ -202,6 +204,10 @@ class DataError(ForecastError):
 
 class EmptyDataError(DataError):
     """A table, file or selection without a single row."""
+
+
+class NoDataAtDateError(DataError):
+    """What is asked for rests on a model that had no data as of the date of the run: nothing failed."""
 
 
 class TableError(DataError):

@@ -20,11 +20,10 @@ from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
-from forecast.errors import DataError, ScenarioError, UsageError, printable
+from forecast.errors import DataError, NoDataAtDateError, ScenarioError, UsageError, printable
 from forecast.models.nesting import nested
 from forecast.projection import own_rows, source_tables, supporting_data, without_data
 from forecast.projection.answers.sweeping import swept
-from forecast.projection.failures import WithoutData
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.likelihood_weights import FEWEST
 from forecast.projection.own_rows import OwnRows
@@ -197,7 +196,7 @@ def project(
                 narrowed = graphs.build(swapped_scenario, {**settings, **rivals})
                 return narrowed if until is None else _until(narrowed, steps)
 
-            whole, left_out = without_data.settled(
+            whole, left_out = without_data.narrowed_scenario(
                 graph, lambda each: World(each, fits, steps.years, seed, range(1)), rebuilt
             )
             graph = without_data.hidden(whole, left_out)
@@ -362,7 +361,7 @@ def _horizon(
 def _reads_data(graph: ScenarioGraph, fits: ModelFits) -> bool:
     """Tell whether what was known makes a difference: a model has observations, or had none yet."""
     observed = any(fits.observed(model) is not None for model in graph.models.values())
-    return observed or any(isinstance(error, WithoutData) for error in fits.refusals())
+    return observed or any(isinstance(error, NoDataAtDateError) for error in fits.refusals())
 
 
 def _until(graph: ScenarioGraph, steps: Horizon) -> ScenarioGraph:

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 __all__ = [
-    "FEW", "Attempt", "BlockSlice", "FailureCounts", "FailureLog", "Fault", "WithoutData", "lacks_data", "lost",
+    "FEW", "Attempt", "BlockSlice", "FailureCounts", "FailureLog", "Fault", "lacks_data", "lost",
     "others_instead", "too_many",
 ]  # fmt: skip
 
@@ -39,10 +39,6 @@ def too_many(failing: Any, worlds: float) -> Any:
     (False, True)
     """
     return failing * FEW > worlds
-
-
-class WithoutData(DataError):
-    """What is asked for rests on a model that had no data as of the date of the run: nothing failed."""
 
 
 def lacks_data(error: ForecastError) -> bool:

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
-from forecast.errors import ForecastError, printable
+from forecast.errors import ForecastError, NoDataAtDateError, printable
 from forecast.formula import TIME
-from forecast.projection.failures import WithoutData, lost
+from forecast.projection.failures import lost
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.regime import Regime
 from forecast.scenarios.quantities.limits import Limits
@@ -33,7 +33,7 @@ from forecast.scenarios.quantities.node import Combination
 if TYPE_CHECKING:
     from forecast.projection.world import ModelFits, World
 
-__all__ = ["LeftOut", "date_text", "hidden", "settled", "summary"]
+__all__ = ["LeftOut", "date_text", "hidden", "narrowed_scenario", "summary"]
 
 Mask = NDArray[np.bool_]
 #: Some of the values of choices, or of the labels of what is drawn.
@@ -71,18 +71,18 @@ class _Trial:
     """What one block of worlds could not compute."""
 
     world: World
-    reason: WithoutData | None = None
+    reason: NoDataAtDateError | None = None
     rivals: dict[str, set[str]] = field(default_factory=dict)
     lost: list[Mask] = field(default_factory=list)
 
-    def answers(self, dims: tuple[str, ...], compute: Callable[[Combination], Any], *, asked: bool = False) -> bool:
+    def answers(self, dims: tuple[str, ...], compute: Callable[[Combination], Any], *, required: bool = False) -> bool:
         """Compute something in every combination, and tell whether any of them has data.
 
         Of what is asked, values of pooled choices that have none are noted where others have some.
         """
         graph = self.world.graph
         with_data = [c for c in graph.combinations(dims) if self._has_data(partial(compute, c))]
-        for place, choice in enumerate(dims if asked and with_data else ()):
+        for place, choice in enumerate(dims if required and with_data else ()):
             stated = graph.scenario.choices[choice]
             if stated.weights is not None:
                 lacking = set(stated.values) - {combination[place] for combination in with_data}
@@ -92,12 +92,12 @@ class _Trial:
     def _has_data(self, compute: Callable[[], Any]) -> bool:
         try:
             _, faults = self.world.watched(compute)
-        except WithoutData as error:
+        except NoDataAtDateError as error:
             self.reason = self.reason or error
             return False
         except ForecastError:  # it fails for another reason, and is told where it is counted
             return True
-        without = [fault for fault in faults if isinstance(fault.error, WithoutData)]
+        without = [fault for fault in faults if isinstance(fault.error, NoDataAtDateError)]
         if without:
             self.lost.append(lost(without, self.world.draws))
         return True
@@ -116,11 +116,11 @@ class _Trial:
         left, out = np.ones(world.draws, dtype=bool), {name: list(each) for name, each in labels.items()}
         while any((mask & left).any() for mask in self.lost):
             found = [
-                (int(held.sum()), name, label)
+                (int(holding.sum()), name, label)
                 for name, each in labels.items()
                 for code, label in enumerate(each)
-                if (held := left & (codes[name] == code)).any()
-                and any(mask[held].all() and not mask[left].all() for mask in self.lost)
+                if (holding := left & (codes[name] == code)).any()
+                and any(mask[holding].all() and not mask[left].all() for mask in self.lost)
             ]
             if not found:
                 break
@@ -130,7 +130,7 @@ class _Trial:
         return {name: tuple(each) for name, each in out.items() if each and len(each) < len(labels[name])}
 
 
-def settled(
+def narrowed_scenario(
     graph: ScenarioGraph, world_of: Callable[[ScenarioGraph], World], rebuilt: Callable[[Rivals], ScenarioGraph]
 ) -> tuple[ScenarioGraph, LeftOut]:
     """Return the graph of a run as of a date, with the rivals that have data, and what is left out of it.
@@ -145,7 +145,7 @@ def settled(
 
     Raises
     ------
-    WithoutData
+    NoDataAtDateError
         If nothing is left to answer.
     """
     rivals: Rivals = {}
@@ -174,19 +174,19 @@ def _left_out(graph: ScenarioGraph, world: World) -> LeftOut:
                 limits.append((name, part))
     for name, question in scenario.questions.items():
         dims = graph.dims(question.when.names)
-        if not trial.answers(dims, partial(world.crossed, name, dims), asked=True):
+        if not trial.answers(dims, partial(world.crossed, name, dims), required=True):
             questions.append(name)
     values = {name: figure.of.names for name, figure in scenario.figures.items()}
     values |= {name: ranking.needs for name, ranking in scenario.rankings.items()}
     for name, needs in values.items():
         dims = graph.dims(needs)
-        if not trial.answers(dims, partial(_all_of, world, needs, dims), asked=True):
+        if not trial.answers(dims, partial(_all_of, world, needs, dims), required=True):
             questions.append(name)
     questions += [n for n, each in scenario.firsts.items() if not set(each.first) - set(questions)]
-    asked = {*scenario.questions, *scenario.figures, *scenario.rankings}
-    left = asked - set(questions) if asked else set(graph.quantities) - set(quantities)
+    every = {*scenario.questions, *scenario.figures, *scenario.rankings}
+    left = every - set(questions) if every else set(graph.quantities) - set(quantities)
     if not left and trial.reason is not None:
-        raise WithoutData(f"nothing is left to answer as of {date_text(world.fits.as_of or 0)}: {trial.reason}")
+        raise NoDataAtDateError(f"nothing is left to answer as of {date_text(world.fits.as_of or 0)}: {trial.reason}")
     kept = {c: tuple(v for v in scenario.choices[c].values if v not in lacking) for c, lacking in trial.rivals.items()}
     return LeftOut(
         quantities=tuple(quantities),
@@ -272,7 +272,7 @@ def summary(graph: ScenarioGraph, fits: ModelFits, left_out: LeftOut) -> list[st
     if fits.as_of is None:
         return []
     when = f"as of {date_text(fits.as_of)}"
-    lines = [f"{when}: left out: {error}" for error in fits.refusals() if isinstance(error, WithoutData)]
+    lines = [f"{when}: left out: {error}" for error in fits.refusals() if isinstance(error, NoDataAtDateError)]
     quantities = [name for name in left_out.quantities if not graph.nodes[name].owner]
     if quantities:
         lines.append(f"{when}: quantities that rest on what is left out: {_listed(quantities)}")

@@ -21,7 +21,14 @@ from forecast.base.distributions import Distribution, distribution
 from forecast.base.streams import BLOCK, Streams
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
-from forecast.errors import DataError, ForecastError, PluginContractError, ScenarioError, UnknownNameError
+from forecast.errors import (
+    DataError,
+    ForecastError,
+    NoDataAtDateError,
+    PluginContractError,
+    ScenarioError,
+    UnknownNameError,
+)
 from forecast.formula import TIME, Condition, Formula
 from forecast.models import Description, FittedModel, Model, Observations, OtherModel
 from forecast.models.check_output import (
@@ -31,7 +38,7 @@ from forecast.models.check_output import (
     checked_posterior,
 )
 from forecast.projection.crossing import Crossing, crossing
-from forecast.projection.failures import Fault, WithoutData, lacks_data, lost, others_instead
+from forecast.projection.failures import Fault, lacks_data, lost, others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.moment_fits import by_moments
 from forecast.projection.paths.apply_changes import grown, replaced
@@ -101,7 +108,7 @@ class ModelFits:
             reason = str(error).removeprefix(f"{model.name}: ")
             if what not in reason:
                 error.args = (f"{what}: {reason}",)
-            return error if self.as_of is None or not lacks_data(error) else WithoutData(str(error))
+            return error if self.as_of is None or not lacks_data(error) else NoDataAtDateError(str(error))
         return fitted
 
     def fitted(self, node: Node, combination: Combination, fit: Callable[[], Distribution]) -> Distribution:
@@ -346,7 +353,7 @@ class World:
         if node.limits.limit is not None:
             path = self._below(node, combination)
         if node.limits.at_least is not None:
-            with contextlib.suppress(WithoutData):  # nothing was known of it: it does not bind
+            with contextlib.suppress(NoDataAtDateError):  # nothing was known of it: it does not bind
                 path = np.maximum(path, self.bound(node, node.limits.at_least, combination))
         if node.limits.keeps == "frontier":
             path = self._frontier(node, path, combination)
@@ -380,7 +387,7 @@ class World:
             return path
         try:
             limit = self.bound(node, limits.limit, combination)
-        except WithoutData:
+        except NoDataAtDateError:
             return path
         below = limited(path, limit, limits.how, limits.sharpness)
         where = f"quantities.{node.name}.limit: {limits.how}"
@@ -425,7 +432,7 @@ class World:
         """
         names = [n for n in tree.names if n not in TIME]
         values: dict[str, Array] = {}
-        without: WithoutData | None = None
+        without: NoDataAtDateError | None = None
         for n in names:
             values[n], error = self._branch(tree, n, self.restrict(n, dims, combination))
             without = without or error
@@ -443,20 +450,20 @@ class World:
         drawn = self.numbers(drawn, problem if without is None else partial(_as_it_is, without), steps=steps)
         return np.broadcast_to(drawn, (len(self.time) if step is None else 1, self.draws))
 
-    def _branch(self, tree: Formula, name: str, combination: Combination) -> tuple[Array, WithoutData | None]:
+    def _branch(self, tree: Formula, name: str, combination: Combination) -> tuple[Array, NoDataAtDateError | None]:
         """Return a quantity that a formula reads; where ``where`` may choose another one, NaN where it has no data."""
         if self.fits.as_of is None or not only_in_branches(tree.root, name):
             return self._still(name, self.quantity(name, combination)), None
         try:
             path, faults = self.watched(lambda: self.quantity(name, combination))
-        except WithoutData as error:
+        except NoDataAtDateError as error:
             return np.full((1, self.draws), np.nan), error
-        without = [fault for fault in faults if isinstance(fault.error, WithoutData)]
+        without = [fault for fault in faults if isinstance(fault.error, NoDataAtDateError)]
         self.faults.extend(fault for fault in faults if fault not in without)
         path = self._still(name, path)
         if without:
             path = np.where(lost(without, self.draws), np.nan, path)
-        return path, next((fault.error for fault in without if isinstance(fault.error, WithoutData)), None)
+        return path, next((fault.error for fault in without if isinstance(fault.error, NoDataAtDateError)), None)
 
     def sides(
         self, when: Condition, dims: tuple[str, ...], combination: Combination, *, where: str

@@ -15,14 +15,22 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
-from forecast.errors import DataError, ForecastError, PluginContractError, ScenarioError, UnitError, UsageError
+from forecast.errors import (
+    DataError,
+    ForecastError,
+    NoDataAtDateError,
+    PluginContractError,
+    ScenarioError,
+    UnitError,
+    UsageError,
+)
 from forecast.projection.answers.binding_limits import Binding
 from forecast.projection.answers.crossing_dates import DateDraws, Dates, answers
 from forecast.projection.answers.first_event import Earliest
 from forecast.projection.answers.pooled_rivals import PooledDates
 from forecast.projection.answers.ranking import Ranked
 from forecast.projection.answers.values import ValueReducer
-from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog, WithoutData
+from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.streaming.accumulators import WorldColumn, merge
 from forecast.projection.streaming.columns import LEVELS, Column, Columns
@@ -239,7 +247,7 @@ class Sampled:
     def reasons(self) -> Iterator[str]:
         """Say what failed, where and why."""
         for (name, combination), (_, error) in self._failed.items():
-            if isinstance(error, WithoutData):
+            if isinstance(error, NoDataAtDateError):
                 continue
             dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._question_dims[name]
             chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
@@ -344,7 +352,8 @@ class Sampled:
 
 #: Errors that are made of a sentence alone.
 _PLAIN = {
-    each.__name__: each for each in (DataError, PluginContractError, ScenarioError, UnitError, UsageError, WithoutData)
+    each.__name__: each
+    for each in (DataError, PluginContractError, ScenarioError, UnitError, UsageError, NoDataAtDateError)
 }
 
 

@@ -77,6 +77,6 @@ def scenarios() -> Iterator[ScenarioSpec]:
         title="What do the models of capability say that somebody will decide, and by when?",
         path=str(HERE.parent / "scenarios" / "model-statements.toml"),
         ledger=str(HERE.parent / "scenarios" / "statements.jsonl"),
-        reference="as model-capability, on tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); each question names who "
-        "decides",
+        reference="as model-capability, on tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); each question names "
+        "who decides",
     )
