@@ -57,6 +57,8 @@ class ProjectedLimit:
 def limits(run: Projection) -> Iterator[ProjectedLimit]:
     """Walk the limits of a projection, in every combination of choices."""
     for name, own in run.constraints.items():
+        if name not in run.worlds:  # it was left out: nothing was known of it
+            continue
         for bound in (part for part in ("limit", "at_least") if part in own):
             data = run[f"limits/{name}"].to_dataset()
             for chosen, shares in combinations(data[bound], ("time",)):
