@@ -304,6 +304,7 @@ def test_the_pace_of_algorithms_moves_the_index_by_years_and_compute_matters():
 @pytest.mark.slow
 def test_the_command_says_what_the_prior_makes(capsys):
     said = chain(capsys, "--form", "straight", "--steps", "700", "--json")
+    assert said.code == 0, said.err
     found = json.loads(said.out)["result"]["straight"]
     by = {case["case"]: case for case in found}
     whole, bare = by["all rows"], by["without models of disclosed compute"]
