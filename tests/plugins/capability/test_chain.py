@@ -292,7 +292,8 @@ def test_the_pace_of_algorithms_moves_the_index_by_years_and_compute_matters():
     for of in (straight, bent):
         assert of("algorithms 1.6 times a year") - of("algorithms 16 times a year") >= 2
         assert (
-            of("compute frozen, algorithms 1.6 times a year") - of("compute frozen, algorithms 16 times a year") >= 10
+            of("compute frozen and algorithms 1.6 times a year") - of("compute frozen and algorithms 16 times a year")
+            >= 10
         )
         assert of("compute frozen") > of("as estimated")
     assert straight("compute frozen") - straight("as estimated") > bent("compute frozen") - bent("as estimated")
