@@ -117,13 +117,7 @@ class Words:
     def slot(self, name: str, chosen: Mapping[str, str]) -> str:
         """Return what stands for a name in a sentence: of a choice its value's label, of a quantity what it is."""
         choices = self.run.choices
-        return self(chosen.get(name, choices[name].values[0])) if name in choices else self._filled(name, chosen)
-
-    def _filled(self, name: str, chosen: Mapping[str, str]) -> str:
-        choices = self.run.choices
         if name in choices:
-            if name not in chosen and len(choices[name].values) > 1:
-                return f"each {self(name)}"
             return self(chosen.get(name, choices[name].values[0]))
         if name not in self.run.numeric:
             return name
@@ -134,6 +128,11 @@ class Words:
         if low == high:
             return amount(middle, unit, _STATED)
         return f"{amount(middle, unit)} ({' to '.join(amount_range(low, high, unit, middle))})"
+
+    def _filled(self, name: str, chosen: Mapping[str, str]) -> str:
+        """Return the same in a title, which is also of a choice that nobody narrowed."""
+        free = name in self.run.choices and name not in chosen and len(self.run.choices[name].values) > 1
+        return f"each {self(name)}" if free else self.slot(name, chosen)
 
 
 def headline(run: Projection) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
+from forecast.report.words.patterns import patterns
 from forecast.scenarios.authored_sentences import PART, SLOT
 
 __all__ = ["written"]
-
-#: A probability behind an article that is spoken with a vowel in front: an 8 %, an 11 %, an under 1 %.
-_VOWEL = re.compile(r"\b([Aa]) (?=(?:8\d?|11|18) %|under |over )")
 
 
 def written(sentence: str, texts: Mapping[str, str], idle: Collection[str] = ()) -> str:
@@ -36,4 +34,6 @@ def written(sentence: str, texts: Mapping[str, str], idle: Collection[str] = ())
         return "" if any(name in idle for name in SLOT.findall(found[1])) else found[1]
 
     kept = PART.sub(part, sentence)
-    return _VOWEL.sub(r"\1n ", SLOT.sub(lambda brace: texts.get(brace[1], brace[0]), kept))
+    filled = SLOT.sub(lambda brace: texts.get(brace[1], brace[0]), kept)
+    # an 8 %, an 11 %, an under 1 %
+    return re.sub(patterns()["spoken_with_a_vowel"], r"\1n ", filled)

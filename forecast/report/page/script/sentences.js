@@ -13,7 +13,7 @@ const clause = (asked, picks) => asked.said[defined(asked, picks)];
 const filled = (authored, texts, idle) => authored
   .replace(/\[([^[\]]*)\]/g, (_, part) => ([...part.matchAll(/\{([^{}]*)\}/g)].some(([, slot]) => idle.includes(slot)) ? "" : part))
   .replace(/\{([^{}]*)\}/g, (brace, slot) => (slot in texts ? texts[slot] : brace))
-  .replace(/\b([Aa]) (?=(?:8\d?|11|18) %|under |over )/g, "$1n ");
+  .replace(new RegExp(data.patterns.spoken_with_a_vowel, "g"), "$1n ");
 /** What is known today of what is asked, and the sentences that the scenario's author wrote for it. */
 const authoredOf = (asked, picks) => ({ sentences: {}, now: {}, observed: null, ...(asked.authored ? asked.authored[defined(asked, picks)] : {}) });
 const over = (asked, picks) => {
