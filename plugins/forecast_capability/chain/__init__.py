@@ -21,10 +21,16 @@ FORMS = {
 #: Code of a model, its title, the quantity, its unit, and what it keeps.
 MODELS = {
     "points": ("Points of the index per order of magnitude of compute, at 1e25 FLOP", "index_points", "", ""),
-    "pace": ("Orders of magnitude of compute a year that algorithms gave so far", "algorithmic_pace", "", ""),
-    "run": ("The largest training run", "training_compute", "FLOP", "positive"),
+    "pace": ("Orders of magnitude of compute a year that algorithms give now", "algorithmic_pace", "1/year", ""),
+    "growth": ("Orders of magnitude a year that the largest run grew so far", "compute_pace", "1/year", ""),
+    "run": ("The largest training run so far", "training_compute", "FLOP", "frontier"),
     "algorithms": ("What algorithms give, over those at the start", "algorithms", "", "positive"),
-    "index": ("Capability index from the largest run and algorithms", "index", "", ""),
+    "index": (
+        "Capability index of the best model so far, from the largest run and algorithms",
+        "index",
+        "",
+        "frontier",
+    ),
     "horizon": ("Time horizon at 50 % success from the capability index", "time_horizon", "min", "positive"),
 }
 

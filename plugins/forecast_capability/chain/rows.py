@@ -93,6 +93,11 @@ class Rows:
         return f"sha256:{digest.hexdigest()}"
 
     @property
+    def rated(self) -> NDArray[np.bool_]:
+        """Which rows are those of models with an index."""
+        return (self.compute != RUN) & ~self.horizon
+
+    @property
     def undisclosed(self) -> Rows:
         """The rows without those of models whose compute is disclosed."""
         return self.take(self.compute != DISCLOSED)
@@ -107,7 +112,8 @@ def observed(as_of: float | None = None) -> Rows:
     Raises
     ------
     EmptyDataError
-        If a table has no row before the date.
+        If there is no training run, or no time horizon, before the date. (That no model has an index is no error:
+        `Rows.rated` says so.)
 
     Examples
     --------
@@ -155,8 +161,11 @@ def _runs(as_of: float | None) -> list[_Row]:
 
 
 def _models(as_of: float | None) -> dict[str, _Row]:
-    """Return models with an index by name, and whether each led at its release."""
-    rows, dates = _read(INDEX, {"edition": EDITION}, as_of, "release_date")
+    """Return models with an index by name, and whether each led at its release; none as of a date before the first."""
+    try:
+        rows, dates = _read(INDEX, {"edition": EDITION}, as_of, "release_date")
+    except EmptyDataError:
+        return {}
     found = dict(zip(map(str, rows.column("model")), _of_index(rows, dates, 0.0), strict=True))
     try:
         later, later_dates = _read(INDEX, {"edition": LATER_EDITION}, as_of, "release_date")
