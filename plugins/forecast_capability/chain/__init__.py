@@ -49,6 +49,25 @@ def models() -> Iterator[ModelSpec]:
                 note="algorithms are everything but training compute: data, distillation, post-training, inference",
                 reference=REFERENCE,
             )
+    yield ModelSpec(
+        name="chain-world",
+        title="Which joint draw of the chain a world has, ordered by how fast the index rises",
+        quantity="capability.chain_world",
+        unit="",
+        target="forecast_capability.chain.going_on:world",
+        note="all parts of a chain read it, so that a world is one draw in each of them",
+        reference=REFERENCE,
+    )
+    yield ModelSpec(
+        name="chain-index-alone",
+        title="Capability index of the best model so far, by its own trend: the rival that knows no compute",
+        quantity="capability.index",
+        unit="",
+        keeps="frontier",
+        target="forecast_capability.chain.going_on:index_alone",
+        note="of the same models of the frontier and with the same priors as the chain",
+        reference=REFERENCE,
+    )
 
 
 def tables() -> Iterator[TableSpec]:
@@ -60,6 +79,12 @@ def tables() -> Iterator[TableSpec]:
             descriptor=str(HERE / "draws" / f"chain-{form}" / "datapackage.json"),
             reference=REFERENCE,
         )
+    yield TableSpec(
+        name="chain-alone",
+        title="Joint draws of the index by its own trend",
+        descriptor=str(HERE / "draws" / "chain-alone" / "datapackage.json"),
+        reference=REFERENCE,
+    )
 
 
 def commands() -> Iterator[CommandSpec]:

@@ -2,7 +2,7 @@
 
 A world is a row of the joint draws (`worlds`): its numbers, and the state at the date from which it goes on. Given its
 row a world needs nothing else of the past, since level and slope of a line with walks are all that its future depends
-on. Which row a world has says the quantity `posterior`, a uniform number that all models of one scenario share.
+on. Which row a world has says the quantity `posterior`, one number that all models of a scenario share (`world`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast import ModelSpec
-from forecast.errors import DataError, EmptyDataError
-from forecast.models import Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity
+from forecast import Input, ModelSpec
+from forecast.errors import EmptyDataError, NoDataAtDateError
+from forecast.models import Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity, Unfitted
 from forecast_capability.chain.likelihood import INDEX_OF_ANCHOR, worth
 from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP
 from forecast_capability.chain.worlds import SAME_DATE, SPAN, Worlds, worlds
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Needs = Mapping[str, OtherQuantity]
 
-__all__ = ["algorithms", "growth", "horizon", "index", "pace", "points", "run"]
+#: Orders of magnitude that a path gains or loses at most: numbers end at 308.
+MOST = 250.0
+
+__all__ = ["algorithms", "growth", "horizon", "index", "index_alone", "pace", "points", "run", "world"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,18 +73,17 @@ class _Fitted(FittedModel):
     def said(self, summary: str, *assumptions: str) -> Description:
         """Return a description with what every part of the chain assumes."""
         return Description(
-            summary=f"{summary}; {len(self.drawn)} joint draws of the {self.model.form} form from "
-            f"{len(self.drawn.rows)} rows",
+            summary=f"{summary}; {len(self.drawn)} joint draws ({self.model.form}) from {len(self.drawn.rows)} rows",
             assumptions=(
                 *assumptions,
-                "how fast the two slopes change is mostly the prior's: what lies beyond five years rests on it",
+                "how fast slopes change is mostly the prior's: what lies beyond five years rests on it",
             ),
             sources=self.model.sources,
         )
 
 
 def _made(of: type[_OfPosterior], name: str, spec: ModelSpec, needs: Needs | None = None, **more: Any) -> Model:
-    posterior = OtherQuantity(unit="", title="which joint draw a world has, from 0 to 1, by points per order")
+    posterior = OtherQuantity(unit="", title="which joint draw a world has, from 0 to 1")
     return of(
         name=name,
         unit=spec.unit,
@@ -92,6 +94,30 @@ def _made(of: type[_OfPosterior], name: str, spec: ModelSpec, needs: Needs | Non
         form=spec.name.rpartition("-")[2],
         **more,
     )
+
+
+# --- Which world it is ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _World(Unfitted):
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        return np.broadcast_to(inputs["place"], (len(time), len(inputs["place"]))).copy()
+
+    def describe(self) -> Description:
+        return Description(summary="every joint draw of the estimate is as likely as another", sources=self.sources)
+
+
+def world(name: str, spec: ModelSpec) -> Model:
+    """Build the model of which joint draw a world has: one number for all parts of the chain, in every form."""
+    place = Input(
+        name="place",
+        unit="",
+        distribution={"low": 0.0, "high": 1.0, "family": "uniform"},
+        source=spec.reference,
+        title="place among the joint draws, ordered by how fast the index rises",
+    )
+    return _World(name=name, unit=spec.unit, inputs={"place": place}, note=spec.note, sources=(spec.reference,))
 
 
 # --- What does not change with time ---------------------------------------------------------------------------------
@@ -143,20 +169,21 @@ class _FittedPath(_Fitted):
     """A line with a random walk and an integrated one, from level and slope at the date on, stepped exactly."""
 
     def gained(self, time: Array, slope: Array, of: str, world: dict[str, Array], streams: Streams) -> Array:
-        """Return how many orders of magnitude a path gains from the date to each time."""
-        now = self.drawn.now
+        """Return what a path gains from the date to each time; `of` begins the names of its columns."""
+        now, wander, turn_a_year = self.drawn.now, world[f"{of}walk"], world[f"{of}turn"]
         if time[0] < now - SAME_DATE:
-            raise DataError(f"{self.model.name}: the chain goes on from {now:g}, got a first step at {time[0]:g}")
+            told = f"{self.model.name}: the chain goes on from {now:g}, got a first step at {time[0]:g}"
+            raise NoDataAtDateError(told)
         step = np.maximum(np.diff(time, prepend=now), 0)[:, None]
         walk, turn, inside = (
             streams(part).standard_normal((len(time), streams.draws)) for part in ("walk", "turn", "inside a step")
         )
-        turned = world[f"{of}_turn"] * np.sqrt(step) * turn  # what the slope gains in a step
+        turned = turn_a_year * np.sqrt(step) * turn  # what the slope gains in a step
         slope = slope + np.cumsum(turned, axis=0) - turned  # at the start of each step
         # the integral of a walk over a step: half of what the walk gains, and what it does within
-        bent = step / 2 * turned + world[f"{of}_turn"] * np.sqrt(step**3 / 12) * inside
-        each = step * slope + bent + world[f"{of}_walk"] * np.sqrt(step) * walk
-        return np.asarray(np.clip(np.cumsum(each, axis=0), -300.0, 250.0))
+        bent = step / 2 * turned + turn_a_year * np.sqrt(step**3 / 12) * inside
+        each = step * slope + bent + wander * np.sqrt(step) * walk
+        return np.asarray(np.cumsum(each, axis=0))
 
     def moving(self, what: str, of: str) -> Description:
         """Return the description of a path."""
@@ -178,8 +205,9 @@ class _FittedRun(_FittedPath):
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         world = self.worlds(inputs)
-        gained = self.gained(time, world["compute_slope"], "compute", world, streams)
-        return self.points.value.max() * 10.0 ** np.maximum(np.maximum.accumulate(gained, axis=0), 0.0)
+        gained = self.gained(time, world["compute_slope"], "compute_", world, streams)
+        gained = np.clip(np.maximum.accumulate(gained, axis=0), 0.0, MOST)
+        return np.asarray(self.points.value.max() * 10.0**gained)
 
     def observed(self) -> Observations:
         return self.points
@@ -197,7 +225,8 @@ class _Algorithms(_OfPosterior):
 @dataclass(frozen=True, kw_only=True)
 class _FittedAlgorithms(_FittedPath):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        return 10.0 ** self.gained(time, inputs["pace"][0], "algorithms", self.worlds(inputs), streams)
+        gained = self.gained(time, inputs["pace"][0], "algorithms_", self.worlds(inputs), streams)
+        return np.asarray(10.0 ** np.clip(gained, -MOST, MOST))
 
     def describe(self) -> Description:
         return self.moving("what algorithms give, over those of the start,", "algorithms")
@@ -228,15 +257,15 @@ def _largest_runs(name: str, as_of: float | None) -> Observations:
 @dataclass(frozen=True, kw_only=True)
 class _Index(_OfPosterior):
     def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
-        rows = drawn.rows.take(drawn.rows.rated)
-        rows = rows.take(np.lexsort((rows.value, rows.date)))
-        best = rows.take(rows.value >= np.maximum.accumulate(rows.value))
-        called = _called(INDEX, "model", self.name)
-        points = Observations(
-            time=best.date, value=best.value, unit="", names=tuple(called.get(str(m), str(m)) for m in best.model)
-        )
         record = float(_largest_runs(self.name, as_of).value.max())
-        return _FittedIndex(model=self, drawn=drawn, points=points, record=record)
+        return _FittedIndex(model=self, drawn=drawn, points=_leaders(drawn, self.name), record=record)
+
+
+def _leaders(drawn: Worlds, name: str) -> Observations:
+    """Return the models that led the index."""
+    rows, called = drawn.rows.leading, _called(INDEX, "model", name)
+    names = tuple(called.get(str(model), str(model)) for model in rows.model)
+    return Observations(time=rows.date, value=rows.value, unit="", names=names)
 
 
 def _called(table: str, key: str, name: str) -> dict[str, str]:
@@ -259,9 +288,7 @@ class _FittedIndex(_Fitted):
         then = now + np.log10(inputs["run"] / self.record)
         counted = worth(then, world["bend"]) - worth(now, world["bend"])
         level = world["level"] + inputs["points"] * (counted + np.log10(inputs["algorithms"]))
-        if observed:
-            return np.asarray(level + world["frontier_scatter"] * streams("one model").standard_normal(level.shape))
-        return np.maximum(np.maximum.accumulate(level, axis=0), self.points.value.max())  # the best so far
+        return _best_so_far(level, world, self.points, streams, observed=observed)
 
     def observed(self) -> Observations:
         return self.points
@@ -273,6 +300,40 @@ class _FittedIndex(_Fitted):
             "an order of compute is worth as much everywhere"
             if self.model.form == "straight"
             else "an order of compute is worth less beyond 1e25 FLOP, by a law that four models there show",
+        )
+
+
+def _best_so_far(
+    level: Array, world: dict[str, Array], points: Observations, streams: Streams, *, observed: bool
+) -> Array:
+    if observed:
+        return np.asarray(level + world["frontier_scatter"] * streams("one model").standard_normal(level.shape))
+    return np.maximum(np.maximum.accumulate(level, axis=0), points.value.max())
+
+
+@dataclass(frozen=True, kw_only=True)
+class _IndexAlone(_OfPosterior):
+    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+        return _FittedIndexAlone(model=self, drawn=drawn, points=_leaders(drawn, self.name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedIndexAlone(_FittedPath):
+    points: Observations
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        world = self.worlds(inputs)
+        level = world["level"] + self.gained(time, world["slope"], "", world, streams)
+        return _best_so_far(level, world, self.points, streams, observed=observed)
+
+    def observed(self) -> Observations:
+        return self.points
+
+    def describe(self) -> Description:
+        return self.said(
+            f"the index of the frontier gained {self.described('so_far')} points a year and gains "
+            f"{self.described('slope')} at {self.drawn.now:g}, where it stands at {self.described('level')}",
+            "a straight line, a random walk and an integrated one; compute and algorithms play no part",
         )
 
 
@@ -315,6 +376,11 @@ def index(name: str, spec: ModelSpec) -> Model:
         "points": OtherQuantity(unit="", title="points of the index per order of compute, at 1e25 FLOP"),
     }
     return _made(_Index, name, spec, needs)
+
+
+def index_alone(name: str, spec: ModelSpec) -> Model:
+    """Build the index of the best model so far by its own trend, from the same rows of the frontier."""
+    return _made(_IndexAlone, name, spec)
 
 
 def horizon(name: str, spec: ModelSpec) -> Model:

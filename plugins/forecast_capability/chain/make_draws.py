@@ -10,6 +10,7 @@ import csv
 import hashlib
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,9 @@ from numpy.typing import NDArray
 
 from forecast.errors import UsageError
 from forecast_capability.chain.estimate import NOW, SINCE
-from forecast_capability.chain.likelihood import FORMS, LEVELS, TANGENT, Form
+from forecast_capability.chain.likelihood import FORMS, LEVELS, STRAIGHT, TANGENT, Form
 from forecast_capability.chain.rows import Rows, observed
-from forecast_capability.chain.worlds import COLUMNS, columns
+from forecast_capability.chain.worlds import ALONE, COLUMNS, columns, columns_alone
 
 Array = NDArray[np.float64]
 
@@ -31,7 +32,7 @@ FOLDER = Path(__file__).parent / "draws"
 
 def made_from(rows: Rows, form: Form) -> dict[str, object]:
     """Return what a table of draws depends on: rows, priors, dates, and how it was sampled."""
-    priors = json.dumps([form.numbers, LEVELS, TANGENT, NOW, SINCE, list(COLUMNS)])
+    priors = json.dumps([form.numbers, LEVELS, TANGENT, NOW, SINCE])
     return {
         "rows": rows.hash,
         "priors": f"sha256:{hashlib.sha256(priors.encode()).hexdigest()}",
@@ -47,26 +48,29 @@ def main(arguments: list[str] | None = None) -> None:
     if len(given) > 1:
         raise UsageError(f"make_draws: expected at most one folder, got {len(given)} arguments")
     folder, rows = Path(given[0]) if given else FOLDER, observed()
+    how = {"now": NOW, "draws": DRAWS, "steps": STEPS, "seed": SEED}
     for form in FORMS.values():
-        drawn = columns(rows, form, now=NOW, draws=DRAWS, steps=STEPS, seed=SEED)
-        _write(folder / f"chain-{form.name}", form, rows, drawn)
+        of = f"the chain from compute and algorithms to index and horizon, {form.name} form"
+        _write(folder / f"chain-{form.name}", of, form, rows, columns(rows, form, **how), COLUMNS)
+    alone = rows.index_alone
+    _write(folder / "chain-alone", "the index by its own trend", STRAIGHT, alone, columns_alone(alone, **how), ALONE)
 
 
-def _write(folder: Path, form: Form, rows: Rows, drawn: dict[str, Array]) -> None:
+def _write(folder: Path, of: str, form: Form, rows: Rows, drawn: dict[str, Array], titles: Mapping[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{folder.name}.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(drawn)
         writer.writerows([f"{value:.6g}" for value in row] for row in zip(*drawn.values(), strict=True))
-    fields = [{"name": name, "type": "number", "unit": "", "title": title} for name, title in COLUMNS.items()]
+    fields = [{"name": name, "type": "number", "unit": "", "title": title} for name, title in titles.items()]
     descriptor = {
         "name": folder.name,
-        "title": f"Joint draws of the chain from compute and algorithms to index and horizon, {form.name} form",
+        "title": f"Joint draws of {of}",
         "version": "1.0.0",
         "description": f"Drawn by forecast_capability.chain.make_draws from {len(rows)} rows of datasets/"
         "training-runs-2026, datasets/capability-editions and datasets/time-horizons: no observations. A row a world, "
-        f"ordered by points; the state is that at {NOW:g}.",
+        f"ordered by how fast the index rises; the state is that at {NOW:g}.",
         "licenses": [{"name": "MIT", "title": "MIT", "path": "https://opensource.org/licenses/MIT"}],
         "sources": [{"title": "Epoch AI (CC-BY 4.0) and METR, as compiled in datasets"}],
         "resources": [

@@ -7,7 +7,7 @@ shifted by the mean difference of those that are in both.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -96,6 +96,22 @@ class Rows:
     def rated(self) -> NDArray[np.bool_]:
         """Which rows are those of models with an index."""
         return (self.compute != RUN) & ~self.horizon
+
+    @property
+    def leading(self) -> Rows:
+        """The rows of models whose index no earlier one exceeds, in the order of their dates."""
+        rows = self.take(self.rated)
+        rows = rows.take(np.lexsort((rows.value, rows.date)))
+        return rows.take(rows.value >= np.maximum.accumulate(rows.value))
+
+    @property
+    def index_alone(self) -> Rows:
+        """The index of the frontier and nothing else: models that led, or of undisclosed compute, without compute."""
+        led = np.isin(self.model, self.leading.model)
+        rows = self.take(self.rated & (led | (self.compute == UNDISCLOSED)))
+        nothing, none = np.zeros(len(rows)), np.full(len(rows), "")
+        compute = np.full(len(rows), UNDISCLOSED)
+        return replace(rows, compute=compute, stated=nothing, stated_error=nothing, organisation=none)
 
     @property
     def undisclosed(self) -> Rows:

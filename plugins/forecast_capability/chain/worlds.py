@@ -12,14 +12,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.errors import EmptyDataError
 from forecast_capability.chain.estimate import NOW, SINCE
-from forecast_capability.chain.likelihood import FORMS, TANGENT, Asked, Chain, Form, worth
+from forecast_capability.chain.likelihood import FORMS, STRAIGHT, TANGENT, Asked, Chain, Form, worth
 from forecast_capability.chain.posterior import sample, state
 from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP, Rows, observed
 
 Array = NDArray[np.float64]
 
-__all__ = ["COLUMNS", "SAME_DATE", "SPAN", "Worlds", "columns", "worlds"]
+__all__ = ["ALONE", "COLUMNS", "SAME_DATE", "SPAN", "Worlds", "columns", "columns_alone", "worlds"]
 
 #: Dates this many years apart are one.
 SAME_DATE = 1e-6
@@ -48,6 +49,16 @@ COLUMNS = {
     "horizon_scatter": "Standard deviation of single models' horizons, doublings",
 }
 
+#: The same of the index by its own trend.
+ALONE = {
+    "so_far": f"Points a year that the index of the frontier gained over the last {SPAN:g} years",
+    "slope": "Points a year that it gains at the date",
+    "walk": "Standard deviation of its random walk over a year, points",
+    "turn": "Standard deviation of what its slope gains in a year, points a year",
+    "level": COLUMNS["level"],
+    "frontier_scatter": COLUMNS["frontier_scatter"],
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Worlds:
@@ -56,12 +67,13 @@ class Worlds:
     Parameters
     ----------
     form : str
+        Or "alone".
     now : float
         The date of the state.
     rows : Rows
         What they are drawn from.
     columns : mapping of str to ndarray
-        By the names of `COLUMNS`, (draw,) each, ordered by points per order.
+        By the names of `COLUMNS` or `ALONE`, (draw,) each, ordered by how fast the index rises at the date.
     """
 
     form: str
@@ -70,11 +82,11 @@ class Worlds:
     columns: dict[str, Array] = field(repr=False)
 
     def __len__(self) -> int:
-        return len(self.columns["points"])
+        return len(self.columns["level"])
 
 
 def columns(rows: Rows, form: Form, *, now: float, draws: int, steps: int, seed: int = 0) -> dict[str, Array]:
-    """Draw `COLUMNS`, (draw,) each, ordered by points per order: what a scenario's worlds read.
+    """Draw `COLUMNS`, (draw,) each, ordered by how fast the index rises at the date: what a scenario's worlds read.
 
     Parameters
     ----------
@@ -106,24 +118,60 @@ def columns(rows: Rows, form: Form, *, now: float, draws: int, steps: int, seed:
         "level": level + numbers["points"] * (counted + algorithms),
         "anchor": anchor,
     }
-    order = np.argsort(numbers["points"], kind="stable")
+    rise = numbers["points"] * (
+        algorithms_slope + np.exp(-numbers["bend"] * (compute - ANCHOR_LOG10_FLOP)) * compute_slope
+    )
+    order = np.argsort(rise, kind="stable")
     return {name: numbers[name][order] for name in COLUMNS}
+
+
+def columns_alone(rows: Rows, *, now: float, draws: int, steps: int, seed: int = 0) -> dict[str, Array]:
+    """Draw `ALONE`, (draw,) each, ordered by the slope, from rows of the index alone.
+
+    Likelihood and priors are those of the chain. Without a run, a horizon or disclosed compute they tell nothing of
+    compute and algorithms but the sum of both, in points.
+
+    Parameters
+    ----------
+    rows, now, draws, steps, seed
+        See `columns`.
+    """
+    of = columns(rows, STRAIGHT, now=now, draws=draws, steps=steps, seed=seed)
+    points = of["points"]
+    found = {
+        "so_far": points * (of["growth"] + of["pace"]),
+        "slope": points * (of["compute_slope"] + of["algorithms_slope"]),
+        "walk": points * np.hypot(of["compute_walk"], of["algorithms_walk"]),
+        "turn": points * np.hypot(of["compute_turn"], of["algorithms_turn"]),
+        "level": of["level"],
+        "frontier_scatter": of["frontier_scatter"],
+    }
+    order = np.argsort(found["slope"], kind="stable")
+    return {name: found[name][order] for name in ALONE}
 
 
 @lru_cache(maxsize=32)
 def worlds(form: str, as_of: float | None = None) -> Worlds:
-    """Return the joint draws of a form, as of a date or from all rows.
+    """Return the joint draws of a form, or of the index alone, as of a date or from all rows.
 
     Raises
     ------
     EmptyDataError
         If no row is dated before it.
     """
-    if as_of is None or as_of > NOW - SAME_DATE:
+    shipped = as_of is None or as_of > NOW - SAME_DATE
+    rows = observed(None if shipped else as_of)
+    rows = rows.index_alone if form == "alone" else rows
+    if not len(rows):
+        raise EmptyDataError(f"chain: no model with an index is dated before {as_of:.2f}")
+    if shipped:
         from forecast import tables
 
         read = tables.columns(f"capability/chain-{form}", where=f"chain-{form}")
-        return Worlds(form=form, now=NOW, rows=observed(), columns={name: read.numeric(name) for name in COLUMNS})
-    rows = observed(as_of)
-    drawn = columns(rows, FORMS[form], now=as_of, draws=DRAWS, steps=STEPS)
-    return Worlds(form=form, now=as_of, rows=rows, columns=drawn)
+        return Worlds(form=form, now=NOW, rows=rows, columns={name: read.numeric(name) for name in read})
+    now = float(as_of or NOW)
+    if form == "alone":
+        drawn = columns_alone(rows, now=now, draws=DRAWS, steps=STEPS)
+    else:
+        drawn = columns(rows, FORMS[form], now=now, draws=DRAWS, steps=STEPS)
+    return Worlds(form=form, now=now, rows=rows, columns=drawn)
