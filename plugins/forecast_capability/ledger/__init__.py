@@ -43,6 +43,8 @@ def models() -> Iterator[ModelSpec]:
          "seven years, from GPT-3 to GPT-6 Astra; of some the cost is by what a FLOP cost"),
         ("planned-chips", "Chips of tracked sites, built and planned, H100 equivalents", "", "planned",
          "plans of 2026-09, to the end of 2028"),
+        ("planned-research", "R&D compute of the largest laboratory, by its own forecast", "USD/year", "planned",
+         "told to investors, as reported by the press; to 2028"),
         ("planned-site", "Power of the largest site, built and planned", "MW", "planned",
          "plans of 2026-09, to the end of 2028"),
     ):  # fmt: skip

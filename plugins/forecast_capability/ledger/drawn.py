@@ -17,7 +17,7 @@ from forecast import ModelSpec
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, ModelRecord
 from forecast.streams import student_t
-from forecast_capability.ledger.ratios import EDITION, FOUR, RATIOS, Tables, of_link, pooled_spread
+from forecast_capability.ledger.ratios import EDITION, FOUR, LAB, RATIOS, Tables, of_link, pooled_spread
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
@@ -269,28 +269,39 @@ def share_gain(name: str, spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, kw_only=True)
 class _Planned(ModelRecord):
-    largest: bool
+    what: str
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        from forecast import tables
-        from forecast.tables import series
-
         if as_of is not None:
-            raise DataError(f"{self.name}: plans are those of {EDITION}; which stood before is not kept")
-        table, column = ("data-centres", "power") if self.largest else ("data-centre-totals", "h100_equivalents")
-        rows = series.rows(f"datasets/{table}", where={"edition": EDITION}, as_of=None, name=self.name, date="date")
-        dates, values = tables.decimal_year(rows.column("date")), rows.numeric(column)
-        order = np.argsort(dates, kind="stable")
-        dates, values = dates[order], np.maximum.accumulate(values[order])
+            raise DataError(f"{self.name}: plans are those of 2026; which stood before is not kept")
+        dates, values = _plans(self.what)
         return _FittedPlanned(
             model=self,
-            said=f"{values[-1]:,.0f} by {dates[-1]:.1f}, built and planned",
+            said=f"{values[-1]:,.3g} by {dates[-1]:.1f}",
             assumptions=("plans are done on the day",),
             facts={"last": float(values[-1]), "date": float(dates[-1])},
             dates=dates,
             values=values,
-            steps=self.largest,
+            steps=self.what == "site",
         )
+
+
+def _plans(what: str) -> tuple[Array, Array]:
+    """Return dates and what stands, or is spent a year, by then: of the largest site, tracked chips, or research."""
+    from forecast import tables
+    from forecast.tables import series
+
+    if what == "research":
+        spent = Tables()
+        of = spent.spent("training compute", plan="yes") | spent.spent("research compute", plan="yes")
+        years = {int(period) + 0.5: usd for (who, period), usd in of.items() if who == LAB}
+        dates = np.array(sorted(years))
+        return dates, np.array([years[date] for date in dates])
+    table, column = ("data-centres", "power") if what == "site" else ("data-centre-totals", "h100_equivalents")
+    rows = series.rows(f"datasets/{table}", where={"edition": EDITION}, as_of=None, name="ledger", date="date")
+    dates, values = tables.decimal_year(rows.column("date")), rows.numeric(column)
+    order = np.argsort(dates, kind="stable")
+    return dates[order], np.maximum.accumulate(values[order])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,5 +319,5 @@ class _FittedPlanned(_Fitted):
 
 
 def planned(name: str, spec: ModelSpec) -> Model:
-    """Build the power of the largest site, or the chips of all that are followed, built and planned."""
-    return _Planned(**_base(spec, name), largest=spec.name.endswith("site"))  # type: ignore[arg-type]
+    """Build the power of the largest site, the chips of all that are followed, or research, as planned."""
+    return _Planned(**_base(spec, name), what=spec.name.rpartition("-")[2])  # type: ignore[arg-type]

@@ -38,20 +38,29 @@ def of(run):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_run_is_chips_by_rate_by_use_by_time_and_money_by_what_it_buys_in_every_world(of, variant):
     compute = of("run", variant, "FLOP")
-    chips, rate = of("chips", variant), of("rate", variant, "FLOP/s")
+    chips, rate = of("chips", variant), of("run_rate", variant, "FLOP/s")
     use, seconds = of("utilisation"), of("duration", unit="s")
     np.testing.assert_allclose(chips * rate * use * seconds, compute, rtol=1e-9)
-    bought = of("spending", variant, "USD") * of("flop_per_usd", variant, "FLOP/USD")
+    bought = of("spending", variant, "USD") * of("run_price", variant, "FLOP/USD")
     np.testing.assert_allclose(bought, compute, rtol=1e-9)
-    # a chip takes what its rate in 16 bits takes, whatever the precision
-    watts = of("rate", variant, "FLOP/s") / of("precision", variant) / of("per_watt", variant, "FLOP/s/W")
-    np.testing.assert_allclose(chips * watts, of("power", variant, "W"), rtol=1e-9)
+    per_watt = of("run_per_watt", variant, "FLOP/s/W")
+    np.testing.assert_allclose(of("power", variant, "W") * per_watt * use * seconds, compute, rtol=1e-9)
+    # prices and devices are those of the day on which the record was set, and the record's own from then on
+    fresh = np.diff(compute, axis=0, prepend=0) > 0
+    now = of("precision", variant) * of("per_watt", variant, "FLOP/s/W")
+    for held, today in (
+        (of("run_price", variant, "FLOP/USD"), of("flop_per_usd", variant, "FLOP/USD")),
+        (rate, of("rate", variant, "FLOP/s")),
+        (per_watt, now),
+    ):
+        np.testing.assert_allclose(held[fresh], np.broadcast_to(today, held.shape)[fresh], rtol=1e-9)
+        np.testing.assert_array_equal(held[1:][~fresh[1:]], held[:-1][~fresh[1:]])
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_bound_holds_in_every_world(of, variant):
     compute, now = of("run", variant, "FLOP"), of("largest_now", unit="FLOP")
-    for name in ("money_allows", "power_allows", "chips_allow", "data_allow"):
+    for name in ("money_left", "power_allows", "chips_allow", "data_allow"):
         allowed = np.maximum.accumulate(of(name, variant, "FLOP"), axis=0)
         assert (compute <= allowed * (1 + 1e-12)).all(), name
     assert (compute >= now * (1 - 1e-12)).all()
@@ -389,7 +398,7 @@ def test_a_change_of_one_link_reaches_what_rests_on_it_and_nothing_else(of):
         pytest.param("frontier_run", "capability/training-compute@exponential", marks=pytest.mark.slow),
         pytest.param("pace", "capability/pace-ho-2024", marks=pytest.mark.slow),
         ("pace", "capability/pace-from-index"),
-        pytest.param("spending_growth", "capability/spending-growth-2016-2024", marks=pytest.mark.slow),
+        pytest.param("research_of_capex", "capability/ledger-one-of-final", marks=pytest.mark.slow),
         pytest.param("power_far", "capability/power-2030-campus", marks=pytest.mark.slow),
         ("horizon_trend", "capability/time-horizon@pool"),
     ],
