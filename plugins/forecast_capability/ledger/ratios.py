@@ -334,7 +334,7 @@ def _research_of_capex(tables: Tables) -> _Rows:
 
 
 def _split(tables: Tables, part: str, whole: str) -> _Rows:
-    rows = tables.rows("compute-splits", "ends", part=part, whole=whole, plan="no")
+    rows = tables.rows("compute-splits", "published", part=part, whole=whole, plan="no")
     if rows is None:
         return
     for i, who in enumerate(map(str, rows.column("who"))):
