@@ -37,7 +37,8 @@ def models() -> Iterator[ModelSpec]:
     for name, title, unit, target, note in (
         ("capex-now", "Capital expenditure of four companies at the start, a year", "USD/year", "capex",
          "cash; finance leases left out; not all of it is for AI"),
-        ("walk", "A standard random walk", "", "walk", ""),
+        ("spending-walk", "How spending wanders around its course, in standard deviations of a year", "", "walk", ""),
+        ("site-walk", "How sites wander besides, in standard deviations of a year", "", "walk", ""),
         ("growth-spread", "Spread of a year's growth of spending and of sites", "", "growth_spread", ""),
         ("share-gain", "The share of spending that the largest run costs, over that at the start", "", "share_gain",
          "seven years, from GPT-3 to GPT-6 Astra; of some the cost is by what a FLOP cost"),
@@ -50,7 +51,7 @@ def models() -> Iterator[ModelSpec]:
     ):  # fmt: skip
         yield ModelSpec(
             name=f"ledger-{name}", title=title, quantity=f"capability.{name.replace('-', '_')}", unit=unit,
-            keeps="" if name == "walk" else "positive", target=f"{at}:{target}", note=note, reference=REFERENCE,
+            keeps="" if target == "walk" else "positive", target=f"{at}:{target}", note=note, reference=REFERENCE,
         )  # fmt: skip
 
 
