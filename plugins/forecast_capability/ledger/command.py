@@ -42,10 +42,8 @@ def closes(ratio: Ratio) -> bool | None:
 
 def _lines(found: list[Ratio]) -> Iterator[str]:
     compared = [closes(ratio) for ratio in found if closes(ratio) is not None]
-    yield (
-        f"Of {len(compared)} figures that can be had in two ways, {sum(bool(each) for each in compared)} agree within a "
-        f"factor of {CLOSES_WITHIN:g}."
-    )
+    agree = sum(bool(each) for each in compared)
+    yield f"Of {len(compared)} figures that can be had in two ways, {agree} agree within a factor of {CLOSES_WITHIN:g}."
     for link, about in RATIOS.items():
         mine = [ratio for ratio in found if ratio.link == link]
         if not mine:

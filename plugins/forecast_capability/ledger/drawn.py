@@ -110,14 +110,16 @@ class _Capex(ModelRecord):
         tables = Tables(as_of)
         dates, rates = _spending_rates(tables)
         if len(dates) < 2:
-            raise DataError(f"{self.name}: expected two periods of capital expenditure of four companies, got {len(dates)}")
+            raise DataError(
+                f"{self.name}: expected two periods of capital expenditure of four companies, got {len(dates)}"
+            )
         before = int(np.argmin(np.abs(dates - (dates[-1] - 1))))
         growth = float(np.log(rates[-1] / rates[before]) / (dates[-1] - dates[before]))
         spread, _ = pooled_spread(tables, GROWTHS[:1])
         return _FittedCapex(
             model=self,
-            said=f"{rates[-1] / 1e9:,.0f} bn USD a year in {dates[-1]:.2f}, {np.expm1(growth):+.0%} on the year before, "
-            "which goes on until the start",
+            said=f"{rates[-1] / 1e9:,.0f} bn USD a year in {dates[-1]:.2f}, {np.expm1(growth):+.0%} on the year "
+            "before, which goes on until the start",
             facts={"last": float(rates[-1]), "growth": growth, "date": float(dates[-1])},
             last=float(rates[-1]),
             date=float(dates[-1]),
@@ -128,11 +130,7 @@ class _Capex(ModelRecord):
 
 def _spending_rates(tables: Tables) -> tuple[Array, Array]:
     """Return the four companies' spending, USD a year, and the middle of the period that it is of."""
-    whole = {
-        int(period) + 0.5: usd
-        for (who, period), usd in _of_all(tables.spent()).items()
-        if who == ""
-    }
+    whole = {int(period) + 0.5: usd for (who, period), usd in _of_all(tables.spent()).items() if who == ""}
     quarters = {
         int(period[:4]) + (int(period[-1]) - 0.5) / 4: 4 * usd
         for (who, period), usd in _of_all(tables.spent(span="quarter")).items()
@@ -207,8 +205,8 @@ class _GrowthSpread(ModelRecord):
         spread, dof = pooled_spread(Tables(as_of), GROWTHS)
         return _FittedSpread(
             model=self,
-            said=f"{spread:.3f}: standard deviation of a year's logarithmic growth of spending, and of the power of sites, "
-            f"around the mean of each, {dof} degrees of freedom",
+            said=f"{spread:.3f}: standard deviation of a year's logarithmic growth of spending, and of the power of "
+            f"sites, around the mean of each, {dof} degrees of freedom",
             facts={"spread": spread},
             spread=spread,
         )
@@ -236,8 +234,8 @@ class _ShareGain(ModelRecord):
         mean, spread = float(logs.mean()), float(logs.std(ddof=1))
         return _FittedShareGain(
             model=self,
-            said=f"the share of spending that the largest run costs grew {np.exp(mean):.2f}-fold a year over {len(logs)} "
-            f"years, with a standard deviation of {spread:.2f} in its logarithm",
+            said=f"the share of spending that the largest run costs grew {np.exp(mean):.2f}-fold a year over "
+            f"{len(logs)} years, with a standard deviation of {spread:.2f} in its logarithm",
             assumptions=("its pace goes on, as uncertain as so many years leave it, and it wanders as it did",),
             facts={"growth": mean, "spread": spread, "n": float(len(logs))},
             mean=mean,

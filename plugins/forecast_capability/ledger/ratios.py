@@ -104,14 +104,20 @@ class Tables:
                 self._read[key] = None
         return self._read[key]
 
-    def spent(self, what: str = "capital expenditure", span: str = "year", plan: str = "no") -> dict[tuple[str, str], float]:
+    def spent(
+        self, what: str = "capital expenditure", span: str = "year", plan: str = "no"
+    ) -> dict[tuple[str, str], float]:
         """Return what a company spent in a period, USD."""
         rows = self.rows("company-spending", "ends", what=what, span=span, plan=plan)
         if rows is None:
             return {}
         low, high = rows.numeric("amount_low"), rows.numeric("amount_high")
         middle = np.where(np.isfinite(rows.numeric("amount")), rows.numeric("amount"), (low + high) / 2)
-        return dict(zip(zip(map(str, rows.column("company")), map(str, rows.column("period")), strict=True), middle, strict=True))
+        return dict(
+            zip(
+                zip(map(str, rows.column("company")), map(str, rows.column("period")), strict=True), middle, strict=True
+            )
+        )
 
     def capex(self) -> dict[int, float]:
         """Return the capital expenditure of the four companies by year, USD; of a half year the whole that it makes."""
@@ -142,7 +148,9 @@ class Tables:
         if rows is None:
             return {}
         dates = tables.decimal_year(rows.column("date"))
-        return {int(date): float(value) for date, value in zip(dates, rows.numeric(column), strict=True) if date % 1 > 0.99}
+        return {
+            int(date): float(value) for date, value in zip(dates, rows.numeric(column), strict=True) if date % 1 > 0.99
+        }
 
     def site_price(self, year: int, edition: str = "") -> float:
         """Return the median all-in capital cost of tracked sites of a year, USD per H100 equivalent."""
@@ -162,14 +170,20 @@ class Tables:
         rows = self.rows("training-runs-2026", "date", frontier="yes")
         if rows is None:
             return []
-        dates, flop, cost = tables.decimal_year(rows.column("date")), rows.numeric("training_compute"), rows.numeric("cost")
+        dates, flop, cost = (
+            tables.decimal_year(rows.column("date")),
+            rows.numeric("training_compute"),
+            rows.numeric("cost"),
+        )
         priced = (cost > LEAST_COST) & (dates >= SINCE) & np.isfinite(flop)
         if priced.sum() < 5:
             return []
         slope, level = np.polyfit(dates[priced] - 2025, np.log10(flop[priced] / cost[priced]), 1)
         found = []
         for year in range(int(SINCE), int(dates.max()) + 1):
-            of_year = np.flatnonzero((dates.astype(int) == year) & np.isfinite(flop) & (rows.column("domain") != "games"))
+            of_year = np.flatnonzero(
+                (dates.astype(int) == year) & np.isfinite(flop) & (rows.column("domain") != "games")
+            )
             if len(of_year):
                 i = of_year[np.argmax(flop[of_year])]
                 stated = cost[i] if cost[i] > 0 else flop[i] / 10 ** (level + slope * (dates[i] - 2025))
@@ -177,13 +191,17 @@ class Tables:
         return found
 
 
-#: H100 equivalents: smaller sites are parts of others. USD: cheaper runs are experiments. The first year of runs: that of GPT-3.
+#: H100 equivalents: smaller sites are parts of others. USD: cheaper runs are experiments. First is the year of GPT-3.
 LEAST_SITE, LEAST_COST, SINCE = 20_000, 1e5, 2020.0
 
 
 def _summed(spent: dict[tuple[str, str], float], companies: tuple[str, ...]) -> dict[int, float]:
     years = {int(period) for _, period in spent if period.isdigit()}
-    return {y: sum(spent[c, str(y)] for c in companies) for y in sorted(years) if all((c, str(y)) in spent for c in companies)}
+    return {
+        y: sum(spent[c, str(y)] for c in companies)
+        for y in sorted(years)
+        if all((c, str(y)) in spent for c in companies)
+    }
 
 
 def _halves(tables: Tables) -> dict[int, float]:
@@ -207,7 +225,12 @@ def _capex_growth(tables: Tables) -> _Rows:
     capex, whole = tables.capex(), _summed(tables.spent(), FOUR)
     for year in capex:
         if year - 1 in capex:
-            yield year, capex[year] / capex[year - 1], f"{_bn(capex[year])} over {_bn(capex[year - 1])}", year not in whole
+            yield (
+                year,
+                capex[year] / capex[year - 1],
+                f"{_bn(capex[year])} over {_bn(capex[year - 1])}",
+                year not in whole,
+            )
 
 
 def _year_over_half(tables: Tables) -> _Rows:
@@ -222,7 +245,12 @@ def _guidance(tables: Tables) -> _Rows:
     for (who, period), planned in plans.items():
         year = int(period)
         if who == TOGETHER and year in capex:
-            yield year, planned / capex[year], f"guidance {_bn(planned)} over {_bn(capex[year])} by the first half", True
+            yield (
+                year,
+                planned / capex[year],
+                f"guidance {_bn(planned)} over {_bn(capex[year])} by the first half",
+                True,
+            )
 
 
 #: What the table calls the four companies together.
@@ -247,7 +275,12 @@ def _chips_of_all(tables: Tables) -> _Rows:
         price = tables.site_price(year)
         if year - 1 in stock and year in capex and np.isfinite(price):
             added, bought = stock[year] - stock[year - 1], capex[year] / price
-            yield year, added / bought, f"{added:,.0f} added over {bought:,.0f} that four companies' {_bn(capex[year])} buy", False
+            yield (
+                year,
+                added / bought,
+                f"{added:,.0f} added over {bought:,.0f} that four companies' {_bn(capex[year])} buy",
+                False,
+            )
 
 
 def _tracked(tables: Tables) -> _Rows:
@@ -272,7 +305,9 @@ def _site_growth(tables: Tables) -> _Rows:
         return
     dates, power = read.decimal_year(rows.column("date")), rows.numeric("power")
     last = int(dates.max()) if tables.as_of is None else int(tables.as_of)
-    at = {year: float(power[dates < year + 1].max()) for year in range(int(dates.min()), last) if (dates < year + 1).any()}
+    at = {
+        year: float(power[dates < year + 1].max()) for year in range(int(dates.min()), last) if (dates < year + 1).any()
+    }
     for year in at:
         if year - 1 in at:
             yield year, at[year] / at[year - 1], f"{at[year]:,.0f} over {at[year - 1]:,.0f} MW", False
@@ -300,7 +335,12 @@ def _lab_hours(tables: Tables) -> _Rows:
         if year - 1 in lab and year in bills and of_year.any():
             mean = (lab[year] - lab[year - 1]) / np.log(lab[year] / lab[year - 1])
             hour, rent = bills[year] / mean / HOURS_A_YEAR, float(np.median(rents[of_year]))
-            yield year, hour / rent, f"{LAB}: {_bn(bills[year])} for {mean:,.0f} all year, {hour:.2f}, over {rent:.2f} USD/h", False
+            yield (
+                year,
+                hour / rent,
+                f"{LAB}: {_bn(bills[year])} for {mean:,.0f} all year, {hour:.2f}, over {rent:.2f} USD/h",
+                False,
+            )
 
 
 def _bills(tables: Tables) -> dict[int, float]:
@@ -405,7 +445,12 @@ def _run_of_lab(tables: Tables) -> _Rows:
         year = int(read.decimal_year(rows.column("date")[i : i + 1])[0])
         had, chips = tables.chips_of("user", USER.get(who, who)), rows.numeric("chips")[i]
         if np.isfinite(chips) and year - 1 in had:
-            yield year, chips / had[year - 1], f"{rows.column('name')[i]}: {chips:,.0f} over {had[year - 1]:,.0f}", False
+            yield (
+                year,
+                chips / had[year - 1],
+                f"{rows.column('name')[i]}: {chips:,.0f} over {had[year - 1]:,.0f}",
+                False,
+            )
 
 
 #: A laboratory under the name that the counts of chips have.
@@ -425,7 +470,12 @@ def _run_of_site(tables: Tables) -> _Rows:
     for i, power in enumerate(rows.numeric("power")):
         if np.isfinite(power) and (there := built <= dates[i]).any():
             site = float(largest[there].max())
-            yield int(dates[i]), float(power) / site, f"{rows.column('name')[i]}: {power:,.0f} over {site:,.0f} MW", False
+            yield (
+                int(dates[i]),
+                float(power) / site,
+                f"{rows.column('name')[i]}: {power:,.0f} over {site:,.0f} MW",
+                False,
+            )
 
 
 def _days(tables: Tables) -> _Rows:
@@ -441,31 +491,46 @@ def _days(tables: Tables) -> _Rows:
 
 
 RATIOS: dict[str, Link] = {
-    "capex-growth": Link(title="Capital expenditure of four companies over that of the year before", read=_capex_growth),
+    "capex-growth": Link(
+        title="Capital expenditure of four companies over that of the year before", read=_capex_growth
+    ),
     "year-over-half": Link(title="Capital expenditure of a year over that of its first half", read=_year_over_half),
     "guidance": Link(title="Guidance over what the first half of the year makes", read=_guidance, compares=True),
     "chips-bought": Link(
         title="Chips that all capital expenditure of five companies buys, over those that they added",
-        read=_chips_bought, compares=True,
+        read=_chips_bought,
+        compares=True,
     ),
-    "chips-of-all": Link(title="Chips that all owners added, over those that four companies' expenditure buys", read=_chips_of_all),
+    "chips-of-all": Link(
+        title="Chips that all owners added, over those that four companies' expenditure buys", read=_chips_of_all
+    ),
     "tracked": Link(title="Chips of tracked sites over those of all owners", read=_tracked, most=1.0),
     "tracked-power-growth": Link(title="Power of tracked sites over that of the year before", read=_power_growth),
     "site-power-growth": Link(title="Power of the largest site over that of the year before", read=_site_growth),
     "lab-of-chips": Link(title="Chips of the largest laboratory over those of all owners", read=_lab_stock, most=1.0),
-    "lab-hour": Link(title="Its bill for an hour of a chip over what an H100 rents for", read=_lab_hours, compares=True),
+    "lab-hour": Link(
+        title="Its bill for an hour of a chip over what an H100 rents for", read=_lab_hours, compares=True
+    ),
     "research-of-compute": Link(title="R&D compute over R&D and serving", read=_research_of_compute, most=1.0),
     "compute-of-spending": Link(title="Compute over all spending of a laboratory", read=_compute_of_spending, most=1.0),
-    "research-of-capex": Link(title="R&D compute of the largest laboratory over capital expenditure", read=_research_of_capex, most=1.0),
+    "research-of-capex": Link(
+        title="R&D compute of the largest laboratory over capital expenditure", read=_research_of_capex, most=1.0
+    ),
     "final-of-research": Link(title="Final training runs over R&D compute", read=_final_of_research, most=1.0),
     "one-of-final": Link(title="The largest run over all final runs", read=_one_of_final, most=1.0),
-    "run-of-capex": Link(title="Cost of the largest run of the year over capital expenditure", read=_run_of_capex, most=1.0),
+    "run-of-capex": Link(
+        title="Cost of the largest run of the year over capital expenditure", read=_run_of_capex, most=1.0
+    ),
     "run-share-growth": Link(title="That share over that of the year before", read=_run_growth),
-    "run-forward": Link(title="The largest run by R&D, final runs and one of them, over its cost", read=_run_forward, compares=True),
+    "run-forward": Link(
+        title="The largest run by R&D, final runs and one of them, over its cost", read=_run_forward, compares=True
+    ),
     "run-of-lab-chips": Link(title="Chips of the largest run over those of its laboratory", read=_run_of_lab),
-    "run-of-site-power": Link(title="Power of the largest run over that of the largest tracked site", read=_run_of_site),
+    "run-of-site-power": Link(
+        title="Power of the largest run over that of the largest tracked site", read=_run_of_site
+    ),
     "run-days": Link(title="How long the largest run took", read=_days, unit="day"),
-}  # fmt: skip
+}
 
 
 def of_link(link: str, tables: Tables) -> list[Ratio]:
@@ -478,7 +543,9 @@ def of_link(link: str, tables: Tables) -> list[Ratio]:
     """
     if link not in RATIOS:
         raise UnknownNameError("link", link, RATIOS, where="ledger")
-    found = [Ratio(link=link, year=y, value=float(v), over=over, plan=plan) for y, v, over, plan in RATIOS[link].read(tables)]
+    found = [
+        Ratio(link=link, year=y, value=float(v), over=over, plan=plan) for y, v, over, plan in RATIOS[link].read(tables)
+    ]
     return sorted(found, key=lambda ratio: ratio.year)
 
 
@@ -489,7 +556,7 @@ def ledger(as_of: float | None = None) -> list[Ratio]:
 
 
 def pooled_spread(tables: Tables, links: tuple[str, ...]) -> tuple[float, int]:
-    """Return the standard deviation of a ratio's logarithm around its link's mean, over all links, and its degrees of freedom.
+    """Return how far the logarithm of a ratio is from its link's mean (a standard deviation), and degrees of freedom.
 
     A link has one to three years. One spread for all of them says how far a ratio of this ledger is from its own mean,
     where each alone would say next to nothing.
