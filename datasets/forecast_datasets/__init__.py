@@ -73,7 +73,7 @@ def forecast_tables() -> Iterator[TableSpec]:
     >>> names[40:44]
     ['supply-limits', 'published-rates', 'epoch-index', 'supercomputers-2026']
     >>> names[44:]
-    ['past-forecasts']
+    ['past-forecasts', 'public-questions', 'compute-splits']
     """
     yield _table(
         "supercomputers",
@@ -117,6 +117,11 @@ def forecast_tables() -> Iterator[TableSpec]:
         "public-questions",
         "What people said on public forecasting sites, and what happened",
         "ForecastBench (Forecasting Research Institute, CC BY-SA 4.0) and stored pages, each row with its own",
+    )
+    yield _table(
+        "compute-splits",
+        "What share of AI compute goes where: final runs, inference, compute in spending",
+        "Epoch AI (CC-BY 4.0), Deloitte, McKinsey and a draft prospectus, each row with its own source",
     )
 
 

@@ -268,13 +268,13 @@ def test_compute_compounds_from_the_largest_run(run):
 
 
 def test_the_power_of_the_run_of_2030_is_what_others_expect():
-    """Epoch AI and EPRI (2025) say 4 to 16 GW; growth as measured, held to what there is, lies about there."""
+    """Epoch AI and EPRI (2025) say 4 to 16 GW; growth as measured, held to what is there and paid, reaches it."""
     run = forecast.project("scaling-ends", with_={"compute": "as-measured"}, until=2031.75)
     power = run["projection"]["power"].sel(hardware="continues").squeeze()
     when = forecast.tables.decimal_year(power["time"].values)
     around = power.isel(time=int(np.argmin(abs(when - 2030.75))))
     low, middle, high = (float(v) for v in around.quantile([0.05, 0.5, 0.95]))
-    assert 2 < middle < 16
+    assert 1.5 < middle < 16
     assert low < 4
     assert 16 < high < 100
 
@@ -303,7 +303,7 @@ def test_the_measured_growth_of_compute_stands_beside_the_one_asked_for(run):
     assert [float(low), float(high)] == pytest.approx([facts["growth_p05"], facts["growth_p95"]], abs=0.02)
     middle = run["questions"]["ends"].sel(quantile=0.5)
     apart = middle.sel(compute="as-needed") - middle.sel(compute="as-measured")
-    assert (apart.values > np.timedelta64(365, "D")).all()
+    assert (apart.values > np.timedelta64(180, "D")).all()
     more = run["projection"]["progress"].isel(time=0).median("draw")
     assert float(more.sel(compute="as-measured")) > float(more.sel(compute="as-needed"))
 

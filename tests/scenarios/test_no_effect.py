@@ -97,6 +97,6 @@ def test_python_refuses_it_as_the_command_line_does():
 def test_spending_moves_nothing_of_the_shipped_answers_but_its_own_question():
     with pytest.raises(UsageError, match="what is asked depends on run, flop_per_usd"):
         forecast.project("scaling-ends", draws=20, what_if=[{"of": "spending", "growth": "0*", "since": 2028}])
-    for name in ("scaling-ends", "model-capability"):
-        with pytest.raises(UsageError, match="what is asked depends on run, flop_per_usd"):
+    for name, depends in (("scaling-ends", "run, flop_per_usd"), ("model-capability", "run, run_price")):
+        with pytest.raises(UsageError, match=f"what is asked depends on {depends}"):
             forecast.project(name, draws=20, with_={"spending": 1e9})

@@ -54,6 +54,7 @@ def models() -> Iterator[ModelSpec]:
 SCENARIOS = {
     "model-capability": "When do training runs, models and machines reach their next marks, and what binds first?",
     "model-hardware": "What does compute cost, in dollars, watts and devices?",
+    "model-money": "What is spent on compute, and what may one training run cost?",
     "model-limits": "How large a training run do money, power, chips and data allow?",
     "model-compute": "How large is the largest training run?",
     "model-algorithms": "How much compute are better algorithms worth?",

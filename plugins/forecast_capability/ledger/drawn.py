@@ -1,0 +1,321 @@
+"""What a forecast draws from the ledger: a ratio of the next year, spending at the start, and paths around both.
+
+A ratio has few years, so its logarithm is drawn around its mean with one spread for all of `SHARES_AND_FACTORS`, as a
+Student t with the years that spread rests on, and wider for a mean of few years.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast import ModelSpec
+from forecast.errors import DataError
+from forecast.models import Description, FittedModel, Model, ModelRecord
+from forecast.streams import student_t
+from forecast_capability.ledger.ratios import EDITION, FOUR, LAB, RATIOS, Tables, of_link, pooled_spread
+
+if TYPE_CHECKING:
+    from forecast.streams import Streams
+
+Array = NDArray[np.float64]
+
+__all__ = ["GROWTHS", "SHARES_AND_FACTORS", "capex", "growth_spread", "planned", "ratio", "share_gain", "walk"]
+
+#: Links whose spread around their mean is pooled: of shares and factors, and of growth.
+SHARES_AND_FACTORS = (
+    "chips-of-all", "tracked", "lab-of-chips", "research-of-compute", "research-of-capex", "final-of-research",
+    "run-of-lab-chips", "run-of-site-power",
+)  # fmt: skip
+GROWTHS = ("capex-growth", "site-power-growth", "tracked-power-growth")
+PREFIX = "ledger-"
+
+
+def _base(spec: ModelSpec, name: str) -> dict[str, object]:
+    return {
+        "name": name, "unit": spec.unit, "inputs": {}, "note": spec.note, "sources": (spec.reference,),
+        "keeps": spec.keeps,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Fitted(FittedModel):
+    """A number a world, or a path of it, with what is said of it."""
+
+    model: ModelRecord
+    said: str
+    assumptions: tuple[str, ...] = ()
+    facts: Mapping[str, float] = field(default_factory=dict)
+
+    def describe(self) -> Description:
+        return Description(
+            summary=self.said, assumptions=self.assumptions, sources=self.model.sources, facts=dict(self.facts)
+        )
+
+
+# --- A ratio of the next year ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ratio(ModelRecord):
+    link: str
+
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        tables = Tables(as_of)
+        found = of_link(self.link, tables)
+        if not found:
+            raise DataError(f"{self.name}: no year of the ledger has it: {RATIOS[self.link].title}")
+        spread, dof = pooled_spread(tables, SHARES_AND_FACTORS)
+        logs = np.log([ratio.value for ratio in found])
+        return _FittedRatio(
+            model=self,
+            said=f"{', '.join(f'{ratio.year}: {ratio.value:.3g}' for ratio in found)}; a factor {np.exp(spread):.2f} "
+            f"either way (one standard deviation of all links, {dof} degrees of freedom)",
+            assumptions=("the next year is drawn from the same distribution as those before",),
+            facts={"n": float(len(found)), "spread": spread, "middle": float(np.exp(logs.mean()))},
+            middle=float(logs.mean()),
+            spread=float(spread * np.sqrt(1 + 1 / len(found))),
+            dof=dof,
+            most=RATIOS[self.link].most,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedRatio(_Fitted):
+    middle: float
+    spread: float
+    dof: float
+    most: float
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        drawn = self.middle + self.spread * student_t(streams.uniforms("parameters", 2), self.dof)[0]
+        return np.broadcast_to(np.minimum(np.exp(drawn), self.most), (len(time), streams.draws)).copy()
+
+
+def ratio(name: str, spec: ModelSpec) -> Model:
+    """Build the model of a ratio of the next year."""
+    return _Ratio(**_base(spec, name), link=spec.name.removeprefix(PREFIX))  # type: ignore[arg-type]
+
+
+# --- Spending at the start ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Capex(ModelRecord):
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        tables = Tables(as_of)
+        dates, rates = _spending_rates(tables)
+        if len(dates) < 2:
+            raise DataError(
+                f"{self.name}: expected two periods of capital expenditure of four companies, got {len(dates)}"
+            )
+        before = int(np.argmin(np.abs(dates - (dates[-1] - 1))))
+        growth = float(np.log(rates[-1] / rates[before]) / (dates[-1] - dates[before]))
+        spread, _ = pooled_spread(tables, GROWTHS[:1])
+        return _FittedCapex(
+            model=self,
+            said=f"{rates[-1] / 1e9:,.0f} bn USD a year in {dates[-1]:.2f}, {np.expm1(growth):+.0%} on the year "
+            "before, which goes on until the start",
+            facts={"last": float(rates[-1]), "growth": growth, "date": float(dates[-1])},
+            last=float(rates[-1]),
+            date=float(dates[-1]),
+            growth=growth,
+            spread=spread,
+        )
+
+
+def _spending_rates(tables: Tables) -> tuple[Array, Array]:
+    """Return the four companies' spending, USD a year, and the middle of the period that it is of."""
+    whole = {int(period) + 0.5: usd for (who, period), usd in _of_all(tables.spent()).items() if who == ""}
+    quarters = {
+        int(period[:4]) + (int(period[-1]) - 0.5) / 4: 4 * usd
+        for (who, period), usd in _of_all(tables.spent(span="quarter")).items()
+        if who == ""
+    }
+    of = quarters if len(quarters) > QUARTERS_A_YEAR else whole
+    dates = np.array(sorted(of))
+    return dates, np.array([of[date] for date in dates])
+
+
+QUARTERS_A_YEAR = 4
+
+
+def _of_all(spent: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]:
+    periods = {period for _, period in spent}
+    return {
+        ("", period): sum(spent[who, period] for who in FOUR)
+        for period in periods
+        if all((who, period) in spent for who in FOUR)
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedCapex(_Fitted):
+    last: float
+    date: float
+    growth: float
+    spread: float
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        from scipy.special import ndtri
+
+        gap = max(float(time[0]) - self.date, 0.0)
+        z = ndtri(streams.uniforms("parameters", 1)[0])
+        drawn = self.last * np.exp(self.growth * gap + self.spread * np.sqrt(gap) * z)
+        return np.broadcast_to(drawn, (len(time), streams.draws)).copy()
+
+
+def capex(name: str, spec: ModelSpec) -> Model:
+    """Build the model of what four companies spend a year at the start."""
+    return _Capex(**_base(spec, name))  # type: ignore[arg-type]
+
+
+# --- Paths around them ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Walk(ModelRecord):
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        return _FittedWalk(model=self, said="a standard random walk in continuous time, 0 at the start")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedWalk(_Fitted):
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        return _walked(time, streams)
+
+
+def _walked(time: Array, streams: Streams) -> Array:
+    steps = np.sqrt(np.maximum(np.diff(time, prepend=time[0]), 0))[:, None]
+    return np.asarray(np.cumsum(steps * streams("walk").standard_normal((len(time), streams.draws)), axis=0))
+
+
+def walk(name: str, spec: ModelSpec) -> Model:
+    """Build a standard random walk."""
+    return _Walk(**_base(spec, name))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _GrowthSpread(ModelRecord):
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        spread, dof = pooled_spread(Tables(as_of), GROWTHS)
+        return _FittedSpread(
+            model=self,
+            said=f"{spread:.3f}: standard deviation of a year's logarithmic growth of spending, and of the power of "
+            f"sites, around the mean of each, {dof} degrees of freedom",
+            facts={"spread": spread},
+            spread=spread,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedSpread(_Fitted):
+    spread: float
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        return np.full((len(time), streams.draws), self.spread)
+
+
+def growth_spread(name: str, spec: ModelSpec) -> Model:
+    """Build the spread of growth of spending and of sites."""
+    return _GrowthSpread(**_base(spec, name))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ShareGain(ModelRecord):
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        logs = np.log([ratio.value for ratio in of_link("run-share-growth", Tables(as_of))])
+        if len(logs) < 2:
+            raise DataError(f"{self.name}: expected two years of growth of the share, got {len(logs)}")
+        mean, spread = float(logs.mean()), float(logs.std(ddof=1))
+        return _FittedShareGain(
+            model=self,
+            said=f"the share of spending that the largest run costs grew {np.exp(mean):.2f}-fold a year over "
+            f"{len(logs)} years, with a standard deviation of {spread:.2f} in its logarithm",
+            assumptions=("its pace goes on, as uncertain as so many years leave it, and it wanders as it did",),
+            facts={"growth": mean, "spread": spread, "n": float(len(logs))},
+            mean=mean,
+            spread=spread,
+            n=len(logs),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedShareGain(_Fitted):
+    mean: float
+    spread: float
+    n: int
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        z = student_t(streams.uniforms("parameters", 2), self.n - 1.0)[0]
+        pace = self.mean + self.spread / np.sqrt(self.n) * z
+        logs = pace * (time - time[0])[:, None] + self.spread * _walked(time, streams)
+        return np.asarray(np.exp(np.clip(logs, -50.0, 50.0)))
+
+
+def share_gain(name: str, spec: ModelSpec) -> Model:
+    """Build the path of the share of spending that the largest run costs, over that at the start."""
+    return _ShareGain(**_base(spec, name))  # type: ignore[arg-type]
+
+
+# --- Plans ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Planned(ModelRecord):
+    what: str
+
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        if as_of is not None:
+            raise DataError(f"{self.name}: plans are those of 2026; which stood before is not kept")
+        dates, values = _plans(self.what)
+        return _FittedPlanned(
+            model=self,
+            said=f"{values[-1]:,.3g} by {dates[-1]:.1f}",
+            assumptions=("plans are done on the day",),
+            facts={"last": float(values[-1]), "date": float(dates[-1])},
+            dates=dates,
+            values=values,
+            steps=self.what == "site",
+        )
+
+
+def _plans(what: str) -> tuple[Array, Array]:
+    """Return dates and what stands, or is spent a year, by then: of the largest site, tracked chips, or research."""
+    from forecast import tables
+    from forecast.tables import series
+
+    if what == "research":
+        spent = Tables()
+        of = spent.spent("training compute", plan="yes") | spent.spent("research compute", plan="yes")
+        years = {int(period) + 0.5: usd for (who, period), usd in of.items() if who == LAB}
+        dates = np.array(sorted(years))
+        return dates, np.array([years[date] for date in dates])
+    table, column = ("data-centres", "power") if what == "site" else ("data-centre-totals", "h100_equivalents")
+    rows = series.rows(f"datasets/{table}", where={"edition": EDITION}, as_of=None, name="ledger", date="date")
+    dates, values = tables.decimal_year(rows.column("date")), rows.numeric(column)
+    order = np.argsort(dates, kind="stable")
+    return dates[order], np.maximum.accumulate(values[order])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedPlanned(_Fitted):
+    dates: Array
+    values: Array
+    steps: bool
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        if self.steps:
+            path = self.values[np.maximum(np.searchsorted(self.dates, time, side="right") - 1, 0)]
+        else:
+            path = np.exp(np.interp(time, self.dates, np.log(self.values)))
+        return np.broadcast_to(path[:, None], (len(time), streams.draws)).copy()
+
+
+def planned(name: str, spec: ModelSpec) -> Model:
+    """Build the power of the largest site, the chips of all that are followed, or research, as planned."""
+    return _Planned(**_base(spec, name), what=spec.name.rpartition("-")[2])  # type: ignore[arg-type]

@@ -1,0 +1,314 @@
+"""The ledger of money and compute, and the largest run that it pays for: ratios, courses, levers, bounds, vintages."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+import forecast
+from forecast import tables, units
+from forecast.errors import DataError, UnknownNameError
+from forecast.streams import Streams
+from forecast_capability.ledger.drawn import GROWTHS, SHARES_AND_FACTORS
+from forecast_capability.ledger.ratios import RATIOS, Tables, of_link, pooled_spread
+from toolkit import command
+
+ledger = command("ledger")
+run_command = command("run")
+USUAL = {"variant": "trends continue"}
+
+
+class Worlds:
+    """The worlds of a scenario in one variant, (time, draw)."""
+
+    def __init__(self, name, draws, **asked):
+        self.run = forecast.project(name, draws=draws, **asked)
+        self.data = self.run["projection"]
+        time = self.data["time"]
+        self.years = (time.dt.year + (time.dt.dayofyear - 1) / 365.25).values
+
+    def __call__(self, name, unit=""):
+        data = self.data[name].squeeze()
+        values = data.transpose(..., "draw").values
+        return units.convert(values, data.attrs["units"], unit, where=name) if unit else values
+
+    def at(self, year):
+        return int(np.abs(self.years - year).argmin())
+
+    def reached(self, flop):
+        """Return the year in which each world's largest run takes this, and infinity where none does."""
+        there = self("run", "FLOP") >= flop
+        return np.where(there.any(axis=0), self.years[there.argmax(axis=0)], np.inf)
+
+
+@lru_cache
+def worlds(name="model-compute", draws=2048, what_if=(), **settings):
+    return Worlds(name, draws, with_=USUAL | settings, what_if=[dict(each) for each in what_if])
+
+
+# --- Ratios -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_ratio_is_printed_and_the_failing_ones_are_called_so(capsys):
+    told = ledger(capsys).out
+    for link, about in RATIOS.items():
+        assert about.title in told, link
+    assert "FAILS" in told
+    assert "closes" in told
+    rows = json.loads(ledger(capsys, "--json").out)["result"]
+    assert {row["link"] for row in rows} == set(RATIOS)
+    compared = [row for row in rows if RATIOS[row["link"]].compares]
+    assert all(row["closes"] == (1 / 1.2 <= row["value"] <= 1.2) for row in compared)
+    assert told.startswith(
+        f"Of {len(compared)} figures that can be had in two ways, {sum(r['closes'] for r in compared)} "
+    )
+    assert all(row["closes"] is None for row in rows if row not in compared)
+
+
+@pytest.mark.parametrize(
+    ("link", "expected"),
+    [
+        # capital expenditure over price and count of chips, worked by hand from the rows of the tables
+        ("chips-bought", {2023: 2.00, 2024: 0.74, 2025: 0.83}),
+        ("research-of-capex", {2024: 5.0 / 228.34, 2025: 8.3 / 376.05}),
+        ("run-of-capex", {2024: 0.0528854 / 228.34, 2025: 0.387843 / 376.05}),
+        ("final-of-research", {2024: 0.096}),
+        ("lab-of-chips", {2025: 1743440 / 20926382}),
+    ],
+)
+def test_ratios_are_those_of_the_rows(link, expected):
+    found = {}
+    for ratio in of_link(link, Tables()):
+        found.setdefault(ratio.year, ratio.value)
+    for year, value in expected.items():
+        assert found[year] == pytest.approx(value, rel=5e-3), year
+
+
+def test_a_ratio_needs_all_that_it_is_made_of_by_the_date(capsys):
+    rows = json.loads(ledger(capsys, "--as-of", "2025.5", "--json").out)["result"]
+    assert rows
+    assert max(row["year"] for row in rows) <= 2025
+    # published in March 2026, of 2024
+    assert not any(row["link"] in ("final-of-research", "one-of-final") for row in rows)
+    assert "nothing known" in ledger(capsys, "--as-of", "2025.5").out
+    assert not [row for row in rows if row["link"] == "research-of-capex" and row["year"] > 2024]
+
+
+def test_an_unknown_link_is_named():
+    with pytest.raises(UnknownNameError, match="did you mean 'tracked'"):
+        of_link("trakced", Tables())
+
+
+def test_the_spread_of_the_ratios_is_what_is_drawn():
+    spread, dof = pooled_spread(Tables(), SHARES_AND_FACTORS)
+    by_hand = [np.log([r.value for r in of_link(link, Tables())]) for link in SHARES_AND_FACTORS]
+    assert dof == sum(len(each) - 1 for each in by_hand)
+    assert spread == pytest.approx(np.sqrt(sum(((e - e.mean()) ** 2).sum() for e in by_hand) / dof))
+    model = forecast.model("capability/ledger-research-of-capex").fit()
+    drawn = np.log(model.sample(np.array([2027.0]), {}, Streams(0, "r", 0))[0])
+    rows = of_link("research-of-capex", Tables())
+    assert np.median(drawn) == pytest.approx(np.mean(np.log([r.value for r in rows])), abs=0.02)
+    # a Student t, wider by the error of a mean of so many
+    low, high = np.quantile(drawn, [0.05, 0.95])
+    from scipy.stats import t
+
+    assert high - low == pytest.approx(2 * t.ppf(0.95, dof) * spread * np.sqrt(1 + 1 / len(rows)), rel=0.05)
+    share = forecast.model("capability/ledger-one-of-final").fit().sample(np.array([2027.0]), {}, Streams(0, "s", 0))
+    assert share.max() == 1.0
+    assert (share > 0).all()
+
+
+def test_without_two_years_nothing_is_drawn():
+    with pytest.raises(DataError, match="ledger-research-of-capex: no year of the ledger has it"):
+        forecast.model("capability/ledger-research-of-capex").fit(as_of=2023.0)
+    with pytest.raises(DataError, match="ledger-planned-site: plans are those of 2026"):
+        forecast.model("capability/ledger-planned-site").fit(as_of=2025.0)
+    with pytest.raises(DataError, match="ledger-share-gain: expected two years"):
+        forecast.model("capability/ledger-share-gain").fit(as_of=2021.5)
+
+
+def test_spending_at_the_start_goes_on_from_the_last_quarter():
+    said = forecast.model("capability/ledger-capex-now").fit().describe().facts
+    assert said["last"] == pytest.approx(4 * 165.05e9, rel=1e-3)
+    assert said["growth"] == pytest.approx(np.log(165.05 / 88.246), rel=1e-3)
+    earlier = forecast.model("capability/ledger-capex-now").fit(as_of=2023.0).describe().facts
+    assert earlier["last"] == pytest.approx(151.08e9, rel=1e-3)
+    # guidance of July 2026 for the whole year, and the rate of October that goes with it
+    now = worlds()("capex", "USD/year")[0]
+    low, high = np.quantile(now, [0.05, 0.95])
+    assert low < 2 * (732.5e9 - 294.8e9) < high
+
+
+# --- Money and the largest run ----------------------------------------------------------------------------------------
+
+
+def test_the_cost_of_the_largest_run_does_not_fall_while_spending_rises():
+    of = worlds()
+    cost, capex = np.median(of("spending", "USD"), axis=1), np.median(of("capex", "USD/year"), axis=1)
+    run = np.median(of("run", "FLOP"), axis=1)
+    assert (np.diff(capex) > -0.005 * capex[:-1]).all()
+    assert (np.diff(run) > 0).all()
+    assert (np.diff(cost) >= -0.01 * cost[:-1]).all()
+    assert cost[of.at(2039)] > cost[of.at(2031)] > 2 * cost[0]
+
+
+def test_a_run_of_2028_is_seldom_cheaper_than_today_s():
+    of = worlds()
+    cost, capex, at = of("spending", "USD"), of("capex", "USD/year"), of.at(2028)
+    goes_on = capex[at] >= capex[0]
+    assert 0.1 < (~goes_on).mean() < 0.5
+    assert (cost[at] < cost[0] * (1 - 1e-9))[goes_on].mean() <= 0.05
+
+
+def test_power_and_chips_are_inside_what_is_built_and_planned_until_2028():
+    of = worlds()
+    sites = tables.columns("datasets/data-centres", where="test")
+    planned = (sites.column("edition") == "2026-09") & (tables.decimal_year(sites.column("date")) < 2029)
+    largest = sites.numeric("power")[planned].max() / 1000
+    totals = tables.columns("datasets/data-centre-totals", where="test")
+    share = 5735148 / 20926382
+    until = of.years < 2029
+    power = of("power", "GW")
+    # what is done today is always allowed: at today's largest site, whose rate for a watt is drawn
+    standing = of("site", "FLOP/s")[0] / of("per_watt", "FLOP/s/W")[0] / 1e9
+    assert (power[until] <= np.maximum(largest, standing) * (1 + 1e-9)).all()
+    assert (power[0] <= standing * (1 + 1e-9)).all()
+    dates = tables.decimal_year(totals.column("date"))
+    bound = np.exp(np.interp(of.years[until], dates, np.log(totals.numeric("h100_equivalents")))) / share
+    assert (of("stock")[until] <= bound[:, None] * 1.01).all()
+    assert np.median(of("stock")[of.at(2028)]) > 5e7
+
+
+def test_power_and_chips_stay_inside_physical_bounds_after_2028():
+    of = worlds()
+    per_watt, h100 = of("per_watt", "FLOP/s/W"), 989.5e12
+    world = 3364e9 * (1 + np.maximum(of("output_growth"), 0)) ** (of.years[:, None] - 2023)
+    drawn_by_all = of("stock") * h100 / per_watt
+    assert (drawn_by_all <= world * 1.001).all()
+    assert np.quantile(of("stock")[of.at(2035)], 0.95) < 2e10
+    power = np.median(of("power", "GW"), axis=1)
+    assert (np.diff(power) >= -0.02 * power[:-1]).all()
+    assert power[-1] > power[of.at(2031)]
+
+
+def test_the_run_is_as_uncertain_as_what_it_is_argued_from():
+    """2e29 FLOP by 2030 (Sevilla et al. 2024) is inside what money, power and chips allow."""
+    of = worlds()
+    at = of.at(2031)
+
+    def band(name):
+        return np.quantile(np.log10(of(name, "FLOP"))[at], [0.05, 0.95])
+
+    low, high = band("run")
+    for name in ("money_left", "power_allows", "chips_allow"):
+        ends = band(name)
+        assert ends[0] < np.log10(2e29) < ends[1], name
+        assert high - low > ends[1] - ends[0], name
+    price = np.log10(of("flop_per_usd", "FLOP/USD")[at])
+    assert high - low > np.ptp(np.quantile(price, [0.05, 0.95]))
+    assert low < 28 < 29 < high
+    # what one run may cost, over what it costs today: ten times as much is inside
+    gain = (of("share_allowed") / of("share_now"))[at]
+    assert np.quantile(gain, 0.25) < 10 < np.quantile(gain, 0.95)
+
+
+# --- Levers -----------------------------------------------------------------------------------------------------------
+
+FREEZE = (("of", "capex"), ("growth", "0*"), ("since", 2028))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("spending stops growing in 2028", {"what_if": (FREEZE,)}),
+        ("export controls: a fifth of the chips", {"share_of_chips": 0.02}),
+        ("power ten times dearer", {"dearer_power": 10}),
+        ("a moratorium above 1e28", {"moratorium": "1e28 FLOP"}),
+        ("spending falls and recovers", {"capex_course": "bust"}),
+        ("one campus", {"power_far": "2 GW"}),
+    ],
+)
+def test_a_policy_delays_the_run_of_1e29(name, settings):
+    usual, held = worlds().reached(1e29), worlds(**settings).reached(1e29)
+    later = np.mean(held > usual) - np.mean(held < usual)
+    assert later > 0.03, name
+    by = 2036
+    assert np.mean(held <= by) < np.mean(usual <= by), name
+
+
+def test_a_moratorium_stops_what_is_above_it_and_nothing_below():
+    held = worlds(moratorium="1e28 FLOP")
+    early = held.years < 2028
+    np.testing.assert_array_equal(held("run", "FLOP")[early], worlds()("run", "FLOP")[early])
+    ceiling = np.maximum(1e28, held("run", "FLOP")[early][-1])
+    assert (held("run", "FLOP") <= ceiling * (1 + 1e-12)).all()
+
+
+def test_spending_that_grows_faster_and_research_by_machines_bring_it_forward():
+    usual = worlds()
+    faster = worlds(what_if=((("of", "capex"), ("growth", "1.5*"), ("since", 2028)),))
+    assert np.mean(faster.reached(1e29)) <= np.mean(usual.reached(1e29))
+    assert np.mean(faster.reached(1e29) <= 2036) > np.mean(usual.reached(1e29) <= 2036)
+    fed = worlds(variant="R&D feedback")
+    for name in ("run", "money_left"):
+        assert (fed(name) >= usual(name) * (1 - 1e-12)).all(), name
+        assert np.median(fed(name)[-1]) > 1.1 * np.median(usual(name)[-1]), name
+
+
+def test_levers_are_asked_on_the_command_line(capsys):
+    told = run_command(
+        capsys, "model-compute", "--draws", "256", "--set", "moratorium=1e28 FLOP", "--set", "variant=trends continue"
+    )
+    assert "moratorium" in told.out
+    told = run_command(capsys, "model-compute", "--draws", "256", "--what-if", "capex.growth*0 since 2028").out
+    assert "capex" in told
+
+
+# --- Growth that goes together ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [0.0, 0.4, 0.7])
+def test_growth_of_sites_follows_spending_of_a_year_before_as_asked(asked):
+    of = worlds(growth_together=asked, draws=4096)
+    spending, site = of("spending_luck"), of("site_luck")
+    found, same = [], []
+    for year in range(2030, 2039):
+        now, before, earlier = of.at(year), of.at(year - 1), of.at(year - 2)
+        grown = site[now] - site[before]
+        found.append(spearmanr(grown, spending[before] - spending[earlier]).statistic)
+        same.append(spearmanr(grown, spending[now] - spending[before]).statistic)
+    assert np.mean(found) == pytest.approx(asked, abs=0.03)
+    assert np.mean(same) == pytest.approx(0.0, abs=0.03)
+
+
+def test_the_assumed_correlation_moves_the_answer():
+    alone, together = worlds(growth_together=0.0), worlds(growth_together=0.7)
+    assert not np.array_equal(alone("run"), together("run"))
+    site = [np.log10(each("site", "FLOP/s")[each.at(2035)]) for each in (alone, together)]
+    capex = [np.log10(each("capex", "USD/year")[each.at(2034)]) for each in (alone, together)]
+    links = [spearmanr(one, other).statistic for one, other in zip(site, capex, strict=True)]
+    assert links[0] > 0.2, "spending buys chips without any assumption"
+    assert links[1] > links[0]
+
+
+# --- Earlier dates ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("date", ["2023-01-01", "2024-01-01", "2025-01-01", "2026-01-01"])
+def test_the_largest_run_is_forecast_as_of_earlier_dates(date):
+    year = int(date[:4])
+    run = forecast.project("model-compute", as_of=float(year), draws=256, with_=USUAL)
+    path = run["projection"]["run"].squeeze().transpose("time", "draw").values
+    known = forecast.model("capability/training-compute@pool").fit(as_of=float(year)).observed()
+    assert path[0].min() >= known.value[-1] * (1 - 1e-9)
+    assert np.isfinite(path).all()
+
+
+def test_capital_expenditure_is_dated():
+    late, early = (of_link("capex-growth", Tables(as_of)) for as_of in (None, 2024.2))
+    assert {r.year for r in early} == {r.year for r in late if r.year <= 2023}
+    assert set(GROWTHS) <= set(RATIOS)
