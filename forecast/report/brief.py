@@ -421,8 +421,8 @@ def by_today(run: Projection, words: Words, today: str) -> str:
         return ""
     if (year := float(decimal_year([today])[0])) < run.span[0]:
         return ""
-    asked = sorted(run.dates, key=lambda answer: answer is not run.opening)
-    told = [each for each in asked if each.headline is not None and each.headline.medians is None]
+    answers = sorted(run.dates, key=lambda answer: answer is not run.opening)
+    told = [each for each in answers if each.headline is not None and each.headline.medians is None]
     if not told or told[0] is not run.opening:
         return ""
     first, *others = ((answer, percent(answer.probability(year))) for answer in told[:_MOST_STANDINGS])

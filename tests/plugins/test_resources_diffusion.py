@@ -59,11 +59,11 @@ def test_research_that_improves_itself_fades_below_returns_of_one_and_without_ma
     speeds = {}
     for returns in (0.4, 1.2, 3.6):
         run = forecast.project("ai-diffusion", draws=512, with_={"returns": returns})
-        speeds[returns] = float(run["projection"]["speed"].max("time").median())
+        speeds[returns] = float(run["projection"]["speed_up"].max("time").median())
         assert float(run["projection"]["software"].max()) <= 1e17  # and nothing runs away
         if returns == 0.4:
             assert run.answers["faster"].probability(2031.0) < 0.2
     assert speeds[0.4] < speeds[1.2] < speeds[3.6]
     alone = forecast.project("ai-diffusion", draws=512, with_={"machines": 1e-30})
-    assert float(alone["projection"]["speed"].max()) <= 1 + 1e-6
+    assert float(alone["projection"]["speed_up"].max()) <= 1 + 1e-6
     assert alone.answers["faster"].headline.never > 0.99
