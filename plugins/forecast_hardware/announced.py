@@ -8,7 +8,7 @@ cut from 4 to 3.6 PFLOP/s, and Ascend 960DT moved forward by three quarters. Del
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -26,30 +26,13 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-__all__ = ["as_announced", "models"]
+__all__ = ["as_announced"]
 
 _UNIT = "TFLOP/s"
-_NAME = "gpu-as-announced-"
 _ROADMAPS = (
     "as announced; Rubin CPX was cancelled, Rubin Ultra is reported halved and late, Ascend 970 was cut by a tenth, "
     "Ascend 960DT moved forward by three quarters (table datasets/accelerators)"
 )
-
-
-def models() -> Iterator[ModelSpec]:
-    """Bring ``gpu-as-announced-fp32``, ``-fp16`` and ``-fp8``."""
-    for precision, rows in PRECISIONS.items():
-        yield ModelSpec(
-            name=f"{_NAME}{precision}",
-            title=f"Peak rate of the best device, {precision.upper()} {rows['path']}, if what is announced comes",
-            quantity=f"hardware.gpu_as_announced_{precision}",
-            unit=_UNIT,
-            target="forecast_hardware.announced:as_announced",
-            qualifiers={"basis": "peak", "sparsity": "dense", **rows},
-            keeps="frontier",
-            note="an upper reading: roadmaps slip and change, and no announced device is an observation",
-            reference="Accelerators announced and not delivered, in datasets/accelerators, each with its source",
-        )
 
 
 def as_announced(name: str, spec: ModelSpec) -> Model:

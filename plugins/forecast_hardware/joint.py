@@ -14,7 +14,7 @@ share. With a `posterior` each, they are drawn apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from forecast import ModelSpec
 from forecast.errors import DataError, FitError
 from forecast.models import Description, FittedModel, ModelRecord, Observations, OtherQuantity
-from forecast_hardware.gpu import DEVICES, PRECISIONS, SINCE, TABLE
+from forecast_hardware.gpu import PRECISIONS, SINCE, TABLE
+from forecast_hardware.named import JOINT, MEASURES
 
 if TYPE_CHECKING:
     from forecast.models import Model
@@ -33,16 +34,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-__all__ = ["MEASURES", "Posterior", "joint", "joint_posterior", "models"]
+__all__ = ["Posterior", "joint", "joint_posterior"]
 
-#: Measure to its unit, the factor from the table's units, the formula over the table's columns, and what it is.
-MEASURES: Mapping[str, tuple[str, float, tuple[str, ...], str]] = {
-    "rate": ("TFLOP/s", 1.0, ("peak",), "Peak rate"),
-    "per-watt": ("GFLOP/s/W", 1e3, ("peak", "tdp"), "Peak rate per watt"),
-    "per-dollar": ("GFLOP/s/USD", 1e3, ("peak", "launch_price"), "Peak rate per launch dollar"),
-}
 _NAMES = tuple(MEASURES)
-_SPEC = "gpu-joint-"
 #: Years of a cell of the filter: devices of one cell are averaged.
 CELL_YEARS = 0.5
 #: Standard deviation of the walk in a year over that of one device's scatter: from none to as large, every one alike.
@@ -192,32 +186,13 @@ def _inverse_wishart(rng: np.random.Generator, scale: Array, dof: int, count: in
     return np.asarray(np.swapaxes(root, 1, 2) @ root)
 
 
-def models() -> Iterator[ModelSpec]:
-    """Bring ``gpu-joint-rate``, ``-per-watt`` and ``-per-dollar``."""
-    for measure, (unit, _, _, title) in MEASURES.items():
-        yield ModelSpec(
-            name=f"{_SPEC}{measure}",
-            title=f"{title} of the best device with a launch price so far, FP32 vector, dense, three fitted together",
-            quantity=f"hardware.gpu_joint_{measure.replace('-', '_')}",
-            unit=unit,
-            target="forecast_hardware.joint:joint",
-            qualifiers={
-                **PRECISIONS["fp32"], "sparsity": "dense", "basis": "peak",
-                **({"dollars": "nominal"} if measure == "per-dollar" else {}),
-            },
-            keeps="frontier",
-            note="the best is taken to grow as all devices do; FP32 alone has rate, power and price of enough devices",
-            reference=f"{DEVICES}; Harvey 1989, Forecasting, Structural Time Series Models and the Kalman Filter, 8.3",
-        )  # fmt: skip
-
-
 def joint(name: str, spec: ModelSpec) -> Model:
     """Build the model of one of the three measures."""
     return _Joint(
         name=name,
         unit=spec.unit,
         inputs={"posterior": OtherQuantity(unit="", title="which joint draw a world has, from 0 to 1")},
-        measure=spec.name.removeprefix(_SPEC),
+        measure=spec.name.removeprefix(JOINT),
         note=spec.note,
         sources=(spec.reference,),
         qualifiers=spec.qualifiers,

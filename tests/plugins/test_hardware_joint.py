@@ -9,7 +9,8 @@ import pytest
 
 import forecast
 from forecast.errors import FitError
-from forecast_hardware.joint import MEASURES, joint_posterior
+from forecast_hardware.joint import joint_posterior
+from forecast_hardware.named import MEASURES
 
 NAMES = ("rate", "per-watt", "per-dollar")
 PAIRS = list(itertools.combinations(range(3), 2))
