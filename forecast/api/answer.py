@@ -27,6 +27,7 @@ from forecast.projection.likelihood_weights import FEWEST
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.projection.result import (
     AnswerDistribution,
+    DateAnswer,
     FirstAnswer,
     ProjectedAnswer,
     Projection,
@@ -323,9 +324,8 @@ class Answer:
         """Return the probability that it is so by a date, a decimal year."""
         self._only("probability", "when")
         _ = self.distribution
-        dates, weights = self.result.pooled_draws(self.result.default)
-        counts = np.where(np.isnan(dates), 0.0, 1.0 if weights is None else weights)
-        return float((counts * (dates <= by)).sum() / counts.sum())
+        assert isinstance(self.result, DateAnswer)
+        return self.result.probability(by)
 
     @property
     def by_choice(self) -> xr.Dataset:

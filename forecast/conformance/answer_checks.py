@@ -308,8 +308,13 @@ def _cell(answer: ProjectedAnswer, name: str, definitions: Mapping[str, str]) ->
 
 
 def _rises(answer: ProjectedAnswer, name: str, unit: str, chosen: Mapping[str, str]) -> bool:
-    """Tell whether what was observed of a quantity rose, from its first third to its last."""
+    """Tell whether what was observed of a quantity rose, from its first third to its last; yes where it has no points.
+
+    A quantity that is computed from several, such as the least of them, stands somewhere today and has no series.
+    """
     dates, values, _ = observed(answer, name, unit, chosen)
+    if not len(values):
+        return True
     values = values[np.argsort(dates, kind="stable")]
     third = max(len(values) // 3, 1)
     return bool(np.median(values[-third:]) >= np.median(values[:third]))

@@ -137,6 +137,7 @@ _ATTRIBUTES = Record(
         "values": Named(_FIGURE),
         "first": Named(Record({"first": Each(TEXT, 2), "title": TEXT})),
         "opens": TEXT,
+        "published_on": _DATE,
         "show": _TEXTS,
         "labels": Named(TEXT),
         "levers": Each(_LEVER),

@@ -75,6 +75,7 @@ def provenance(
     what = {
         "scenario": scenario.name,
         "title": scenario.title,
+        **({"published_on": str(day)} if (day := scenario.stated.get("published_on")) else {}),
         "questions": {name: question.plain for name, question in scenario.questions.items()},
         **_rankings(graph),
         **_values_and_firsts(graph.scenario),

@@ -25,7 +25,7 @@ from forecast.projection.result.observed_values import standing, starting
 from forecast.projection.result.projected_answers import RankingRow
 from forecast.report.changes import ChangedRow, changed_rows, unmoved
 from forecast.report.driver_labels import driver_labels
-from forecast.report.headline import LEVEL, Words, cells, event, first_sentence, headline, on_date, value_title
+from forecast.report.headline import LEVEL, Words, cells, certain, event, first_sentence, headline, on_date, value_title
 from forecast.report.result_data import drivers
 from forecast.report.words.date_text import age, as_text
 from forecast.report.words.number_text import amount, amount_range, percent, plain, scale_of, short_zeros
@@ -144,6 +144,8 @@ class Brief:
         What is typed to move it: options of the command, of the first levers of the scenario.
     races : tuple of str
         What comes first of several questions, a sentence each, but for the one that the answer opens with.
+    by_today : str
+        What a publication gave for that which was to come by today; empty for any other scenario.
     today : str
         What the questions are about as it was last observed; empty where nobody observes it.
     changes : tuple of ChangedRow
@@ -169,6 +171,7 @@ class Brief:
     together: float = 0.0
     levers: tuple[str, ...] = ()
     races: tuple[str, ...] = ()
+    by_today: str = ""
     today: str = ""
     changes: tuple[ChangedRow, ...] = ()
     unmoved: tuple[str, ...] = ()
@@ -208,6 +211,7 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = LEVE
         together=max(0.0, 1.0 - alone) if rows else 0.0,
         levers=tuple(lever.command() for lever in run.levers if lever.name not in run.settings.set)[:_MOST_LEVERS],
         races=tuple(first_sentence(each, words) for each in run.firsts if each is not opening),
+        by_today=by_today(run, words, today),
         today=last_observed(run, words),
         level="" if level == LEVEL else at_level(opening, level),
         data=newest_data(run, today),
@@ -406,6 +410,26 @@ def last_observed(run: Projection, words: Words) -> str:
             named = words(found.of) if found.of in run.quantities else f"'{short_zeros(found.of)}'"
             told[found.of] = f"{named} {amount(found.value, found.unit, _DIGITS_OBSERVED)} ({behind})"
     return "; ".join([*told.values(), *_computed(run, words, len(told))])
+
+
+def by_today(run: Projection, words: Words, today: str) -> str:
+    """Say what a publication gave for what it asks to be so by today, that of the sentence first.
+
+    Nothing where it is of today or later or starts later, where something in it was set or changed, so that it is no
+    longer what was published, and for what is no matter of chance.
+    """
+    changed = run.settings.set or run.settings.swap or run.settings.changes or run.given
+    if not today or not run.published_on or run.published_on >= today or changed or certain(run):
+        return ""
+    if (year := float(decimal_year([today])[0])) < run.span[0]:
+        return ""
+    answers = sorted(run.dates, key=lambda answer: answer is not run.opening)
+    told = [each for each in answers if each.headline is not None and each.headline.medians is None]
+    if not told or told[0] is not run.opening:
+        return ""
+    first, *others = ((answer, percent(answer.probability(year))) for answer in told[:_MOST_STANDINGS])
+    rest = (fill("by_today", "of", event=event(a, a.default, words, short=True), p=p) for a, p in others)
+    return "; ".join([fill("by_today", p=first[1]), *rest])
 
 
 def _computed(run: Projection, words: Words, before: int) -> Iterator[str]:

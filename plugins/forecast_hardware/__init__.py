@@ -41,11 +41,11 @@ def forecast_units() -> tuple[UnitSpec, ...]:
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the fastest supercomputers, and what devices and clusters deliver, need and cost."""
-    from forecast_hardware import cluster, clusters, device, gpu, interconnect, limit, memory, ownership
+    from forecast_hardware import cluster, clusters, device, gpu, interconnect, limit, memory, named, ownership
 
     yield from _supercomputers()
     yield from clusters.MODELS
-    for module in (gpu, limit, device, interconnect, cluster, memory, ownership):
+    for module in (gpu, named, limit, device, interconnect, cluster, memory, ownership):
         yield from module.models()
 
 

@@ -26,13 +26,20 @@ def forecast_models() -> Iterator[ModelSpec]:
 
 @hookimpl
 def forecast_scenarios() -> Iterator[ScenarioSpec]:
-    """Bring scaling-ends."""
+    """Bring scaling-ends and ai-diffusion."""
     yield ScenarioSpec(
         name="scaling-ends",
         title="When does a limit of money, power, chips or data bind, if progress is to go on as it has?",
         path=str(HERE / "scenarios" / "scaling-ends.toml"),
         reference="Dettmers 2025-12-10, Why AGI Will Not Happen (linear progress needs exponential resources; one or "
         "two more years of scaling)",
+    )
+    yield ScenarioSpec(
+        name="ai-diffusion",
+        title="How far does what the best models can do reach: open models, users, robots, research itself?",
+        path=str(HERE / "scenarios" / "ai-diffusion.toml"),
+        reference="Dettmers 2025-12-10, Why AGI Will Not Happen (adoption, robotics, self-improvement); Fisher & Pry "
+        "1971; Davidson & Houlden 2025, How quick and big would a software intelligence explosion be?",
     )
 
 

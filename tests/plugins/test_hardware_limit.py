@@ -24,7 +24,8 @@ def test_the_published_regression_is_a_fit_of_the_law():
 def test_the_features_of_our_table_explain_its_rates():
     rows = forecast.tables.columns("datasets/accelerators")
     keep = (rows["precision"] == "fp32") & (rows["path"] == "vector") & (rows["sparsity"] == "dense")
-    keep &= (rows["status"] == "verified") & ~np.isnan(rows["peak"] + rows["process"] + rows["units"])
+    keep &= (rows["evidence"] == "released") & (rows["status"] == "verified")
+    keep &= ~np.isnan(rows["peak"] + rows["process"] + rows["units"])
     x = np.column_stack([np.ones(keep.sum()), np.log(rows["process"][keep]), np.log(rows["units"][keep])])
     y = np.log(rows["peak"][keep])
     beta, left, *_ = np.linalg.lstsq(x, y, rcond=None)

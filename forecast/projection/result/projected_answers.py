@@ -287,6 +287,12 @@ class DateAnswer(ProjectedAnswer):
     def _data(self) -> xr.Dataset:
         return self.run["questions"].to_dataset()
 
+    def probability(self, by: float) -> float:
+        """Return the probability that it is so by a date, a decimal year, under the choices of the sentence."""
+        dates, weights = self.pooled_draws(self.default)
+        counts = np.where(np.isnan(dates), 0.0, 1.0 if weights is None else weights)
+        return float((counts * (dates <= by)).sum() / counts.sum())
+
     @cached_property
     def failing(self) -> xr.DataArray:
         """The worlds in which it fails though others answer it, (draw, choices)."""

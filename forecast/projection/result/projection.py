@@ -221,6 +221,11 @@ class Projection:
         """The title of the scenario."""
         return str(self._attribute("title"))
 
+    @property
+    def published_on(self) -> str:
+        """The day on which a rebuilt publication was published, ISO; empty for any other scenario."""
+        return str(self._attribute("published_on", ""))
+
     @cached_property
     def settings(self) -> Settings:
         """What it was run with."""

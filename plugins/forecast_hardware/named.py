@@ -1,0 +1,60 @@
+"""The names of the models of devices that are code: what is announced, and three measures that are fitted together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from forecast import ModelSpec
+from forecast_hardware.gpu import DEVICES, PRECISIONS
+
+__all__ = ["JOINT", "MEASURES", "models"]
+
+#: Measure to its unit, the factor from the table's units, the formula over the table's columns, and what it is.
+MEASURES: Mapping[str, tuple[str, float, tuple[str, ...], str]] = {
+    "rate": ("TFLOP/s", 1.0, ("peak",), "Peak rate"),
+    "per-watt": ("GFLOP/s/W", 1e3, ("peak", "tdp"), "Peak rate per watt"),
+    "per-dollar": ("GFLOP/s/USD", 1e3, ("peak", "launch_price"), "Peak rate per launch dollar"),
+}
+#: What the names of the models that are fitted together begin with.
+JOINT = "gpu-joint-"
+
+
+def models() -> Iterator[ModelSpec]:
+    """Bring ``gpu-as-announced-fp16``, ``gpu-joint-rate`` and their like."""
+    yield from _as_announced()
+    yield from _joint()
+
+
+def _as_announced() -> Iterator[ModelSpec]:
+    """Bring ``gpu-as-announced-fp32``, ``-fp16`` and ``-fp8``."""
+    for precision, rows in PRECISIONS.items():
+        yield ModelSpec(
+            name=f"gpu-as-announced-{precision}",
+            title=f"Peak rate of the best device, {precision.upper()} {rows['path']}, if what is announced comes",
+            quantity=f"hardware.gpu_as_announced_{precision}",
+            unit="TFLOP/s",
+            target="forecast_hardware.announced:as_announced",
+            qualifiers={"basis": "peak", "sparsity": "dense", **rows},
+            keeps="frontier",
+            note="an upper reading: roadmaps slip and change, and no announced device is an observation",
+            reference="Accelerators announced and not delivered, in datasets/accelerators, each with its source",
+        )
+
+
+def _joint() -> Iterator[ModelSpec]:
+    """Bring ``gpu-joint-rate``, ``-per-watt`` and ``-per-dollar``."""
+    for measure, (unit, _, _, title) in MEASURES.items():
+        yield ModelSpec(
+            name=f"{JOINT}{measure}",
+            title=f"{title} of the best device with a launch price so far, FP32 vector, dense, three fitted together",
+            quantity=f"hardware.gpu_joint_{measure.replace('-', '_')}",
+            unit=unit,
+            target="forecast_hardware.joint:joint",
+            qualifiers={
+                **PRECISIONS["fp32"], "sparsity": "dense", "basis": "peak",
+                **({"dollars": "nominal"} if measure == "per-dollar" else {}),
+            },
+            keeps="frontier",
+            note="the best is taken to grow as all devices do; FP32 alone has rate, power and price of enough devices",
+            reference=f"{DEVICES}; Harvey 1989, Forecasting, Structural Time Series Models and the Kalman Filter, 8.3",
+        )  # fmt: skip
