@@ -23,7 +23,7 @@ USUAL = {"variant": "trends continue"}
 
 
 class Worlds:
-    """The worlds of a scenario in one variant, (time, draw)."""
+    """The worlds of a scenario in one variant, (time, draw); of a choice that is pooled the first value."""
 
     def __init__(self, name, draws, **asked):
         self.run = forecast.project(name, draws=draws, **asked)
@@ -32,7 +32,8 @@ class Worlds:
         self.years = (time.dt.year + (time.dt.dayofyear - 1) / 365.25).values
 
     def __call__(self, name, unit=""):
-        data = self.data[name].squeeze()
+        data = self.data[name]
+        data = data.isel(dict.fromkeys(set(data.dims) - {"time", "draw"}, 0))
         values = data.transpose(..., "draw").values
         return units.convert(values, data.attrs["units"], unit, where=name) if unit else values
 
@@ -302,7 +303,8 @@ def test_the_assumed_correlation_moves_the_answer():
 def test_the_largest_run_is_forecast_as_of_earlier_dates(date):
     year = int(date[:4])
     run = forecast.project("model-compute", as_of=float(year), draws=256, with_=USUAL)
-    path = run["projection"]["run"].squeeze().transpose("time", "draw").values
+    path = run["projection"]["run"]
+    path = path.isel(dict.fromkeys(set(path.dims) - {"time", "draw"}, 0)).transpose("time", "draw").values
     known = forecast.model("capability/training-compute@pool").fit(as_of=float(year)).observed()
     assert path[0].min() >= known.value[-1] * (1 - 1e-9)
     assert np.isfinite(path).all()
