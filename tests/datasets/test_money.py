@@ -71,7 +71,7 @@ def test_shares_of_different_wholes_are_never_mixed(shipped):
         assert (row["share"] is None) == (row["share_low"] is not None), name
         assert (row["plan"] == "yes") == (row["evidence"] == "projected"), name
         assert "https://" in row["source"], name
-    with pytest.raises(QualifierError, match="mixes (part|whole)"):
+    with pytest.raises(QualifierError, match=r"mixes (part|whole)"):
         forecast.trend(
             "datasets/compute-splits", x="ends", y="share", unit="", shape="trends/exponential", where={"plan": "no"}
         ).fit()

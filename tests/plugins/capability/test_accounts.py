@@ -1,4 +1,4 @@
-"""The ledger of money and compute, and the largest run that it pays for: ratios, courses, levers, bounds, vintages."""
+"""The accounts of money and compute, and the largest run that they pay for: ratios, courses, levers, bounds, dates."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import forecast
 from forecast import tables, units
 from forecast.errors import DataError, UnknownNameError
 from forecast.streams import Streams
-from forecast_capability.ledger.drawn import GROWTHS, SHARES_AND_FACTORS
-from forecast_capability.ledger.ratios import RATIOS, Tables, of_link, pooled_spread
+from forecast_capability.accounts.drawn import GROWTHS, SHARES_AND_FACTORS
+from forecast_capability.accounts.ratios import RATIOS, Tables, of_link, pooled_spread
 from toolkit import command
 
-ledger = command("ledger")
+accounts = command("accounts")
 run_command = command("run")
 USUAL = {"variant": "trends continue"}
 
@@ -55,12 +55,12 @@ def worlds(name="model-compute", draws=2048, what_if=(), **settings):
 
 
 def test_every_ratio_is_printed_and_the_failing_ones_are_called_so(capsys):
-    told = ledger(capsys).out
+    told = accounts(capsys).out
     for link, about in RATIOS.items():
         assert about.title in told, link
     assert "FAILS" in told
     assert "closes" in told
-    rows = json.loads(ledger(capsys, "--json").out)["result"]
+    rows = json.loads(accounts(capsys, "--json").out)["result"]
     assert {row["link"] for row in rows} == set(RATIOS)
     compared = [row for row in rows if RATIOS[row["link"]].compares]
     assert all(row["closes"] == (1 / 1.2 <= row["value"] <= 1.2) for row in compared)
@@ -90,12 +90,12 @@ def test_ratios_are_those_of_the_rows(link, expected):
 
 
 def test_a_ratio_needs_all_that_it_is_made_of_by_the_date(capsys):
-    rows = json.loads(ledger(capsys, "--as-of", "2025.5", "--json").out)["result"]
+    rows = json.loads(accounts(capsys, "--as-of", "2025.5", "--json").out)["result"]
     assert rows
     assert max(row["year"] for row in rows) <= 2025
     # published in March 2026, of 2024
     assert not any(row["link"] in ("final-of-research", "one-of-final") for row in rows)
-    assert "nothing known" in ledger(capsys, "--as-of", "2025.5").out
+    assert "nothing known" in accounts(capsys, "--as-of", "2025.5").out
     assert not [row for row in rows if row["link"] == "research-of-capex" and row["year"] > 2024]
 
 
@@ -109,7 +109,7 @@ def test_the_spread_of_the_ratios_is_what_is_drawn():
     by_hand = [np.log([r.value for r in of_link(link, Tables())]) for link in SHARES_AND_FACTORS]
     assert dof == sum(len(each) - 1 for each in by_hand)
     assert spread == pytest.approx(np.sqrt(sum(((e - e.mean()) ** 2).sum() for e in by_hand) / dof))
-    model = forecast.model("capability/ledger-research-of-capex").fit()
+    model = forecast.model("capability/accounts-research-of-capex").fit()
     drawn = np.log(model.sample(np.array([2027.0]), {}, Streams(0, "r", 0))[0])
     rows = of_link("research-of-capex", Tables())
     assert np.median(drawn) == pytest.approx(np.mean(np.log([r.value for r in rows])), abs=0.02)
@@ -118,25 +118,25 @@ def test_the_spread_of_the_ratios_is_what_is_drawn():
     from scipy.stats import t
 
     assert high - low == pytest.approx(2 * t.ppf(0.95, dof) * spread * np.sqrt(1 + 1 / len(rows)), rel=0.05)
-    share = forecast.model("capability/ledger-one-of-final").fit().sample(np.array([2027.0]), {}, Streams(0, "s", 0))
+    share = forecast.model("capability/accounts-one-of-final").fit().sample(np.array([2027.0]), {}, Streams(0, "s", 0))
     assert share.max() == 1.0
     assert (share > 0).all()
 
 
 def test_without_two_years_nothing_is_drawn():
-    with pytest.raises(DataError, match="ledger-research-of-capex: no year of the ledger has it"):
-        forecast.model("capability/ledger-research-of-capex").fit(as_of=2023.0)
-    with pytest.raises(DataError, match="ledger-planned-site: plans are those of 2026"):
-        forecast.model("capability/ledger-planned-site").fit(as_of=2025.0)
-    with pytest.raises(DataError, match="ledger-share-gain: expected two years"):
-        forecast.model("capability/ledger-share-gain").fit(as_of=2021.5)
+    with pytest.raises(DataError, match="accounts-research-of-capex: no year of the accounts has it"):
+        forecast.model("capability/accounts-research-of-capex").fit(as_of=2023.0)
+    with pytest.raises(DataError, match="accounts-planned-site: plans are those of 2026"):
+        forecast.model("capability/accounts-planned-site").fit(as_of=2025.0)
+    with pytest.raises(DataError, match="accounts-share-gain: expected two years"):
+        forecast.model("capability/accounts-share-gain").fit(as_of=2021.5)
 
 
 def test_spending_at_the_start_goes_on_from_the_last_quarter():
-    said = forecast.model("capability/ledger-capex-now").fit().describe().facts
+    said = forecast.model("capability/accounts-capex-now").fit().describe().facts
     assert said["last"] == pytest.approx(4 * 165.05e9, rel=1e-3)
     assert said["growth"] == pytest.approx(np.log(165.05 / 88.246), rel=1e-3)
-    earlier = forecast.model("capability/ledger-capex-now").fit(as_of=2023.0).describe().facts
+    earlier = forecast.model("capability/accounts-capex-now").fit(as_of=2023.0).describe().facts
     assert earlier["last"] == pytest.approx(151.08e9, rel=1e-3)
     # guidance of July 2026 for the whole year, and the rate of October that goes with it
     now = worlds()("capex", "USD/year")[0]
