@@ -55,11 +55,11 @@ def forecast_shapes() -> Iterator[ShapeSpec]:
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring our series and links, and the links of published models, under names of their own."""
-    from forecast_capability import chain, ledger, quantities
+    from forecast_capability import accounts, chain, quantities
     from forecast_capability.links import named
 
     yield from chain.models()
-    yield from ledger.models()
+    yield from accounts.models()
     yield from quantities.models()
     yield from records_from(HERE / "links", EstimateSpec)
     yield from named.models()
@@ -85,11 +85,11 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
 
 @hookimpl
 def forecast_commands() -> Iterator[CommandSpec]:
-    """Bring the estimate of the chain, and the ledger of money and compute."""
-    from forecast_capability import chain, ledger
+    """Bring the estimate of the chain, and the accounts of money and compute."""
+    from forecast_capability import accounts, chain
 
     yield from chain.commands()
-    yield from ledger.commands()
+    yield from accounts.commands()
 
 
 @hookimpl

@@ -64,6 +64,33 @@ def test_quarters_years_and_plans_are_never_mixed():
         forecast.trend("datasets/company-spending", where=where | {"span": "year"}, **asked).fit()
 
 
+def test_shares_of_different_wholes_are_never_mixed(shipped):
+    splits = shipped("compute-splits").by_key("compute-splits")
+    assert len(splits) == 12
+    for name, row in splits.items():
+        assert (row["share"] is None) == (row["share_low"] is not None), name
+        assert (row["plan"] == "yes") == (row["evidence"] == "projected"), name
+        assert "https://" in row["source"], name
+    with pytest.raises(QualifierError, match=r"mixes (part|whole)"):
+        forecast.trend(
+            "datasets/compute-splits", x="ends", y="share", unit="", shape="trends/exponential", where={"plan": "no"}
+        ).fit()
+
+
+def test_a_share_whose_range_is_upside_down_is_rejected(altered):
+    name = "openai-minimax-and-zai-final-runs-of-r-and-d-compute-2025"
+    with pytest.raises(TableError, match="check 'range-in-order'"):
+        altered("compute-splits", "compute-splits", (name,), share_low="0.4")
+
+
+def test_shares_are_those_of_the_reference_data(shipped, reference_data):
+    with (reference_data / "outlook" / "compute_splits.csv").open(encoding="utf-8", newline="") as file:
+        theirs = {float(row["share"]) for row in csv.DictReader(file)}
+    for row in shipped("compute-splits").by_key("compute-splits").values():
+        for column in ("share", "share_low", "share_high"):
+            assert row[column] is None or row[column] in theirs, row["split"]
+
+
 def test_spending_in_billions_is_rejected(altered):
     with pytest.raises(TableError, match="check 'dollars-not-billions'"):
         altered("company-spending", "company-spending", ("meta-capital-expenditure-2025",), amount="69.691")

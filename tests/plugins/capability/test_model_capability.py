@@ -507,7 +507,7 @@ def test_a_change_of_one_link_reaches_what_rests_on_it_and_nothing_else(of):
         pytest.param("frontier_run", "capability/training-compute@exponential", marks=pytest.mark.slow),
         pytest.param("pace", "capability/pace-ho-2024", marks=pytest.mark.slow),
         ("pace", "capability/pace-from-index"),
-        pytest.param("research_of_capex", "capability/ledger-one-of-final", marks=pytest.mark.slow),
+        pytest.param("research_of_capex", "capability/accounts-one-of-final", marks=pytest.mark.slow),
         pytest.param("power_far", "capability/power-2030-campus", marks=pytest.mark.slow),
         ("index", "capability/chain-index-alone"),
         ("horizon", "capability/time-horizon@pool"),

@@ -1,4 +1,4 @@
-"""``forecast ledger``: every ratio between capital expenditure and the largest run, by year, the failing ones too."""
+"""``forecast accounts``: every ratio between capital expenditure and the largest run, by year, the failing ones too."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import asdict
 
 import click
 
-from forecast_capability.ledger.ratios import CLOSES_WITHIN, RATIOS, Ratio, ledger
+from forecast_capability.accounts.ratios import CLOSES_WITHIN, RATIOS, Ratio, accounts
 
-__all__ = ["ledger_command"]
+__all__ = ["accounts_command"]
 
 
-@click.command("ledger")
+@click.command("accounts")
 @click.option("--as-of", type=float, help="Rows dated before this year alone, such as 2025.5.")
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
-def ledger_command(as_of: float | None, as_json: bool) -> None:
+def accounts_command(as_of: float | None, as_json: bool) -> None:
     """Print what ties capital expenditure to the largest training run, a ratio a link and a year.
 
     Spending buys chips, chips are shared among laboratories, a laboratory's between research and serving, research
-    between runs. Where two ways lead to one figure their ratio says whether the ledger closes; none is left out. The
+    between runs. Where two ways lead to one figure their ratio says whether the accounts close; none is left out. The
     scenario model-money draws from these ratios.
     """
-    found = ledger(as_of)
+    found = accounts(as_of)
     if as_json:
         rows = [asdict(ratio) | {"closes": closes(ratio)} for ratio in found]
-        told = {"command": "ledger", "result": rows, "warnings": [], "provenance": {"as_of": as_of}}
+        told = {"command": "accounts", "result": rows, "warnings": [], "provenance": {"as_of": as_of}}
         click.echo(json.dumps(told, indent=2, allow_nan=False))
         return
     for line in _lines(found):

@@ -1,4 +1,4 @@
-"""The ledger of money and compute: capital expenditure, chips, laboratories, research, and the largest run."""
+"""The accounts of money and compute: capital expenditure, chips, laboratories, research, and the largest run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["commands", "models"]
 
 REFERENCE = (
     "SEC filings and Epoch AI (CC-BY 4.0), as compiled in datasets/company-spending, datasets/compute-splits, "
-    "datasets/chip-stock, datasets/data-centres and datasets/training-runs-2026; forecast ledger prints each ratio"
+    "datasets/chip-stock, datasets/data-centres and datasets/training-runs-2026; forecast accounts prints each ratio"
 )
 #: Ratios that are drawn, and what each is of.
 DRAWN = {
@@ -26,11 +26,11 @@ DRAWN = {
 
 
 def models() -> Iterator[ModelSpec]:
-    """Bring what a scenario draws from the ledger."""
-    at = "forecast_capability.ledger.drawn"
+    """Bring what a scenario draws from the accounts."""
+    at = "forecast_capability.accounts.drawn"
     for link, title in DRAWN.items():
         yield ModelSpec(
-            name=f"ledger-{link}", title=title, quantity=f"capability.{link.replace('-', '_')}", unit="",
+            name=f"accounts-{link}", title=title, quantity=f"capability.{link.replace('-', '_')}", unit="",
             keeps="positive", target=f"{at}:ratio", reference=REFERENCE,
             note="one to three years a link: its spread is that of all links",
         )  # fmt: skip
@@ -50,16 +50,16 @@ def models() -> Iterator[ModelSpec]:
          "plans of 2026-09, to the end of 2028"),
     ):  # fmt: skip
         yield ModelSpec(
-            name=f"ledger-{name}", title=title, quantity=f"capability.{name.replace('-', '_')}", unit=unit,
+            name=f"accounts-{name}", title=title, quantity=f"capability.{name.replace('-', '_')}", unit=unit,
             keeps="" if target == "walk" else "positive", target=f"{at}:{target}", note=note, reference=REFERENCE,
         )  # fmt: skip
 
 
 def commands() -> Iterator[CommandSpec]:
-    """Bring the ledger, as a command."""
+    """Bring the accounts, as a command."""
     yield CommandSpec(
-        name="ledger",
-        target="forecast_capability.ledger.command:ledger_command",
+        name="accounts",
+        target="forecast_capability.accounts.command:accounts_command",
         title="Print what ties capital expenditure to the largest training run, by year",
         reference=REFERENCE,
     )

@@ -1,4 +1,4 @@
-"""What a forecast draws from the ledger: a ratio of the next year, spending at the start, and paths around both.
+"""What a forecast draws from the accounts: a ratio of the next year, spending at the start, and paths around both.
 
 A ratio has few years, so its logarithm is drawn around its mean with one spread for all of `SHARES_AND_FACTORS`, as a
 Student t with the years that spread rests on, and wider for a mean of few years.
@@ -17,7 +17,7 @@ from forecast import ModelSpec
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, ModelRecord
 from forecast.streams import student_t
-from forecast_capability.ledger.ratios import EDITION, FOUR, LAB, RATIOS, Tables, of_link, pooled_spread
+from forecast_capability.accounts.ratios import EDITION, FOUR, LAB, RATIOS, Tables, of_link, pooled_spread
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
@@ -32,7 +32,7 @@ SHARES_AND_FACTORS = (
     "run-of-lab-chips", "run-of-site-power",
 )  # fmt: skip
 GROWTHS = ("capex-growth", "site-power-growth", "tracked-power-growth")
-PREFIX = "ledger-"
+PREFIX = "accounts-"
 
 
 def _base(spec: ModelSpec, name: str) -> dict[str, object]:
@@ -68,7 +68,7 @@ class _Ratio(ModelRecord):
         tables = Tables(as_of)
         found = of_link(self.link, tables)
         if not found:
-            raise DataError(f"{self.name}: no year of the ledger has it: {RATIOS[self.link].title}")
+            raise DataError(f"{self.name}: no year of the accounts has it: {RATIOS[self.link].title}")
         spread, dof = pooled_spread(tables, SHARES_AND_FACTORS)
         logs = np.log([ratio.value for ratio in found])
         return _FittedRatio(
@@ -296,7 +296,7 @@ def _plans(what: str) -> tuple[Array, Array]:
         dates = np.array(sorted(years))
         return dates, np.array([years[date] for date in dates])
     table, column = ("data-centres", "power") if what == "site" else ("data-centre-totals", "h100_equivalents")
-    rows = series.rows(f"datasets/{table}", where={"edition": EDITION}, as_of=None, name="ledger", date="date")
+    rows = series.rows(f"datasets/{table}", where={"edition": EDITION}, as_of=None, name="accounts", date="date")
     dates, values = tables.decimal_year(rows.column("date")), rows.numeric(column)
     order = np.argsort(dates, kind="stable")
     return dates[order], np.maximum.accumulate(values[order])

@@ -1,7 +1,7 @@
-"""The ledger: what ties capital expenditure to the largest training run, one ratio a link and a year.
+"""The accounts: what ties capital expenditure to the largest training run, one ratio a link and a year.
 
 Each ratio is computed from tables of `forecast_datasets` as they stood at a date. None is left out for not fitting:
-where two ways to the same figure can be compared, the ratio of the two says whether the ledger closes.
+where two ways to the same figure can be compared, the ratio of the two says whether the accounts close.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-__all__ = ["CLOSES_WITHIN", "RATIOS", "Link", "Ratio", "Tables", "ledger", "of_link", "pooled_spread"]
+__all__ = ["CLOSES_WITHIN", "RATIOS", "Link", "Ratio", "Tables", "accounts", "of_link", "pooled_spread"]
 
 #: Two figures agree if they differ by no more than this factor.
 CLOSES_WITHIN = 1.2
-#: Companies whose capital expenditure the ledger starts from, and those of whose chips there is a count.
+#: Companies whose capital expenditure the accounts start from, and those of whose chips there is a count.
 FOUR = ("Alphabet", "Amazon", "Meta", "Microsoft")
 FIVE = (*FOUR, "Oracle")
 OWNER = {"Alphabet": "Google"}
@@ -71,7 +71,7 @@ class Link:
     read : callable
         Tables to year, value, text of the division, and whether a plan is in it.
     compares : bool
-        Both sides say the same thing: at 1 the ledger closes.
+        Both sides say the same thing: at 1 the accounts close.
     most : float
         No ratio is larger.
     """
@@ -85,7 +85,7 @@ class Link:
 
 @dataclass
 class Tables:
-    """The tables of the ledger as they stood before a date, each read once."""
+    """The tables of the accounts as they stood before a date, each read once."""
 
     as_of: float | None = None
     _read: dict[tuple[object, ...], Columns | None] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Tables:
         if key not in self._read:
             try:
                 self._read[key] = series.rows(
-                    f"datasets/{table}", where=where, as_of=self.as_of, name="ledger", date=date
+                    f"datasets/{table}", where=where, as_of=self.as_of, name="accounts", date=date
                 )
             except EmptyDataError:
                 self._read[key] = None
@@ -542,14 +542,14 @@ def of_link(link: str, tables: Tables) -> list[Ratio]:
     [(2023, 2.0), (2023, 3.66), (2024, 0.74), (2024, 1.06), (2025, 0.83), (2025, 1.01)]
     """
     if link not in RATIOS:
-        raise UnknownNameError("link", link, RATIOS, where="ledger")
+        raise UnknownNameError("link", link, RATIOS, where="accounts")
     found = [
         Ratio(link=link, year=y, value=float(v), over=over, plan=plan) for y, v, over, plan in RATIOS[link].read(tables)
     ]
     return sorted(found, key=lambda ratio: ratio.year)
 
 
-def ledger(as_of: float | None = None) -> list[Ratio]:
+def accounts(as_of: float | None = None) -> list[Ratio]:
     """Return every ratio of every year that was known before a date."""
     tables = Tables(as_of)
     return [ratio for link in RATIOS for ratio in of_link(link, tables)]
@@ -558,7 +558,7 @@ def ledger(as_of: float | None = None) -> list[Ratio]:
 def pooled_spread(tables: Tables, links: tuple[str, ...]) -> tuple[float, int]:
     """Return how far the logarithm of a ratio is from its link's mean (a standard deviation), and degrees of freedom.
 
-    A link has one to three years. One spread for all of them says how far a ratio of this ledger is from its own mean,
+    A link has one to three years. One spread for all of them says how far a ratio is from its own mean,
     where each alone would say next to nothing.
 
     Raises
@@ -569,5 +569,5 @@ def pooled_spread(tables: Tables, links: tuple[str, ...]) -> tuple[float, int]:
     logs = [np.log([ratio.value for ratio in of_link(link, tables)]) for link in links]
     dof = sum(len(each) - 1 for each in logs if len(each) > 1)
     if not dof:
-        raise DataError("ledger: no link has two ratios yet, so that nothing says how far they spread")
+        raise DataError("accounts: no link has two ratios yet, so that nothing says how far they spread")
     return float(np.sqrt(sum(((each - each.mean()) ** 2).sum() for each in logs if len(each) > 1) / dof)), dof
