@@ -20,7 +20,6 @@ DRAWN = {
     "one-of-final": "The largest training run over all final runs of its laboratory",
     "research-of-compute": "R&D compute over all compute of a laboratory",
     "compute-of-spending": "Compute over all spending of a laboratory",
-    "tracked": "Chips of tracked sites over those of all owners",
     "site-power-growth": "Power of the largest site over that of the year before",
 }
 
