@@ -11,7 +11,6 @@ Beside it stand rivals, on the same rows: the series of the quantity by its own 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +38,20 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-__all__ = ["AHEAD", "RIVALS", "SCALES", "Scale", "backtest_scenario", "limits", "quantity_scores"]
+__all__ = [
+    "AHEAD",
+    "RIVALS",
+    "SCALES",
+    "Scale",
+    "backtest_scenario",
+    "forecast_rows",
+    "limits",
+    "of_rows",
+    "quantity_scores",
+    "scored_forecasts",
+    "sentence",
+    "years_apart",
+]
 
 #: Years ahead, and from one vintage to the next; so many vintages unless others are named.
 AHEAD, APART, MOST_VINTAGES = (0.5, 1.0, 2.0), 0.5, 7
@@ -49,6 +61,7 @@ NEAR = 0.25
 SPAN = 10.0
 #: Digits of a forecast and of what came: a record that stands still is inside an interval that ends at it.
 DIGITS = 9
+_QUANTILES = ("p05", "p25", "p50", "p75", "p95")
 OWN, EXTRAPOLATED, LAST = "own trend", "extrapolate", "last value"
 RIVALS = (OWN, EXTRAPOLATED, LAST)
 
@@ -164,7 +177,7 @@ def backtest_scenario(
         ``forecast`` (also over ``quantile``), and the scores ``weighted-interval``, ``half`` and ``coverage`` (whether
         the 50 and the 90 % interval held) and ``width`` of the 90 % interval; over the first three ``observed``. All
         are on the scale of the quantity, which stands beside it with its ``unit``. Where there is no forecast it is NaN;
-        the attribute ``failures`` says why, as JSON.
+        the attribute ``failures`` says why, and ``published`` when each published model appeared.
 
     Raises
     ------
@@ -244,7 +257,7 @@ def backtest_scenario(
         "scale": ("quantity", [held[name] for name in names]),
     }  # fmt: skip
     return scored_forecasts(forecasts, came, coords).assign_attrs(
-        name=whole.name, failures=json.dumps(failures), published=json.dumps({p.name: p.on for p in packs})
+        name=whole.name, failures=failures, published={pack.name: pack.on for pack in packs}
     )
 
 
@@ -550,24 +563,106 @@ def quantity_scores(found: xr.Dataset, *, by_ahead: bool = False) -> list[dict[s
     return rows
 
 
+def sentence(found: xr.Dataset) -> str:
+    """Say in a sentence how often the intervals of the scenario held.
+
+    Raises
+    ------
+    UsageError
+        If nothing that it said can be compared yet.
+    """
+    name = str(found["model"].values[0])
+    held = found["coverage"].sel(model=name)
+    made = held.notnull()
+    count, cuts = int(made.sum()), found["origin"].values[made.any(["quantity", "ahead"]).values]
+    if not count:
+        raise UsageError(f"{printable(name, 60)}: of what it said at these dates nothing is known yet, or it said nothing")
+    of = int(made.any(["origin", "ahead"]).sum())
+    what = f"{of} quantities" if of > 1 else str(found["quantity"].values[made.any(["origin", "ahead"]).values][0])
+    when = f"{len(cuts)} dates from {_shown(cuts[0])} to {_shown(cuts[-1])}" if len(cuts) > 1 else _shown(cuts[0])
+    years = float(found["ahead"].values[made.any(["quantity", "origin"]).values].max())
+    return (
+        f"As of {when}, {int(held.sum())} of {count} 90 % intervals of {name} held ({100 * float(held.mean()):.0f} %): {what}, "
+        f"up to {12 * years:.0f} months ahead."
+    )
+
+
+def forecast_rows(found: xr.Dataset) -> list[dict[str, Any]]:
+    """Return a row for each forecast whose outcome is known: quantiles and what came, on the scale of its quantity."""
+    rows = []
+    for quantity in map(str, found["quantity"].values):
+        of = found.sel(quantity=quantity)
+        for model in map(str, found["model"].values):
+            for vintage in of["origin"].values:
+                for years in of["ahead"].values:
+                    each = of.sel(model=model, origin=vintage, ahead=years)
+                    if bool(each["weighted-interval"].notnull()):
+                        stated = dict(zip(_QUANTILES, map(float, each["forecast"].values), strict=True))
+                        rows.append(
+                            {
+                                "quantity": quantity, "unit": str(each["unit"].values), "scale": str(each["scale"].values),
+                                "model": model, "vintage": _shown(vintage), "ahead": float(years), **stated,
+                                "observed": float(each["observed"]),
+                            }
+                        )  # fmt: skip
+    return rows
+
+
+def of_rows(rows: Sequence[Mapping[str, Any]], **attributes: Any) -> xr.Dataset:
+    """Return what `forecast_rows` tells, scored as it was.
+
+    Raises
+    ------
+    DataError
+        If a row is not one of these.
+    """
+    try:
+        names = {key: list(dict.fromkeys(str(row[key]) for row in rows)) for key in ("quantity", "model")}
+        cuts = sorted({str(row["vintage"]) for row in rows})
+        steps = sorted({float(row["ahead"]) for row in rows})
+        shape = (len(names["quantity"]), len(cuts), len(steps))
+        forecasts, came = np.full((*shape, len(names["model"]), len(LEVELS)), np.nan), np.full(shape, np.nan)
+        about = {str(row["quantity"]): (str(row["unit"]), str(row["scale"])) for row in rows}
+        for row in rows:
+            at = (names["quantity"].index(row["quantity"]), cuts.index(row["vintage"]), steps.index(float(row["ahead"])))
+            forecasts[(*at, names["model"].index(row["model"]))] = [float(row[key]) for key in _QUANTILES]
+            came[at] = float(row["observed"])
+        years = decimal_year(np.array(cuts, dtype="datetime64[s]"))
+    except (KeyError, ValueError, TypeError) as problem:
+        raise DataError(f"a row of past forecasts: {type(problem).__name__}: {printable(problem, 100)}") from None
+    coords = {
+        **names, "origin": years, "ahead": steps,
+        "unit": ("quantity", [about[name][0] for name in names["quantity"]]),
+        "scale": ("quantity", [about[name][1] for name in names["quantity"]]),
+    }  # fmt: skip
+    return scored_forecasts(forecasts, came, coords).assign_attrs(attributes)
+
+
 def _mean(values: xr.DataArray) -> float | None:
     return float(values.mean()) if bool(values.notnull().any()) else None
 
 
 def limits(found: xr.Dataset) -> list[str]:
     """Say what such a record cannot tell."""
-    cuts = found["origin"].values
-    apart = int(np.floor((cuts[-1] - cuts[0]) / 1.0 + SAME)) + 1
-    on = json.loads(found.attrs["published"])
+    cuts, on = found["origin"].values, found.attrs["published"]
     lines = [
         "rows are chosen by their dates, and hold the values of today's editions where no older one is kept",
         "priors, weights and forms of the scenario are today's, chosen in sight of what came",
-        f"forecasts overlap: of {len(cuts)} vintages {min(apart, len(cuts))} lie a year apart, and are independent at best",
+        f"forecasts overlap: of {len(cuts)} dates {years_apart(cuts)} lie a year apart, and are independent at best",
     ]
     if on:
         named = ", ".join(f"{name} {date}" for name, date in on.items())
         lines.append(f"published models are as published, and count from that day on: {named}")
     return lines
+
+
+def years_apart(cuts: Array) -> int:
+    """Return how many vintages lie a year apart, at most."""
+    count, last = 0, -np.inf
+    for cut in cuts:
+        if cut >= last + 1 - 0.01:  # a date in days is no exact part of a year
+            count, last = count + 1, float(cut)
+    return count
 
 
 def _shown(year: float) -> str:
