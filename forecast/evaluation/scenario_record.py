@@ -10,7 +10,7 @@ from typing import Any
 
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, PluginError, printable
-from forecast.evaluation import scenario_backtest
+from forecast.evaluation import scenario_scores as scores
 
 __all__ = ["of_scenario", "screen_line", "sentences", "write"]
 
@@ -35,11 +35,12 @@ def of_scenario(name: str) -> xr.Dataset | None:
     from forecast.contract.registry import get_registry
     from forecast.contract.specs import ScenarioSpec
 
-    if "/" not in name:  # a file of the user's own
+    registry = get_registry()
+    if name not in registry.names("scenario"):  # a file of the user's own, or of a plugin that is not there
         return None
-    record = get_registry().find("scenario", name)
-    assert isinstance(record.spec, ScenarioSpec)
-    return None if not record.spec.record else _read(record.spec.record, record.full_name)
+    spec = registry.find("scenario", name).spec
+    assert isinstance(spec, ScenarioSpec)
+    return _read(spec.record, name) if spec.record else None
 
 
 @lru_cache(maxsize=8)
@@ -48,7 +49,7 @@ def _read(path: str, name: str) -> xr.Dataset:
         with Path(path).open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         on = {row["model"]: row["published_on"] for row in rows if row["published_on"]}
-        return scenario_backtest.of_rows(rows, name=name, published=on)
+        return scores.of_rows(rows).assign_attrs(name=name, published=on)
     except (OSError, KeyError, ForecastError) as problem:
         why = printable(f"{type(problem).__name__}: {problem}", 200)
         raise PluginError(f"scenario '{name}': its record of past forecasts cannot be read: {why}") from None
@@ -57,7 +58,7 @@ def _read(path: str, name: str) -> xr.Dataset:
 def write(found: xr.Dataset, path: Path) -> None:
     """Write the forecasts of `forecast.backtest_scenario` whose outcome is known as such a table."""
     on = found.attrs["published"]
-    rows = scenario_backtest.forecast_rows(found)
+    rows = scores.forecast_rows(found)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [*rows[0], "published_on"], lineterminator="\n")
         writer.writeheader()
@@ -70,31 +71,35 @@ def screen_line(found: xr.Dataset, shown: Sequence[str], labels: Mapping[str, st
     """Say in one sentence how often the intervals of the scenario held, of the quantities that it shows."""
     rows = _own(found)
     of = [name for name in shown if name in rows] or list(rows)
-    told = [f"{labels.get(name, name)} {_held(rows[name])}" for name in of[:_MOST]]
-    return f"Record {_when(found)}: 90 % intervals held {', '.join(told)}; values of today's editions"
+    told = ", ".join(f"{labels.get(name, name)} {_held(rows[name])}" for name in of[:_MOST])
+    return f"Record {_when(found)}: 90 % intervals held {told}; values of today's editions"
 
 
 def sentences(found: xr.Dataset, labels: Mapping[str, str]) -> list[str]:
     """Say of each quantity how good it was, beside its rivals, and what such a record cannot tell."""
-    rows = scenario_backtest.quantity_scores(found)
-    out = [f"record {_when(found)}, up to {12 * float(found['ahead'].max()):.0f} months ahead; {'; '.join(scenario_backtest.limits(found))}"]
-    for name, row in _own(found).items():
-        unit = scenario_backtest.SCALES[row["scale"]].title or row["unit"] or "points"
-        beside = [
-            f"{each['model']} {each['mine']:.2g}" + (f" (it {each['beside']:.2g} on these {each['both']})" if each["both"] < row["forecasts"] else "")
-            for each in rows
-            if each["quantity"] == name and each["model"] != row["model"] and each["mine"] is not None
-        ]
+    rows = scores.quantity_scores(found)
+    months = 12 * float(found["ahead"].max())
+    out = [f"record {_when(found)}, up to {months:.0f} months ahead; {'; '.join(scores.limits(found))}"]
+    for name, own in _own(found).items():
+        rivals = [row for row in rows if row["quantity"] == name and row["model"] != own["model"] and row["both"]]
+        beside = ", ".join(_beside(row, own) for row in rivals)
         out.append(
-            f"record of {labels.get(name, name)}: 50 and 90 % intervals held {100 * row['half']:.0f} and {_held(row)}, 90 % are "
-            f"{row['width']:.3g} {unit} wide; score {row['score']:.2g}{'; ' if beside else ''}{', '.join(beside)}"
+            f"record of {labels.get(name, name)}: 50 % intervals held {100 * own['half']:.0f} %, 90 % intervals "
+            f"{_held(own)}, {own['width']:.3g} {scores.unit_text(own)} wide; score {own['score']:.2g}"
+            f"{f'; {beside}' if beside else ''}"
         )
     return out
 
 
+def _beside(rival: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    """Say the score of a rival, and the scenario's on the same rows where these are fewer."""
+    fewer = f" (it {rival['beside']:.2g} on these {rival['both']})" if rival["both"] < own["forecasts"] else ""
+    return f"{rival['model']} {rival['mine']:.2g}{fewer}"
+
+
 def _own(found: xr.Dataset) -> dict[str, dict[str, Any]]:
     own = str(found["model"].values[0])
-    return {row["quantity"]: row for row in scenario_backtest.quantity_scores(found) if row["model"] == own}
+    return {row["quantity"]: row for row in scores.quantity_scores(found) if row["model"] == own}
 
 
 def _held(row: Mapping[str, Any]) -> str:
@@ -103,4 +108,4 @@ def _held(row: Mapping[str, Any]) -> str:
 
 def _when(found: xr.Dataset) -> str:
     cuts = found["origin"].values
-    return f"as of {len(cuts)} dates from {cuts[0]:.0f} (at most {scenario_backtest.years_apart(cuts)} independent)"
+    return f"as of {len(cuts)} dates from {cuts[0]:.0f} (at most {scores.years_apart(cuts)} independent)"

@@ -1,9 +1,10 @@
 """What several scenarios say to the questions that they share, side by side, scored where it is known what happened.
 
-A question of a scenario states ``shared = "NAME"``; a table called ``shared-questions``, which any plugin may bring,
-says what the question is and what came of it: the columns ``question``, ``title``, ``known_by`` (the date to which it
-is known), ``quantity`` (what it is about, where others ask about the same), ``happened`` (the date on which it did, where it asks when), ``outcome`` (where it asks for a value) and
-``differs`` (in what the scenarios do not mean the same).
+A question of a scenario states ``comparable_as = "NAME"``; a table called ``shared-questions``, which any plugin may
+bring, says what the question is and what came of it: the columns ``question``, ``title``, ``quantity`` (what it is
+about, where others ask about the same at other dates and levels), ``known_by`` (the date to which it is known),
+``happened`` (the date on which it did, where it asks when), ``outcome`` (where it asks for a value) and ``differs`` (in
+what the scenarios do not mean the same).
 """
 
 from __future__ import annotations

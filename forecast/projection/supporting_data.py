@@ -67,10 +67,9 @@ def observed(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, xr.Da
         source = quantity.observed if isinstance(quantity, Expression) and not is_set else ""
         found = _of_source(graph, made, source) if source else None
         if found is not None:
-            seen, value, of = found
-            value = units.convert(value, graph.nodes[source].unit, node.unit, where=name)
-            about = {"units": node.unit, **_keeps(graph, of)}
-            yield name, seen.assign(value=("point", value, about))
+            value = units.convert(found[1], graph.nodes[source].unit, node.unit, where=name)
+            about = {"units": node.unit, **_keeps(graph, found[2])}
+            yield name, found[0].assign(value=("point", value, about))
 
 
 def _of_source(

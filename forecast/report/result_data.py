@@ -78,7 +78,9 @@ def projection_data(run: Projection, *, only: Collection[str] | None = None, lev
         "failing": run.failing,
         "quantities": quantities(run, only=only),
         "models": [{"name": name, **described} for name, described in run.models.items()],
-        "record": track_record(run.models) if (whole := of_scenario(run.scenario)) is None else sentences(whole, run.labels),
+        "record": track_record(run.models)
+        if (whole := of_scenario(run.scenario)) is None
+        else sentences(whole, run.labels),
         "newest": run.newest,
     }
     always = ("scenario", "headline", "questions", "drivers", "quantities", "models")

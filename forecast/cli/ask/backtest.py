@@ -60,10 +60,14 @@ Tests = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
     help="Most dates in the past to forecast from.",
 )
 @click.option("--whole", is_flag=True, help="Scenario: test the whole of it, and not its series.")
-@click.option("--vintage", "vintages", multiple=True, metavar="DATE", help="Whole: as of this date; may be given again.")
+@click.option(
+    "--vintage", "vintages", multiple=True, metavar="DATE", help="Whole: as of this date; may be given again."
+)
 @click.option("--quantity", "quantities", multiple=True, metavar="NAME", help="Whole: only this; may be given again.")
 @click.option("--scale", "scales", multiple=True, metavar="NAME=SCALE", help="Whole: score it in log10, log2 or unit.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Whole: a choice or number of the scenario.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Whole: a choice or number of the scenario."
+)
 @click.option("--draws", type=click.IntRange(100, 10_000), metavar="N", help="Whole: worlds.  [default: 1024]")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal numbers.")
 @click.option(
@@ -152,7 +156,13 @@ def backtest(
 
         if is_file:
             raise UsageError(f"X: expected a scenario to test as a --whole, got the file '{printable(subject, 60)}'")
-        beside = {"--shape": shapes, "--score": scores, "--years": years, "--plot": plots, **_said(ctx, "origins", "workers")}
+        beside = {
+            "--shape": shapes,
+            "--score": scores,
+            "--years": years,
+            "--plot": plots,
+            **_said(ctx, "origins", "workers"),
+        }
         _refuse({**of_file, **of_laws, **beside}, "not of a scenario that is tested as a --whole")
         test_whole(
             subject, vintages=vintages, quantities=quantities, scales=scales, settings=settings, draws=draws or 1024,
