@@ -12,7 +12,7 @@ import numpy as np
 
 from forecast.base.dates import decimal_year
 from forecast.errors import printable
-from forecast.evaluation.scenario_record import of_scenario, screen_line
+from forecast.evaluation.whole.scenario_record import of_scenario, screen_line
 from forecast.models.shapes.track_record import coverage
 from forecast.projection.result import (
     AnswerDistribution,

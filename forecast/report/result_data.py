@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from forecast.base.dates import decimal_year, from_decimal_year
-from forecast.evaluation.scenario_record import of_scenario, sentences
+from forecast.evaluation.whole.scenario_record import of_scenario, sentences
 from forecast.models.shapes.track_record import sentence as track_record
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer

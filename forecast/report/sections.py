@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 
 from forecast.errors import printable
-from forecast.evaluation.scenario_record import of_scenario, sentences
+from forecast.evaluation.whole.scenario_record import of_scenario, sentences
 from forecast.models.shapes.track_record import sentence as track_record
 from forecast.projection.result import (
     DateAnswer,

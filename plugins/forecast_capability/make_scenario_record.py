@@ -42,7 +42,7 @@ def made_from() -> dict[str, Any]:
 def main(arguments: list[str] | None = None) -> None:
     """Write the record into a folder."""
     import forecast
-    from forecast.evaluation import scenario_record
+    from forecast.evaluation.whole import scenario_record
 
     given = sys.argv[1:] if arguments is None else arguments
     if len(given) > 1:

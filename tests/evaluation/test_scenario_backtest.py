@@ -11,7 +11,7 @@ import xarray as xr
 
 import forecast
 from forecast.errors import DataError, UnknownNameError, UsageError
-from forecast.evaluation import scenario_record, scenario_scores
+from forecast.evaluation.whole import scenario_record, scenario_scores
 from forecast_capability import make_scenario_record as record
 from tests.toolkit import command
 
@@ -170,13 +170,13 @@ def test_summaries_compare_on_what_both_forecast(found):
 def test_rows_of_a_table_are_scored_as_they_were(found, tmp_path):
     scenario_record.write(found, tmp_path / "mine.csv")
     with (tmp_path / "mine.csv").open(encoding="utf-8", newline="") as file:
-        again = scenario_scores.of_rows(list(csv.DictReader(file)))
+        again = scenario_scores.of_rows(list(csv.DictReader(file)), "mine", {})
     for one, two in zip(*map(scenario_scores.quantity_scores, (found, again)), strict=True):
         assert one.keys() == two.keys()
         for key, value in one.items():
             assert two[key] == (pytest.approx(value, rel=2e-3) if isinstance(value, float) else value), key
     with pytest.raises(DataError, match="a row of past forecasts: KeyError"):
-        scenario_scores.of_rows([{"quantity": "x"}])
+        scenario_scores.of_rows([{"quantity": "x"}], "mine", {})
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from forecast.base.lazy import xr
 from forecast.cli import render
 from forecast.cli.output_files import writers
 from forecast.errors import printable
-from forecast.evaluation import scenario_scores as scores
+from forecast.evaluation.whole import scenario_scores as scores
 
 __all__ = ["whole"]
 
@@ -31,7 +31,7 @@ def whole(
 ) -> None:
     """Run the scenario as of each date, score it, and write the answer."""
     from forecast.cli.ask.run import pairs, year_of
-    from forecast.evaluation.scenario_backtest import backtest_scenario
+    from forecast.evaluation.whole.scenario_backtest import backtest_scenario
 
     with render.progress("projecting") as report:
         found = backtest_scenario(
@@ -118,8 +118,8 @@ def _cells(row: Mapping[str, Any]) -> list[Any]:
 
 
 def _published(row: Mapping[str, Any]) -> list[Any]:
-    held = f"{100 * row['held']:.0f} %" if row["width"] > 0 else "no interval"
-    return [row["quantity"], row["both"], held, f"{row['mine']:.2g}", f"{row['beside']:.2g}"]
+    covered = f"{100 * row['held']:.0f} %" if row["width"] > 0 else "no interval"
+    return [row["quantity"], row["both"], covered, f"{row['mine']:.2g}", f"{row['beside']:.2g}"]
 
 
 def _over(row: Mapping[str, Any] | None) -> str:

@@ -13,8 +13,8 @@ from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.evaluation.extrapolate import dated_quantiles
 from forecast.evaluation.origins import REFERENCES
-from forecast.evaluation.scenario_scores import DIGITS, Scale
 from forecast.evaluation.scores import LEVELS
+from forecast.evaluation.whole.scenario_scores import DIGITS, Scale
 from forecast.projection.claim_values import worlds
 from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.engine import project
@@ -128,9 +128,9 @@ def published_models(scenario: Scenario, names: set[str], last: float) -> Iterat
 def _about(scenario: Scenario, questions: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, Mapping[str, str]]]:
     """Return the quantity that stands for each shared one, and the values of choices under which it does."""
     found: dict[str, tuple[str, Mapping[str, str]]] = {}
-    asked = [(each.shared, each.when.left.text) for each in scenario.questions.values()]
-    asked += [(each.shared, each.of.text) for each in scenario.figures.values()]
-    for shared, quantity in asked:
+    pairs = [(each.shared, each.when.left.text) for each in scenario.questions.values()]
+    pairs += [(each.shared, each.of.text) for each in scenario.figures.values()]
+    for shared, quantity in pairs:
         for question, under in shared.items():
             about = questions.get(question, {}).get("quantity", "")
             if about and quantity in scenario.quantities:

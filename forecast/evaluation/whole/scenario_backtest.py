@@ -23,10 +23,18 @@ from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, UnknownNameError, UsageError, printable
-from forecast.evaluation import scenario_rivals as rivals
-from forecast.evaluation.scenario_rivals import NEAR, SAME, Series
-from forecast.evaluation.scenario_scores import EXTRAPOLATED, LAST, OWN, RIVALS, SCALES, month_of, scored_forecasts
 from forecast.evaluation.scores import LEVELS
+from forecast.evaluation.whole import scenario_rivals as rivals
+from forecast.evaluation.whole.scenario_rivals import NEAR, SAME, Series
+from forecast.evaluation.whole.scenario_scores import (
+    EXTRAPOLATED,
+    LAST,
+    OWN,
+    RIVALS,
+    SCALES,
+    month_of,
+    scored_forecasts,
+)
 from forecast.projection.engine import project
 from forecast.projection.result import Projection
 from forecast.scenarios.kinds.expression import Expression
@@ -121,11 +129,11 @@ def backtest_scenario(
     cuts = sorted(map(float, vintages)) or _vintages([series[name] for name in names])
     if not cuts:
         raise UsageError(f"'{printable(whole.name, 60)}': too little is observed to be cut: name vintages")
-    held = _scales({name: (series[name], today.quantities[name].unit) for name in names}, scales or {})
+    scales_of = _scales({name: (series[name], today.quantities[name].unit) for name in names}, scales or {})
     packs = list(rivals.published_models(whole, set(names), cuts[-1])) if published else []
     label = whole.name.rpartition("/")[2]
     past = _Past(
-        names=names, cuts=cuts, steps=steps, models=[label, *RIVALS, *(pack.name for pack in packs)], held=held
+        names=names, cuts=cuts, steps=steps, models=[label, *RIVALS, *(pack.name for pack in packs)], scales=scales_of
     )
     for i, cut in enumerate(cuts):
         try:
@@ -144,7 +152,7 @@ def backtest_scenario(
             unit, dates = today.quantities[name].unit, np.add.outer(np.array(cuts), steps)
             try:
                 levels = rivals.published_levels(
-                    pack, name, unit, dates.ravel(), SCALES[held[name]], draws=draws, seed=seed
+                    pack, name, unit, dates.ravel(), SCALES[scales_of[name]], draws=draws, seed=seed
                 )
             except ForecastError as problem:
                 past.failed(f"{pack.name}: {name}", pack.year, problem)
@@ -154,11 +162,11 @@ def backtest_scenario(
                     past.put(name, cut, pack.name, made)
         if progress is not None:
             progress(len(cuts) + i + 1, len(cuts) + len(packs))
-    came = [[[series[n].at(cut + s, SCALES[held[n]]) for s in steps] for cut in cuts] for n in names]
+    came = [[[series[n].at(cut + s, SCALES[scales_of[n]]) for s in steps] for cut in cuts] for n in names]
     coords = {
         "quantity": names, "origin": cuts, "ahead": steps, "model": past.models,
         "unit": ("quantity", [today.quantities[name].unit for name in names]),
-        "scale": ("quantity", [held[name] for name in names]),
+        "scale": ("quantity", [scales_of[name] for name in names]),
     }  # fmt: skip
     return scored_forecasts(past.forecasts, np.array(came), coords).assign_attrs(
         name=whole.name, failures=past.failures, published={pack.name: pack.on for pack in packs}
@@ -173,7 +181,7 @@ class _Past:
     cuts: Sequence[float]
     steps: Array
     models: Sequence[str]
-    held: Mapping[str, str]
+    scales: Mapping[str, str]
     failures: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -193,7 +201,7 @@ def _fill(past: _Past, label: str, cut: float, run: Projection, sources: Mapping
     """Note what the scenario, the quantities' own trends, extrapolation and the last value say as of a date."""
     dates = cut + past.steps
     for name in past.names:
-        scale = SCALES[past.held[name]]
+        scale = SCALES[past.scales[name]]
         said = rivals.quantiles_at(run, name, dates, scale) if name in run.worlds else np.full((1, 1), np.nan)
         if np.isfinite(said).any():
             past.put(name, cut, label, said)
@@ -236,17 +244,17 @@ def _sources(scenario: Scenario, run: Projection) -> dict[str, str]:
 
 
 def _chosen(
-    series: Mapping[str, Series], sources: Mapping[str, str], scenario: Scenario, asked: Sequence[str], label: str
+    series: Mapping[str, Series], sources: Mapping[str, str], scenario: Scenario, wanted: Sequence[str], label: str
 ) -> list[str]:
     """Return the quantities that are scored, those that are shown first; a series that another names is its rival."""
     where = f"'{printable(label, 60)}'"
     if not series:
         raise UsageError(f"{where}: nothing of it is observed: no quantity is a trend, or names one by 'observed'")
-    for name in asked:
+    for name in wanted:
         if name not in series:
             raise UnknownNameError("observed quantity", name, list(series), where=where)
     behind = {source for name in series if name in sources for source in _behind(scenario, sources[name])}
-    names = list(dict.fromkeys(asked)) or [name for name in series if name not in behind]
+    names = list(dict.fromkeys(wanted)) or [name for name in series if name not in behind]
     shown = {name: place for place, name in enumerate(scenario.shown)}
     return sorted(names, key=lambda name: shown.get(name, len(shown)))
 

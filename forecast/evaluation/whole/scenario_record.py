@@ -10,7 +10,7 @@ from typing import Any
 
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, PluginError, printable
-from forecast.evaluation import scenario_scores as scores
+from forecast.evaluation.whole import scenario_scores as scores
 
 __all__ = ["of_scenario", "screen_line", "sentences", "write"]
 
@@ -49,7 +49,7 @@ def _read(path: str, name: str) -> xr.Dataset:
         with Path(path).open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         on = {row["model"]: row["published_on"] for row in rows if row["published_on"]}
-        return scores.of_rows(rows).assign_attrs(name=name, published=on)
+        return scores.of_rows(rows, name.rpartition("/")[2], on).assign_attrs(name=name)
     except (OSError, KeyError, ForecastError) as problem:
         why = printable(f"{type(problem).__name__}: {problem}", 200)
         raise PluginError(f"scenario '{name}': its record of past forecasts cannot be read: {why}") from None
@@ -71,7 +71,7 @@ def screen_line(found: xr.Dataset, shown: Sequence[str], labels: Mapping[str, st
     """Say in one sentence how often the intervals of the scenario held, of the quantities that it shows."""
     rows = _own(found)
     of = [name for name in shown if name in rows] or list(rows)
-    told = ", ".join(f"{labels.get(name, name)} {_held(rows[name])}" for name in of[:_MOST])
+    told = ", ".join(f"{labels.get(name, name)} {_covered(rows[name])}" for name in of[:_MOST])
     return f"Record {_when(found)}: 90 % intervals held {told}; values of today's editions"
 
 
@@ -85,7 +85,7 @@ def sentences(found: xr.Dataset, labels: Mapping[str, str]) -> list[str]:
         beside = ", ".join(_beside(row, own) for row in rivals)
         out.append(
             f"record of {labels.get(name, name)}: 50 % intervals held {100 * own['half']:.0f} %, 90 % intervals "
-            f"{_held(own)}, {own['width']:.3g} {scores.unit_text(own)} wide; score {own['score']:.2g}"
+            f"{_covered(own)}, {own['width']:.3g} {scores.unit_text(own)} wide; score {own['score']:.2g}"
             f"{f'; {beside}' if beside else ''}"
         )
     return out
@@ -102,7 +102,7 @@ def _own(found: xr.Dataset) -> dict[str, dict[str, Any]]:
     return {row["quantity"]: row for row in scores.quantity_scores(found) if row["model"] == own}
 
 
-def _held(row: Mapping[str, Any]) -> str:
+def _covered(row: Mapping[str, Any]) -> str:
     return f"{round(row['held'] * row['forecasts'])} of {row['forecasts']}"
 
 

@@ -170,8 +170,16 @@ def forecast_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     return rows
 
 
-def of_rows(rows: Sequence[Mapping[str, Any]]) -> xr.Dataset:
-    """Return what `forecast_rows` tells, scored as it was.
+def of_rows(rows: Sequence[Mapping[str, Any]], scenario: str, published: Mapping[str, str]) -> xr.Dataset:
+    """Return what `forecast_rows` tells of a scenario, scored as it was.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+    scenario : str
+        Its name in the rows.
+    published : mapping of str to str
+        When each published model appeared, ISO.
 
     Raises
     ------
@@ -180,7 +188,7 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> xr.Dataset:
     """
     try:
         about = {str(row["quantity"]): (str(row["unit"]), str(row["scale"])) for row in rows}
-        names, models = list(about), list(dict.fromkeys(str(row["model"]) for row in rows))
+        names, models = list(about), [scenario, *RIVALS, *published]
         cuts = sorted({str(row["vintage"]) for row in rows})
         steps = sorted({float(row["ahead"]) for row in rows})
         came = np.full((len(names), len(cuts), len(steps)), np.nan)
@@ -197,14 +205,14 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> xr.Dataset:
         "unit": ("quantity", [unit for unit, _ in about.values()]),
         "scale": ("quantity", [scale for _, scale in about.values()]),
     }  # fmt: skip
-    return scored_forecasts(forecasts, came, coords)
+    return scored_forecasts(forecasts, came, coords).assign_attrs(published=dict(published))
 
 
 # --- in sentences -----------------------------------------------------------------------------------------------------
 
 
 def sentence(found: xr.Dataset) -> str:
-    """Say in a sentence how often the intervals of the scenario held.
+    """Say in a sentence how often the intervals of the scenario covered.
 
     Raises
     ------
@@ -212,19 +220,19 @@ def sentence(found: xr.Dataset) -> str:
         If nothing that it said can be compared yet.
     """
     name = str(found["model"].values[0])
-    held = found["coverage"].sel(model=name).dropna("quantity", how="all").dropna("origin", how="all")
-    count = int(held.notnull().sum())
+    covered = found["coverage"].sel(model=name).dropna("quantity", how="all").dropna("origin", how="all")
+    count = int(covered.notnull().sum())
     if not count:
         raise UsageError(
             f"{printable(name, 60)}: nothing is known yet of what it said at these dates, or it said nothing"
         )
-    cuts, quantities = held["origin"].values, held["quantity"].values
+    cuts, quantities = covered["origin"].values, covered["quantity"].values
     what = f"{len(quantities)} quantities" if len(quantities) > 1 else str(quantities[0])
     when = f"{len(cuts)} dates from {month_of(cuts[0])} to {month_of(cuts[-1])}" if len(cuts) > 1 else month_of(cuts[0])
-    months = 12 * float(held.dropna("ahead", how="all")["ahead"].max())
+    months = 12 * float(covered.dropna("ahead", how="all")["ahead"].max())
     return (
-        f"As of {when}, {int(held.sum())} of {count} 90 % intervals of {name} held "
-        f"({100 * float(held.mean()):.0f} %): {what}, up to {months:.0f} months ahead."
+        f"As of {when}, {int(covered.sum())} of {count} 90 % intervals of {name} held "
+        f"({100 * float(covered.mean()):.0f} %): {what}, up to {months:.0f} months ahead."
     )
 
 
