@@ -15,7 +15,7 @@ from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
 from forecast.base.streams import BLOCK
 from forecast.contract.specs import Input
-from forecast.errors import ForecastError, printable
+from forecast.errors import ForecastError, NoDataAtDateError, printable
 from forecast.models import Model, Observations
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.likelihood_weights import value_quantiles
@@ -147,6 +147,8 @@ def past(
             continue
         try:
             level = World(graph, fits, dates, seed, range(1)).level(node, combination)
+        except NoDataAtDateError:  # it goes on from a date, and fits nothing before
+            continue
         except ForecastError as error:
             fits.failures.setdefault(f"past of {name} {combination}", str(error))
             continue

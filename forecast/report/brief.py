@@ -50,6 +50,8 @@ __all__ = [
 _MOST_DRIVERS, _MOST_TABLES, _MOST_STANDINGS, _MOST_LEVERS = 5, 2, 3, 3
 #: An observation is called by so many characters.
 _LONGEST_ROW = 30
+#: It is known, and told to three digits where an answer has two: 165 is not 160.
+_DIGITS_OBSERVED = 3
 #: Columns of a heading, so that what stands at its end is never cut.
 _HEADING = 78
 #: A ranking in more combinations of choices than this shows only the best value of each.
@@ -403,7 +405,7 @@ def last_observed(run: Projection, words: Words) -> str:
             row = printable(textwrap.shorten(found.row, _LONGEST_ROW, placeholder=" …"), _LONGEST_ROW)
             behind = ", ".join(filter(None, [row, found.date[:7]]))
             named = words(found.of) if found.of in run.quantities else f"'{short_zeros(found.of)}'"
-            told[found.of] = f"{named} {amount(found.value, found.unit)} ({behind})"
+            told[found.of] = f"{named} {amount(found.value, found.unit, _DIGITS_OBSERVED)} ({behind})"
     return "; ".join([*told.values(), *_computed(run, words, len(told))])
 
 
@@ -414,7 +416,7 @@ def _computed(run: Projection, words: Words, before: int) -> Iterator[str]:
     for answer in (*opening, *run.dates, *run.values):
         found = starting(answer) if standing(answer) is None else None
         if found is not None and found.of not in told and before + len(told) < _MOST_STANDINGS:
-            told[found.of] = f"{words(found.of)} {amount(found.value, found.unit)}"
+            told[found.of] = f"{words(found.of)} {amount(found.value, found.unit, _DIGITS_OBSERVED)}"
     if told:
         when = f"computed for {as_text(run.span[0], fine=True)}"
         yield f"{when}: {', '.join(told.values())}"

@@ -21,10 +21,16 @@ FORMS = {
 #: Code of a model, its title, the quantity, its unit, and what it keeps.
 MODELS = {
     "points": ("Points of the index per order of magnitude of compute, at 1e25 FLOP", "index_points", "", ""),
-    "pace": ("Orders of magnitude of compute a year that algorithms gave so far", "algorithmic_pace", "", ""),
-    "run": ("The largest training run", "training_compute", "FLOP", "positive"),
+    "pace": ("Orders of magnitude of compute a year that algorithms give now", "algorithmic_pace", "1/year", ""),
+    "growth": ("Orders of magnitude a year that the largest run grew so far", "compute_pace", "1/year", ""),
+    "run": ("The largest training run so far", "training_compute", "FLOP", "frontier"),
     "algorithms": ("What algorithms give, over those at the start", "algorithms", "", "positive"),
-    "index": ("Capability index from the largest run and algorithms", "index", "", ""),
+    "index": (
+        "Capability index of the best model so far, from the largest run and algorithms",
+        "index",
+        "",
+        "frontier",
+    ),
     "horizon": ("Time horizon at 50 % success from the capability index", "time_horizon", "min", "positive"),
 }
 
@@ -43,6 +49,25 @@ def models() -> Iterator[ModelSpec]:
                 note="algorithms are everything but training compute: data, distillation, post-training, inference",
                 reference=REFERENCE,
             )
+    yield ModelSpec(
+        name="chain-world",
+        title="Which joint draw of the chain a world has, ordered by how fast the index rises",
+        quantity="capability.chain_world",
+        unit="",
+        target="forecast_capability.chain.going_on:world",
+        note="all parts of a chain read it, so that a world is one draw in each of them",
+        reference=REFERENCE,
+    )
+    yield ModelSpec(
+        name="chain-index-alone",
+        title="Capability index of the best model so far, by its own trend: the rival that knows no compute",
+        quantity="capability.index",
+        unit="",
+        keeps="frontier",
+        target="forecast_capability.chain.going_on:index_alone",
+        note="of the same models of the frontier and with the same priors as the chain",
+        reference=REFERENCE,
+    )
 
 
 def tables() -> Iterator[TableSpec]:
@@ -54,6 +79,12 @@ def tables() -> Iterator[TableSpec]:
             descriptor=str(HERE / "draws" / f"chain-{form}" / "datapackage.json"),
             reference=REFERENCE,
         )
+    yield TableSpec(
+        name="chain-alone",
+        title="Joint draws of the index by its own trend",
+        descriptor=str(HERE / "draws" / "chain-alone" / "datapackage.json"),
+        reference=REFERENCE,
+    )
 
 
 def commands() -> Iterator[CommandSpec]:

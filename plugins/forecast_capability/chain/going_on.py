@@ -1,9 +1,8 @@
-"""The chain from the end of its tables on: paths of compute and algorithms, and the index and horizon that they give.
+"""The chain from a date on: paths of compute and algorithms, and the index and horizon that they give.
 
-The posterior is drawn beforehand (`make_draws`) and shipped as tables, ``capability/chain-straight`` and
-``capability/chain-bent``: a row a world, with the state at `NOW` and how it goes on from there. Given its row a world
-needs nothing else of the past, since level and slope of a line with walks are all that its future depends on.
-Which row a world has says the quantity `posterior`, a uniform number that all models of one scenario share.
+A world is a row of the joint draws (`worlds`): its numbers, and the state at the date from which it goes on. Given its
+row a world needs nothing else of the past, since level and slope of a line with walks are all that its future depends
+on. Which row a world has says the quantity `posterior`, one number that all models of a scenario share (`world`).
 """
 
 from __future__ import annotations
@@ -11,93 +10,114 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast import ModelSpec
-from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, ModelRecord, OtherQuantity
-from forecast_capability.chain.estimate import NOW
+from forecast import Input, ModelSpec
+from forecast.errors import EmptyDataError, NoDataAtDateError
+from forecast.models import Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity, Unfitted
 from forecast_capability.chain.likelihood import INDEX_OF_ANCHOR, worth
 from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP
+from forecast_capability.chain.worlds import SAME_DATE, SPAN, Worlds, worlds
+from forecast_capability.quantities.index import HORIZONS, INDEX, RUNS, VERSION
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
 
 Array = NDArray[np.float64]
+Needs = Mapping[str, OtherQuantity]
 
-__all__ = ["algorithms", "horizon", "index", "pace", "points", "run"]
+#: Orders of magnitude that a path gains or loses at most: numbers end at 308.
+MOST = 250.0
 
-#: Dates this many years apart are one.
-SAME_DATE = 1e-6
+__all__ = ["algorithms", "growth", "horizon", "index", "index_alone", "pace", "points", "run", "world"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _OfPosterior(ModelRecord):
-    """A model that reads the shipped draws of a form."""
+    """A model that reads the joint draws of a form."""
 
     form: str
-    needs: ClassVar[tuple[str, ...]] = ()
+    #: It means something only where models with an index are among the rows.
+    rated: bool = True
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        from forecast import tables
-
-        if as_of is not None and as_of < NOW - SAME_DATE:
-            raise DataError(
-                f"{self.name}: the posterior is drawn from tables to {NOW:g}: as of {as_of:.2f} it has to be "
-                "estimated anew, with forecast chain --as-of"
-            )
-        read = tables.columns(f"capability/chain-{self.form}", where=self.name)
-        return self.fitted({name: read.numeric(name) for name in read})
+        found = worlds(self.form, as_of)
+        if self.rated and not found.rows.rated.any():
+            raise EmptyDataError(f"{self.name}: no model with an index is dated before {found.now:.2f}")
+        return self.fitted(found, as_of)
 
     @abstractmethod
-    def fitted(self, rows: dict[str, Array]) -> FittedModel:
-        """Return the model with the shipped draws."""
+    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+        """Return the model with these draws."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Fitted(FittedModel):
     model: _OfPosterior
-    rows: dict[str, Array] = field(repr=False)
+    drawn: Worlds = field(repr=False)
 
     def worlds(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Return the row of every world."""
-        count = len(next(iter(self.rows.values())))
+        count = len(self.drawn)
         row = np.minimum((inputs["posterior"][0] * count).astype(np.intp), count - 1)
-        return {name: values[row] for name, values in self.rows.items()}
+        return {name: values[row] for name, values in self.drawn.columns.items()}
 
     def described(self, name: str) -> str:
         """Return the quantiles of a column."""
-        low, middle, high = np.quantile(self.rows[name], [0.05, 0.5, 0.95])
+        low, middle, high = np.quantile(self.drawn.columns[name], [0.05, 0.5, 0.95])
         return f"{middle:.3g} (90 %: {low:.3g} to {high:.3g})"
 
     def said(self, summary: str, *assumptions: str) -> Description:
         """Return a description with what every part of the chain assumes."""
         return Description(
-            summary=f"{summary}; {len(next(iter(self.rows.values())))} joint draws of the {self.model.form} form",
+            summary=f"{summary}; {len(self.drawn)} joint draws ({self.model.form}) from {len(self.drawn.rows)} rows",
             assumptions=(
                 *assumptions,
-                "how fast the two slopes change is mostly the prior's: what lies beyond five years rests on it",
+                "how fast slopes change is mostly the prior's: what lies beyond five years rests on it",
             ),
             sources=self.model.sources,
         )
 
 
-def _made(of: type[_OfPosterior], name: str, spec: ModelSpec, **needs: OtherQuantity) -> Model:
+def _made(of: type[_OfPosterior], name: str, spec: ModelSpec, needs: Needs | None = None, **more: Any) -> Model:
+    posterior = OtherQuantity(unit="", title="which joint draw a world has, from 0 to 1")
     return of(
         name=name,
         unit=spec.unit,
-        inputs={
-            "posterior": OtherQuantity(unit="", title="which joint draw a world has, from 0 to 1, by points per order"),
-            **needs,
-        },
+        inputs={"posterior": posterior, **(needs or {})},
         note=spec.note,
         sources=(spec.reference,),
         keeps=spec.keeps,
         form=spec.name.rpartition("-")[2],
+        **more,
     )
+
+
+# --- Which world it is ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _World(Unfitted):
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        return np.broadcast_to(inputs["place"], (len(time), len(inputs["place"]))).copy()
+
+    def describe(self) -> Description:
+        return Description(summary="every joint draw of the estimate is as likely as another", sources=self.sources)
+
+
+def world(name: str, spec: ModelSpec) -> Model:
+    """Build the model of which joint draw a world has: one number for all parts of the chain, in every form."""
+    place = Input(
+        name="place",
+        unit="",
+        distribution={"low": 0.0, "high": 1.0, "family": "uniform"},
+        source=spec.reference,
+        title="place among the joint draws, ordered by how fast the index rises",
+    )
+    return _World(name=name, unit=spec.unit, inputs={"place": place}, note=spec.note, sources=(spec.reference,))
 
 
 # --- What does not change with time ---------------------------------------------------------------------------------
@@ -105,11 +125,11 @@ def _made(of: type[_OfPosterior], name: str, spec: ModelSpec, **needs: OtherQuan
 
 @dataclass(frozen=True, kw_only=True)
 class _Column(_OfPosterior):
-    column: ClassVar[str] = ""
-    what: ClassVar[str] = ""
+    column: str
+    what: str
 
-    def fitted(self, rows: dict[str, Array]) -> FittedModel:
-        return _FittedColumn(model=self, rows=rows)
+    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+        return _FittedColumn(model=self, drawn=drawn)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +137,6 @@ class _FittedColumn(_Fitted):
     model: _Column
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-
         drawn = self.worlds(inputs)[self.model.column]
         return np.broadcast_to(drawn, (len(time), len(drawn))).copy()
 
@@ -125,87 +144,111 @@ class _FittedColumn(_Fitted):
         return self.said(f"{self.model.what}: {self.described(self.model.column)}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Points(_Column):
-    column, what = "points", "points of the index per order of compute"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Pace(_Column):
-    column, what = "pace", "orders of magnitude of compute a year that algorithms gave, 2023.25 to 2026.75"
-
-
 def points(name: str, spec: ModelSpec) -> Model:
     """Build the model of points per order of compute (at 1e25 FLOP)."""
-    return _made(_Points, name, spec)
+    return _made(_Column, name, spec, column="points", what="points of the index per order of compute")
 
 
 def pace(name: str, spec: ModelSpec) -> Model:
-    """Build the model of the pace of algorithms so far."""
-    return _made(_Pace, name, spec)
+    """Build the model of the pace of algorithms, with which their path goes on."""
+    what = "orders of magnitude of compute a year that algorithms give at the end of the rows"
+    return _made(_Column, name, spec, column="algorithms_slope", what=what)
+
+
+def growth(name: str, spec: ModelSpec) -> Model:
+    """Build the model of the growth of the largest run so far."""
+    what = f"orders of magnitude a year that the largest run grew over {SPAN:g} years"
+    return _made(_Column, name, spec, column="growth", what=what, rated=False)
 
 
 # --- Paths ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Path(_OfPosterior):
-    state: ClassVar[str] = ""
-    what: ClassVar[str] = ""
-
-    def fitted(self, rows: dict[str, Array]) -> FittedModel:
-        return _FittedPath(model=self, rows=rows)
-
-
-@dataclass(frozen=True, kw_only=True)
 class _FittedPath(_Fitted):
-    """A line with a random walk and an integrated one, from level and slope at `NOW` on, stepped exactly."""
+    """A line with a random walk and an integrated one, from level and slope at the date on, stepped exactly."""
 
-    model: _Path
-
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-
-        if time[0] < NOW - SAME_DATE:
-            raise DataError(f"{self.model.name}: the chain goes on from {NOW:g}, got a first step at {time[0]:g}")
-        world, of = self.worlds(inputs), self.model.state
-        step = np.maximum(np.diff(time, prepend=NOW), 0)[:, None]
+    def gained(self, time: Array, slope: Array, of: str, world: dict[str, Array], streams: Streams) -> Array:
+        """Return what a path gains from the date to each time; `of` begins the names of its columns."""
+        now, wander, turn_a_year = self.drawn.now, world[f"{of}walk"], world[f"{of}turn"]
+        if time[0] < now - SAME_DATE:
+            told = f"{self.model.name}: the chain goes on from {now:g}, got a first step at {time[0]:g}"
+            raise NoDataAtDateError(told)
+        step = np.maximum(np.diff(time, prepend=now), 0)[:, None]
         walk, turn, inside = (
             streams(part).standard_normal((len(time), streams.draws)) for part in ("walk", "turn", "inside a step")
         )
-        turned = world[f"{of}_turn"] * np.sqrt(step) * turn  # what the slope gains in a step
-        slope = world[f"{of}_slope"] + np.cumsum(turned, axis=0) - turned  # at the start of each step
+        turned = turn_a_year * np.sqrt(step) * turn  # what the slope gains in a step
+        slope = slope + np.cumsum(turned, axis=0) - turned  # at the start of each step
         # the integral of a walk over a step: half of what the walk gains, and what it does within
-        bent = step / 2 * turned + world[f"{of}_turn"] * np.sqrt(step**3 / 12) * inside
-        gained = step * slope + bent + world[f"{of}_walk"] * np.sqrt(step) * walk
-        level = world.get(of, 0.0)
-        return np.asarray(10.0 ** np.clip(level + np.cumsum(gained, axis=0), -300.0, 300.0))
+        bent = step / 2 * turned + turn_a_year * np.sqrt(step**3 / 12) * inside
+        each = step * slope + bent + wander * np.sqrt(step) * walk
+        return np.asarray(np.cumsum(each, axis=0))
 
-    def describe(self) -> Description:
-        slope = self.described(f"{self.model.state}_slope")
+    def moving(self, what: str, of: str) -> Description:
+        """Return the description of a path."""
         return self.said(
-            f"{self.model.what} gains {slope} orders of magnitude a year at {NOW:g}",
+            f"{what} gains {self.described(f'{of}_slope')} orders of magnitude a year at {self.drawn.now:g}",
             "a straight line, a random walk and an integrated one",
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Run(_Path):
-    state, what = "compute", "the largest training run"
+class _Run(_OfPosterior):
+    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+        return _FittedRun(model=self, drawn=drawn, points=_largest_runs(self.name, as_of))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Algorithms(_Path):
-    state, what = "algorithms", "what algorithms give, over those of the start,"
+class _FittedRun(_FittedPath):
+    points: Observations
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        world = self.worlds(inputs)
+        gained = self.gained(time, world["compute_slope"], "compute_", world, streams)
+        gained = np.clip(np.maximum.accumulate(gained, axis=0), 0.0, MOST)
+        return np.asarray(self.points.value.max() * 10.0**gained)
+
+    def observed(self) -> Observations:
+        return self.points
+
+    def describe(self) -> Description:
+        return self.moving("the largest training run", "compute")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Algorithms(_OfPosterior):
+    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+        return _FittedAlgorithms(model=self, drawn=drawn)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedAlgorithms(_FittedPath):
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        gained = self.gained(time, inputs["pace"][0], "algorithms_", self.worlds(inputs), streams)
+        return np.asarray(10.0 ** np.clip(gained, -MOST, MOST))
+
+    def describe(self) -> Description:
+        return self.moving("what algorithms give, over those of the start,", "algorithms")
 
 
 def run(name: str, spec: ModelSpec) -> Model:
-    """Build the path of the largest training run."""
-    return _made(_Run, name, spec)
+    """Build the path of the largest training run: from the record on, it grows as the compute of the frontier does."""
+    return _made(_Run, name, spec, rated=False)
 
 
 def algorithms(name: str, spec: ModelSpec) -> Model:
-    """Build the path of what algorithms give, over those at `NOW`."""
-    return _made(_Algorithms, name, spec)
+    """Build the path of what algorithms give, over those at the date, which goes on at a pace."""
+    return _made(_Algorithms, name, spec, {"pace": OtherQuantity(unit="1/year", title="orders of magnitude a year")})
+
+
+def _largest_runs(name: str, as_of: float | None) -> Observations:
+    from forecast.tables import series
+
+    read = series.read_columns(
+        RUNS, x="date", y="training_compute", covariates={}, where={"record": "yes"}, as_of=as_of, name=name
+    )
+    return Observations(time=read.time, value=read.value, unit="FLOP", names=read.names)
 
 
 # --- What they give -------------------------------------------------------------------------------------------------
@@ -213,60 +256,133 @@ def algorithms(name: str, spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, kw_only=True)
 class _Index(_OfPosterior):
-    def fitted(self, rows: dict[str, Array]) -> FittedModel:
-        return _FittedIndex(model=self, rows=rows)
+    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+        record = float(_largest_runs(self.name, as_of).value.max())
+        return _FittedIndex(model=self, drawn=drawn, points=_leaders(drawn, self.name), record=record)
+
+
+def _leaders(drawn: Worlds, name: str) -> Observations:
+    """Return the models that led the index."""
+    rows, called = drawn.rows.leading, _called(INDEX, "model", name)
+    names = tuple(called.get(str(model), str(model)) for model in rows.model)
+    return Observations(time=rows.date, value=rows.value, unit="", names=names)
+
+
+def _called(table: str, key: str, name: str) -> dict[str, str]:
+    """Return how models are called, by their name in a table."""
+    from forecast import tables
+
+    read = tables.columns(table, where=name)
+    return dict(zip(map(str, read.column(key)), map(str, read.column("name")), strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _FittedIndex(_Fitted):
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+    points: Observations
+    record: float
 
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         world = self.worlds(inputs)
-        now = worth(world["compute"] - ANCHOR_LOG10_FLOP, world["bend"])
-        then = worth(np.log10(inputs["run"]) - ANCHOR_LOG10_FLOP, world["bend"])
-        level = world["level"] + world["points"] * (then - now + np.log10(inputs["algorithms"]))
-        if observed:
-            level = level + world["frontier_scatter"] * streams("one model").standard_normal(level.shape)
-        return np.asarray(level)
+        # the compute of the frontier grows as the largest run does, from where each of them stands at the date
+        now = world["compute"] - ANCHOR_LOG10_FLOP
+        then = now + np.log10(inputs["run"] / self.record)
+        counted = worth(then, world["bend"]) - worth(now, world["bend"])
+        level = world["level"] + inputs["points"] * (counted + np.log10(inputs["algorithms"]))
+        return _best_so_far(level, world, self.points, streams, observed=observed)
+
+    def observed(self) -> Observations:
+        return self.points
 
     def describe(self) -> Description:
         return self.said(
             f"an order of magnitude of compute is worth {self.described('points')} points at 1e25 FLOP, and as much "
-            f"where algorithms give it; the frontier stands at {self.described('level')} at {NOW:g}",
+            f"where algorithms give it; the frontier stands at {self.described('level')} at {self.drawn.now:g}",
             "an order of compute is worth as much everywhere"
             if self.model.form == "straight"
             else "an order of compute is worth less beyond 1e25 FLOP, by a law that four models there show",
         )
 
 
+def _best_so_far(
+    level: Array, world: dict[str, Array], points: Observations, streams: Streams, *, observed: bool
+) -> Array:
+    if observed:
+        return np.asarray(level + world["frontier_scatter"] * streams("one model").standard_normal(level.shape))
+    return np.maximum(np.maximum.accumulate(level, axis=0), points.value.max())
+
+
+@dataclass(frozen=True, kw_only=True)
+class _IndexAlone(_OfPosterior):
+    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+        return _FittedIndexAlone(model=self, drawn=drawn, points=_leaders(drawn, self.name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedIndexAlone(_FittedPath):
+    points: Observations
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        world = self.worlds(inputs)
+        level = world["level"] + self.gained(time, world["slope"], "", world, streams)
+        return _best_so_far(level, world, self.points, streams, observed=observed)
+
+    def observed(self) -> Observations:
+        return self.points
+
+    def describe(self) -> Description:
+        return self.said(
+            f"the index of the frontier gained {self.described('so_far')} points a year and gains "
+            f"{self.described('slope')} at {self.drawn.now:g}, where it stands at {self.described('level')}",
+            "a straight line, a random walk and an integrated one; compute and algorithms play no part",
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Horizon(_OfPosterior):
-    def fitted(self, rows: dict[str, Array]) -> FittedModel:
-        return _FittedHorizon(model=self, rows=rows)
+    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+        from forecast.tables import series
+
+        read = series.read_columns(
+            HORIZONS, x="release_date", y="horizon", covariates={}, where={"version": VERSION, "frontier": "yes"},
+            as_of=as_of, name=self.name,
+        )  # fmt: skip
+        points = Observations(time=read.time, value=read.value, unit="min", names=read.names)
+        return _FittedHorizon(model=self, drawn=drawn, points=points)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _FittedHorizon(_Fitted):
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+    points: Observations
 
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         world = self.worlds(inputs)
         logs = world["anchor"] + world["doublings"] * (inputs["index"] - INDEX_OF_ANCHOR)
         if observed:
             logs = logs + world["horizon_scatter"] * streams("one model").standard_normal(logs.shape)
         return np.asarray(np.exp2(np.clip(logs, -600.0, 600.0)))
 
+    def observed(self) -> Observations:
+        return self.points
+
     def describe(self) -> Description:
         return self.said(f"the horizon doubles {self.described('doublings')} times a point of the index")
 
 
 def index(name: str, spec: ModelSpec) -> Model:
-    """Build the index that compute and algorithms give."""
-    return _made(
-        _Index, name, spec, run=OtherQuantity(unit="FLOP", title="the largest training run"),
-        algorithms=OtherQuantity(unit="", title="what algorithms give, over those at the start"),
-    )  # fmt: skip
+    """Build the index of the best model so far, that compute and algorithms give."""
+    needs = {
+        "run": OtherQuantity(unit="FLOP", title="the largest training run"),
+        "algorithms": OtherQuantity(unit="", title="what algorithms give, over those at the start"),
+        "points": OtherQuantity(unit="", title="points of the index per order of compute, at 1e25 FLOP"),
+    }
+    return _made(_Index, name, spec, needs)
+
+
+def index_alone(name: str, spec: ModelSpec) -> Model:
+    """Build the index of the best model so far by its own trend, from the same rows of the frontier."""
+    return _made(_IndexAlone, name, spec)
 
 
 def horizon(name: str, spec: ModelSpec) -> Model:
     """Build the time horizon at an index."""
-    return _made(_Horizon, name, spec, index=OtherQuantity(unit="", title="capability index (ECI)"))
+    return _made(_Horizon, name, spec, {"index": OtherQuantity(unit="", title="capability index (ECI)")})

@@ -10,6 +10,7 @@ import csv
 import hashlib
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -17,62 +18,16 @@ from numpy.typing import NDArray
 
 from forecast.errors import UsageError
 from forecast_capability.chain.estimate import NOW, SINCE
-from forecast_capability.chain.likelihood import FORMS, LEVELS, TANGENT, Asked, Chain, Form, worth
-from forecast_capability.chain.posterior import sample, state
-from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP, Rows, observed
+from forecast_capability.chain.likelihood import FORMS, LEVELS, STRAIGHT, TANGENT, Form
+from forecast_capability.chain.rows import Rows, observed
+from forecast_capability.chain.worlds import ALONE, COLUMNS, columns, columns_alone
 
 Array = NDArray[np.float64]
 
-__all__ = ["COLUMNS", "made_from", "main", "posterior"]
+__all__ = ["made_from", "main"]
 
 DRAWS, STEPS, SEED = 2000, 1500, 0
 FOLDER = Path(__file__).parent / "draws"
-
-#: The columns of a table of draws, and what each is.
-COLUMNS = {
-    "points": "Points of the index per order of magnitude of compute, at 1e25 FLOP",
-    "bend": "By which share an order of magnitude is worth less an order further on; 0 in the straight form",
-    "pace": f"Orders of magnitude of compute a year that algorithms gave from {SINCE:g} to {NOW:g}",
-    "compute": f"Base-10 logarithm of the FLOP of the largest training run at {NOW:g}",
-    "compute_slope": f"What it gains a year at {NOW:g}",
-    "compute_walk": "Standard deviation of its random walk over a year",
-    "compute_turn": "Standard deviation of what its slope gains in a year",
-    "algorithms_slope": f"Orders of magnitude of compute a year that algorithms give at {NOW:g}",
-    "algorithms_walk": "Standard deviation of their random walk over a year",
-    "algorithms_turn": "Standard deviation of what their slope gains in a year",
-    "level": f"Index of the frontier at {NOW:g} (edition 2026-08)",
-    "frontier_scatter": "Standard deviation of single models at the frontier, points",
-    "anchor": "Base-2 logarithm of the horizon in minutes at an index of 140",
-    "doublings": "Doublings of the horizon a point of the index",
-    "horizon_scatter": "Standard deviation of single models' horizons, doublings",
-}
-
-_ASKED = (
-    *(Asked(f"{part}{slope}", NOW) for part in ("compute", "algorithms") for slope in ("", "_slope")),
-    Asked("algorithms", SINCE),
-    Asked("level", NOW),
-    Asked("anchor", NOW),
-)
-
-
-def posterior(rows: Rows, form: Form, *, draws: int = DRAWS, steps: int = STEPS, seed: int = SEED) -> dict[str, Array]:
-    """Draw `COLUMNS`, (draw,) each, ordered by points per order: what a scenario's worlds read."""
-    drawn = sample(Chain(rows=rows, form=form), steps=steps, seed=seed).thinned(draws, seed)
-    numbers = {"bend": np.zeros(draws), **drawn.numbers}
-    asked = state(Chain(rows=rows, form=form, asked=_ASKED), drawn, seed=seed)
-    compute, compute_slope, algorithms, algorithms_slope, earlier, level, anchor = asked.T
-    counted = worth(np.array(TANGENT), numbers["bend"])
-    counted = counted + np.exp(-numbers["bend"] * TANGENT) * (compute - ANCHOR_LOG10_FLOP - TANGENT)
-    numbers |= {
-        "pace": (algorithms - earlier) / (NOW - SINCE),
-        "compute": compute,
-        "compute_slope": compute_slope,
-        "algorithms_slope": algorithms_slope,
-        "level": level + numbers["points"] * (counted + algorithms),
-        "anchor": anchor,
-    }
-    order = np.argsort(numbers["points"], kind="stable")
-    return {name: numbers[name][order] for name in COLUMNS}
 
 
 def made_from(rows: Rows, form: Form) -> dict[str, object]:
@@ -93,25 +48,29 @@ def main(arguments: list[str] | None = None) -> None:
     if len(given) > 1:
         raise UsageError(f"make_draws: expected at most one folder, got {len(given)} arguments")
     folder, rows = Path(given[0]) if given else FOLDER, observed()
+    how = {"now": NOW, "draws": DRAWS, "steps": STEPS, "seed": SEED}
     for form in FORMS.values():
-        _write(folder / f"chain-{form.name}", form, rows, posterior(rows, form))
+        of = f"the chain from compute and algorithms to index and horizon, {form.name} form"
+        _write(folder / f"chain-{form.name}", of, form, rows, columns(rows, form, **how), COLUMNS)
+    alone = rows.index_alone
+    _write(folder / "chain-alone", "the index by its own trend", STRAIGHT, alone, columns_alone(alone, **how), ALONE)
 
 
-def _write(folder: Path, form: Form, rows: Rows, drawn: dict[str, Array]) -> None:
+def _write(folder: Path, of: str, form: Form, rows: Rows, drawn: dict[str, Array], titles: Mapping[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{folder.name}.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(drawn)
         writer.writerows([f"{value:.6g}" for value in row] for row in zip(*drawn.values(), strict=True))
-    fields = [{"name": name, "type": "number", "unit": "", "title": title} for name, title in COLUMNS.items()]
+    fields = [{"name": name, "type": "number", "unit": "", "title": title} for name, title in titles.items()]
     descriptor = {
         "name": folder.name,
-        "title": f"Joint draws of the chain from compute and algorithms to index and horizon, {form.name} form",
+        "title": f"Joint draws of {of}",
         "version": "1.0.0",
         "description": f"Drawn by forecast_capability.chain.make_draws from {len(rows)} rows of datasets/"
         "training-runs-2026, datasets/capability-editions and datasets/time-horizons: no observations. A row a world, "
-        f"ordered by points; the state is that at {NOW:g}.",
+        f"ordered by how fast the index rises; the state is that at {NOW:g}.",
         "licenses": [{"name": "MIT", "title": "MIT", "path": "https://opensource.org/licenses/MIT"}],
         "sources": [{"title": "Epoch AI (CC-BY 4.0) and METR, as compiled in datasets"}],
         "resources": [

@@ -80,7 +80,8 @@ def log_density(theta: Array, chain: Chain) -> float:
     )
     if prior < -FARTHEST or np.any(excess > np.log(100.0)):
         return -np.inf
-    mean, covariance = chain.moments(dict(zip(form.names, np.exp(own), strict=True)))
+    with np.errstate(over="ignore", invalid="ignore"):  # far out in the prior
+        mean, covariance = chain.moments(dict(zip(form.names, np.exp(own), strict=True)))
     covariance[np.diag_indices_from(covariance)] += JITTER
     try:
         factor = cho_factor(covariance, lower=True, overwrite_a=True, check_finite=False)
@@ -88,7 +89,8 @@ def log_density(theta: Array, chain: Chain) -> float:
         return -np.inf
     left = _completed(chain.rows, np.exp(excess)) - mean
     fit = -0.5 * float(left @ cho_solve(factor, left, check_finite=False)) - float(np.log(np.diag(factor[0])).sum())
-    return float(prior + fit + excess.sum())  # the last from the logarithm of the excess
+    found = float(prior + fit + excess.sum())  # the last from the logarithm of the excess
+    return found if np.isfinite(found) else -np.inf
 
 
 def sample(chain: Chain, *, steps: int = 500, seed: int = 0) -> Posterior:

@@ -7,7 +7,7 @@ shifted by the mean difference of those that are in both.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,6 +93,27 @@ class Rows:
         return f"sha256:{digest.hexdigest()}"
 
     @property
+    def rated(self) -> NDArray[np.bool_]:
+        """Which rows are those of models with an index."""
+        return (self.compute != RUN) & ~self.horizon
+
+    @property
+    def leading(self) -> Rows:
+        """The rows of models whose index no earlier one exceeds, in the order of their dates."""
+        rows = self.take(self.rated)
+        rows = rows.take(np.lexsort((rows.value, rows.date)))
+        return rows.take(rows.value >= np.maximum.accumulate(rows.value))
+
+    @property
+    def index_alone(self) -> Rows:
+        """The index of the frontier and nothing else: models that led, or of undisclosed compute, without compute."""
+        led = np.isin(self.model, self.leading.model)
+        rows = self.take(self.rated & (led | (self.compute == UNDISCLOSED)))
+        nothing, none = np.zeros(len(rows)), np.full(len(rows), "")
+        compute = np.full(len(rows), UNDISCLOSED)
+        return replace(rows, compute=compute, stated=nothing, stated_error=nothing, organisation=none)
+
+    @property
     def undisclosed(self) -> Rows:
         """The rows without those of models whose compute is disclosed."""
         return self.take(self.compute != DISCLOSED)
@@ -107,7 +128,8 @@ def observed(as_of: float | None = None) -> Rows:
     Raises
     ------
     EmptyDataError
-        If a table has no row before the date.
+        If there is no training run, or no time horizon, before the date. (That no model has an index is no error:
+        `Rows.rated` says so.)
 
     Examples
     --------
@@ -155,8 +177,11 @@ def _runs(as_of: float | None) -> list[_Row]:
 
 
 def _models(as_of: float | None) -> dict[str, _Row]:
-    """Return models with an index by name, and whether each led at its release."""
-    rows, dates = _read(INDEX, {"edition": EDITION}, as_of, "release_date")
+    """Return models with an index by name, and whether each led at its release; none as of a date before the first."""
+    try:
+        rows, dates = _read(INDEX, {"edition": EDITION}, as_of, "release_date")
+    except EmptyDataError:
+        return {}
     found = dict(zip(map(str, rows.column("model")), _of_index(rows, dates, 0.0), strict=True))
     try:
         later, later_dates = _read(INDEX, {"edition": LATER_EDITION}, as_of, "release_date")

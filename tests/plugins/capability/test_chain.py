@@ -18,9 +18,10 @@ from forecast.errors import DataError, EmptyDataError
 from forecast.streams import Streams
 from forecast_capability.chain.estimate import NOW, QUANTITIES, coverage
 from forecast_capability.chain.likelihood import BENT, FORMS, STRAIGHT, Asked, Chain, worth
-from forecast_capability.chain.make_draws import COLUMNS, FOLDER, made_from, posterior
+from forecast_capability.chain.make_draws import FOLDER, made_from
 from forecast_capability.chain.posterior import log_density, sample, state
 from forecast_capability.chain.rows import DISCLOSED, RUN, UNDISCLOSED, observed
+from forecast_capability.chain.worlds import COLUMNS, columns
 from tests.toolkit import command
 
 chain = command("chain")
@@ -63,6 +64,8 @@ def test_rows_as_of_a_date_are_dated_before_it():
     assert 20 < len(observed(2025.5)) < len(rows())
     with pytest.raises(EmptyDataError, match="no row is left"):
         observed(1990.0)
+    assert observed(2023.25).rated.any()
+    assert not observed(2023.0).rated.any()
 
 
 def test_another_row_has_another_hash():
@@ -225,7 +228,7 @@ def test_the_shipped_draws_say_points_pace_and_that_only_their_sum_is_known():
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_drawn_anew_the_posterior_is_the_shipped_one(form):
-    anew = posterior(rows(), FORMS[form], draws=1000, steps=700, seed=5)
+    anew = columns(rows(), FORMS[form], now=NOW, draws=1000, steps=700, seed=5)
     for name in ("points", "pace", "compute", "level", "doublings", "algorithms_slope"):
         spread = float(draws(form)[name].std())
         assert abs(np.median(anew[name]) - np.median(draws(form)[name])) < 0.3 * spread, name
@@ -235,40 +238,83 @@ def test_drawn_anew_the_posterior_is_the_shipped_one(form):
 # --- the paths ------------------------------------------------------------------------------------------------------
 
 
-def _path(name: str, times: np.ndarray) -> np.ndarray:
-    model = forecast.model(f"capability/chain-{name}")
+def _path(part: str, form: str, times: np.ndarray) -> np.ndarray:
+    model = forecast.model(f"capability/chain-{part}-{form}")
     streams = [Streams(seed=0, node="demo", block=block) for block in range(8)]
     # one row of the draws, so that what varies is the walk
     given = {"posterior": np.full((len(times), streams[0].draws), 0.5)}
+    given["pace"] = np.full_like(given["posterior"], _world(form)["algorithms_slope"])
     fitted = model.fit()
     return np.log10(np.concatenate([fitted.sample(times, given, each) for each in streams], axis=1))
 
 
-@pytest.mark.parametrize(("part", "state"), [("run", "compute"), ("algorithms", "algorithms")])
-def test_paths_wander_as_the_likelihood_says_whatever_the_steps(part, state):
-    world = {name: values[len(values) // 2] for name, values in draws("bent").items()}
-    ahead = 6.0
+def _world(form: str) -> dict[str, float]:
+    return {name: float(values[len(values) // 2]) for name, values in draws(form).items()}
+
+
+def test_paths_wander_as_the_likelihood_says_whatever_the_steps():
+    world, ahead = _world("bent"), 6.0
     variance = (
-        world[f"{state}_walk"] ** 2 * ahead + world[f"{state}_turn"] ** 2 * ahead**3 / 3
-    )  # of an integrated walk: t**3/3
-    centre = world.get(state, 0.0) + world[f"{state}_slope"] * ahead
+        world["algorithms_walk"] ** 2 * ahead + world["algorithms_turn"] ** 2 * ahead**3 / 3
+    )  # t**3/3: integrated
     for times in (np.arange(NOW, NOW + 6.01, 0.25), np.array([NOW, NOW + 2.5, NOW + 6])):
-        end = _path(f"{part}-bent", times)[-1]
+        end = _path("algorithms", "bent", times)[-1]
+        centre = world["algorithms_slope"] * ahead
         assert end.mean() == pytest.approx(centre, abs=4 * np.sqrt(variance / len(end)))
         assert end.var() == pytest.approx(variance, rel=0.08)
 
 
+def test_the_largest_run_starts_at_the_record_and_never_falls():
+    path = _path("run", "bent", np.arange(NOW, NOW + 6.01, 0.25))
+    assert path[0] == pytest.approx(np.full(path.shape[1], 27.0))
+    assert (np.diff(path, axis=0) >= 0).all()
+    world = _world("bent")
+    assert np.median(path[-1]) == pytest.approx(27 + 6 * world["compute_slope"], abs=0.25)
+
+
 def test_a_longer_horizon_keeps_the_earlier_steps():
     times = np.arange(NOW, NOW + 6.01, 0.25)
-    np.testing.assert_array_equal(_path("run-straight", times)[:9], _path("run-straight", times[:9]))
+    np.testing.assert_array_equal(_path("run", "straight", times)[:9], _path("run", "straight", times[:9]))
 
 
 def test_the_chain_goes_on_from_the_end_of_its_tables():
-    model = forecast.model("capability/chain-run-straight")
     with pytest.raises(DataError, match=r"goes on from 2026\.75, got a first step at 2020"):
-        _path("run-straight", np.array([2020.0, 2021.0]))
-    with pytest.raises(DataError, match="estimated anew, with forecast chain --as-of"):
-        model.fit(as_of=2025.0)
+        _path("run", "straight", np.array([2020.0, 2021.0]))
+
+
+# --- as of a date ---------------------------------------------------------------------------------------------------
+
+
+def test_as_of_an_earlier_date_the_chain_is_estimated_anew():
+    """From what was known: the index starts at the record of that day, and the pace is that of the rows before."""
+    run = forecast.project("chain", draws=256, as_of=2024.5, until=2028)
+    index = run.worlds["index"].sel(variant="as estimated")
+    assert str(run.worlds["time"].values[0])[:7] == "2024-07"
+    assert 129 < float(index.isel(time=0).min()) < 140  # GPT-4o and Claude 3.5 Sonnet; 165 in 2026-09
+    run_then = run.worlds["run"].sel(variant="as estimated").isel(time=0)
+    assert float(run_then.max()) == pytest.approx(5e25)  # Gemini Ultra
+    again = forecast.project("chain", draws=256, as_of=2024.5, until=2028)
+    np.testing.assert_array_equal(run.worlds["index"], again.worlds["index"])
+
+
+def test_before_any_model_had_an_index_the_chain_still_has_runs():
+    part = {
+        "start": 2026.75,
+        "until": 2028,
+        "quantities": {
+            "posterior": {"uniform": [0, 1], "width": 1, "unit": ""},
+            "points": {"model": "capability/chain-points-bent"},
+            "pace": {"model": "capability/chain-pace-bent"},
+            "run": {"model": "capability/chain-run-bent"},
+            "algorithms": {"model": "capability/chain-algorithms-bent"},
+            "index": {"model": "capability/chain-index-bent"},
+        },
+        "questions": {"run_25": {"when": "run >= 1e25"}, "index_130": {"when": "index >= 130"}},
+    }
+    run = forecast.project(part, draws=64, as_of=2023.0)
+    assert list(run.answers) == ["run_25"]
+    assert "as of 2023-01-01: questions without an answer: index_130" in run.warnings
+    assert any("no model with an index is dated before 2023.00" in text for text in run.warnings)
 
 
 # --- the scenario ---------------------------------------------------------------------------------------------------
