@@ -48,7 +48,6 @@ HOMONYMS = {
     "effective": "of one device, or of a cluster",
     "magnitude": "of a model of that size",
     "memory": "that a model needs, or that somebody has",
-    "pace": "of algorithms: of one published fit, or as the chain estimates it with everything else",
     "peak": "of one device of a table, or of the best one in one precision",
     "per_watt": "of devices alone, or of a whole data centre",
     "power": "of one device, or of the largest run",

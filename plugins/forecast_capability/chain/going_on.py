@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Needs = Mapping[str, OtherQuantity]
 
-#: Orders of magnitude that a path gains or loses at most: numbers end at 308.
+#: Orders of magnitude that a path gains at most: numbers end at 308.
 MOST = 250.0
 
 __all__ = ["algorithms", "growth", "horizon", "index", "index_alone", "pace", "points", "run", "world"]
@@ -226,7 +226,7 @@ class _Algorithms(_OfPosterior):
 class _FittedAlgorithms(_FittedPath):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         gained = self.gained(time, inputs["pace"][0], "algorithms_", self.worlds(inputs), streams)
-        return np.asarray(10.0 ** np.clip(gained, -MOST, MOST))
+        return np.asarray(10.0 ** np.clip(np.maximum.accumulate(gained, axis=0), 0.0, MOST))  # nothing is unlearned
 
     def describe(self) -> Description:
         return self.moving("what algorithms give, over those of the start,", "algorithms")

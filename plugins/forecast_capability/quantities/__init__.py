@@ -58,12 +58,12 @@ SCENARIOS = {
     "model-compute": "How large is the largest training run?",
     "model-algorithms": "How much compute are better algorithms worth?",
     "model-abilities": "What can models do, and for how long at a time?",
-    "model-tokens": "What does the largest run train, and what do its tokens cost?",
+    "model-tokens": "What do tokens of a given quality cost?",
 }
 
 
 def scenarios() -> Iterator[ScenarioSpec]:
-    """Bring ``model-capability``, its parts, and what is asked of them that others decide."""
+    """Bring ``model-capability``, its parts, what a run trains, and what is asked of them that others decide."""
     for name, title in SCENARIOS.items():
         yield ScenarioSpec(
             name=name,
@@ -73,6 +73,13 @@ def scenarios() -> Iterator[ScenarioSpec]:
             reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and "
             "Barnett & Besiroglu 2023; each number states its own",
         )
+    yield ScenarioSpec(
+        name="model-loss",
+        title="What does the largest run train: how large a model, at what loss?",
+        path=str(HERE.parent / "scenarios" / "model-loss.toml"),
+        reference="as model-capability, on tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); laws of Besiroglu "
+        "et al. 2024, Muennighoff et al. 2023 and Dettmers et al. 2022",
+    )
     yield ScenarioSpec(
         name="model-statements",
         title="What do the models of capability say that somebody will decide, and by when?",

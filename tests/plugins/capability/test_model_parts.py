@@ -49,7 +49,7 @@ def test_a_part_is_exchanged_for_a_scenario_that_has_its_quantities():
     of = {"expression": "first*exp(1.1*(t - 2026.75))", "unit": "FLOP"}
     grid = {"start": 2026.75, "until": 2040, "step": "1/2"}
     other = forecast.scenario({**grid, "quantities": {"run": of, "first": {"value": 5e26, "unit": "FLOP"}}})
-    exchanged = forecast.project(Scenario.load("model-tokens").with_(run=other.run), draws=64)
+    exchanged = forecast.project(Scenario.load("model-loss").with_(run=other.run), draws=64)
     assert float(exchanged.quantities["run"].worlds.isel(time=0).max()) == pytest.approx(5e26)
     size, ratio = (exchanged.quantities[name].worlds for name in ("size", "ratio"))
     assert (6 * ratio * size**2 / exchanged.quantities["run"].worlds).values == pytest.approx(1.0)
