@@ -2,8 +2,9 @@
 
 At a *vintage* the whole scenario is projected from what was known then (`forecast.project` with ``as_of``), and what it
 says of a quantity some time ahead is compared with what is known today. A quantity can be scored where it was observed:
-it is a trend, or names by ``observed`` whose observations are its own. A running record is compared with the record as
-it stood at the date, any other series with the mean of what was observed within three months of it.
+it is a trend, or names by ``observed`` whose observations are its own. A running record, or rows that never fall, are
+compared with the record as it stood at the date, any other series with the mean of what was observed within three
+months of it.
 
 Beside it stand rivals, on the same rows: the series of the quantity by its own trend, the rows carried on by
 `forecast.extrapolate`, the last value, and published models that had appeared by then and forecast the same quantity.
@@ -12,7 +13,7 @@ Beside it stand rivals, on the same rows: the series of the quantity by its own 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ __all__ = ["AHEAD", "backtest_scenario"]
 AHEAD, APART, MOST_VINTAGES = (0.5, 1.0, 2.0), 0.5, 7
 #: A plain number of which all observations lie within this factor is scored in points, and not in powers of ten.
 SPAN = 10.0
+#: Rows that tell neither a date to begin at nor whether they are a record.
+FEWEST = 3
 
 
 def backtest_scenario(
@@ -124,7 +127,7 @@ def backtest_scenario(
     settings |= dict(with_ or {})
     today = project(bare, with_=settings, draws=1, seed=seed)
     series = {name: _series(today, name) for name in today["observed"].children} if "observed" in today else {}
-    sources = _sources(bare, today)
+    sources = _sources(bare, today, series)
     names = _chosen(series, sources, bare, quantities, whole.name)
     cuts = sorted(map(float, vintages)) or _vintages([series[name] for name in names])
     if not cuts:
@@ -133,8 +136,9 @@ def backtest_scenario(
     packs = list(rivals.published_models(whole, set(names), cuts[-1])) if published else []
     label = whole.name.rpartition("/")[2]
     past = _Past(
-        names=names, cuts=cuts, steps=steps, models=[label, *RIVALS, *(pack.name for pack in packs)], scales=scales_of
-    )
+        names=names, cuts=cuts, steps=steps, models=[label, *RIVALS, *(pack.name for pack in packs)], scales=scales_of,
+        records={name: series[name].record for name in names},
+    )  # fmt: skip
     for i, cut in enumerate(cuts):
         try:
             run = project(
@@ -182,6 +186,7 @@ class _Past:
     steps: Array
     models: Sequence[str]
     scales: Mapping[str, str]
+    records: Mapping[str, bool]
     failures: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -211,7 +216,7 @@ def _fill(past: _Past, label: str, cut: float, run: Projection, sources: Mapping
             past.put(name, cut, OWN, rivals.quantiles_at(run, str(own), dates, scale))
         if "observed" not in run or name not in run["observed"].children:
             continue
-        known = _series(run, name)
+        known = replace(_series(run, name), record=past.records[name])
         for rival, carried in ((EXTRAPOLATED, rivals.extrapolated), (LAST, rivals.last_value)):
             try:
                 past.put(name, cut, rival, carried(known, dates, scale, seed))
@@ -237,10 +242,19 @@ def _steps(ahead: Sequence[float]) -> Array:
     return steps
 
 
-def _sources(scenario: Scenario, run: Projection) -> dict[str, str]:
-    """Return whose observations a quantity takes for its own, where the scenario says so."""
+def _sources(scenario: Scenario, run: Projection, series: Mapping[str, Series]) -> dict[str, str]:
+    """Return the trend of a quantity's own observations, which is its rival.
+
+    It is what the quantity names by ``observed``, or a quantity of the same rows that the scenario does not show.
+    """
     made = {name: each for name, each in scenario.quantities.items() if isinstance(each, Expression)}
-    return {name: each.observed for name, each in made.items() if each.observed and each.observed in run.worlds}
+    found = {name: each.observed for name, each in made.items() if each.observed and each.observed in run.worlds}
+    for name in scenario.shown:
+        if name in series and name not in found:
+            rest = (each for each in series if each not in scenario.shown and each not in found)
+            if (same := next((each for each in rest if series[each].same_as(series[name])), None)) is not None:
+                found[name] = same
+    return found
 
 
 def _chosen(
@@ -279,13 +293,19 @@ def _series(run: Projection, name: str) -> Series:
     time = np.asarray(decimal_year(seen["date"].values[keep]), dtype=float)
     order = np.argsort(time, kind="stable")
     value = units.convert(seen["value"].values[keep], str(seen["value"].attrs["units"]), run.quantities[name].unit)
-    record = seen["value"].attrs.get("keeps") == "frontier"
-    return Series(time=time[order], value=np.asarray(value, dtype=float)[order], record=record)
+    time, value = time[order], np.asarray(value, dtype=float)[order]
+    return Series(time=time, value=value, record=seen["value"].attrs.get("keeps") == "frontier" or _rises(time, value))
+
+
+def _rises(time: Array, value: Array) -> bool:
+    """Tell whether rows never fall and are less than half a year apart: they are a record, or as good as one."""
+    several = len(time) > FEWEST
+    return several and bool((np.diff(value) >= 0).all()) and float(np.median(np.diff(time))) < APART
 
 
 def _vintages(series: Iterable[Series]) -> list[float]:
     """Return the last half-years after which half a year of some series is known, and before which three rows are."""
-    several = [each for each in series if len(each.time) > 3]
+    several = [each for each in series if len(each.time) > FEWEST]
     if not several:
         return []
     last = max(each.time[-1] for each in several) + NEAR - AHEAD[0]

@@ -50,6 +50,10 @@ class Series:
     value: Array
     record: bool
 
+    def same_as(self, other: Series) -> bool:
+        """Tell whether both are of the same rows."""
+        return np.array_equal(self.time, other.time) and np.array_equal(self.value, other.value)
+
     def at(self, date: float, scale: Scale) -> float:
         """Return what was observed at a date, on a scale; NaN where nobody knows.
 
