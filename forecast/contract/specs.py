@@ -234,6 +234,8 @@ class ModelSpec(Spec):
     at_least : float, optional
         What it never falls below, in `unit`: 0 for a bandwidth. The conformance kit checks it; a
         series whose observations are all positive has 0 by default.
+    table : str
+        The table that its observations are rows of, if it has any: what is known of it, and where rows may be added.
     """
 
     kind: ClassVar[str] = "model"
@@ -246,6 +248,7 @@ class ModelSpec(Spec):
     keeps: str = checked(_kept, f"one of {', '.join(KEEPS)}, or nothing", default="")
     at_most: float | None = checked(lambda v: v is None or number(v), "a number, or None", default=None)
     at_least: float | None = checked(lambda v: v is None or number(v), "a number, or None", default=None)
+    table: str = text_field(default="", names="table")
 
     def _check(self) -> None:
         if type(self) is ModelSpec and self.target is None:

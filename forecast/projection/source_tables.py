@@ -28,7 +28,7 @@ PLANNED = "plan"
 def behind(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
     """Walk what is read, a table's name or a file's path, with the model that reads it where one does."""
     from forecast.contract.registry import get_registry
-    from forecast.contract.specs import RelationSpec, TrendSpec
+    from forecast.contract.specs import ModelSpec
 
     registry = get_registry()
     known = set(registry.names("model"))
@@ -40,7 +40,7 @@ def behind(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
                     yield from ((each, None) for each in (made.data, made.file) if each)
                 series = made.name.partition("@")[0]
                 spec = registry.find("model", series).spec if series in known or "::" in series else None
-                if isinstance(spec, (TrendSpec, RelationSpec)):
+                if isinstance(spec, ModelSpec) and spec.table:
                     yield spec.table, made
 
 

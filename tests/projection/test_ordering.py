@@ -174,9 +174,14 @@ def test_a_name_that_no_variant_has_is_refused_where_a_choice_is_narrowed_too():
 
 @pytest.mark.slow
 def test_growths_in_the_shipped_chain_have_the_correlation_that_is_asked():
-    of = ["frontier_run.growth", "odds.growth", "tokens_trend.growth", "capability/chip-stock@pool.growth"]
+    of = [
+        "site_trend.growth",
+        "tokens_trend.growth",
+        "capability/chain-world.place",
+        "capability/chip-stock@pool.growth",
+    ]
     chain = forecast.scenario("model-capability").with_(correlations=[{"of": of, "rho": 0.7}])
     run = forecast.project(chain, until=2036)
-    names = [f"capability/{s}@pool.growth" for s in ("training-compute", "index-level", "tokens-per-dollar")]
-    found = realised(run, *names, of[3])
+    names = [f"capability/{s}@pool.growth" for s in ("largest-site", "tokens-per-dollar")]
+    found = realised(run, *names, *of[2:])
     np.testing.assert_allclose(found[np.triu_indices(4, 1)], 0.7, atol=CLOSE)

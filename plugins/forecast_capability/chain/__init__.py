@@ -18,6 +18,12 @@ FORMS = {
     "straight": "an order of magnitude of compute is worth as many points everywhere",
     "bent": "an order of magnitude of compute is worth less beyond 1e25 FLOP",
 }
+#: The tables whose rows are observations of a model.
+OBSERVED = {
+    "run": "datasets/training-runs-2026",
+    "index": "datasets/capability-editions",
+    "horizon": "datasets/time-horizons",
+}
 #: Code of a model, its title, the quantity, its unit, and what it keeps.
 MODELS = {
     "points": ("Points of the index per order of magnitude of compute, at 1e25 FLOP", "index_points", "", ""),
@@ -45,6 +51,7 @@ def models() -> Iterator[ModelSpec]:
                 quantity=f"capability.{quantity}",
                 unit=unit,
                 keeps=keeps,
+                table=OBSERVED.get(name, ""),
                 target=f"forecast_capability.chain.going_on:{name}",
                 note="algorithms are everything but training compute: data, distillation, post-training, inference",
                 reference=REFERENCE,
@@ -64,6 +71,7 @@ def models() -> Iterator[ModelSpec]:
         quantity="capability.index",
         unit="",
         keeps="frontier",
+        table=OBSERVED["index"],
         target="forecast_capability.chain.going_on:index_alone",
         note="of the same models of the frontier and with the same priors as the chain",
         reference=REFERENCE,

@@ -20,14 +20,13 @@ from forecast.errors import UsageError
 from forecast_capability.chain.estimate import NOW, SINCE
 from forecast_capability.chain.likelihood import FORMS, LEVELS, STRAIGHT, TANGENT, Form
 from forecast_capability.chain.rows import Rows, observed
-from forecast_capability.chain.worlds import ALONE, COLUMNS, columns, columns_alone
+from forecast_capability.chain.worlds import ALONE, COLUMNS, FOLDER, columns, columns_alone
 
 Array = NDArray[np.float64]
 
 __all__ = ["made_from", "main"]
 
 DRAWS, STEPS, SEED = 2000, 1500, 0
-FOLDER = Path(__file__).parent / "draws"
 
 
 def made_from(rows: Rows, form: Form) -> dict[str, object]:

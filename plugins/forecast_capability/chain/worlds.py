@@ -1,13 +1,15 @@
 """The chain at a date, a row a world: joint draws of its numbers, and of the state from which it goes on.
 
-At the end of the tables they are shipped, as `make_draws` wrote them; as of an earlier date they are drawn anew, from
-the rows before it in some seconds, and kept while the process lasts.
+They are shipped for the rows of the tables, as `make_draws` wrote them. As of an earlier date, and with rows that
+somebody adds, they are drawn anew in some seconds, and kept while the process lasts.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +22,10 @@ from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP, Rows, observed
 
 Array = NDArray[np.float64]
 
-__all__ = ["ALONE", "COLUMNS", "SAME_DATE", "SPAN", "Worlds", "columns", "columns_alone", "worlds"]
+__all__ = ["ALONE", "COLUMNS", "FOLDER", "SAME_DATE", "SPAN", "Worlds", "columns", "columns_alone", "worlds"]
 
+#: Where they are shipped.
+FOLDER = Path(__file__).parent / "draws"
 #: Dates this many years apart are one.
 SAME_DATE = 1e-6
 #: Years before the date over which growth so far is a mean.
@@ -150,7 +154,6 @@ def columns_alone(rows: Rows, *, now: float, draws: int, steps: int, seed: int =
     return {name: found[name][order] for name in ALONE}
 
 
-@lru_cache(maxsize=32)
 def worlds(form: str, as_of: float | None = None) -> Worlds:
     """Return the joint draws of a form, or of the index alone, as of a date or from all rows.
 
@@ -159,19 +162,35 @@ def worlds(form: str, as_of: float | None = None) -> Worlds:
     EmptyDataError
         If no row is dated before it.
     """
-    shipped = as_of is None or as_of > NOW - SAME_DATE
-    rows = observed(None if shipped else as_of)
+    now = NOW if as_of is None else min(as_of, NOW)
+    rows = observed(as_of)
     rows = rows.index_alone if form == "alone" else rows
     if not len(rows):
-        raise EmptyDataError(f"chain: no model with an index is dated before {as_of:.2f}")
-    if shipped:
+        raise EmptyDataError(f"chain: no model with an index is dated before {now:.2f}")
+    return _drawn(_From(form=form, now=now, hash=rows.hash, rows=rows))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _From:
+    """What draws are from: the hash stands for the rows."""
+
+    form: str
+    now: float
+    hash: str
+    rows: Rows = field(compare=False)
+
+
+@lru_cache(maxsize=32)
+def _drawn(what: _From) -> Worlds:
+    """Return the shipped draws where they are from the same rows, and others anew."""
+    shipped = FOLDER / f"chain-{what.form}" / "made-from.json"
+    if abs(what.now - NOW) < SAME_DATE and json.loads(shipped.read_text("utf-8"))["rows"] == what.hash:
         from forecast import tables
 
-        read = tables.columns(f"capability/chain-{form}", where=f"chain-{form}")
-        return Worlds(form=form, now=NOW, rows=rows, columns={name: read.numeric(name) for name in read})
-    now = float(as_of or NOW)
-    if form == "alone":
-        drawn = columns_alone(rows, now=now, draws=DRAWS, steps=STEPS)
+        read = tables.columns(f"capability/chain-{what.form}", where=f"chain-{what.form}")
+        made = {name: read.numeric(name) for name in read}
+    elif what.form == "alone":
+        made = columns_alone(what.rows, now=what.now, draws=DRAWS, steps=STEPS)
     else:
-        drawn = columns(rows, FORMS[form], now=now, draws=DRAWS, steps=STEPS)
-    return Worlds(form=form, now=now, rows=rows, columns=drawn)
+        made = columns(what.rows, FORMS[what.form], now=what.now, draws=DRAWS, steps=STEPS)
+    return Worlds(form=what.form, now=what.now, rows=what.rows, columns=made)

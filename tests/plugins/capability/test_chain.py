@@ -18,10 +18,10 @@ from forecast.errors import DataError, EmptyDataError
 from forecast.streams import Streams
 from forecast_capability.chain.estimate import NOW, QUANTITIES, coverage
 from forecast_capability.chain.likelihood import BENT, FORMS, STRAIGHT, Asked, Chain, worth
-from forecast_capability.chain.make_draws import FOLDER, made_from
+from forecast_capability.chain.make_draws import made_from
 from forecast_capability.chain.posterior import log_density, sample, state
 from forecast_capability.chain.rows import DISCLOSED, RUN, UNDISCLOSED, observed
-from forecast_capability.chain.worlds import ALONE, COLUMNS, columns
+from forecast_capability.chain.worlds import ALONE, COLUMNS, FOLDER, columns
 from tests.toolkit import command
 
 chain = command("chain")
