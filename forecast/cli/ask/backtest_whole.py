@@ -82,10 +82,11 @@ def _text(result: Mapping[str, Any], found: xr.Dataset) -> None:
     total = {(row["quantity"], row["model"]): row for row in result["quantities"] if row["ahead"] is None}
     names = [name for name, model in total if model == own]
     heads = ["quantity", "scored in", "forecasts", "50 % held", "90 % held", "90 % wide", "score"]
-    render.table(
-        [*heads, *(f"over {rival}" for rival in scores.RIVALS)],
-        [[*_cells(total[name, own]), *(_over(total.get((name, rival))) for rival in scores.RIVALS)] for name in names],
-    )
+    render.table(heads, [_cells(total[name, own]) for name in names])
+    render.write()
+    render.prose("By what share the score is better than a rival's, on the rows that both forecast.")
+    rows = [[name, *(_over(total.get((name, rival))) for rival in scores.RIVALS)] for name in names]
+    render.table(["quantity", *scores.RIVALS], rows)
     render.write()
     render.prose("By months ahead: 90 % intervals that held, of so many, and the score.")
     apart = {(row["quantity"], row["ahead"]): row for row in result["quantities"] if row["model"] == own}
@@ -102,8 +103,8 @@ def _text(result: Mapping[str, Any], found: xr.Dataset) -> None:
         render.table(heads, [[row["model"], result["published"][row["model"]], *_published(row)] for row in published])
     render.write()
     render.prose(
-        "A score is the weighted interval score of the median and the 50 and 90 % intervals, in the unit beside it: 0 "
-        "is perfect. Over a rival: by what share it is better than the rival's on the rows that both forecast."
+        "A score is the weighted interval score of the median and the 50 and 90 % intervals: 0 is perfect. It and widths "
+        "are in powers of ten (log10), doublings (log2), or the unit that is named."
     )
     for line in result["limits"]:
         render.prose(f"- {line[:1].upper()}{line[1:]}.")
@@ -113,7 +114,7 @@ def _text(result: Mapping[str, Any], found: xr.Dataset) -> None:
 
 def _cells(row: Mapping[str, Any]) -> list[Any]:
     shares = (f"{100 * row[key]:.0f} %" for key in ("half", "held"))
-    unit = scores.unit_text(row)
+    unit = scores.unit_text(row) if row["scale"] == "unit" else row["scale"]
     return [row["quantity"], unit, row["forecasts"], *shares, f"{row['width']:.3g}", f"{row['score']:.2g}"]
 
 

@@ -63,7 +63,7 @@ def write(found: xr.Dataset, path: Path) -> None:
         writer = csv.DictWriter(file, [*rows[0], "published_on"], lineterminator="\n")
         writer.writeheader()
         for row in rows:
-            told = {key: f"{value:.6g}" if isinstance(value, float) else value for key, value in row.items()}
+            told = {key: f"{value:.9g}" if isinstance(value, float) else value for key, value in row.items()}
             writer.writerow({**told, "published_on": on.get(row["model"], "")})
 
 
