@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
@@ -63,11 +64,43 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP. A KeyboardInterrupt, so that nobody takes it for a plugin's failure."""
 
 
+@dataclass
+class _Aside:
+    """How many calls of foreign code are under way, in all threads, and which stream is stdout after the last one."""
+
+    calls: int = 0
+    stream: Any = None
+    stdout: Any = None
+    lock: Any = field(default_factory=threading.RLock)
+    own: threading.local = field(default_factory=threading.local)
+
+
+_aside = _Aside()
+
+
 @contextlib.contextmanager
 def stdout_is_data() -> Iterator[None]:
-    """Send what foreign code prints to stderr: stdout carries results, which a program may be reading."""
-    with contextlib.redirect_stdout(sys.stderr):
+    """Send what foreign code prints to stderr: stdout carries results, which a program may be reading.
+
+    Calls of several threads overlap: were each to put back what it had found, one of them would find the stderr that
+    another had put there, and the results of that program would go to stderr from then on.
+    """
+    depth = getattr(_aside.own, "depth", 0)
+    with _aside.lock:
+        # within another call of this thread stdout is whatever foreign code made of it
+        if not _aside.calls or (not depth and sys.stdout is not _aside.stream):
+            _aside.stdout = sys.stdout
+        _aside.calls += 1
+        sys.stdout = _aside.stream = sys.stderr
+    _aside.own.depth = depth + 1
+    try:
         yield
+    finally:
+        _aside.own.depth = depth
+        with _aside.lock:
+            _aside.calls -= 1
+            if not _aside.calls:
+                sys.stdout = _aside.stdout
 
 
 @functools.cache

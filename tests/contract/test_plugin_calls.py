@@ -187,3 +187,32 @@ signal.pause()
 def test_an_alarm_on_its_way_does_not_end_the_command_that_is_begun_anew():
     done = subprocess.run([sys.executable, "-c", BEGUN_ANEW], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
+
+
+@pytest.mark.parametrize("first_out", ["the other", "mine"])
+def test_calls_of_two_threads_that_overlap_leave_stdout_where_it_was(capsys, first_out):
+    """Each put back what it had found: the later one the stderr of the earlier one, and results went there."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def waits():
+        inside.set()
+        assert go_on.wait(20)
+
+    other = threading.Thread(target=plugin_calls.guarded, args=("model 'demo/other'", waits))
+    before = sys.stdout
+    other.start()
+    assert inside.wait(20)
+
+    def mine():
+        print("of the plugin")
+        if first_out == "the other":
+            go_on.set()
+            other.join(20)
+
+    plugin_calls.guarded("model 'demo/mine'", mine)
+    go_on.set()
+    other.join(20)
+    assert sys.stdout is before
+    print("a result")
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("a result\n", "of the plugin\n")
