@@ -84,7 +84,7 @@ def table_outcomes(
         decides = following.get(str(line["sha256"])[:SHORT])
         if line["kind"] != "forecast" or line["asks"] != "when" or decides is None:
             continue
-        settings = line["settings"].get("set", {})
+        settings = line.get("settings", {}).get("set", {})
         key = line["scenario"], json.dumps(settings, sort_keys=True)
         if key not in runs:
             try:

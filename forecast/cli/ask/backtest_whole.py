@@ -103,8 +103,8 @@ def _text(result: Mapping[str, Any], found: xr.Dataset) -> None:
         render.table(heads, [[row["model"], result["published"][row["model"]], *_published(row)] for row in published])
     render.write()
     render.prose(
-        "A score is the weighted interval score of the median and the 50 and 90 % intervals: 0 is perfect. It and widths "
-        "are in powers of ten (log10), doublings (log2), or the unit that is named."
+        "A score is the weighted interval score of the median and the 50 and 90 % intervals: 0 is perfect. It and the "
+        "widths are in powers of ten (log10), doublings (log2), or the unit that is named."
     )
     for line in result["limits"]:
         render.prose(f"- {line[:1].upper()}{line[1:]}.")
