@@ -25,7 +25,7 @@ class RunOptions(TypedDict, total=False):
     draws: int
     seed: int | None
     with_: Mapping[str, object]
-    as_of: float | None
+    as_of: float | str | None
     data: OwnRows
     workers: int
     progress: Callable[[int, int], None] | None

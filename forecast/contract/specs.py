@@ -445,12 +445,16 @@ class ScenarioSpec(Spec):
     path : str
     ledger : str
         Path of a ledger of what it said, and others beside it, which ``forecast scorecard`` shows; empty for none.
+    record : str
+        Path of a CSV file that says how it would have done as of dates in the past; see
+        `forecast.evaluation.whole.scenario_record`.
     """
 
     kind: ClassVar[str] = "scenario"
 
     path: str = text_field()
     ledger: str = text_field(default="")
+    record: str = text_field(default="")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,7 +21,16 @@ from forecast.fit.predict import FAR
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MIN_POINTS", "RECORD", "Extrapolation", "TrackRecord", "extrapolate", "quantiles", "shape_for_dates"]
+__all__ = [
+    "MIN_POINTS",
+    "RECORD",
+    "Extrapolation",
+    "TrackRecord",
+    "dated_quantiles",
+    "extrapolate",
+    "quantiles",
+    "shape_for_dates",
+]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -431,22 +440,41 @@ def shape_for_dates() -> str:
     return "trends/pool" if "trends/pool" in get_registry().names("shape") else "trends/local-linear"
 
 
-def _along_dates(
-    x: Array, y: Array, to: Array, level: float, reach: float | None, names: tuple[str, str], seed: int
-) -> Extrapolation:
-    """Sample a shape at the target dates, and monthly if there is a threshold to reach."""
+def dated_quantiles(time: Array, value: Array, to: Array, shares: Sequence[float], seed: int = 0) -> Array:
+    """Return quantiles of an observation of a series beyond its data, (to, share), as `extrapolate` would say them.
+
+    Raises
+    ------
+    DataError, UsageError, FitError
+        As `extrapolate` does: too few dates, or a value that is not above 0.
+    """
+    x, y = _checked(np.asarray(time, dtype=float), value, ("time", "value"), True)
+    goal, which = _goal(to, x, "time", False)
+    return np.asarray(np.quantile(_dated_draws(x, y, seed)(goal, True), shares, axis=1).T[which])
+
+
+def _dated_draws(x: Array, y: Array, seed: int) -> Callable[[Array, bool], Array]:
+    """Fit a shape to a series, and return what draws it at dates, (date, draw)."""
     from forecast.base.streams import Streams, check_seed
     from forecast.models import trend
-    from forecast.projection.crossing import QUANTILES, crossing, date_quantiles
 
-    shape = shape_for_dates()
-    fitted = trend({"x": x, "y": y}, shape=shape, x="x", y="y", unit="").fit(seed=check_seed(seed))
-    end = to if to.size else np.array([x[-1] + HORIZON])
+    fitted = trend({"x": x, "y": y}, shape=shape_for_dates(), x="x", y="y", unit="").fit(seed=check_seed(seed))
 
     def draws(time: Array, observed: bool) -> Array:
         blocks = [Streams(seed=seed, node="extrapolate", block=b) for b in range(BLOCKS)]
         return np.concatenate([fitted.sample(time, {}, s, observed=observed) for s in blocks], axis=1)
 
+    return draws
+
+
+def _along_dates(
+    x: Array, y: Array, to: Array, level: float, reach: float | None, names: tuple[str, str], seed: int
+) -> Extrapolation:
+    """Sample a shape at the target dates, and monthly if there is a threshold to reach."""
+    from forecast.projection.crossing import QUANTILES, crossing, date_quantiles
+
+    shape, draws = shape_for_dates(), _dated_draws(x, y, seed)
+    end = to if to.size else np.array([x[-1] + HORIZON])
     shares: Sequence[float] = (0.5, 0.5 - level / 2, 0.5 + level / 2)
     median, lower, upper = np.quantile(draws(end, True), shares, axis=1)
     when: dict[str, float] = {}

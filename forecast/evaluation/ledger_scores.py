@@ -9,7 +9,7 @@ where it is positive.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from forecast.evaluation import scores
 from forecast.evaluation.ledger import NEVER, SHORT as DIGITS, dated, extend, find, past
 from forecast.projection.crossing import QUANTILES
 
-__all__ = ["coverage", "due", "listed", "resolve", "scored", "summary"]
+__all__ = ["amount_text", "coverage", "due", "listed", "resolve", "scored", "summary", "threshold_text", "title"]
 
 
 def resolve(
@@ -34,6 +34,7 @@ def resolve(
     on: str,
     source: str = "",
     expect: str | Iterable[str] = (),
+    alike: bool = False,
 ) -> dict[str, Any]:
     """Add what happened to a ledger, and return the scores of the forecast; its own line stays as it is.
 
@@ -50,11 +51,15 @@ def resolve(
         Where it was read, if that is not what the forecast says.
     expect : str or iterable of str
         Hashes that were published, which the ledger must hold; see `forecast.evaluation.ledger.published`.
+    alike : bool
+        It is the outcome of every forecast of this statement: of the same source and the same threshold, whoever made
+        it and at which dates it asks.
 
     Returns
     -------
     dict
-        As `scored`, with ``"replaces"``: the outcome that stood there before, or None.
+        As `scored`, with ``"replaces"``: the outcome that stood there before, or None; and ``"alike"``: how many other
+        forecasts it was added to.
 
     Raises
     ------
@@ -72,11 +77,28 @@ def resolve(
         day = past(on, "--on")
         told = _outcome(forecast, outcome, day)
         decided = source.strip() or forecast["resolves"]
-        return [{"kind": "outcome", "of": forecast["sha256"], "on": day, "outcome": told, "source": decided}]
+        told_of = [forecast, *(_alike(records, forecast, told, day) if alike else ())]
+        return [{"kind": "outcome", "of": e["sha256"], "on": day, "outcome": told, "source": decided} for e in told_of]
 
-    (added,) = extend(path, line, expect=expect)
+    added, *others = extend(path, line, expect=expect)
     forecast, before = find(known, name), _outcomes(known).get(added["of"])
-    return {**scored(forecast, added), "replaces": None if before is None else before["outcome"]}
+    replaces = None if before is None else before["outcome"]
+    return {**scored(forecast, added), "replaces": replaces, "alike": len(others)}
+
+
+def _alike(
+    records: Sequence[Mapping[str, Any]], forecast: Mapping[str, Any], outcome: str | float, day: str
+) -> Iterator[Mapping[str, Any]]:
+    """Walk the other forecasts of a statement that were made by a day and have another outcome, or none."""
+    if forecast["asks"] != "when":
+        raise UsageError("--statement: it asks for a value, and no other forecast asks when that is so")
+    known, wanted = _outcomes(records), (forecast["resolves"], threshold_text(forecast))
+    for line in records:
+        if line["kind"] != "forecast" or line["asks"] != "when" or line["sha256"] == forecast["sha256"]:
+            continue
+        settled = known.get(str(line["sha256"]), {}).get("outcome")
+        if (line["resolves"], threshold_text(line)) == wanted and line["on"] <= day and settled != outcome:
+            yield line
 
 
 def _outcome(forecast: Mapping[str, Any], stated: str | float, on: str) -> str | float:
@@ -106,6 +128,29 @@ def _outcome(forecast: Mapping[str, Any], stated: str | float, on: str) -> str |
 def _outcomes(records: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """Return the last outcome of every forecast that has one."""
     return {str(record["of"]): record for record in records if record["kind"] == "outcome"}
+
+
+# --- what a forecast is of --------------------------------------------------------------------------------------------
+
+
+def threshold_text(line: Mapping[str, Any]) -> str:
+    """Return the fixed side of a condition: a number with its unit, or its text where it is more than one name."""
+    stated = line.get("threshold", {})
+    side, values = str(stated.get("side", line["asked"])), stated.get("values", {})
+    return amount_text(values[side]["value"], values[side]["unit"]) if set(values) == {side} else side
+
+
+def title(line: Mapping[str, Any], amount: Callable[[float, str], str] | None = None) -> str:
+    """Return the title of a question with the numbers of its threshold in it."""
+    text = str(line.get("title") or line["question"])
+    for name, each in line.get("threshold", {}).get("values", {}).items():
+        text = text.replace(f"{{{name}}}", (amount or amount_text)(each["value"], each["unit"]))
+    return text
+
+
+def amount_text(value: float, unit: str) -> str:
+    """Return a number and its unit."""
+    return f"{value:g} {unit}".strip()
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------

@@ -90,8 +90,8 @@ def of_ledger(
             found = decided.get(row["date"], {})
             out.append(
                 {
-                    "statement": Statement(line["resolves"], _threshold(line), row["date"]),
-                    "title": _title(line, amount or _number),
+                    "statement": Statement(line["resolves"], ledger_scores.threshold_text(line), row["date"]),
+                    "title": ledger_scores.title(line, amount),
                     "who": line["scenario"].rpartition("/")[2],
                     "kind": "hindcast" if "as_of" in line.get("settings", {}) else "forecast",
                     "made": line["on"],
@@ -103,25 +103,6 @@ def of_ledger(
                 }
             )
     return out
-
-
-def _threshold(line: Mapping[str, Any]) -> str:
-    """Return the fixed side of a condition: a number with its unit, or its text where it is more than one name."""
-    stated = line.get("threshold", {})
-    side, values = str(stated.get("side", line["asked"])), stated.get("values", {})
-    return _number(values[side]["value"], values[side]["unit"]) if set(values) == {side} else side
-
-
-def _title(line: Mapping[str, Any], amount: Callable[[float, str], str]) -> str:
-    """Return the title of a question with the numbers of its threshold in it."""
-    text = str(line.get("title") or line["question"])
-    for name, each in line.get("threshold", {}).get("values", {}).items():
-        text = text.replace(f"{{{name}}}", amount(each["value"], each["unit"]))
-    return text
-
-
-def _number(value: float, unit: str) -> str:
-    return f"{value:g} {unit}".strip()
 
 
 def public(registry: Registry) -> list[dict[str, Any]]:
@@ -137,7 +118,9 @@ def public(registry: Registry) -> list[dict[str, Any]]:
             row = {str(column): data[column].values[i] for column in data.variables}
             came = None if math.isnan(row["outcome"]) else bool(row["outcome"])
             title = str(row["title"])
-            threshold = title if math.isnan(row["level"]) else _number(row["level"], str(row["measured_in"]))
+            threshold = (
+                title if math.isnan(row["level"]) else ledger_scores.amount_text(row["level"], str(row["measured_in"]))
+            )
             said = float(row["probability"])
             out.append(
                 {
@@ -198,6 +181,8 @@ def scorecard(said: Iterable[Mapping[str, Any]], on: str) -> dict[str, Any]:
 
 def _row(statement: Statement, rows: Sequence[Mapping[str, Any]], on: str) -> dict[str, Any]:
     outcomes = [row["came"] for row in rows if row["came"] is not None]
+    if outcomes:  # what is decided for one that forecast it is decided for all
+        rows = [row if row["came"] is not None else _decided(row, outcomes[0]) for row in rows]
     state = "resolved" if outcomes else "due" if statement.by <= on else "open"
     return {
         "title": next((row["title"] for row in rows if row["kind"] != "public"), rows[0]["title"]),
@@ -206,6 +191,11 @@ def _row(statement: Statement, rows: Sequence[Mapping[str, Any]], on: str) -> di
         "came": outcomes[0] if outcomes else None,
         "forecasts": [{key: value for key, value in row.items() if key not in ("statement", "title")} for row in rows],
     }
+
+
+def _decided(row: Mapping[str, Any], came: bool) -> dict[str, Any]:
+    said = float(row["probability"])
+    return {**row, "came": came, "brier": (said - came) ** 2, "log_score": _log_score(said, came)}
 
 
 def _score(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """What several scenarios say to the questions that they share, side by side, scored where it is known what happened.
 
-A question of a scenario states ``shared = "NAME"``; a table called ``shared-questions``, which any plugin may bring,
-says what the question is and what came of it: the columns ``question``, ``title``, ``known_by`` (the date to which it
-is known), ``happened`` (the date on which it did, where it asks when), ``outcome`` (where it asks for a value) and
-``differs`` (in what the scenarios do not mean the same).
+A question of a scenario states ``comparable_as = "NAME"``; a table called ``shared-questions``, which any plugin may
+bring, says what the question is and what came of it: the columns ``question``, ``title``, ``quantity`` (what it is
+about, where others ask about the same at other dates and levels), ``known_by`` (the date to which it is known),
+``happened`` (the date on which it did, where it asks when), ``outcome`` (where it asks for a value) and ``differs`` (in
+what the scenarios do not mean the same).
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def shared_questions(registry: Registry) -> dict[str, dict[str, Any]]:
                 row = {str(column): data[column].values[i] for column in data.variables}
                 found[str(name)] = {
                     "title": str(row["title"]),
+                    "quantity": str(row.get("quantity", "")),
                     "known_by": _date(row["known_by"]),
                     "happened": _date(row["happened"]),
                     "outcome": None if math.isnan(row["outcome"]) else float(row["outcome"]),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import numbers
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -72,7 +74,7 @@ def project(
     preset: str | None = None,
     sweep: Mapping[str, Any] | None = None,
     what_if: Sequence[Mapping[str, Any]] = (),
-    as_of: float | None = None,
+    as_of: float | str | None = None,
     data: OwnRows | None = None,
     keep: int = 10_000,
     workers: int = 1,
@@ -111,11 +113,11 @@ def project(
     what_if : sequence of mapping
         Changes from a date on, beside the scenario's:
         ``[{"of": "machine", "growth": "0.5*", "since": 2028, "until": 2032}]``.
-    as_of : float, optional
-        Use only what was known before this decimal year. A scenario that reads data and states a later first date then
-        starts here. What had no data yet is left out and named in the result's ``warnings``: the models, the
-        quantities and questions that rest on them, limits, which then do not bind, and of rivals that are drawn the
-        worlds that hold them. Tables are today's: rows are chosen by their dates.
+    as_of : float or str, optional
+        Use only what was known before this decimal year, or date: ``2024.5``, ``"2024-07-01"``. A scenario that reads
+        data and states a later first date then starts here. What had no data yet is left out and named in the result's
+        ``warnings``: the models, the quantities and questions that rest on them, limits, which then do not bind, and of
+        rivals that are drawn the worlds that hold them. Tables are today's: rows are chosen by their dates.
     data : path, or mapping of str to path, optional
         Rows of one's own beside those of a table that the scenario reads: a CSV file with columns of the table, in its
         units, ``"new.csv"``, or ``{"training-runs-2026": "new.csv"}`` where several tables have such columns.
@@ -152,7 +154,7 @@ def project(
     0.0
     """
     seed = check_seed(seed)
-    as_of = None if as_of is None else _year("as_of", as_of)
+    as_of = None if as_of is None else _as_of(as_of)
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)
     changed = _scenario(scenario).starting(start).changed(what_if)
@@ -380,6 +382,21 @@ def _year(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 1 <= float(value) <= 9999:
         raise UsageError(f"{name}: expected a year from 1 to 9999, got '{printable(value, 40)}'")
     return float(value)
+
+
+def _as_of(value: object) -> float:
+    """Return the decimal year of a number, or of the text of a year or a date."""
+    if not isinstance(value, (str, datetime.date, np.datetime64)):
+        return _year("as_of", value)
+    text = str(value)
+    try:
+        if re.fullmatch(r"\d{4}(\.\d+)?", text, re.ASCII):
+            return _year("as_of", float(text))
+        if re.fullmatch(r"\d{4}-\d\d(-\d\d(T[\d:.]+)?)?", text, re.ASCII):
+            return _year("as_of", float(decimal_year(np.datetime64(text, "s"))))
+    except ValueError:  # no date of the calendar
+        pass
+    raise UsageError(f"as_of: expected a year or a date, 2024.5 or '2024-07-01', got '{printable(text, 40)}'")
 
 
 def _plain(year: float) -> float:

@@ -65,10 +65,28 @@ def observed(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, xr.Da
     for name, node in graph.nodes.items():
         quantity, is_set = node.quantity, node.fixed is not None
         source = quantity.observed if isinstance(quantity, Expression) and not is_set else ""
-        if source in made:
-            value = units.convert(made[source]["value"].values, graph.nodes[source].unit, node.unit, where=name)
-            about = {"units": node.unit, **_keeps(graph, source)}
-            yield name, made[source].assign(value=("point", value, about))
+        found = _of_source(graph, made, source) if source else None
+        if found is not None:
+            value = units.convert(found[1], graph.nodes[source].unit, node.unit, where=name)
+            about = {"units": node.unit, **_keeps(graph, found[2])}
+            yield name, found[0].assign(value=("point", value, about))
+
+
+def _of_source(
+    graph: ScenarioGraph, made: Mapping[str, xr.Dataset], source: str
+) -> tuple[xr.Dataset, Array, str] | None:
+    """Return the points of a series, their values in its unit, and which model they are of; None where there are none.
+
+    The series may be a formula of one that has a model, and else of plain numbers.
+    """
+    node = graph.nodes[source]
+    if source in made:
+        return made[source], np.asarray(made[source]["value"].values), source
+    tree = node.quantity.tree if isinstance(node.quantity, Expression) and node.fixed is None else None
+    if tree is None or len(tree.names) != 1 or (of := next(iter(tree.names))) not in made:
+        return None
+    value = made[of]["value"].values
+    return made[of], np.asarray(units.evaluate(tree, {of: value}, {of: graph.nodes[of].unit}, target=node.unit)), of
 
 
 def _keeps(graph: ScenarioGraph, name: str) -> dict[str, str]:

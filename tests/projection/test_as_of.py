@@ -1,10 +1,13 @@
 """As of a date: what was not known is not read, what rests on it is left out and named, and the rest is answered."""
 
+import datetime
+
 import numpy as np
 import pytest
 
 import forecast
 from forecast.contract.registry import get_registry
+from forecast.errors import UsageError
 from tests.toolkit import command
 
 run_command = command("run")
@@ -126,3 +129,14 @@ def test_every_scenario_answers_as_of_a_date_or_names_what_it_lacks(capsys, name
     found = said.json["result"]
     assert not {table: newest for table, newest in found.get("newest", {}).items() if newest >= date}
     assert found["quantities"]
+
+
+def test_a_date_is_a_year_or_a_text_and_anything_else_is_told_what_one_is(scenario):
+    year = forecast.project(scenario, draws=64, as_of=2022.0)
+    for text in ("2022", "2022.0", "2022-01-01", np.datetime64("2022-01-01"), datetime.date(2022, 1, 1)):
+        assert forecast.project(scenario, draws=64, as_of=text).identical(year)
+    for wrong in ("soon", "2022-13-01", "today", "", "99999-01-01"):
+        with pytest.raises(UsageError, match=r"as_of: expected a year or a date, 2024\.5 or '2024-07-01', got"):
+            forecast.project(scenario, draws=64, as_of=wrong)
+    with pytest.raises(UsageError, match="as_of: expected a year from 1 to 9999"):
+        forecast.project(scenario, draws=64, as_of=[2022])

@@ -59,6 +59,16 @@ Tests = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
     metavar="N",
     help="Most dates in the past to forecast from.",
 )
+@click.option("--whole", is_flag=True, help="Scenario: test the whole of it, and not its series.")
+@click.option(
+    "--vintage", "vintages", multiple=True, metavar="DATE", help="Whole: as of this date; may be given again."
+)
+@click.option("--quantity", "quantities", multiple=True, metavar="NAME", help="Whole: only this; may be given again.")
+@click.option("--scale", "scales", multiple=True, metavar="NAME=SCALE", help="Whole: score it in log10, log2 or unit.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Whole: a choice or number of the scenario."
+)
+@click.option("--draws", type=click.IntRange(100, 10_000), metavar="N", help="Whole: worlds.  [default: 1024]")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal numbers.")
 @click.option(
     "--workers", type=int, default=1, show_default=True, metavar="N", help="Processes; the result is the same."
@@ -67,7 +77,10 @@ Tests = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 @plot_option
 @access_options
 @json_option
+@click.pass_context
 def backtest(
+    ctx: click.Context,
+    /,
     subject: str,
     x: str | None,
     y: str | None,
@@ -86,6 +99,12 @@ def backtest(
     scores: tuple[str, ...],
     years: float | None,
     origins: int,
+    whole: bool,
+    vintages: tuple[str, ...],
+    quantities: tuple[str, ...],
+    scales: tuple[str, ...],
+    settings: tuple[str, ...],
+    draws: int | None,
     seed: int,
     workers: int,
     out: str | None,
@@ -103,10 +122,15 @@ def backtest(
     others are scored in the same way; --leave-out takes each group as what is to come. A file with --along is tried
     with the laws of learning curves, or with those that --law names.
 
+    With --whole a scenario is run as of at most seven dates, each half a year after the one before, and each of its
+    quantities that is observed is scored 6, 12 and 24 months ahead, beside rivals on the same rows: the quantity's own
+    trend, forecast extrapolate, the last value, and published models that had appeared.
+
     \b
     forecast backtest hardware/linpack --plot record.svg
     forecast backtest hardware/linpack@damped-trend --json
     forecast backtest brain-parity --workers 2
+    forecast backtest chain --whole --quantity index --vintage 2026-01-01
     forecast backtest costs.csv --x year --y cost --by technology
     forecast backtest chinchilla --data runs.csv --let "N = params" --let "D = tokens" --y loss --along "6*N*D"
     forecast backtest curves.csv --along steps --y loss --by run
@@ -124,6 +148,28 @@ def backtest(
         "--variables": variables, "--objective": objective,
     }  # fmt: skip
     is_file = Path(subject).suffix.lower() in (".csv", ".parquet", ".pq")
+    of_whole = {
+        "--vintage": vintages, "--quantity": quantities, "--scale": scales, "--set": settings, "--draws": draws,
+    }  # fmt: skip
+    if whole:
+        from forecast.cli.ask.backtest_whole import whole as test_whole
+
+        if is_file:
+            raise UsageError(f"X: expected a scenario to test as a --whole, got the file '{printable(subject, 60)}'")
+        beside = {
+            "--shape": shapes,
+            "--score": scores,
+            "--years": years,
+            "--plot": plots,
+            **_said(ctx, "origins", "workers"),
+        }
+        _refuse({**of_file, **of_laws, **beside}, "not of a scenario that is tested as a --whole")
+        test_whole(
+            subject, vintages=vintages, quantities=quantities, scales=scales, settings=settings, draws=draws or 1024,
+            seed=seed, out=out, as_json=as_json,
+        )  # fmt: skip
+        return
+    _refuse(of_whole, "only of a scenario that is tested as a --whole")
     source: dict[str, str] = {}
     plugins: list[Plugin] = []
     notes: list[str] = []
@@ -199,6 +245,12 @@ def _refuse(given: dict[str, Any], why: str) -> None:
     """Refuse options that say nothing here."""
     if stated := [option for option, value in given.items() if value not in (None, False, ())]:
         raise UsageError(f"{', '.join(stated)}: {why}")
+
+
+def _said(ctx: click.Context, *names: str) -> dict[str, Any]:
+    """Return the options that were typed, of those that have a default."""
+    typed = click.core.ParameterSource.COMMANDLINE
+    return {f"--{name}": ctx.params[name] for name in names if ctx.get_parameter_source(name) is typed}
 
 
 def _of_name(subject: str, shapes: tuple[str, ...], years: float) -> Tests:

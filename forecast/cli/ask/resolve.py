@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from forecast.cli import render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.errors import UsageError, printable
+from forecast.report.words.number_text import amount
 
 __all__ = ["forecast_text", "resolve"]
 
@@ -37,6 +39,8 @@ COMMAND = "resolve"
     metavar="HASH|N:HASH|FILE",
     help="Fail unless the ledger holds this published hash (as record N), or those in a file, one a line.",
 )
+@click.option("--statement", is_flag=True, help="It is the outcome of all forecasts of the same source and threshold.")
+@click.option("--tables", is_flag=True, help="Say what the tables show of what is open.")
 @access_options
 @json_option
 def resolve(
@@ -46,13 +50,17 @@ def resolve(
     on: str | None,
     source: str,
     expect: tuple[str, ...],
+    statement: bool,
+    tables: bool,
     as_json: bool,
 ) -> None:
     """Say what became of the forecasts in a ledger, and score them.
 
     Without --outcome it lists what is open, what is due on --on, and the scores so far. With it the outcome of one
     forecast is added; no line is ever changed, and the last outcome of a forecast counts. An event that has not come by
-    --on is never until then: what the forecast says beyond that date is not scored yet.
+    --on is never until then: what the forecast says beyond that date is not scored yet. With --statement the outcome
+    is that of every forecast in the ledger of the same statement, whoever made it. --tables looks up what the
+    scenarios' tables show: which thresholds their rows have met, and how near the others are. It adds no line.
 
     --expect holds the ledger to hashes that were published, as `forecast record` prints them: a record whose hash is
     there is as it was, and so are all before it. Where one is not, the ledger was rewritten or cut off, and this exits
@@ -61,25 +69,30 @@ def resolve(
     that differs is named.
 
     \b
-    forecast resolve ledger.jsonl --on today
+    forecast resolve ledger.jsonl --on today --tables
     forecast resolve ledger.jsonl --id 1d7f834d --outcome 2026-06-15 --on 2026-07-01
     forecast resolve ledger.jsonl --id 1d7f834d --outcome never --on 2026-07-01 --source "TOP500 list of 2026-06"
     forecast resolve ledger.jsonl --expect published.txt --expect earlier.jsonl
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.evaluation import ledger as lines, ledger_scores
+    from forecast.evaluation.table_outcomes import table_outcomes
 
     if outcome is None and (name is not None or source):
         raise UsageError(f"{'--id' if name is not None else '--source'}: goes with an --outcome")
+    if outcome is None and statement:
+        raise UsageError("--statement: goes with an --outcome")
+    if tables and on is None:
+        raise UsageError("--tables: rows up to when? --on DATE")
     added = None
     if outcome is not None:
         if name is None or on is None:
             raise UsageError(f"--outcome: {'of which forecast? --id' if name is None else 'known when? --on DATE'}")
-        added = ledger_scores.resolve(ledger, name, outcome, on=on, source=source, expect=expect)
+        added = ledger_scores.resolve(ledger, name, outcome, on=on, source=source, expect=expect, alike=statement)
     day = None if on is None else lines.past(on, "--on")
     records, hashes = lines.read(ledger), lines.published(expect)
     fixed = lines.verified(records, hashes, where=printable(ledger))
     rows = ledger_scores.listed(records, day)
-    result = {
+    result: dict[str, Any] = {
         "ledger": printable(Path(ledger).name, 200),
         "head": records[-1]["sha256"] if records else None,
         "records": len(records),
@@ -87,6 +100,11 @@ def resolve(
         **({} if added is None else {"scored": added}),
         "scores": ledger_scores.summary(rows),
         "forecasts": rows,
+        **(
+            {"tables": [asdict(each) for each in table_outcomes(records, day, partial(amount, digits=3))]}
+            if tables and day is not None
+            else {}
+        ),
     }
     warned = []
     if added is not None and added["replaces"] is not None:
@@ -134,9 +152,33 @@ def _text(result: dict[str, Any]) -> None:
         ]
         render.table(["id", "made", "decides", "forecast", "source"], cells, indent=2)
         render.write()
+    if "tables" in result:
+        _tables(result["tables"])
     _scores(result["scores"])
     if result["head"]:
         render.write(f"last line: {result['head']}")
+
+
+def _tables(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Say what the tables show, a line a statement, with one forecast of it: that which reads the newest rows."""
+    if not rows:
+        render.prose("The tables show nothing of what is open: nobody observes it there.")
+        return
+    newest = sorted(rows, key=lambda row: (row["newest"], row["value"]))
+    statements = {(row["resolves"], row["threshold"], row["decides"]): row for row in newest}
+    shown = sorted(statements.values(), key=lambda row: (row["met"] is None, row["decides"], row["statement"]))
+    render.write("the tables show:")
+    cells = [
+        [row["id"], row["decides"], row["statement"], f"met on {row['met']}" if row["met"] else "not met", _seen(row)]
+        for row in shown
+    ]
+    render.table(["id", "decides", "statement", "by the tables", "the first that did, or the best"], cells, indent=2)
+    render.write()
+
+
+def _seen(row: Mapping[str, Any]) -> str:
+    named = f" ({printable(row['row'], 40)})" if row["row"] else ""
+    return f"{amount(row['value'], row['unit'], digits=3)}{named}, rows to {row['newest']}"
 
 
 def _one(score: Mapping[str, Any]) -> None:
@@ -152,6 +194,8 @@ def _one(score: Mapping[str, Any]) -> None:
         )
     kind = "" if score["wis"] is None else f", weighted interval score {score['wis']:.3g}"
     coverage = {None: "is still open", True: "held", False: "did not hold"}[score["held"]]
+    if score["alike"]:
+        render.prose(f"          the same for {score['alike']} more of this statement", hanging=12)
     render.prose(f"          CRPS {score['crps']:.3g} {unit}{kind}{so_far}; the 90 % interval {coverage}", hanging=12)
     render.write()
 

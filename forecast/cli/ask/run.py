@@ -61,7 +61,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--as-of",
         metavar="DATE",
-        callback=lambda ctx, param, given: None if given is None else _year_of(given),
+        callback=lambda ctx, param, given: None if given is None else year_of(given, "--as-of"),
         help="Use only what was known before this date: 2024-01-01.",
     ),
     click.option(
@@ -240,8 +240,8 @@ def answer(
         ctx.exit(1)
 
 
-def _year_of(text: str) -> float:
-    """Read ``--as-of``: a date, or a year with decimals."""
+def year_of(text: str, option: str) -> float:
+    """Read the date of an option, or a year with decimals."""
     import numpy as np
 
     from forecast.base.dates import decimal_year
@@ -250,7 +250,7 @@ def _year_of(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        return float(decimal_year(np.datetime64(dated(text, "--as-of"), "s")))
+        return float(decimal_year(np.datetime64(dated(text, option), "s")))
 
 
 def _own_rows(given: Sequence[str]) -> str | dict[str, str] | None:

@@ -70,6 +70,7 @@ def scenarios() -> Iterator[ScenarioSpec]:
             name=name,
             title=title,
             path=str(HERE.parent / "scenarios" / f"{name}.toml"),
+            record=str(HERE.parent / "scenarios" / "record" / f"{name}.csv") if name == "model-capability" else "",
             reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and "
             "Barnett & Besiroglu 2023; each number states its own",
         )

@@ -1,0 +1,126 @@
+"""What tables show of statements in a ledger: whether what was observed has met a threshold, and when.
+
+It decides nothing: whoever resolves a forecast reads the source that it names. A table shows which are worth a look.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from forecast.base.dates import from_decimal_year
+from forecast.errors import ForecastError
+from forecast.evaluation import ledger_scores
+from forecast.evaluation.ledger import SHORT
+from forecast.projection.engine import project
+from forecast.projection.result import Projection
+from forecast.projection.result.observed_values import observed, threshold
+
+__all__ = ["TableOutcome", "table_outcomes"]
+
+#: Worlds enough to tell a number that is the same in all of them.
+_DRAWS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOutcome:
+    """What the tables behind a scenario show of a forecast.
+
+    Parameters
+    ----------
+    id : str
+        The first digits of the forecast's hash.
+    statement : str
+        Its title, with the number of its threshold.
+    resolves, threshold : str
+        The source that decides, and the fixed side of the condition: of one statement both are the same.
+    decides : str
+        The next date by which it is asked, ISO.
+    met : str or None
+        The date of the first row that meets the threshold, ISO; None where none does.
+    row : str
+        What that row is called, or the best so far; empty where it has no name.
+    value : float
+        Of that row, in `unit`.
+    unit : str
+    newest : str
+        The date of the newest row, ISO.
+    """
+
+    id: str
+    statement: str
+    resolves: str
+    threshold: str
+    decides: str
+    met: str | None
+    row: str
+    value: float
+    unit: str
+    newest: str
+
+
+def table_outcomes(
+    records: Sequence[Mapping[str, Any]], day: str, amount: Callable[[float, str], str] | None = None
+) -> list[TableOutcome]:
+    """Return what the tables show of every open forecast that somebody observes, those that are met first.
+
+    Parameters
+    ----------
+    records : sequence of dict
+        As `forecast.evaluation.ledger.read` returns them.
+    day : str
+        Rows after this date count for nothing, ISO.
+    amount : callable, optional
+        Writes the number and the unit of a threshold in a title.
+    """
+    following = {row["id"]: row["next"] for row in ledger_scores.listed(records, day)}
+    runs: dict[tuple[str, str], Projection | None] = {}
+    found = []
+    for line in records:
+        decides = following.get(str(line["sha256"])[:SHORT])
+        if line["kind"] != "forecast" or line["asks"] != "when" or decides is None:
+            continue
+        settings = line.get("settings", {}).get("set", {})
+        key = line["scenario"], json.dumps(settings, sort_keys=True)
+        if key not in runs:
+            try:
+                runs[key] = project(line["scenario"], with_=settings, draws=_DRAWS)
+            except ForecastError:  # a scenario that is there no more, or has changed
+                runs[key] = None
+        run = runs[key]
+        if run is not None and (shown := _shown(run, line, decides, day, amount)) is not None:
+            found.append(shown)
+    return sorted(found, key=lambda each: (each.met is None, each.decides, each.statement))
+
+
+def _shown(
+    run: Projection, line: Mapping[str, Any], decides: str, day: str, amount: Callable[[float, str], str] | None
+) -> TableOutcome | None:
+    answer = run.answers.get(line["question"])
+    level = None if answer is None or answer.text != line["asked"] else threshold(answer)
+    if answer is None or level is None or level.of not in run.quantities:
+        return None
+    years, values, names = observed(answer, level.of, level.stated, line["choices"])
+    dates = np.asarray(from_decimal_year(years)).astype("datetime64[D]").astype(str)
+    known = [i for i in np.argsort(years, kind="stable") if dates[i] <= day and np.isfinite(values[i])]
+    if not known:
+        return None
+    meets = [i for i in known if level.met(float(values[i]), level.stated)]
+    best = (max if level.op in (">=", ">") else min)(known, key=lambda i: values[i])
+    place = meets[0] if meets else best
+    return TableOutcome(
+        id=str(line["sha256"])[:SHORT],
+        statement=ledger_scores.title(line, amount),
+        resolves=line["resolves"],
+        threshold=ledger_scores.threshold_text(line),
+        decides=decides,
+        met=str(dates[place]) if meets else None,
+        row=names[place] if names else "",
+        value=float(values[place]),
+        unit=level.stated,
+        newest=str(dates[known[-1]]),
+    )

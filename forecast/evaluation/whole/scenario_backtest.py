@@ -1,0 +1,329 @@
+"""A scenario as it would have spoken at several dates in the past, each of its quantities against what was observed.
+
+At a *vintage* the whole scenario is projected from what was known then (`forecast.project` with ``as_of``), and what it
+says of a quantity some time ahead is compared with what is known today. A quantity can be scored where it was observed:
+it is a trend, or names by ``observed`` whose observations are its own. A running record, or rows that never fall, are
+compared with the record as it stood at the date, any other series with the mean of what was observed within three
+months of it.
+
+Beside it stand rivals, on the same rows: the series of the quantity by its own trend, the rows carried on by
+`forecast.extrapolate`, the last value, and published models that had appeared by then and forecast the same quantity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast import units
+from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
+from forecast.errors import ForecastError, UnknownNameError, UsageError, printable
+from forecast.evaluation.scores import LEVELS
+from forecast.evaluation.whole import scenario_rivals as rivals
+from forecast.evaluation.whole.scenario_rivals import NEAR, SAME, Series
+from forecast.evaluation.whole.scenario_scores import (
+    EXTRAPOLATED,
+    LAST,
+    OWN,
+    RIVALS,
+    SCALES,
+    month_of,
+    scored_forecasts,
+)
+from forecast.projection.engine import project
+from forecast.projection.result import Projection
+from forecast.scenarios.kinds.expression import Expression
+from forecast.scenarios.scenario import Scenario
+
+Array = NDArray[np.float64]
+
+__all__ = ["AHEAD", "backtest_scenario"]
+
+#: Years ahead, and from one vintage to the next; so many vintages unless others are named.
+AHEAD, APART, MOST_VINTAGES = (0.5, 1.0, 2.0), 0.5, 7
+#: A plain number of which all observations lie within this factor is scored in points, and not in powers of ten.
+SPAN = 10.0
+#: Rows that tell neither a date to begin at nor whether they are a record.
+FEWEST = 3
+
+
+def backtest_scenario(
+    scenario: str | Path | Scenario,
+    *,
+    vintages: Sequence[float] = (),
+    ahead: Sequence[float] = AHEAD,
+    quantities: Sequence[str] = (),
+    scales: Mapping[str, str] | None = None,
+    published: bool = True,
+    with_: Mapping[str, Any] | None = None,
+    draws: int = 1024,
+    seed: int = 0,
+    progress: Callable[[float, float], None] | None = None,
+) -> xr.Dataset:
+    """Project a whole scenario as of several dates in the past, and score what it said against what was observed.
+
+    Of a definition the first value is taken, which is the one that a sentence names. Of rivals that are pooled those
+    count that have data for the quantity: one without leaves the others their weights in proportion.
+
+    Parameters
+    ----------
+    scenario : str, path or Scenario
+    vintages : sequence of float
+        Decimal years; the scenario starts at each of them, and knows what was known before it. By default the last
+        seven half-years after which half a year is known.
+    ahead : sequence of float
+        Years ahead, multiples of half a year.
+    quantities : sequence of str
+        Which of the observed ones; all by default.
+    scales : mapping of str to str
+        By quantity ``"log10"``, ``"log2"`` or ``"unit"``, in which it is scored. By default it is its unit where an
+        observation is not above 0, or of a number without a unit where all lie within a factor of ten (the points of
+        an index); else powers of ten.
+    published : bool
+        Set published models beside it, which had appeared by the vintage. A registered scenario is one where it states
+        ``published_on``; its quantity is the same where both are asked in shared questions about one ``quantity``.
+    with_ : mapping, optional
+        What is set, as `forecast.project` takes it: ``{"route": "links"}``.
+    draws, seed : int
+    progress : callable, optional
+        Called with (projections done, in all).
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``quantity``, ``origin`` (the vintage, a decimal year), ``ahead`` and ``model``, the scenario first:
+        ``forecast`` (also over ``quantile``), and the scores ``weighted-interval``, ``half`` and ``coverage`` (whether
+        the 50 and the 90 % interval held) and ``width`` of the 90 % interval; over the first three ``observed``. All
+        are on the scale of the quantity, which stands beside it with its ``unit``. Where there is no forecast it is
+        NaN; the attribute ``failures`` says why, and ``published`` when each published model appeared.
+
+    Raises
+    ------
+    UsageError
+        If nothing of the scenario is observed, or too little to be cut.
+    UnknownNameError, ForecastError
+
+    Examples
+    --------
+    >>> import numpy as np, forecast
+    >>> speed = {"t": np.arange(2010.0, 2025.0), "v": 2.0 ** np.arange(15)}
+    >>> made = forecast.trend(speed, shape="trends/exponential", x="t", y="v", unit="FLOP/s", name="speed")
+    >>> asked = forecast.Scenario.from_dict({"until": 2030, "quantities": {"speed": {"model": made}}})
+    >>> found = forecast.backtest_scenario(asked, draws=100)
+    >>> float(found["origin"][-1]), bool(found["coverage"].sel(model="scenario").mean() > 0.8)
+    (2023.5, True)
+    """
+    whole = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+    steps = _steps(ahead)
+    # without questions: of rivals each quantity keeps those that have data for it, and not for all that is asked
+    bare = whole.restated({key: each for key, each in whole.stated.items() if key not in ("questions", "says")})
+    settings = {name: each.values[0] for name, each in bare.choices.items() if each.kind == "definition"}
+    settings |= dict(with_ or {})
+    today = project(bare, with_=settings, draws=1, seed=seed)
+    series = {name: _series(today, name) for name in today["observed"].children} if "observed" in today else {}
+    sources = _sources(bare, today, series)
+    names = _chosen(series, sources, bare, quantities, whole.name)
+    cuts = sorted(map(float, vintages)) or _vintages([series[name] for name in names])
+    if not cuts:
+        raise UsageError(f"'{printable(whole.name, 60)}': too little is observed to be cut: name vintages")
+    scales_of = _scales({name: (series[name], today.quantities[name].unit) for name in names}, scales or {})
+    packs = list(rivals.published_models(whole, set(names), cuts[-1])) if published else []
+    label = whole.name.rpartition("/")[2]
+    past = _Past(
+        names=names, cuts=cuts, steps=steps, models=[label, *RIVALS, *(pack.name for pack in packs)], scales=scales_of,
+        records={name: series[name].record for name in names},
+    )  # fmt: skip
+    for i, cut in enumerate(cuts):
+        try:
+            run = project(
+                bare, as_of=cut, start=cut, until=cut + float(steps[-1]), step="1/2", with_=settings, draws=draws,
+                keep=draws, seed=seed,
+            )  # fmt: skip
+        except ForecastError as problem:
+            past.failed(label, cut, problem)
+        else:
+            _fill(past, label, cut, run, sources, seed)
+        if progress is not None:
+            progress(i + 1, len(cuts) + len(packs))
+    for i, pack in enumerate(packs):
+        for name in pack.quantities:
+            unit, dates = today.quantities[name].unit, np.add.outer(np.array(cuts), steps)
+            try:
+                levels = rivals.published_levels(
+                    pack, name, unit, dates.ravel(), SCALES[scales_of[name]], draws=draws, seed=seed
+                )
+            except ForecastError as problem:
+                past.failed(f"{pack.name}: {name}", pack.year, problem)
+                continue
+            for cut, made in zip(cuts, levels.reshape(*dates.shape, -1), strict=True):
+                if cut >= pack.year - SAME:
+                    past.put(name, cut, pack.name, made)
+        if progress is not None:
+            progress(len(cuts) + i + 1, len(cuts) + len(packs))
+    came = [[[series[n].at(cut + s, SCALES[scales_of[n]]) for s in steps] for cut in cuts] for n in names]
+    coords = {
+        "quantity": names, "origin": cuts, "ahead": steps, "model": past.models,
+        "unit": ("quantity", [today.quantities[name].unit for name in names]),
+        "scale": ("quantity", [scales_of[name] for name in names]),
+    }  # fmt: skip
+    return scored_forecasts(past.forecasts, np.array(came), coords).assign_attrs(
+        name=whole.name, failures=past.failures, published={pack.name: pack.on for pack in packs}
+    )
+
+
+@dataclass(kw_only=True)
+class _Past:
+    """What every model said of every quantity as of every vintage, (quantity, vintage, ahead, model, quantile)."""
+
+    names: Sequence[str]
+    cuts: Sequence[float]
+    steps: Array
+    models: Sequence[str]
+    scales: Mapping[str, str]
+    records: Mapping[str, bool]
+    failures: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        shape = (len(self.names), len(self.cuts), len(self.steps), len(self.models), len(LEVELS))
+        self.forecasts = np.full(shape, np.nan)
+
+    def put(self, name: str, cut: float, model: str, levels: Array) -> None:
+        """Note the quantiles that a model says of a quantity, (ahead, quantile)."""
+        self.forecasts[self.names.index(name), self.cuts.index(cut), :, self.models.index(model)] = levels
+
+    def failed(self, what: str, cut: float, why: object) -> None:
+        """Note why a forecast could not be made."""
+        self.failures.setdefault(what, {})[month_of(cut)] = " ".join(str(why).split())
+
+
+def _fill(past: _Past, label: str, cut: float, run: Projection, sources: Mapping[str, str], seed: int) -> None:
+    """Note what the scenario, the quantities' own trends, extrapolation and the last value say as of a date."""
+    dates = cut + past.steps
+    for name in past.names:
+        scale = SCALES[past.scales[name]]
+        said = rivals.quantiles_at(run, name, dates, scale) if name in run.worlds else np.full((1, 1), np.nan)
+        if np.isfinite(said).any():
+            past.put(name, cut, label, said)
+        else:
+            past.failed(f"{label}: {name}", cut, _reason(run))
+        if (own := sources.get(name)) in run.worlds:
+            past.put(name, cut, OWN, rivals.quantiles_at(run, str(own), dates, scale))
+        if "observed" not in run or name not in run["observed"].children:
+            continue
+        known = replace(_series(run, name), record=past.records[name])
+        for rival, carried in ((EXTRAPOLATED, rivals.extrapolated), (LAST, rivals.last_value)):
+            try:
+                past.put(name, cut, rival, carried(known, dates, scale, seed))
+            except ForecastError as problem:
+                past.failed(f"{rival}: {name}", cut, problem)
+
+
+def _reason(run: Projection) -> str:
+    """Say why a quantity has no forecast as of a date."""
+    count = sum("left out: " in text for text in run.warnings)
+    if count:
+        return f"it rests on what had no data then, or too little: {count} models of the scenario had none"
+    return next(iter(run.failures), "it has no number at these dates")
+
+
+# --- what is scored ---------------------------------------------------------------------------------------------------
+
+
+def _steps(ahead: Sequence[float]) -> Array:
+    steps = np.unique(np.asarray(ahead, dtype=float))
+    if not steps.size or not (steps > 0).all() or not np.allclose(steps % APART, 0):
+        raise UsageError("ahead: expected years ahead, multiples of half a year: 0.5, 1, 2")
+    return steps
+
+
+def _sources(scenario: Scenario, run: Projection, series: Mapping[str, Series]) -> dict[str, str]:
+    """Return the trend of a quantity's own observations, which is its rival.
+
+    It is what the quantity names by ``observed``, or a quantity of the same rows that the scenario does not show.
+    """
+    made = {name: each for name, each in scenario.quantities.items() if isinstance(each, Expression)}
+    found = {name: each.observed for name, each in made.items() if each.observed and each.observed in run.worlds}
+    for name in scenario.shown:
+        if name in series and name not in found:
+            rest = (each for each in series if each not in scenario.shown and each not in found)
+            if (same := next((each for each in rest if series[each].same_as(series[name])), None)) is not None:
+                found[name] = same
+    return found
+
+
+def _chosen(
+    series: Mapping[str, Series], sources: Mapping[str, str], scenario: Scenario, wanted: Sequence[str], label: str
+) -> list[str]:
+    """Return the quantities that are scored, those that are shown first; a series that another names is its rival."""
+    where = f"'{printable(label, 60)}'"
+    if not series:
+        raise UsageError(f"{where}: nothing of it is observed: no quantity is a trend, or names one by 'observed'")
+    for name in wanted:
+        if name not in series:
+            raise UnknownNameError("observed quantity", name, list(series), where=where)
+    behind = {source for name in series if name in sources for source in _behind(scenario, sources[name])}
+    names = list(dict.fromkeys(wanted)) or [name for name in series if name not in behind]
+    shown = {name: place for place, name in enumerate(scenario.shown)}
+    return sorted(names, key=lambda name: shown.get(name, len(shown)))
+
+
+def _behind(scenario: Scenario, name: str) -> Iterator[str]:
+    """Walk a series and what it is a formula of."""
+    yield name
+    made = scenario.quantities.get(name)
+    if isinstance(made, Expression):
+        yield from made.tree.names
+
+
+def _series(run: Projection, name: str) -> Series:
+    """Return what was observed of a quantity; of rivals that change it, of the one that weighs most."""
+    seen = run["observed"][name].to_dataset()
+    keep = np.isfinite(seen["value"].values)
+    for choice in (str(each) for each in seen.coords if each != "date" and seen[each].dims == ("point",)):
+        stated, labels = run.choices.get(choice), seen[choice].values
+        weights = None if stated is None else stated.weights
+        heaviest = "" if stated is None or weights is None else stated.values[int(np.argmax(weights))]
+        keep &= labels == (heaviest if heaviest in labels else labels[0])
+    time = np.asarray(decimal_year(seen["date"].values[keep]), dtype=float)
+    order = np.argsort(time, kind="stable")
+    value = units.convert(seen["value"].values[keep], str(seen["value"].attrs["units"]), run.quantities[name].unit)
+    time, value = time[order], np.asarray(value, dtype=float)[order]
+    return Series(time=time, value=value, record=seen["value"].attrs.get("keeps") == "frontier" or _rises(time, value))
+
+
+def _rises(time: Array, value: Array) -> bool:
+    """Tell whether rows never fall and are less than half a year apart: they are a record, or as good as one."""
+    several = len(time) > FEWEST
+    return several and bool((np.diff(value) >= 0).all()) and float(np.median(np.diff(time))) < APART
+
+
+def _vintages(series: Iterable[Series]) -> list[float]:
+    """Return the last half-years after which half a year of some series is known, and before which three rows are."""
+    several = [each for each in series if len(each.time) > FEWEST]
+    if not several:
+        return []
+    last = max(each.time[-1] for each in several) + NEAR - AHEAD[0]
+    first = min(each.time[2] for each in several)
+    latest = float(np.floor((last + SAME) / APART) * APART)
+    return [cut for cut in (latest - APART * i for i in reversed(range(MOST_VINTAGES))) if cut > first]
+
+
+def _scales(of: Mapping[str, tuple[Series, str]], stated: Mapping[str, str]) -> dict[str, str]:
+    """Return in what each quantity is scored."""
+    for name, scale in stated.items():
+        if name not in of:
+            raise UnknownNameError("scored quantity", name, list(of), where="scales")
+        if scale not in SCALES:
+            raise UnknownNameError("scale", scale, list(SCALES), where=f"scales: {printable(name, 60)}")
+    return {name: stated.get(name) or _scale(seen.value, unit) for name, (seen, unit) in of.items()}
+
+
+def _scale(value: Array, unit: str) -> str:
+    low, high = value.min(), value.max()
+    return "unit" if low <= 0 or (not unit and high < SPAN * low) else "log10"

@@ -1,0 +1,111 @@
+"""How a scenario that ships would have done as of dates in the past: the table that its plugin keeps beside it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from forecast.base.lazy import xr
+from forecast.errors import ForecastError, PluginError, printable
+from forecast.evaluation.whole import scenario_scores as scores
+
+__all__ = ["of_scenario", "screen_line", "sentences", "write"]
+
+#: So many quantities are named on a screen.
+_MOST = 3
+
+
+def of_scenario(name: str) -> xr.Dataset | None:
+    """Return the record of a registered scenario, as `forecast.backtest_scenario` does; None where it keeps none.
+
+    Raises
+    ------
+    PluginError
+        If the plugin's table cannot be read.
+
+    Examples
+    --------
+    >>> found = of_scenario("capability/model-capability")
+    >>> bool(found["coverage"].sel(model="model-capability").mean() > 0.5)
+    True
+    """
+    from forecast.contract.registry import get_registry
+    from forecast.contract.specs import ScenarioSpec
+
+    registry = get_registry()
+    if name not in registry.names("scenario"):  # a file of the user's own, or of a plugin that is not there
+        return None
+    spec = registry.find("scenario", name).spec
+    assert isinstance(spec, ScenarioSpec)
+    return _read(spec.record, name) if spec.record else None
+
+
+@lru_cache(maxsize=8)
+def _read(path: str, name: str) -> xr.Dataset:
+    try:
+        with Path(path).open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        on = {row["model"]: row["published_on"] for row in rows if row["published_on"]}
+        return scores.of_rows(rows, name.rpartition("/")[2], on).assign_attrs(name=name)
+    except (OSError, KeyError, ForecastError) as problem:
+        why = printable(f"{type(problem).__name__}: {problem}", 200)
+        raise PluginError(f"scenario '{name}': its record of past forecasts cannot be read: {why}") from None
+
+
+def write(found: xr.Dataset, path: Path) -> None:
+    """Write the forecasts of `forecast.backtest_scenario` whose outcome is known as such a table."""
+    on = found.attrs["published"]
+    rows = scores.forecast_rows(found)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0], "published_on"], lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            told = {key: f"{value:.9g}" if isinstance(value, float) else value for key, value in row.items()}
+            writer.writerow({**told, "published_on": on.get(row["model"], "")})
+
+
+def screen_line(found: xr.Dataset, shown: Sequence[str], labels: Mapping[str, str]) -> str:
+    """Say in one sentence how often the intervals of the scenario held, of the quantities that it shows."""
+    rows = _own(found)
+    of = [name for name in shown if name in rows] or list(rows)
+    told = ", ".join(f"{labels.get(name, name)} {_covered(rows[name])}" for name in of[:_MOST])
+    return f"Record {_when(found)}: 90 % intervals held {told}; values of today's editions"
+
+
+def sentences(found: xr.Dataset, labels: Mapping[str, str]) -> list[str]:
+    """Say of each quantity how good it was, beside its rivals, and what such a record cannot tell."""
+    rows = scores.quantity_scores(found)
+    months = 12 * float(found["ahead"].max())
+    out = [f"record {_when(found)}, up to {months:.0f} months ahead; {'; '.join(scores.limits(found))}"]
+    for name, own in _own(found).items():
+        rivals = [row for row in rows if row["quantity"] == name and row["model"] != own["model"] and row["both"]]
+        beside = ", ".join(_beside(row, own) for row in rivals)
+        out.append(
+            f"record of {labels.get(name, name)}: 50 % intervals held {100 * own['half']:.0f} %, 90 % intervals "
+            f"{_covered(own)}, {own['width']:.3g} {scores.unit_text(own)} wide; score {own['score']:.2g}"
+            f"{f'; {beside}' if beside else ''}"
+        )
+    return out
+
+
+def _beside(rival: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    """Say the score of a rival, and the scenario's on the same rows where these are fewer."""
+    fewer = f" (it {rival['beside']:.2g} on these {rival['both']})" if rival["both"] < own["forecasts"] else ""
+    return f"{rival['model']} {rival['mine']:.2g}{fewer}"
+
+
+def _own(found: xr.Dataset) -> dict[str, dict[str, Any]]:
+    own = str(found["model"].values[0])
+    return {row["quantity"]: row for row in scores.quantity_scores(found) if row["model"] == own}
+
+
+def _covered(row: Mapping[str, Any]) -> str:
+    return f"{round(row['held'] * row['forecasts'])} of {row['forecasts']}"
+
+
+def _when(found: xr.Dataset) -> str:
+    cuts = found["origin"].values
+    return f"as of {len(cuts)} dates from {cuts[0]:.0f} (at most {scores.years_apart(cuts)} independent)"

@@ -1,0 +1,270 @@
+"""Scores of what a whole scenario said as of dates in the past: on a scale, as rows of a table, and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.lazy import xr
+from forecast.errors import DataError, UsageError, printable
+from forecast.evaluation.scores import LEVELS, coverage, weighted_interval
+
+Array = NDArray[np.float64]
+
+__all__ = [
+    "DIGITS",
+    "EXTRAPOLATED",
+    "LAST",
+    "OWN",
+    "RIVALS",
+    "SCALES",
+    "Scale",
+    "forecast_rows",
+    "limits",
+    "month_of",
+    "of_rows",
+    "quantity_scores",
+    "scored_forecasts",
+    "sentence",
+    "unit_text",
+    "years_apart",
+]
+
+#: Digits of a forecast and of what came: a record that stands still is inside an interval that ends at it.
+DIGITS = 9
+#: Rivals that every observed quantity has, by their names in a result.
+OWN, EXTRAPOLATED, LAST = "own trend", "extrapolate", "last value"
+RIVALS = (OWN, EXTRAPOLATED, LAST)
+_QUANTILES = ("p05", "p25", "p50", "p75", "p95")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """In what a quantity is scored.
+
+    Parameters
+    ----------
+    title : str
+        What one of it is called; empty where it is the quantity's own unit.
+    forward : callable
+        From a value in the quantity's unit.
+    """
+
+    title: str
+    forward: Callable[[Array], Array]
+
+    def of(self, values: Array) -> Array:
+        """Return values on the scale; what has no place there is NaN."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = self.forward(np.asarray(values, dtype=float))
+        return np.asarray(np.round(np.where(np.isfinite(found), found, np.nan), DIGITS), dtype=float)
+
+
+SCALES = {
+    "log10": Scale(title="powers of ten", forward=np.log10),
+    "log2": Scale(title="doublings", forward=np.log2),
+    "unit": Scale(title="", forward=np.asarray),
+}
+
+
+def unit_text(row: Mapping[str, Any]) -> str:
+    """Say in what a quantity is scored, from a row with its ``scale`` and its ``unit``."""
+    return SCALES[row["scale"]].title or row["unit"] or "points"
+
+
+def scored_forecasts(forecasts: Array, came: Array, coords: Mapping[str, Any]) -> xr.Dataset:
+    """Return forecasts, (quantity, vintage, ahead, model, quantile), with their scores against what came."""
+    dims = ("quantity", "origin", "ahead")
+    stated = xr.DataArray(forecasts, dims=(*dims, "model", "quantile"), coords={**coords, "quantile": list(LEVELS)})
+    observed = xr.DataArray(came, dims=dims, coords={key: coords[key] for key in dims})
+    kept: dict[str, Any] = {"preserve_dims": [*dims, "model"]}
+    low, high = (stated.sel(quantile=level, drop=True) for level in (LEVELS[0], LEVELS[-1]))
+    found = {
+        "observed": observed,
+        "forecast": stated,
+        "weighted-interval": weighted_interval(stated, observed, logs=False, **kept),
+        "half": coverage(stated, observed, level=0.5, **kept),
+        "coverage": coverage(stated, observed, level=0.9, **kept),
+        "width": (high - low).where(observed.notnull()),
+    }
+    return xr.Dataset(found)
+
+
+# --- what it comes to -------------------------------------------------------------------------------------------------
+
+
+def quantity_scores(found: xr.Dataset, *, by_ahead: bool = False) -> list[dict[str, Any]]:
+    """Return a row for each quantity and model: means over what it forecast and what is known.
+
+    Parameters
+    ----------
+    found : xarray.Dataset
+        Of `forecast.backtest_scenario`.
+    by_ahead : bool
+        A row for each time ahead too.
+
+    Returns
+    -------
+    list of dict
+        ``quantity``, ``unit``, ``scale``, ``model``, ``ahead`` (None: all), how many ``forecasts`` and ``vintages``,
+        the shares of intervals that held (``half`` and ``held``), ``width`` of the 90 % interval, ``score``; and of
+        those that the scenario made too how many (``both``), with the model's own score there (``mine``) and the
+        scenario's (``beside``).
+    """
+    ahead = map(float, found["ahead"].values) if by_ahead else ()
+    parts = [(None, found), *((years, found.sel(ahead=[years])) for years in ahead)]
+    rows = [
+        _row(part.sel(quantity=quantity), model, years)
+        for quantity in found["quantity"].values
+        for years, part in parts
+        for model in found["model"].values
+    ]
+    return [row for row in rows if row["forecasts"]]
+
+
+def _row(part: xr.Dataset, model: str, ahead: float | None) -> dict[str, Any]:
+    """Return the scores of a model on one quantity; the first model is the scenario."""
+    scores, own = part["weighted-interval"].sel(model=model), part["weighted-interval"].isel(model=0, drop=True)
+    made, each = scores.notnull(), part.sel(model=model)
+    both = made & own.notnull()
+    return {
+        "quantity": str(part["quantity"].values),
+        "unit": str(part["unit"].values),
+        "scale": str(part["scale"].values),
+        "model": str(model),
+        "ahead": ahead,
+        "forecasts": int(made.sum()),
+        "vintages": int(made.any("ahead").sum()),
+        "half": _mean(each["half"]),
+        "held": _mean(each["coverage"]),
+        "width": _mean(each["width"]),
+        "score": _mean(scores),
+        "both": int(both.sum()),
+        "mine": _mean(scores.where(both)),
+        "beside": _mean(own.where(both)),
+    }
+
+
+def _mean(values: xr.DataArray) -> float | None:
+    return float(values.mean()) if bool(values.notnull().any()) else None
+
+
+# --- as rows of a table -----------------------------------------------------------------------------------------------
+
+
+def forecast_rows(found: xr.Dataset) -> list[dict[str, Any]]:
+    """Return a row for each forecast whose outcome is known: quantiles and what came, on the scale of its quantity."""
+    rows = []
+    known = found["weighted-interval"].transpose("quantity", "model", "origin", "ahead").notnull()
+    for k, m, i, j in np.argwhere(known.values):
+        each = found.isel(quantity=k, model=m, origin=i, ahead=j)
+        about = {key: str(each[key].values) for key in ("quantity", "unit", "scale", "model")}
+        stated = dict(zip(_QUANTILES, map(float, each["forecast"].values), strict=True))
+        when = {"vintage": _date(float(each["origin"])), "ahead": float(each["ahead"])}
+        rows.append({**about, **when, **stated, "observed": float(each["observed"])})
+    return rows
+
+
+def of_rows(rows: Sequence[Mapping[str, Any]], scenario: str, published: Mapping[str, str]) -> xr.Dataset:
+    """Return what `forecast_rows` tells of a scenario, scored as it was.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+    scenario : str
+        Its name in the rows.
+    published : mapping of str to str
+        When each published model appeared, ISO.
+
+    Raises
+    ------
+    DataError
+        If a row is not one of these.
+    """
+    try:
+        about = {str(row["quantity"]): (str(row["unit"]), str(row["scale"])) for row in rows}
+        names, models = list(about), [scenario, *RIVALS, *published]
+        cuts = sorted({str(row["vintage"]) for row in rows})
+        steps = sorted({float(row["ahead"]) for row in rows})
+        came = np.full((len(names), len(cuts), len(steps)), np.nan)
+        forecasts = np.full((*came.shape, len(models), len(LEVELS)), np.nan)
+        for row in rows:
+            at = names.index(row["quantity"]), cuts.index(row["vintage"]), steps.index(float(row["ahead"]))
+            forecasts[(*at, models.index(row["model"]))] = [float(row[key]) for key in _QUANTILES]
+            came[at] = float(row["observed"])
+        years = decimal_year(np.array(cuts, dtype="datetime64[s]"))
+    except (KeyError, ValueError, TypeError) as problem:
+        raise DataError(f"a row of past forecasts: {type(problem).__name__}: {printable(problem, 100)}") from None
+    coords = {
+        "quantity": names, "origin": years, "ahead": steps, "model": models,
+        "unit": ("quantity", [unit for unit, _ in about.values()]),
+        "scale": ("quantity", [scale for _, scale in about.values()]),
+    }  # fmt: skip
+    return scored_forecasts(forecasts, came, coords).assign_attrs(published=dict(published))
+
+
+# --- in sentences -----------------------------------------------------------------------------------------------------
+
+
+def sentence(found: xr.Dataset) -> str:
+    """Say in a sentence how often the intervals of the scenario covered.
+
+    Raises
+    ------
+    UsageError
+        If nothing that it said can be compared yet.
+    """
+    name = str(found["model"].values[0])
+    covered = found["coverage"].sel(model=name).dropna("quantity", how="all").dropna("origin", how="all")
+    count = int(covered.notnull().sum())
+    if not count:
+        raise UsageError(
+            f"{printable(name, 60)}: nothing is known yet of what it said at these dates, or it said nothing"
+        )
+    cuts, quantities = covered["origin"].values, covered["quantity"].values
+    what = f"{len(quantities)} quantities" if len(quantities) > 1 else str(quantities[0])
+    when = f"{len(cuts)} dates from {month_of(cuts[0])} to {month_of(cuts[-1])}" if len(cuts) > 1 else month_of(cuts[0])
+    months = 12 * float(covered.dropna("ahead", how="all")["ahead"].max())
+    return (
+        f"As of {when}, {int(covered.sum())} of {count} 90 % intervals of {name} held "
+        f"({100 * float(covered.mean()):.0f} %): {what}, up to {months:.0f} months ahead."
+    )
+
+
+def limits(found: xr.Dataset) -> list[str]:
+    """Say what such a record cannot tell."""
+    cuts, on = found["origin"].values, found.attrs["published"]
+    apart = years_apart(cuts)
+    lines = [
+        "rows are chosen by their dates, and hold the values of today's editions where no older one is kept",
+        "priors, weights and forms of the scenario are today's, chosen in sight of what came",
+    ]
+    if len(cuts) > 1:
+        lines.append(f"forecasts overlap: of {len(cuts)} dates {apart} lie a year apart, and are independent at best")
+    if on:
+        named = ", ".join(f"{name} {date}" for name, date in on.items())
+        lines.append(f"published models are as published, and count from that day on: {named}")
+    return lines
+
+
+def years_apart(cuts: Array) -> int:
+    """Return how many vintages lie a year apart, at most."""
+    count, last = 0, -np.inf
+    for cut in cuts:
+        if cut >= last + 1 - 0.01:  # a date in days is no exact part of a year
+            count, last = count + 1, float(cut)
+    return count
+
+
+def month_of(year: float) -> str:
+    """Return the month of a decimal year, ISO."""
+    return _date(year)[:7]
+
+
+def _date(year: float) -> str:
+    return str(from_decimal_year(np.array([year]))[0])[:10]
