@@ -37,7 +37,12 @@ MODELS = {
         "",
         "frontier",
     ),
-    "horizon": ("Time horizon at 50 % success from the capability index", "time_horizon", "min", "positive"),
+    "horizon": (
+        "Time horizon at 50 % success of the best model so far, from the capability index",
+        "time_horizon",
+        "min",
+        "frontier",
+    ),
 }
 
 

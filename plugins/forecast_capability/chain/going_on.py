@@ -359,7 +359,8 @@ class _FittedHorizon(_Fitted):
         logs = world["anchor"] + world["doublings"] * (inputs["index"] - INDEX_OF_ANCHOR)
         if observed:
             logs = logs + world["horizon_scatter"] * streams("one model").standard_normal(logs.shape)
-        return np.asarray(np.exp2(np.clip(logs, -600.0, 600.0)))
+        minutes = np.exp2(np.clip(logs, -600.0, 600.0))
+        return minutes if observed else np.maximum(np.maximum.accumulate(minutes, axis=0), self.points.value.max())
 
     def observed(self) -> Observations:
         return self.points
