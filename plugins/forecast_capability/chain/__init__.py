@@ -29,10 +29,10 @@ MODELS = {
     "points": ("Points of the index per order of magnitude of compute, at 1e25 FLOP", "index_points", "", ""),
     "pace": ("Orders of magnitude of compute a year that algorithms give now", "algorithmic_pace", "1/year", ""),
     "growth": ("Orders of magnitude a year that the largest run grew so far", "compute_pace", "1/year", ""),
-    "run": ("The largest training run so far", "training_compute", "FLOP", "frontier"),
+    "run": ("Training compute of a frontier run", "training_compute", "FLOP", "positive"),
     "algorithms": ("What algorithms give, over those at the start", "algorithms", "", "positive"),
     "index": (
-        "Capability index of the best model so far, from the largest run and algorithms",
+        "Capability index of the best model so far, from the compute of a frontier run and algorithms",
         "index",
         "",
         "frontier",
@@ -68,6 +68,28 @@ def models() -> Iterator[ModelSpec]:
         unit="",
         target="forecast_capability.chain.going_on:world",
         note="all parts of a chain read it, so that a world is one draw in each of them",
+        reference=REFERENCE,
+    )
+    yield ModelSpec(
+        name="largest-run",
+        title="The largest training run so far",
+        quantity="capability.training_compute",
+        unit="FLOP",
+        keeps="positive",
+        table=OBSERVED["run"],
+        target="forecast_capability.chain.records:largest",
+        note="as it is at the date from which a forecast goes on",
+        reference=REFERENCE,
+    )
+    yield ModelSpec(
+        name="record-age",
+        title="For how long the largest training run has stood at a date",
+        quantity="capability.record_age",
+        unit="year",
+        keeps="positive",
+        table=OBSERVED["run"],
+        target="forecast_capability.chain.records:age",
+        note="what the frontier can do is seen as a record when somebody does it",
         reference=REFERENCE,
     )
     yield ModelSpec(

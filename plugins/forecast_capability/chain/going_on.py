@@ -19,9 +19,10 @@ from forecast import Input, ModelSpec
 from forecast.errors import EmptyDataError, NoDataAtDateError
 from forecast.models import Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity, Unfitted
 from forecast_capability.chain.likelihood import INDEX_OF_ANCHOR, worth
+from forecast_capability.chain.records import largest_runs
 from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP
 from forecast_capability.chain.worlds import SAME_DATE, SPAN, Worlds, worlds
-from forecast_capability.quantities.index import HORIZONS, INDEX, RUNS, VERSION
+from forecast_capability.quantities.index import HORIZONS, INDEX, VERSION
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
@@ -196,7 +197,7 @@ class _FittedPath(_Fitted):
 @dataclass(frozen=True, kw_only=True)
 class _Run(_OfPosterior):
     def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
-        return _FittedRun(model=self, drawn=drawn, points=_largest_runs(self.name, as_of))
+        return _FittedRun(model=self, drawn=drawn, points=largest_runs(self.name, as_of))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,13 +208,13 @@ class _FittedRun(_FittedPath):
         world = self.worlds(inputs)
         gained = self.gained(time, world["compute_slope"], "compute_", world, streams)
         gained = np.clip(np.maximum.accumulate(gained, axis=0), 0.0, MOST)
-        return np.asarray(self.points.value.max() * 10.0**gained)
+        return np.asarray(10.0 ** (world["compute"] + gained))
 
     def observed(self) -> Observations:
         return self.points
 
     def describe(self) -> Description:
-        return self.moving("the largest training run", "compute")
+        return self.moving("the compute of a frontier run", "compute")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +234,7 @@ class _FittedAlgorithms(_FittedPath):
 
 
 def run(name: str, spec: ModelSpec) -> Model:
-    """Build the path of the largest training run: from the record on, it grows as the compute of the frontier does."""
+    """Build the path of the compute of a frontier run, which the records lie on, each on its day."""
     return _made(_Run, name, spec, rated=False)
 
 
@@ -242,23 +243,13 @@ def algorithms(name: str, spec: ModelSpec) -> Model:
     return _made(_Algorithms, name, spec, {"pace": OtherQuantity(unit="1/year", title="orders of magnitude a year")})
 
 
-def _largest_runs(name: str, as_of: float | None) -> Observations:
-    from forecast.tables import series
-
-    read = series.read_columns(
-        RUNS, x="date", y="training_compute", covariates={}, where={"record": "yes"}, as_of=as_of, name=name
-    )
-    return Observations(time=read.time, value=read.value, unit="FLOP", names=read.names)
-
-
 # --- What they give -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Index(_OfPosterior):
     def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
-        record = float(_largest_runs(self.name, as_of).value.max())
-        return _FittedIndex(model=self, drawn=drawn, points=_leaders(drawn, self.name), record=record)
+        return _FittedIndex(model=self, drawn=drawn, points=_leaders(drawn, self.name))
 
 
 def _leaders(drawn: Worlds, name: str) -> Observations:
@@ -279,13 +270,10 @@ def _called(table: str, key: str, name: str) -> dict[str, str]:
 @dataclass(frozen=True, kw_only=True)
 class _FittedIndex(_Fitted):
     points: Observations
-    record: float
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         world = self.worlds(inputs)
-        # the compute of the frontier grows as the largest run does, from where each of them stands at the date
-        now = world["compute"] - ANCHOR_LOG10_FLOP
-        then = now + np.log10(inputs["run"] / self.record)
+        now, then = world["compute"] - ANCHOR_LOG10_FLOP, np.log10(inputs["run"]) - ANCHOR_LOG10_FLOP
         counted = worth(then, world["bend"]) - worth(now, world["bend"])
         level = world["level"] + inputs["points"] * (counted + np.log10(inputs["algorithms"]))
         return _best_so_far(level, world, self.points, streams, observed=observed)
@@ -306,9 +294,10 @@ class _FittedIndex(_Fitted):
 def _best_so_far(
     level: Array, world: dict[str, Array], points: Observations, streams: Streams, *, observed: bool
 ) -> Array:
-    if observed:
-        return np.asarray(level + world["frontier_scatter"] * streams("one model").standard_normal(level.shape))
-    return np.maximum(np.maximum.accumulate(level, axis=0), points.value.max())
+    # of the model that leads, luck is a part: one number a world, or of each observation its own
+    luck = streams("one model").standard_normal(level.shape if observed else level.shape[1:])
+    level = level + world["frontier_scatter"] * luck
+    return level if observed else np.maximum(np.maximum.accumulate(level, axis=0), points.value.max())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -357,8 +346,8 @@ class _FittedHorizon(_Fitted):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         world = self.worlds(inputs)
         logs = world["anchor"] + world["doublings"] * (inputs["index"] - INDEX_OF_ANCHOR)
-        if observed:
-            logs = logs + world["horizon_scatter"] * streams("one model").standard_normal(logs.shape)
+        luck = streams("one model").standard_normal(logs.shape if observed else logs.shape[1:])
+        logs = logs + world["horizon_scatter"] * luck
         minutes = np.exp2(np.clip(logs, -600.0, 600.0))
         return minutes if observed else np.maximum(np.maximum.accumulate(minutes, axis=0), self.points.value.max())
 
@@ -372,7 +361,7 @@ class _FittedHorizon(_Fitted):
 def index(name: str, spec: ModelSpec) -> Model:
     """Build the index of the best model so far, that compute and algorithms give."""
     needs = {
-        "run": OtherQuantity(unit="FLOP", title="the largest training run"),
+        "run": OtherQuantity(unit="FLOP", title="the compute of a frontier run"),
         "algorithms": OtherQuantity(unit="", title="what algorithms give, over those at the start"),
         "points": OtherQuantity(unit="", title="points of the index per order of compute, at 1e25 FLOP"),
     }

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-__all__ = ["ANCHOR_LOG10_FLOP", "DISCLOSED", "RUN", "UNDISCLOSED", "Rows", "observed"]
+__all__ = ["ANCHOR_LOG10_FLOP", "DISCLOSED", "RUN", "SINCE", "UNDISCLOSED", "Rows", "observed"]
 
 #: What a row says its model's compute is: of a record of training compute, stated, or not stated.
 RUN, DISCLOSED, UNDISCLOSED = 0, 1, 2
 
 #: Compute stands in orders of magnitude over 1e25 FLOP.
 ANCHOR_LOG10_FLOP = 25.0
+#: Records of compute are rows from here on.
 SINCE = 2018.0
 LATER_EDITION = "2026-09"
 LEAST_LOG10_FLOP = 22.0
