@@ -269,6 +269,7 @@ class World:
     memo: dict[Any, CachedResult | ForecastError] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     told: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    scores: dict[str, Array] = field(default_factory=dict)
 
     @property
     def draws(self) -> int:
@@ -522,13 +523,21 @@ class World:
         """Return the uniforms of what draws one number a world, (draw,); correlated where the scenario says so."""
         if node not in self.graph.correlated:
             return self._own_uniform(node)
-        from scipy.special import ndtr, ndtri
+        from scipy.special import ndtr
 
         group, weights = self.graph.correlated[node]
         score = np.zeros(self.draws)
         for member, weight in zip(group, weights, strict=True):
-            score += weight * ndtri(self._own_uniform(member))
+            score += weight * self._own_score(member)
         return np.asarray(np.clip(ndtr(score), 2.0**-54, 1 - 2.0**-53))
+
+    def _own_score(self, node: str) -> Array:
+        """Return the normal scores of a node's own uniforms; what moves together needs those of several."""
+        from scipy.special import ndtri
+
+        if node not in self.scores:
+            self.scores[node] = np.asarray(ndtri(self._own_uniform(node)))
+        return self.scores[node]
 
     def _own_uniform(self, node: str) -> Array:
         stream = self.graph.stream(node)
