@@ -77,12 +77,15 @@ class ModelFits:
         What went wrong beside the level: points, posterior or description of a model that could not be had.
     outside : dict of (str, str) to tuple of str
         What models warn of, by quantity and model: of the first combination of choices in which they do.
+    walked : dict
+        Cycles in which all worlds are one, by their members, choices and dates: their paths and what they need.
     """
 
     def __init__(self, *, as_of: float | None, seed: int, rests: Dependencies | None = None) -> None:
         self.as_of, self.seed, self.rests = as_of, seed, rests
         self.failures: dict[str, str] = {}
         self.outside: dict[tuple[str, str], tuple[str, ...]] = {}
+        self.walked: dict[Any, tuple[dict[str, Array], dict[str, Array]]] = {}
         self._known: dict[str, FittedModel | ForecastError] = {}
         self._fitted: dict[tuple[str, Combination], Distribution | ForecastError] = {}
 
