@@ -158,7 +158,9 @@ class _Stepper:
         self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
         self.paths_so_far: Rows = {}
         self._clocks = {name: clock(name, self.time) for name in TIME}
-        self._known: dict[tuple[str, bool, bool], Array] = {}
+        #: Of each formula, at and between steps: the paths that it reads of what is no member.
+        self._known: dict[tuple[int, bool], tuple[Prepared, Rows]] = {}
+        self._halves: Rows = {}
 
     def _model(self, name: str) -> Model:
         """Return the model of a member that is a function."""
@@ -315,25 +317,26 @@ class _Stepper:
 
     def _outside(self, made: Prepared, name: str, *, half: bool) -> Array:
         """Return the path of a quantity that is no member, as a formula takes it; of half-steps, that between steps."""
-        key = (name, name in made.rates, half)
-        if key not in self._known:
-            path, labels = self._path(name), self.world.graph.nodes[name].labels
-            if half and len(path) > 1:
-                path = halfway(path)
-            self._known[key] = np.asarray(labels)[path.astype(np.intp)] if labels else made.base(name, path)
-        return self._known[key]
+        path, labels = self._path(name), self.world.graph.nodes[name].labels
+        if half and len(path) > 1:
+            if name not in self._halves:
+                self._halves[name] = halfway(path)
+            path = self._halves[name]
+        return np.asarray(labels)[path.astype(np.intp)] if labels else made.base(name, path)
 
     def _value(self, made: Prepared, step: int, rows: Mapping[str, Array], *, half: bool = False) -> Array:
         """Compute a formula at a step, or between it and the next one."""
+        _, paths = self._known.setdefault((id(made), half), (made, {}))
         known: dict[str, Any] = {}
         for name in made.formula.names:
-            if name in TIME:
-                known[name] = self._clock(name, step, half=half)
-                continue
             if name in rows:
                 known[name] = made.base(name, rows[name])
+            elif name in TIME:
+                known[name] = self._clock(name, step, half=half)
             else:
-                path = self._outside(made, name, half=half)
+                path = paths.get(name)
+                if path is None:
+                    path = paths[name] = self._outside(made, name, half=half)
                 known[name] = path[0] if len(path) == 1 else path[step]
         value = np.asarray(made.compute(known), dtype=np.float64)
         return value if value.ndim else np.full(self.draws, float(value))

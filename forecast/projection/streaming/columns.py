@@ -77,7 +77,9 @@ class Column:
         self.dims, self.sizes = dims, tuple(len(graph.scenario.choices[d].values) for d in dims)
         self.index: dict[Combination, Any] = dict(zip(graph.combinations(dims), np.ndindex(*self.sizes), strict=True))
         # the worlds of one combination lie side by side in memory: they are written and read so
-        room = np.full((*self.sizes, *rows, kept or 0), fill)
+        shape = (*self.sizes, *rows, kept or 0)
+        # where every world writes its number, or is blanked, the pages of much memory are touched once
+        room = np.empty(shape, np.result_type(fill)) if complete else np.full(shape, fill)
         self.kept = np.moveaxis(room, range(len(dims)), range(-len(dims), 0)) if dims else room
         self.new_counts = new_counts
         self.counts = {} if new_counts is None else {combination: new_counts() for combination in self.index}
