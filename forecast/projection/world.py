@@ -41,6 +41,7 @@ from forecast.projection.crossing import Crossing, crossing
 from forecast.projection.failures import Fault, lacks_data, lost, others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.moment_fits import by_moments
+from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread
 from forecast.projection.paths.apply_changes import grown, replaced
 from forecast.projection.paths.apply_limits import binding, check_kept, frontier, limited
 from forecast.projection.paths.branches import only_in_branches
@@ -310,10 +311,10 @@ class World:
         ForecastError
             If every world fails.
         """
+        if not np.isnan(values[:, :1] if alike(values) else values).any():
+            return values
         bad = np.isnan(values)
         failing = np.asarray(bad.any(axis=0))
-        if not failing.any():
-            return values
         problem = error(int(bad.sum()))
         if failing.all():
             raise problem
@@ -367,7 +368,7 @@ class World:
 
     def _finite(self, node: Node, path: Array) -> Array:
         """Return the path of a quantity without those worlds in which its level is infinite: they fail."""
-        infinite = np.isinf(path)
+        infinite = np.isinf(path[:, :1] if alike(path) else path)
         if node.hidden or not infinite.any():  # a part of a formula may be: a date that never comes
             return path
         where = f"quantities.{node.name}"
@@ -440,6 +441,8 @@ class World:
         for n in names:
             values[n], error = self._branch(tree, n, self.restrict(n, dims, combination))
             without = without or error
+        together = bool(names) and all(alike(v) for v in values.values())
+        values = {n: pair(v) if together else dense(v) for n, v in values.items()}
         values |= {n: self._clock(n) for n in tree.names if n in TIME}
         if step is not None:
             values = {n: v[[step if len(v) > 1 else 0]] for n, v in values.items()}
@@ -447,8 +450,10 @@ class World:
         texts = {n: self._texts(n, values[n]) for n in names if unit_of[n] is None}
         value = units.evaluate(tree, {**values, **texts}, unit_of, target=target, where=where, rates=rates)
         drawn = np.broadcast_to(
-            np.asarray(value, dtype=np.float64), (np.shape(value)[0] if np.ndim(value) else 1, self.draws)
+            np.asarray(value, dtype=np.float64),
+            (np.shape(value)[0] if np.ndim(value) else 1, PAIR if together else self.draws),
         )
+        drawn = spread(drawn, self.draws) if together else drawn
         steps = () if step is None else (step % len(self.time),)
         problem: Callable[[int], ForecastError] = partial(_no_numbers, f"{where}: '{tree.text}'", drawn.size)
         drawn = self.numbers(drawn, problem if without is None else partial(_as_it_is, without), steps=steps)
@@ -513,9 +518,15 @@ class World:
 
         def draw() -> Array:
             record = self.graph.set_inputs.get(node, number.distribution)
-            return distribution(record, where=node).ppf(self.uniform(node))
+            return dense(self.quantiles(distribution(record, where=node), node))
 
         return self._once(("input", node), draw)
+
+    def quantiles(self, numbers: Distribution, node: str) -> Array:
+        """Return the draws of what draws one number a world, (draw,); a fixed number needs no uniforms."""
+        if numbers.family == "fixed":
+            return np.broadcast_to(numbers.ppf(np.full(1, 0.5)), self.draws)
+        return numbers.ppf(self.uniform(node))
 
     def inputs(self, model: Model) -> dict[str, Array]:
         """Return draws of the named uncertain numbers of a model, (draw,) each."""
@@ -592,7 +603,7 @@ class World:
     def _quantity(self, node: Node, combination: Combination) -> Array:
         shape = (len(self.time), self.draws)
         if node.fixed is not None:
-            return np.full(shape, node.fixed)
+            return np.broadcast_to(np.float64(node.fixed), shape)
         if node.variants:
             node = replace(node, quantity=node.variants[node.own_values(combination)])
         if node.cycle:
@@ -620,7 +631,11 @@ class World:
         else:
             given = quantity.argument
         path = self.path(quantity.of, node, combination)
-        return over_time(quantity.function, self.time, path, given, self.past(quantity.of, node, combination))
+        together = alike(path) and (not isinstance(given, np.ndarray) or alike(given))
+        if together:
+            path, given = pair(path), pair(given) if isinstance(given, np.ndarray) else given
+        found = over_time(quantity.function, self.time, path, given, self.past(quantity.of, node, combination))
+        return spread(found, self.draws) if together else found
 
     def at(self, name: str, combination: Combination, dates: Array) -> Array:
         """Return a quantity at dates in decimal years, (date, draw); before the first step what was observed."""
@@ -727,7 +742,7 @@ class World:
                 inputs[name] = self._model(need.model, node, combination)
             else:
                 source = node.source(name)
-                value = self.quantity(source, self.restrict(source, node.dims, combination))
+                value = dense(self.quantity(source, self.restrict(source, node.dims, combination)))
                 inputs[name] = _frozen(units.convert(value, self.graph.nodes[source].unit, need.unit, where=node.name))
         order = self.order(model)
         if order is not None:  # what it is handed belongs to the worlds, and stays there
@@ -746,7 +761,8 @@ class World:
         what = f"model '{model.name}': sample"
         parts = []
         for place, block in enumerate(self.blocks):
-            own = {name: _frozen(values[..., place * BLOCK : (place + 1) * BLOCK]) for name, values in given.items()}
+            here = slice(place * BLOCK, (place + 1) * BLOCK)
+            own = {name: _frozen(dense(values[..., here])) for name, values in given.items()}
             streams = Streams(self.seed, self.graph.stream(model.name), block)
             drawn = guarded(what, partial(fitted.sample, _frozen(time), own, streams))
             parts.append(checked_draws(drawn, (len(time), BLOCK), what))

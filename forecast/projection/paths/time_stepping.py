@@ -22,6 +22,7 @@ from forecast.formula import TIME, Condition, Formula
 from forecast.models.protocol import OtherQuantity
 from forecast.projection.failures import others_instead
 from forecast.projection.horizon import clock
+from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread
 from forecast.projection.paths.apply_limits import limited
 from forecast.projection.paths.time_functions import at_step
 from forecast.scenarios.kinds.expression import Expression
@@ -76,7 +77,7 @@ def step_through(world: World, members: tuple[str, ...], combination: Combinatio
     paths = _walked_once(world, members, combination)
     if paths is None:
         return _Stepper(world, members, combination, world.draws).paths()
-    return {name: np.broadcast_to(path, (len(path), world.draws)) for name, path in paths.items()}
+    return {name: spread(path, world.draws) for name, path in paths.items()}
 
 
 class _DifferError(Exception):
@@ -84,14 +85,14 @@ class _DifferError(Exception):
 
 
 def _walked_once(world: World, members: tuple[str, ...], combination: Combination) -> Rows | None:
-    """Return the paths, (time, 1), of a cycle in which all worlds are one, walked once a run; None where they differ.
+    """Return the paths, (time, `PAIR`), of a cycle in which all worlds are alike, walked once a run; else None.
 
     What fails is walked in every world, which says in how many.
     """
     known = world.fits.walked
     key = (members, combination, world.time.tobytes())
     if key not in known:
-        stepper = _Stepper(world, members, combination, 1)
+        stepper = _Stepper(world, members, combination, PAIR)
         try:
             known[key] = stepper.paths(), stepper.needed
         except (_DifferError, ForecastError):
@@ -104,14 +105,14 @@ def _walked_once(world: World, members: tuple[str, ...], combination: Combinatio
 
 
 def _one_world(path: Array, row: Array | None = None) -> bool:
-    """Tell whether all worlds are one, and that of a row, (time, 1)."""
+    """Tell whether all worlds are one, and that of another path."""
     first = path[:, :1]
-    own = path.strides[1] == 0 or bool((path == first).all())
-    return own and (row is None or np.array_equal(first, row))
+    own = alike(path) or bool((path == first).all())
+    return own and (row is None or np.array_equal(first, row[:, :1]))
 
 
 class _Stepper:
-    """One walk: of all worlds, or of one in whose place all stand (`draws` is 1).
+    """One walk: of all worlds, or of two in place of all.
 
     Attributes
     ----------
@@ -176,7 +177,7 @@ class _Stepper:
             source = node.source(key)
             row = rows[source] if source in rows else self._row(source, step, half=half)
             row = units.convert(row, self.world.graph.nodes[source].unit, need.unit, where=name)
-            given[key] = np.broadcast_to(row, (1, self.world.draws))
+            given[key] = np.broadcast_to(row if self.draws == self.world.draws else row[:1], (1, self.world.draws))
         value = self.world.called(self.functions[name], model, given, self.time[step : step + 1])[0, : self.draws]
         return np.asarray(units.convert(value, model.unit, node.unit, where=name))
 
@@ -184,9 +185,12 @@ class _Stepper:
         """Return the path of a quantity that is no member, (time, draw)."""
         if name not in self.needed:
             path = self.world.path(name, next(iter(self.nodes.values())), self.combination)
-            if self.draws == 1 and not _one_world(path):
+            if self.draws == self.world.draws:
+                self.needed[name] = dense(path)
+            elif _one_world(path):
+                self.needed[name] = pair(path)
+            else:
                 raise _DifferError
-            self.needed[name] = path[:, : self.draws]
         return self.needed[name]
 
     def _row(self, name: str, step: int, *, half: bool) -> Array:
