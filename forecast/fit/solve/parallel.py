@@ -98,6 +98,7 @@ def share(
         return found
     from concurrent.futures.process import BrokenProcessPool
 
+    assert workers is not None
     here, pieces = len(found), pieces[len(found) :]
     with _executor(workers, len(pieces)) as pool:
         futures: dict[Future[Found], int] = {}
