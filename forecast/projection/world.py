@@ -37,6 +37,7 @@ from forecast.models.check_output import (
     checked_observations,
     checked_posterior,
 )
+from forecast.projection import failures
 from forecast.projection.crossing import Crossing, crossing
 from forecast.projection.failures import Fault, lacks_data, lost, others_instead
 from forecast.projection.horizon import clock
@@ -346,7 +347,7 @@ class World:
             elif each.growth is not None:
                 path = self.numbers(
                     grown(self.time, path, each.growth, each.since, each.until),
-                    partial(_no_growth, f"changes of {node.name}"),
+                    partial(failures.no_growth, f"changes of {node.name}"),
                 )
         return path
 
@@ -372,7 +373,7 @@ class World:
         if node.hidden or not infinite.any():  # a part of a formula may be: a date that never comes
             return path
         where = f"quantities.{node.name}"
-        return self.numbers(np.where(infinite, np.nan, path), partial(_infinite, where, path.size))
+        return self.numbers(np.where(infinite, np.nan, path), partial(failures.infinite_values, where, path.size))
 
     def _frontier(self, node: Node, path: Array, combination: Combination) -> Array:
         """Return a path that never falls, from the last record observed before the first step."""
@@ -396,7 +397,7 @@ class World:
             return path
         below = limited(path, limit, limits.how, limits.sharpness)
         where = f"quantities.{node.name}.limit: {limits.how}"
-        return self.numbers(below, partial(_no_limit, where, below.size))
+        return self.numbers(below, partial(failures.no_limit, where, below.size))
 
     def bound(self, node: Node, condition: Condition, combination: Combination) -> Array:
         """Return what a quantity is compared with, (time, draw), in its unit."""
@@ -455,8 +456,8 @@ class World:
         )
         drawn = spread(drawn, self.draws) if together else drawn
         steps = () if step is None else (step % len(self.time),)
-        problem: Callable[[int], ForecastError] = partial(_no_numbers, f"{where}: '{tree.text}'", drawn.size)
-        drawn = self.numbers(drawn, problem if without is None else partial(_as_it_is, without), steps=steps)
+        problem: Callable[[int], ForecastError] = partial(failures.no_numbers, f"{where}: '{tree.text}'", drawn.size)
+        drawn = self.numbers(drawn, problem if without is None else partial(failures.as_it_is, without), steps=steps)
         return np.broadcast_to(drawn, (len(self.time) if step is None else 1, self.draws))
 
     def _branch(self, tree: Formula, name: str, combination: Combination) -> tuple[Array, NoDataAtDateError | None]:
@@ -795,23 +796,3 @@ class World:
             if texts:
                 self._tell({(node.name, model.name): texts})
         return checked_draws(drawn, (len(self.time), BLOCK), what)
-
-
-def _no_numbers(what: str, size: int, bad: int) -> DataError:
-    return DataError(f"{what}: {bad} of {size} values are not numbers (NaN)")
-
-
-def _as_it_is(error: ForecastError, bad: int) -> ForecastError:
-    return error
-
-
-def _infinite(what: str, size: int, bad: int) -> DataError:
-    return DataError(f"{what}: {bad} of {size} values are infinite")
-
-
-def _no_growth(what: str, bad: int) -> DataError:
-    return DataError(f"{what}: growth of what is not above 0 and finite: {bad} values")
-
-
-def _no_limit(what: str, size: int, bad: int) -> DataError:
-    return DataError(f"{what}: {bad} of {size} values are negative, or have a limit that is not above 0")
