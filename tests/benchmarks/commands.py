@@ -100,7 +100,7 @@ BENCHMARKS = [
               lambda: command("run", "ftm-2023-conservative", peer=PANDAS), 1),
     Benchmark("commands/run ai-futures-2025", PANDAS, 0.12, lambda: command("run", "ai-futures-2025", peer=PANDAS), 1),
     Benchmark("commands/published compare", PANDAS, 0.12, lambda: command("published", "compare", peer=PANDAS), 1),
-    Benchmark("commands/one small fit, cold, with its interval", "import numpy, scipy.optimize", 0.7, small_fit, 3),
+    Benchmark("commands/one small fit, cold, with interval", "import numpy, scipy.optimize", 0.7, small_fit, 3),
     Benchmark("commands/memory of brain-parity", "at most 220 MB", 1, lambda: memory_of("brain-parity", 220), 1, "MB"),
     Benchmark("commands/memory of model-capability", "at most 350 MB", 1,
               lambda: memory_of("model-capability", 350), 1, "MB"),
