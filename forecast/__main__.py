@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    from forecast.cli.lean_imports import LeanImports
+
+    sys.meta_path.insert(0, LeanImports())
     from forecast.cli import main as run
     from forecast.contract import plugin_calls
 

@@ -222,9 +222,15 @@ def compiled(node: Node) -> Callable[[Mapping[str, Any]], Any]:
     if isinstance(node, Binary):
         (left, right), combine = parts, _OPERATORS[node.op]
         return lambda values: combine(left(values), right(values))
-    if isinstance(node, Call) and not SCENARIO_FUNCTIONS[node.function].over_time and len(parts) == 1:
-        (argument,), function = parts, implementation(node.function)
-        return lambda values: function(argument(values))
+    if isinstance(node, Unary):
+        (operand,) = parts
+        return lambda values: -operand(values)
+    if isinstance(node, Call) and not SCENARIO_FUNCTIONS[node.function].over_time:
+        function = implementation(node.function)
+        if len(parts) == 1:
+            (argument,) = parts
+            return lambda values: function(argument(values))
+        return lambda values: function(*[part(values) for part in parts])
     return lambda values: apply(node, tuple([part(values) for part in parts]))
 
 

@@ -128,7 +128,8 @@ def project(
     progress : callable, optional
         Called with (blocks done, blocks in all).
     cache : RunCache, optional
-        What earlier runs have fitted and drawn; of it is taken what this run would fit and draw alike.
+        What earlier runs have fitted and drawn; of it is taken what this run would fit and draw alike. The runs of a
+        sweep share one in any case.
 
     Returns
     -------
@@ -165,7 +166,9 @@ def project(
     along = {**{key: values for key, values in changed.swept.items() if key not in settings}, **(sweep or {})}
     if along:
         options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
-        options |= {"as_of": as_of, "keep": keep, "workers": workers, "client": client, "cache": cache, "data": data}
+        options |= {"as_of": as_of, "keep": keep, "workers": workers, "client": client, "data": data}
+        # blocks that are only counted are too many to keep: of them the runs share the fits
+        options |= {"cache": (RunCache() if draws <= keep else RunCache(0)) if cache is None else cache}
 
         def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> xr.DataTree:
             told = None if progress is None else lambda worlds, of: progress(done * of + worlds, runs * of)

@@ -20,8 +20,8 @@ Array = NDArray[np.float64]
 
 
 __all__ = [
-    "FEW", "Attempt", "BlockSlice", "FailureCounts", "FailureLog", "Fault", "lacks_data", "lost",
-    "others_instead", "too_many",
+    "FEW", "Attempt", "BlockSlice", "FailureCounts", "FailureLog", "Fault", "as_it_is", "infinite_values", "lacks_data",
+    "lost", "no_growth", "no_limit", "no_numbers", "others_instead", "too_many",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -179,3 +179,31 @@ class FailureLog:
                 "first": date,
                 "reason": str(tally.error),
             }
+
+
+# --- Errors of values -------------------------------------------------------------------------------------------------
+
+
+def no_numbers(what: str, size: int, bad: int) -> DataError:
+    """Return the error of values that are not numbers."""
+    return DataError(f"{what}: {bad} of {size} values are not numbers (NaN)")
+
+
+def as_it_is(error: ForecastError, bad: int) -> ForecastError:
+    """Return an error that says everything already."""
+    return error
+
+
+def infinite_values(what: str, size: int, bad: int) -> DataError:
+    """Return the error of values that are infinite."""
+    return DataError(f"{what}: {bad} of {size} values are infinite")
+
+
+def no_growth(what: str, bad: int) -> DataError:
+    """Return the error of what cannot grow."""
+    return DataError(f"{what}: growth of what is not above 0 and finite: {bad} values")
+
+
+def no_limit(what: str, size: int, bad: int) -> DataError:
+    """Return the error of what a limit cannot bind."""
+    return DataError(f"{what}: {bad} of {size} values are negative, or have a limit that is not above 0")

@@ -162,8 +162,6 @@ class Updates(Columns):
         super().__init__(graph)
         self._formulas, self._references, self._n_kept = graph.scenario.updates, references, kept
         self.columns = {name: Column(graph, graph.dims(tree.names), kept) for name, tree in self._formulas.items()}
-        for column in self.columns.values():  # sums of weights run over worlds: as they are saved, to the last digit
-            column.kept = np.ascontiguousarray(column.kept)
         self.along = graph.dims(graph.weighed_by)
         self._now: dict[tuple[str, Combination], Array] = {}
         # the sum of the weights and of their squares
@@ -229,7 +227,7 @@ class Updates(Columns):
     def dataset(self) -> xr.Dataset:
         """Return the log likelihood of every world that is kept under each update."""
         data = {
-            name: (("draw", *column.dims), column.kept, {"units": "", "long_name": self._formulas[name].text})
+            name: (("draw", *column.dims), _saved(column), {"units": "", "long_name": self._formulas[name].text})
             for name, column in self.columns.items()
         }
         return xr.Dataset(data, coords=self.coordinates())
@@ -274,7 +272,7 @@ class Updates(Columns):
         total = np.zeros((self._n_kept, *(1 for _ in dims)))
         for column in self.columns.values():
             shape = tuple(column.sizes[column.dims.index(d)] if d in column.dims else 1 for d in dims)
-            total = total + column.kept.reshape(self._n_kept, *shape)
+            total = total + _saved(column).reshape(self._n_kept, *shape)
         return total
 
     def effective(self) -> float | None:
@@ -287,3 +285,8 @@ class Updates(Columns):
         else:
             counts = effective_sample_size(normalised(self._total(self.along)))
         return float(np.nanmin(counts)) if np.isfinite(counts).any() else 0.0
+
+
+def _saved(column: Column) -> Array:
+    """Return what is kept as files hold it: sums of weights run over worlds, and are the same to the last digit."""
+    return np.ascontiguousarray(column.kept)

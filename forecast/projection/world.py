@@ -37,10 +37,12 @@ from forecast.models.check_output import (
     checked_observations,
     checked_posterior,
 )
+from forecast.projection import failures
 from forecast.projection.crossing import Crossing, crossing
 from forecast.projection.failures import Fault, lacks_data, lost, others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.moment_fits import by_moments
+from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread
 from forecast.projection.paths.apply_changes import grown, replaced
 from forecast.projection.paths.apply_limits import binding, check_kept, frontier, limited
 from forecast.projection.paths.branches import only_in_branches
@@ -77,12 +79,15 @@ class ModelFits:
         What went wrong beside the level: points, posterior or description of a model that could not be had.
     outside : dict of (str, str) to tuple of str
         What models warn of, by quantity and model: of the first combination of choices in which they do.
+    walked : dict
+        Cycles in which all worlds are one, by their members, choices and dates: their paths and what they need.
     """
 
     def __init__(self, *, as_of: float | None, seed: int, rests: Dependencies | None = None) -> None:
         self.as_of, self.seed, self.rests = as_of, seed, rests
         self.failures: dict[str, str] = {}
         self.outside: dict[tuple[str, str], tuple[str, ...]] = {}
+        self.walked: dict[Any, tuple[dict[str, Array], dict[str, Array]]] = {}
         self._known: dict[str, FittedModel | ForecastError] = {}
         self._fitted: dict[tuple[str, Combination], Distribution | ForecastError] = {}
 
@@ -269,6 +274,7 @@ class World:
     memo: dict[Any, CachedResult | ForecastError] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     told: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    scores: dict[str, Array] = field(default_factory=dict)
 
     @property
     def draws(self) -> int:
@@ -306,10 +312,10 @@ class World:
         ForecastError
             If every world fails.
         """
+        if not np.isnan(values[:, :1] if alike(values) else values).any():
+            return values
         bad = np.isnan(values)
         failing = np.asarray(bad.any(axis=0))
-        if not failing.any():
-            return values
         problem = error(int(bad.sum()))
         if failing.all():
             raise problem
@@ -341,7 +347,7 @@ class World:
             elif each.growth is not None:
                 path = self.numbers(
                     grown(self.time, path, each.growth, each.since, each.until),
-                    partial(_no_growth, f"changes of {node.name}"),
+                    partial(failures.no_growth, f"changes of {node.name}"),
                 )
         return path
 
@@ -363,11 +369,11 @@ class World:
 
     def _finite(self, node: Node, path: Array) -> Array:
         """Return the path of a quantity without those worlds in which its level is infinite: they fail."""
-        infinite = np.isinf(path)
+        infinite = np.isinf(path[:, :1] if alike(path) else path)
         if node.hidden or not infinite.any():  # a part of a formula may be: a date that never comes
             return path
         where = f"quantities.{node.name}"
-        return self.numbers(np.where(infinite, np.nan, path), partial(_infinite, where, path.size))
+        return self.numbers(np.where(infinite, np.nan, path), partial(failures.infinite_values, where, path.size))
 
     def _frontier(self, node: Node, path: Array, combination: Combination) -> Array:
         """Return a path that never falls, from the last record observed before the first step."""
@@ -391,7 +397,7 @@ class World:
             return path
         below = limited(path, limit, limits.how, limits.sharpness)
         where = f"quantities.{node.name}.limit: {limits.how}"
-        return self.numbers(below, partial(_no_limit, where, below.size))
+        return self.numbers(below, partial(failures.no_limit, where, below.size))
 
     def bound(self, node: Node, condition: Condition, combination: Combination) -> Array:
         """Return what a quantity is compared with, (time, draw), in its unit."""
@@ -436,6 +442,8 @@ class World:
         for n in names:
             values[n], error = self._branch(tree, n, self.restrict(n, dims, combination))
             without = without or error
+        together = bool(names) and all(alike(v) for v in values.values())
+        values = {n: pair(v) if together else dense(v) for n, v in values.items()}
         values |= {n: self._clock(n) for n in tree.names if n in TIME}
         if step is not None:
             values = {n: v[[step if len(v) > 1 else 0]] for n, v in values.items()}
@@ -443,11 +451,13 @@ class World:
         texts = {n: self._texts(n, values[n]) for n in names if unit_of[n] is None}
         value = units.evaluate(tree, {**values, **texts}, unit_of, target=target, where=where, rates=rates)
         drawn = np.broadcast_to(
-            np.asarray(value, dtype=np.float64), (np.shape(value)[0] if np.ndim(value) else 1, self.draws)
+            np.asarray(value, dtype=np.float64),
+            (np.shape(value)[0] if np.ndim(value) else 1, PAIR if together else self.draws),
         )
+        drawn = spread(drawn, self.draws) if together else drawn
         steps = () if step is None else (step % len(self.time),)
-        problem: Callable[[int], ForecastError] = partial(_no_numbers, f"{where}: '{tree.text}'", drawn.size)
-        drawn = self.numbers(drawn, problem if without is None else partial(_as_it_is, without), steps=steps)
+        problem: Callable[[int], ForecastError] = partial(failures.no_numbers, f"{where}: '{tree.text}'", drawn.size)
+        drawn = self.numbers(drawn, problem if without is None else partial(failures.as_it_is, without), steps=steps)
         return np.broadcast_to(drawn, (len(self.time) if step is None else 1, self.draws))
 
     def _branch(self, tree: Formula, name: str, combination: Combination) -> tuple[Array, NoDataAtDateError | None]:
@@ -509,9 +519,15 @@ class World:
 
         def draw() -> Array:
             record = self.graph.set_inputs.get(node, number.distribution)
-            return distribution(record, where=node).ppf(self.uniform(node))
+            return dense(self.quantiles(distribution(record, where=node), node))
 
         return self._once(("input", node), draw)
+
+    def quantiles(self, numbers: Distribution, node: str) -> Array:
+        """Return the draws of what draws one number a world, (draw,); a fixed number needs no uniforms."""
+        if numbers.family == "fixed":
+            return np.broadcast_to(numbers.ppf(np.full(1, 0.5)), self.draws)
+        return numbers.ppf(self.uniform(node))
 
     def inputs(self, model: Model) -> dict[str, Array]:
         """Return draws of the named uncertain numbers of a model, (draw,) each."""
@@ -522,13 +538,21 @@ class World:
         """Return the uniforms of what draws one number a world, (draw,); correlated where the scenario says so."""
         if node not in self.graph.correlated:
             return self._own_uniform(node)
-        from scipy.special import ndtr, ndtri
+        from scipy.special import ndtr
 
         group, weights = self.graph.correlated[node]
         score = np.zeros(self.draws)
         for member, weight in zip(group, weights, strict=True):
-            score += weight * ndtri(self._own_uniform(member))
+            score += weight * self._own_score(member)
         return np.asarray(np.clip(ndtr(score), 2.0**-54, 1 - 2.0**-53))
+
+    def _own_score(self, node: str) -> Array:
+        """Return the normal scores of a node's own uniforms; what moves together needs those of several."""
+        from scipy.special import ndtri
+
+        if node not in self.scores:
+            self.scores[node] = np.asarray(ndtri(self._own_uniform(node)))
+        return self.scores[node]
 
     def _own_uniform(self, node: str) -> Array:
         stream = self.graph.stream(node)
@@ -580,7 +604,7 @@ class World:
     def _quantity(self, node: Node, combination: Combination) -> Array:
         shape = (len(self.time), self.draws)
         if node.fixed is not None:
-            return np.full(shape, node.fixed)
+            return np.broadcast_to(np.float64(node.fixed), shape)
         if node.variants:
             node = replace(node, quantity=node.variants[node.own_values(combination)])
         if node.cycle:
@@ -608,7 +632,11 @@ class World:
         else:
             given = quantity.argument
         path = self.path(quantity.of, node, combination)
-        return over_time(quantity.function, self.time, path, given, self.past(quantity.of, node, combination))
+        together = alike(path) and (not isinstance(given, np.ndarray) or alike(given))
+        if together:
+            path, given = pair(path), pair(given) if isinstance(given, np.ndarray) else given
+        found = over_time(quantity.function, self.time, path, given, self.past(quantity.of, node, combination))
+        return spread(found, self.draws) if together else found
 
     def at(self, name: str, combination: Combination, dates: Array) -> Array:
         """Return a quantity at dates in decimal years, (date, draw); before the first step what was observed."""
@@ -715,7 +743,7 @@ class World:
                 inputs[name] = self._model(need.model, node, combination)
             else:
                 source = node.source(name)
-                value = self.quantity(source, self.restrict(source, node.dims, combination))
+                value = dense(self.quantity(source, self.restrict(source, node.dims, combination)))
                 inputs[name] = _frozen(units.convert(value, self.graph.nodes[source].unit, need.unit, where=node.name))
         order = self.order(model)
         if order is not None:  # what it is handed belongs to the worlds, and stays there
@@ -734,7 +762,8 @@ class World:
         what = f"model '{model.name}': sample"
         parts = []
         for place, block in enumerate(self.blocks):
-            own = {name: _frozen(values[..., place * BLOCK : (place + 1) * BLOCK]) for name, values in given.items()}
+            here = slice(place * BLOCK, (place + 1) * BLOCK)
+            own = {name: _frozen(dense(values[..., here])) for name, values in given.items()}
             streams = Streams(self.seed, self.graph.stream(model.name), block)
             drawn = guarded(what, partial(fitted.sample, _frozen(time), own, streams))
             parts.append(checked_draws(drawn, (len(time), BLOCK), what))
@@ -767,23 +796,3 @@ class World:
             if texts:
                 self._tell({(node.name, model.name): texts})
         return checked_draws(drawn, (len(self.time), BLOCK), what)
-
-
-def _no_numbers(what: str, size: int, bad: int) -> DataError:
-    return DataError(f"{what}: {bad} of {size} values are not numbers (NaN)")
-
-
-def _as_it_is(error: ForecastError, bad: int) -> ForecastError:
-    return error
-
-
-def _infinite(what: str, size: int, bad: int) -> DataError:
-    return DataError(f"{what}: {bad} of {size} values are infinite")
-
-
-def _no_growth(what: str, bad: int) -> DataError:
-    return DataError(f"{what}: growth of what is not above 0 and finite: {bad} values")
-
-
-def _no_limit(what: str, size: int, bad: int) -> DataError:
-    return DataError(f"{what}: {bad} of {size} values are negative, or have a limit that is not above 0")

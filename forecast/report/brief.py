@@ -489,7 +489,7 @@ def past_record(run: Projection) -> str:
 
 def sizes(run: Projection) -> dict[str, int]:
     """Return how much each section of the answer holds, of those that hold anything."""
-    answers = sum(len(each.rows) for each in (*run.dates, *run.values))
+    answers = sum(each.row_count for each in (*run.dates, *run.values))
     answers += sum(len(each.table) for each in run.rankings) + sum(len(each.table) for each in run.firsts)
     bounds = [bound for stated in run.constraints.values() for bound in ("limit", "at_least") if bound in stated]
     counts = {

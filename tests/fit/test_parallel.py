@@ -7,12 +7,19 @@ import xarray as xr
 
 import forecast
 from forecast.errors import FitError, UsageError
+from forecast.fit.solve import parallel
 from forecast.fit.solve.parallel import check_workers, share
 
 LAW = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])
 X = np.geomspace(1, 1e4, 25)
 RNG = np.random.default_rng(0)
 DATA = {"x": X, "y": (1 + 4 * X**-0.4) * np.exp(0.02 * RNG.standard_normal(25))}
+
+
+@pytest.fixture(autouse=True)
+def _share_all_work(monkeypatch):
+    """Start processes for any work, however little it is."""
+    monkeypatch.setattr(parallel, "START_SECONDS", 0.0)
 
 
 def square(x):
@@ -37,6 +44,17 @@ def test_pieces_come_back_in_their_order(workers):
     done = []
     assert share(square, [(i,) for i in range(7)], workers, done=done.append) == [i * i for i in range(7)]
     assert sorted(done) == list(range(7))
+
+
+def process(_):
+    return os.getpid()
+
+
+def test_work_that_takes_less_than_the_start_of_processes_is_done_here(monkeypatch):
+    pieces = [(i,) for i in range(4)]
+    assert os.getpid() not in share(process, pieces, 2)
+    monkeypatch.setattr(parallel, "START_SECONDS", 60.0)
+    assert share(process, pieces, 2) == [os.getpid()] * 4
 
 
 def test_any_executor_does():

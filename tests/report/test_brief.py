@@ -46,6 +46,13 @@ def run():
 # --- what is pooled ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("weights", [{"weights": [0.75, 0.25]}, {}], ids=["pooled", "side by side"])
+def test_rows_are_counted_without_computing_one(weights):
+    choices = rivals()["choices"] | {"growth": {"values": ["0.6", "0.1"], **weights}}
+    counted = forecast.project(rivals(choices=choices), draws=20).answers["q"]
+    assert counted.row_count == len(counted.rows) == (6 if weights else 4)
+
+
 def test_a_spread_is_that_of_the_pooled_answer_and_of_each_combination(run):
     question = run.answers["q"]
     assert question.default == {"metric": "1"}

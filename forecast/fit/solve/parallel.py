@@ -2,11 +2,12 @@
 
 Threads do not help: the arrays of a refit are small enough for the cache, so that the calls between them, which hold
 the interpreter's lock, cost as much as the arithmetic. On two cores two threads took 1.0 to 1.3 times as long as one,
-two processes 0.53 times as long.
+two processes 0.53 times as long. Processes are started only for so much work as they save more time than they take.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "Workers", "check_workers", "share"]
 
 Found = TypeVar("Found")
+#: What it takes to start processes, which import what they need: work that would save less is done here.
+START_SECONDS = 1.0
 Workers: TypeAlias = "int | Executor | None"
 Progress: TypeAlias = "Callable[[float, float], None] | None"
 
@@ -82,16 +85,21 @@ def share(
     >>> share(max, [(1, 2), (4, 3)])
     [2, 4]
     """
-    if workers is None or workers == 1 or len(pieces) < 2:
-        found = []
-        for i, piece in enumerate(pieces):
-            budgets.check_time(where, i, len(pieces), "pieces")
-            found.append(function(*piece))
-            if done is not None:
-                done(i)
+    found: list[Found] = []
+    began = time.monotonic()
+    for i, piece in enumerate(pieces):
+        if _worth_sharing(workers, time.monotonic() - began, i, len(pieces)):
+            break
+        budgets.check_time(where, i, len(pieces), "pieces")
+        found.append(function(*piece))
+        if done is not None:
+            done(i)
+    else:
         return found
     from concurrent.futures.process import BrokenProcessPool
 
+    assert workers is not None
+    here, pieces = len(found), pieces[len(found) :]
     with _executor(workers, len(pieces)) as pool:
         futures: dict[Future[Found], int] = {}
         try:
@@ -101,7 +109,7 @@ def share(
                 future.result()
                 budgets.check_time(f"{where}: the work of other processes", ended, len(pieces), "pieces")
                 if done is not None:
-                    done(futures[future])
+                    done(here + futures[future])
         except BrokenProcessPool as problem:
             raise FitError(
                 f"{where}: workers: a worker process ended before its work was done; in a script, call fit() under "
@@ -110,7 +118,17 @@ def share(
         finally:
             for future in futures:
                 future.cancel()
-        return [future.result() for future in futures]
+        return [*found, *(future.result() for future in futures)]
+
+
+def _worth_sharing(workers: Workers, seconds: float, done: int, pieces: int) -> bool:
+    """Tell whether the other pieces go to others, by the time that those took which are done here."""
+    if workers is None or workers == 1 or pieces < 2:
+        return False
+    if isinstance(workers, Executor):
+        return True
+    saved = seconds / max(done, 1) * (pieces - done) * (1 - 1 / min(workers, pieces))
+    return pieces - done > 1 and (START_SECONDS <= 0 or saved > START_SECONDS)
 
 
 @contextmanager

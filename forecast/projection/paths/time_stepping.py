@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.budgets import check_time
 from forecast.base.roots import roots
-from forecast.errors import DataError, ScenarioError
+from forecast.errors import DataError, ForecastError, ScenarioError
 from forecast.formula import TIME, Condition, Formula
 from forecast.models.protocol import OtherQuantity
 from forecast.projection.failures import others_instead
 from forecast.projection.horizon import clock
+from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread
 from forecast.projection.paths.apply_limits import limited
 from forecast.projection.paths.time_functions import at_step
 from forecast.scenarios.kinds.expression import Expression
@@ -73,15 +74,58 @@ def step_through(world: World, members: tuple[str, ...], combination: Combinatio
     DataError
         If a value is not a number, or an equation has no solution.
     """
-    return _Stepper(world, members, combination).paths()
+    paths = _walked_once(world, members, combination)
+    if paths is None:
+        return _Stepper(world, members, combination, world.draws).paths()
+    return {name: spread(path, world.draws) for name, path in paths.items()}
+
+
+class _DifferError(Exception):
+    """Worlds differ in what a cycle needs."""
+
+
+def _walked_once(world: World, members: tuple[str, ...], combination: Combination) -> Rows | None:
+    """Return the paths, (time, `PAIR`), of a cycle in which all worlds are alike, walked once a run; else None.
+
+    What fails is walked in every world, which says in how many.
+    """
+    known = world.fits.walked
+    key = (members, combination, world.time.tobytes())
+    if key not in known:
+        stepper = _Stepper(world, members, combination, PAIR)
+        try:
+            known[key] = stepper.paths(), stepper.needed
+        except (_DifferError, ForecastError):
+            known[key] = {}, {}
+    paths, needed = known[key]
+    node = world.graph.nodes[members[0]]
+    if not paths or not all(_one_world(world.path(name, node, combination), row) for name, row in needed.items()):
+        return None
+    return paths
+
+
+def _one_world(path: Array, row: Array | None = None) -> bool:
+    """Tell whether all worlds are one, and that of another path."""
+    first = path[:, :1]
+    own = alike(path) or bool((path == first).all())
+    return own and (row is None or np.array_equal(first, row[:, :1]))
 
 
 class _Stepper:
-    def __init__(self, world: World, members: tuple[str, ...], combination: Combination) -> None:
-        self.world, self.combination, self.time = world, combination, world.time
+    """One walk: of all worlds, or of two in place of all.
+
+    Attributes
+    ----------
+    needed : dict of str to ndarray
+        What is outside of the cycle, (time, draw).
+    """
+
+    def __init__(self, world: World, members: tuple[str, ...], combination: Combination, draws: int) -> None:
+        self.world, self.combination, self.time, self.draws = world, combination, world.time, draws
+        self.needed: Rows = {}
         self.nodes: dict[str, Node] = {name: world.graph.nodes[name] for name in members}
         # a member that was set to a number keeps it
-        self.fixed = {n: np.full(world.draws, node.fixed) for n, node in self.nodes.items() if node.fixed is not None}
+        self.fixed = {n: np.full(draws, node.fixed) for n, node in self.nodes.items() if node.fixed is not None}
         self.stocks = {n: node.quantity for n, node in self.nodes.items() if isinstance(node.quantity, Stock)}
         self.solved = {n: node.quantity for n, node in self.nodes.items() if isinstance(node.quantity, SolvedNumber)}
         self.formulas = {
@@ -115,7 +159,9 @@ class _Stepper:
         self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
         self.paths_so_far: Rows = {}
         self._clocks = {name: clock(name, self.time) for name in TIME}
-        self._known: dict[tuple[str, bool, bool], Array] = {}
+        #: Of each formula, at and between steps: the paths that it reads of what is no member.
+        self._known: dict[tuple[int, bool], tuple[Prepared, Rows]] = {}
+        self._halves: Rows = {}
 
     def _model(self, name: str) -> Model:
         """Return the model of a member that is a function."""
@@ -131,13 +177,25 @@ class _Stepper:
             source = node.source(key)
             row = rows[source] if source in rows else self._row(source, step, half=half)
             row = units.convert(row, self.world.graph.nodes[source].unit, need.unit, where=name)
-            given[key] = np.broadcast_to(row, (1, self.world.draws))
-        value = self.world.called(self.functions[name], model, given, self.time[step : step + 1])[0]
+            given[key] = np.broadcast_to(row if self.draws == self.world.draws else row[:1], (1, self.world.draws))
+        value = self.world.called(self.functions[name], model, given, self.time[step : step + 1])[0, : self.draws]
         return np.asarray(units.convert(value, model.unit, node.unit, where=name))
+
+    def _path(self, name: str) -> Array:
+        """Return the path of a quantity that is no member, (time, draw)."""
+        if name not in self.needed:
+            path = self.world.path(name, next(iter(self.nodes.values())), self.combination)
+            if self.draws == self.world.draws:
+                self.needed[name] = dense(path)
+            elif _one_world(path):
+                self.needed[name] = pair(path)
+            else:
+                raise _DifferError
+        return self.needed[name]
 
     def _row(self, name: str, step: int, *, half: bool) -> Array:
         """Return a quantity that is no member at a step, or between it and the next one."""
-        path = self.world.path(name, next(iter(self.nodes.values())), self.combination)
+        path = self._path(name)
         row: Array = path[0] if len(path) == 1 else halfway(path[step : step + 2])[0] if half else path[step]
         return row
 
@@ -183,8 +241,8 @@ class _Stepper:
             return self._walked()
 
     def _walked(self) -> dict[str, Array]:
-        steps, draws = len(self.time), self.world.draws
-        shape = (steps, draws)
+        steps = len(self.time)
+        shape = (steps, self.draws)
         self.paths_so_far = {name: np.empty(shape) for name in self.nodes}
         self.free = {name: np.empty(shape) for name, node in self.nodes.items() if node.limits is not None}
         state: Rows = {}
@@ -247,7 +305,7 @@ class _Stepper:
             unit = world.graph.nodes[quantity.argument].unit
             given = rows.get(quantity.argument)
             if given is None:
-                path = world.path(quantity.argument, node, self.combination)
+                path = self._path(quantity.argument)
                 given = path[0] if len(path) == 1 else path[step]
             argument = units.convert(given, unit, "" if units.same_dimension(unit, "") else "year")
         of = quantity.of
@@ -257,35 +315,35 @@ class _Stepper:
                 path[step] = rows[of]
             seen = path[: step + 1] if of in rows else path[:step]
         else:
-            seen = np.broadcast_to(world.path(of, node, self.combination), (len(self.time), world.draws))[: step + 1]
+            seen = np.broadcast_to(self._path(of), (len(self.time), self.draws))[: step + 1]
         own = self.paths_so_far[name][:step]
         return at_step(quantity.function, step, self.time, seen, own, argument, world.past(of, node, self.combination))
 
     def _outside(self, made: Prepared, name: str, *, half: bool) -> Array:
         """Return the path of a quantity that is no member, as a formula takes it; of half-steps, that between steps."""
-        key = (name, name in made.rates, half)
-        if key not in self._known:
-            node, labels = next(iter(self.nodes.values())), self.world.graph.nodes[name].labels
-            path = self.world.path(name, node, self.combination)
-            if half and len(path) > 1:
-                path = halfway(path)
-            self._known[key] = np.asarray(labels)[path.astype(np.intp)] if labels else made.base(name, path)
-        return self._known[key]
+        path, labels = self._path(name), self.world.graph.nodes[name].labels
+        if half and len(path) > 1:
+            if name not in self._halves:
+                self._halves[name] = halfway(path)
+            path = self._halves[name]
+        return np.asarray(labels)[path.astype(np.intp)] if labels else made.base(name, path)
 
     def _value(self, made: Prepared, step: int, rows: Mapping[str, Array], *, half: bool = False) -> Array:
         """Compute a formula at a step, or between it and the next one."""
+        _, paths = self._known.setdefault((id(made), half), (made, {}))
         known: dict[str, Any] = {}
         for name in made.formula.names:
-            if name in TIME:
-                known[name] = self._clock(name, step, half=half)
-                continue
             if name in rows:
                 known[name] = made.base(name, rows[name])
+            elif name in TIME:
+                known[name] = self._clock(name, step, half=half)
             else:
-                path = self._outside(made, name, half=half)
+                path = paths.get(name)
+                if path is None:
+                    path = paths[name] = self._outside(made, name, half=half)
                 known[name] = path[0] if len(path) == 1 else path[step]
         value = np.asarray(made.compute(known), dtype=np.float64)
-        return value if value.ndim else np.full(self.world.draws, float(value))
+        return value if value.ndim else np.full(self.draws, float(value))
 
     def _clock(self, name: str, step: int, *, half: bool) -> np.float64:
         values = self._clocks[name]
@@ -341,7 +399,7 @@ class _Stepper:
         unit_of = {n: graph.nodes[n].measured for n in quantity.so.names if n not in TIME}
         sides = units.sides(quantity.so, unit_of, where=where)
         left, right = (self._prepared(side, name, target=sides.unit, rates=True) for side in (sides.left, sides.right))
-        draws = self.world.draws
+        draws = self.draws
         size: Array = np.ones(draws)
 
         def difference(trial: Array) -> Array:

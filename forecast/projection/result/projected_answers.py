@@ -240,6 +240,13 @@ class ProjectedAnswer:
         return [*every, *self.pooled_rows]
 
     @cached_property
+    def row_count(self) -> int:
+        """How many `rows` there are, of which none is computed for that."""
+        left = [d for d in self.choices if d not in self.pooled_over]
+        kept = math.prod(len(self.values(d)) for d in left) if self.pooled_over else 0
+        return math.prod(len(self.values(d)) for d in self.choices) + kept
+
+    @cached_property
     def pooled_rows(self) -> list[AnswerRow]:
         """The answer pooled over rivals, for every combination of the definitions; none where there are no weights."""
         if not self.pooled_over:

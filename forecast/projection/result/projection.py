@@ -137,7 +137,11 @@ class Projection:
         return self._tree[group]  # type: ignore[return-value]
 
     def __contains__(self, group: str) -> bool:
-        return f"/{group.strip('/')}" in self._tree.groups
+        return f"/{group.strip('/')}" in self._groups
+
+    @cached_property
+    def _groups(self) -> frozenset[str]:
+        return frozenset(self._tree.groups)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it as netCDF, whole or not at all; `forecast.load` reads it.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.projection.crossing import QUANTILES
+from forecast.projection.paths.alike import alike
 from forecast.projection.streaming.accumulators import CountedColumn, KeptColumn, SummedColumn, WorldColumn
 
 if TYPE_CHECKING:
@@ -54,8 +55,6 @@ class Column:
     ----------
     index : dict
         The place of each combination of choices in the last axes of the arrays.
-    kept : ndarray
-        (*rows, world, *choices).
     counts : dict
         The histogram of each combination; empty where worlds are not counted.
     sums : ndarray
@@ -77,18 +76,53 @@ class Column:
         self.dims, self.sizes = dims, tuple(len(graph.scenario.choices[d].values) for d in dims)
         self.index: dict[Combination, Any] = dict(zip(graph.combinations(dims), np.ndindex(*self.sizes), strict=True))
         # the worlds of one combination lie side by side in memory: they are written and read so
-        room = np.full((*self.sizes, *rows, kept or 0), fill)
-        self.kept = np.moveaxis(room, range(len(dims)), range(-len(dims), 0)) if dims else room
+        self._shape, self._rows, self._fill = (*self.sizes, *rows, kept or 0), rows, fill
+        #: Of a complete column, until worlds differ in it: what they all say under each combination, (*rows,).
+        self._alike: dict[Combination, NDArray[Any]] | None = {} if complete else None
+        self._room = None if complete else np.full(self._shape, fill)
         self.new_counts = new_counts
         self.counts = {} if new_counts is None else {combination: new_counts() for combination in self.index}
         self.sums = np.zeros((sums, *self.sizes))
-        self._axis, self._is_kept, self._fill, self._complete = len(rows), kept is not None, fill, complete
+        self._axis, self._is_kept, self._complete = len(rows), kept is not None, complete
+
+    @property
+    def kept(self) -> NDArray[Any]:
+        """(*rows, world, *choices); not to be written to."""
+        if self._alike is None:
+            return self._as_read(self.room)
+        rows = np.full((*self.sizes, *self._rows, 1), self._fill)
+        for combination, row in self._alike.items():
+            rows[self.index[combination]] = row[..., np.newaxis]
+        return self._as_read(np.broadcast_to(rows, self._shape))
+
+    def _as_read(self, room: NDArray[Any]) -> NDArray[Any]:
+        # the worlds of one combination lie side by side in memory: they are written and read so
+        dims = len(self.sizes)
+        return np.moveaxis(room, range(dims), range(-dims, 0)) if dims else room
+
+    @property
+    def room(self) -> NDArray[Any]:
+        """What is kept, to be written to: (*choices, *rows, world)."""
+        if self._room is None:
+            # where every world writes its number, or is blanked, the pages of much memory are touched once
+            self._room = np.empty(self._shape, np.result_type(self._fill))
+            for combination, row in (self._alike or {}).items():
+                self._room[self.index[combination]] = row[..., np.newaxis]
+            self._alike = None
+        return self._room
+
+    def _shares(self, combination: Combination, row: NDArray[Any]) -> bool:
+        """Tell whether a row is what all worlds said so far, and note it."""
+        assert self._alike is not None
+        return np.array_equal(self._alike.setdefault(combination, row.copy()), row, equal_nan=True)
 
     def put(
         self, combination: Combination, values: NDArray[Any], part: BlockSlice, weights: Array | None = None
     ) -> None:
-        """Keep and count what some worlds say, (*rows, world)."""
-        self.kept[(..., part.kept, *self.index[combination])] = values[..., : part.n_kept]
+        """Keep and count what some worlds say, (*rows, world); where all are alike they take the room of one."""
+        shared = self._room is None and alike(values) and self._shares(combination, values[..., 0])
+        if not shared:
+            self.room[(*self.index[combination], ..., part.kept)] = values[..., : part.n_kept]
         if self.counts:
             self.counts[combination].add(values, weights)
 
@@ -98,7 +132,7 @@ class Column:
 
     def blank(self, combination: Combination) -> None:
         """Take out one combination, which failed."""
-        self.kept[(..., *self.index[combination])] = self._fill
+        self.room[self.index[combination]] = self._fill
         self.sums[(..., *self.index[combination])] = 0.0
         if self.counts:
             self.counts[combination].clear()
@@ -106,7 +140,7 @@ class Column:
     def holdings(self) -> Iterator[WorldColumn]:
         """Walk the arrays and histograms, in the form in which batches are merged and saved."""
         if self._is_kept:
-            yield KeptColumn(self.kept, self._axis, self._complete)
+            yield KeptColumn(self._as_read(self.room), self._axis, self._complete)
         if len(self.sums):
             yield SummedColumn(self.sums)
         yield from (CountedColumn(each, self._complete) for each in self.counts.values())

@@ -66,7 +66,7 @@ class Chosen(QuantityKind):
 
     def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
         """Return the number of this combination."""
-        return np.full((len(worlds.time), worlds.draws), node.figures[node.own_values(combination)])
+        return np.full((len(worlds.time), 1), node.figures[node.own_values(combination)])
 
 
 def plain(text: str) -> tuple[str, dict[str, str]]:

@@ -60,4 +60,4 @@ class Prior(StatedKind):
 
     def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
         """Return the quantiles of its uniforms."""
-        return self.distribution.ppf(worlds.uniform(node.name))
+        return worlds.quantiles(self.distribution, node.name)

@@ -161,7 +161,7 @@ class TableValue(QuantityKind):
 
     def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
         """Return the figure of this combination."""
-        return np.full((len(worlds.time), worlds.draws), node.figures[node.own_values(combination)])
+        return np.full((len(worlds.time), 1), node.figures[node.own_values(combination)])
 
     def described(self) -> str:
         """Return it without the folder of a table."""

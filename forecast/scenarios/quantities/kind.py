@@ -45,6 +45,10 @@ class Worlds(Protocol):
         """Return the uniforms in (0, 1) that belong to a name, (draw,)."""
         ...
 
+    def quantiles(self, numbers: Distribution, node: str) -> Array:
+        """Return the draws of what draws one number a world, (draw,)."""
+        ...
+
     def level(self, node: Node, combination: Combination) -> Array:
         """Return draws of the model behind a node, (time, draw)."""
         ...

@@ -35,6 +35,9 @@ _NAMES = dict(zip(_STEPS, ("a year", "half a year", "a quarter", "a month"), str
 #: Support points whose weight is a smaller share of the largest are left out.
 _NEGLIGIBLE = 1e-4
 
+#: Steps whose shocks are drawn together, which fit the processor's caches.
+_TOGETHER = 16
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cells:
@@ -217,6 +220,21 @@ def maximise(model: Any, start: Array) -> Any:
     return found
 
 
+def _level_of(level: Array, both: Array) -> Array:
+    """Return the level of states, (which of the two, draw)."""
+    return np.asarray(level @ both.reshape(len(level), -1)).reshape(both.shape[1:])
+
+
+def _between(when: Array, grid: Array, values: Array) -> Array:
+    """Return what `np.interp` does of every column of values, (date, column)."""
+    place = np.clip(np.searchsorted(grid, when, side="right") - 1, 0, len(grid) - 2)
+    low, start = values[place], grid[place]
+    slope = (values[place + 1] - low) / (grid[place + 1] - start)[:, None]
+    out = slope * (when - start)[:, None] + low
+    out[when < grid[0]], out[when >= grid[-1]] = values[0], values[-1]
+    return np.asarray(out)
+
+
 @dataclass(frozen=True, kw_only=True)
 class FittedStates(FittedShape):
     """A state space that has seen its series.
@@ -320,17 +338,21 @@ class FittedStates(FittedShape):
         both = np.stack([mean, scale * away], axis=1)
 
         ends = np.empty((len(time), *shape))
-        now = (level @ both.reshape(len(level), -1)).reshape(shape)
         ahead = (time - self.grid.last) / self.grid.step
-        for i in np.flatnonzero(ahead < 0):
-            ends[i] = self._past(time[i], pick, *now)
         done, k = int(np.sum(ahead < 0)), 0
+        now = _level_of(level, both)
+        if done:
+            ends[:done] = self._past(time[:done], pick, *now)
         rng = streams("noise")
         while done < len(time):
-            shocks = rng.standard_normal((selection.shape[1], len(pick)))
+            if k % _TOGETHER == 0:
+                shocks = rng.standard_normal((_TOGETHER, selection.shape[1], len(pick)))
+                moves = scale * np.einsum("ijd,kjd->kid", selection, shocks)
+            last = both
             both = np.einsum("ijd,jbd->ibd", transition, both)
-            both[:, 1] += scale * np.einsum("ijd,jd->id", selection, shocks)
-            before, now = now, (level @ both.reshape(len(level), -1)).reshape(shape)
+            both[:, 1] += moves[k % _TOGETHER]
+            if ahead[done] <= k + 1:  # most steps pass between two dates
+                before, now = _level_of(level, last), _level_of(level, both)
             while done < len(time) and ahead[done] <= k + 1:
                 share = ahead[done] - k
                 ends[done] = (1 - share) * before + share * now
@@ -343,18 +365,24 @@ class FittedStates(FittedShape):
             out += mirrored(size, 1.0) * streams("scatter").standard_normal(out.shape)
         return np.exp(np.clip(out, -LARGEST, LARGEST))
 
-    def _past(self, when: float, pick: NDArray[np.intp], level: Array, away: Array) -> tuple[Array, Array]:
-        """Return centre and deviation before the last cell.
+    def _past(self, when: Array, pick: NDArray[np.intp], level: Array, away: Array) -> Array:
+        """Return centre and deviation at dates before the last cell, (date, which of the two, draw).
 
         The smoothed level of the draw's own parameters; draws that are high at the last cell are high before it.
         """
-        grid = self.grid.time
-        at = np.array([np.interp(when, grid, p.past) for p in self.points])
-        wide = np.array([np.interp(when, grid, p.past_spread) for p in self.points])
-        last = np.array([p.past_spread[-1] for p in self.points])
+        grid, past, spread = self.grid.time, self._smoothed[0], self._smoothed[1]
+        at, wide = (_between(when, grid, each) for each in (past, spread))
+        last = spread[-1]
         ratio = np.where(last > 0, wide / np.where(last > 0, last, 1.0), 0.0)
-        back = np.array([(p.past[1] - p.past[0]) / self.grid.step for p in self.points])
-        return (at + back * min(when - grid[0], 0.0))[pick], away * ratio[pick]
+        back = (past[1] - past[0]) / self.grid.step
+        centre = at + back * np.minimum(when - grid[0], 0.0)[:, None]
+        return np.stack([centre[:, pick], away * ratio[:, pick]], axis=1)
+
+    @functools.cached_property
+    def _smoothed(self) -> Array:
+        """The smoothed level of every point at every cell, and its spread, (which of the two, cell, point)."""
+        every = [[getattr(p, name) for p in self.points] for name in ("past", "past_spread")]
+        return np.ascontiguousarray(np.swapaxes(every, 1, 2))
 
     def central(self, time: Array) -> Array:
         """Return the smoothed level and, beyond the last observation, statsmodels' forecast."""

@@ -1,0 +1,47 @@
+"""Values that all worlds share, which are one column in memory: computed for two worlds in place of all.
+
+Two, because numpy takes other ways for an operand that is one number, and models for arrays whose worlds lie on one
+another: the last digit may then be another one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+__all__ = ["PAIR", "alike", "dense", "pair", "spread"]
+
+#: The worlds that are computed in place of all.
+PAIR = 2
+
+
+def alike(values: Array) -> bool:
+    """Tell whether values, (..., draw), are one column in memory that all worlds share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> alike(np.broadcast_to(1.0, (3, 8))), alike(np.ones((3, 8)))
+    (True, False)
+    """
+    return values.strides[-1] == 0
+
+
+def pair(values: Array) -> Array:
+    """Return two worlds of values in which all are alike."""
+    return np.repeat(values[..., :1], PAIR, axis=-1)
+
+
+def spread(values: Array, draws: int) -> Array:
+    """Return all worlds of values that were computed for two of them."""
+    return np.broadcast_to(values[..., :1], (*values.shape[:-1], draws))
+
+
+def dense(values: Array) -> Array:
+    """Return values whose worlds lie side by side in memory; what does not change with time stays one row."""
+    if not alike(values) or not values.size:
+        return values
+    one = values[..., :1] if values.ndim == 1 or values.strides[0] else values[:1, :1]
+    return np.broadcast_to(np.repeat(one, values.shape[-1], axis=-1), values.shape)
