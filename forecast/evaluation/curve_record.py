@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from forecast.fit.pool.curve_constants import FARTHEST_DECADES
+
 __all__ = ["RECORD", "CurveTrackRecord", "record_text"]
 
 
@@ -54,20 +56,22 @@ RECORD = (
         points=(6, 8), decades=(0.0, 0.45), curves=18, sources=1, error=0.0157, last_value=0.0573, coverage=1.0
     ),
     CurveTrackRecord(
-        points=(6, 8), decades=(0.45, 0.76), curves=76, sources=3, error=0.102, last_value=0.118, coverage=0.905
+        points=(6, 8), decades=(0.45, FARTHEST_DECADES), curves=76, sources=3, error=0.102, last_value=0.118,
+        coverage=0.905,
     ),
     CurveTrackRecord(
         points=(9, 15), decades=(0.0, 0.45), curves=24, sources=6, error=0.11, last_value=0.155, coverage=0.866
     ),
     CurveTrackRecord(
-        points=(9, 15), decades=(0.45, 0.76), curves=42, sources=2, error=0.203, last_value=0.231, coverage=0.92
+        points=(9, 15), decades=(0.45, FARTHEST_DECADES), curves=42, sources=2, error=0.203, last_value=0.231,
+        coverage=0.92,
     ),
     CurveTrackRecord(
         points=(16, MANY_POINTS), decades=(0.0, 0.45), curves=124, sources=9, error=0.0399, last_value=0.0594,
         coverage=0.914,
     ),
     CurveTrackRecord(
-        points=(16, MANY_POINTS), decades=(0.45, 0.76), curves=36, sources=2, error=0.113, last_value=0.153,
+        points=(16, MANY_POINTS), decades=(0.45, FARTHEST_DECADES), curves=36, sources=2, error=0.113, last_value=0.153,
         coverage=0.915,
     ),
 )  # fmt: skip
@@ -78,8 +82,8 @@ def record_text(points: int, decades: float) -> str:
     for each in RECORD:
         if each.points[0] <= points <= each.points[1] and each.decades[0] < decades <= each.decades[1]:
             return each.sentence()
-    fewest, farthest = min(each.points[0] for each in RECORD), max(each.decades[1] for each in RECORD)
+    fewest = min(each.points[0] for each in RECORD)
     return (
         f"no forecast from {points} points and {decades:.2g} decades ahead is on record: those there are "
-        f"start from {fewest} points or more, and go {farthest:g} decades at most"
+        f"start from {fewest} points or more, and go {FARTHEST_DECADES:g} decades at most"
     )

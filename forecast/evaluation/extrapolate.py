@@ -15,23 +15,19 @@ from numpy.typing import NDArray
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import DataError, UsageError, printable
-from forecast.evaluation.curve_record import RECORD, record_text
+from forecast.evaluation.curve_record import record_text
+from forecast.fit.curve_bands import WIDE
 from forecast.fit.options import check_level
-from forecast.fit.pool.curve_forecast import CurveForecast, forecast_curve, rises
+from forecast.fit.pool.curve_constants import FARTHEST_DECADES
+from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, CurveForecast, forecast_curve, rises
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MIN_POINTS", "Extrapolation", "extrapolate", "quantiles", "shape_for_dates"]
+__all__ = ["Extrapolation", "extrapolate", "quantiles", "shape_for_dates"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Points that a curve needs.
-MIN_POINTS = 5
-#: An extrapolation is warned of where the ends of its 90 % interval are further apart than this factor. Of what was
-#: tried, this alone told large errors from small ones; neither few points nor what a curve's own past would have held
-#: did (`tests/evaluation/test_curve_record.py`).
-WIDE = 2.0
 #: Blocks of draws behind an answer along dates, and years that are looked ahead for a level that is to be reached.
 BLOCKS, HORIZON = 4, 50.0
 #: Places along a figure, and its colours: Okabe and Ito's (2008), told apart with any colour vision.
@@ -287,9 +283,9 @@ def _checked(x: Array, y: Any, names: tuple[str, str], dated: bool) -> tuple[Arr
             what = "numbers above 0" if positive else "dates"
             raise DataError(f"extrapolate: '{name}', row {bad[0] + 1}: expected {what}, got {column[bad[0]]:g}")
     distinct, place = np.unique(x, return_inverse=True)
-    if distinct.size < MIN_POINTS:
+    if distinct.size < MIN_CURVE_POINTS:
         raise DataError(
-            f"extrapolate: '{shown[0]}': expected at least {MIN_POINTS} different values, got {distinct.size}"
+            f"extrapolate: '{shown[0]}': expected at least {MIN_CURVE_POINTS} different values, got {distinct.size}"
         )
     return distinct, np.exp(np.bincount(place, np.log(values)) / np.bincount(place))
 
@@ -355,9 +351,9 @@ def _along_numbers(x: Array, y: Array, to: Array, level: float, names: tuple[str
 def _notes(made: CurveForecast, x: Array, y: Array, decades: float) -> list[str]:
     """Say where an extrapolation is likely to be far off, or where nothing is known of how such do."""
     notes = []
-    farthest = max(each.decades[1] for each in RECORD)
-    if decades > farthest:
-        notes.append(f"{decades:.1f} decades beyond the data: no forecast on record went further than {farthest:g}")
+    if decades > FARTHEST_DECADES:
+        record = f"no forecast on record went further than {FARTHEST_DECADES:g}"
+        notes.append(f"{decades:.1f} decades beyond the data: {record}")
     _, lower, upper = _ends(made, 0.9)
     apart = float((upper / lower).max())
     if apart > WIDE:
@@ -371,7 +367,7 @@ def _notes(made: CurveForecast, x: Array, y: Array, decades: float) -> list[str]
 def _tried(x: Array, y: Array, times: float, level: float) -> dict[str, float]:
     """Forecast the later points from the earlier ones, over the same ratio of x."""
     count = int(np.searchsorted(x, x[-1] / times, side="right"))
-    if count < MIN_POINTS:
+    if count < MIN_CURVE_POINTS:
         return {}
     median, lower, upper = _ends(forecast_curve(x[:count], y[:count], x[count:]), level)
     later = y[count:]

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from forecast.fit.pool import curve_forecast
-from forecast.fit.pool.curve_constants import SOURCES, TUNING, Tuning
+from forecast.fit.pool.curve_constants import FARTHEST_DECADES, SOURCES, TUNING, Tuning
 from forecast.fit.pool.law_pool import pool
 
 from .timing import NotHereError, reference
@@ -37,7 +37,7 @@ GRID = {
 #: Each number is made smaller and larger by this share, to see what that does.
 CHANGE = 0.3
 #: Cells of the record: points before a forecast, and decades that it goes.
-POINTS, DECADES = ((6, 8), (9, 15), (16, 10**9)), ((0.0, 0.45), (0.45, 0.76))
+POINTS, DECADES = ((6, 8), (9, 15), (16, 10**9)), ((0.0, 0.45), (0.45, FARTHEST_DECADES))
 #: Scores of one curve, in the order of the columns of `scores`.
 SCORES = ("rmsle", "coverage", "interval score", "log score")
 

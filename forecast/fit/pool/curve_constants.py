@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["SENSITIVITY", "SOURCES", "TUNING", "Tuning"]
+__all__ = ["FARTHEST_DECADES", "SENSITIVITY", "SOURCES", "TUNING", "Tuning"]
 
 #: What was left out in turn, and how many curves each has. The other half of each source was never looked at.
 SOURCES = {
@@ -61,6 +61,8 @@ class Tuning:
 
 
 TUNING = Tuning()
+#: No curve on record was forecast further than this; nearer, distance made no interval hold less.
+FARTHEST_DECADES = 0.76
 #: How much the mean error and the mean interval score of all curves change, relatively, with a number 30 % smaller and
 #: 30 % larger: error, error, score, score. Below 0 is better.
 SENSITIVITY = {

@@ -9,7 +9,7 @@ multiplier widens it; its distribution is Student's t, since noise of real curve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,16 @@ from forecast.errors import FitError
 from forecast.fit.pool.curve_constants import TUNING, Tuning
 from forecast.fit.pool.law_pool import EXACT, LawPool, pool
 
-__all__ = ["DRIFT", "LAST_VALUE", "CurveForecast", "forecast_curve", "local_noise", "rises"]
+__all__ = [
+    "DRIFT", "LAST_VALUE", "MIN_CURVE_POINTS", "CurveForecast", "ceiling_of", "forecast_curve", "local_noise", "rises",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 
 #: The forecasts that are combined; those beside the pool of laws have the names that a backtest gives them.
 POOL, LAST_VALUE, DRIFT = "pool", "last-value", "drift"
+#: Points that a curve needs.
+MIN_CURVE_POINTS = 5
 #: Points that a hindcast needs, that a line goes through, and residuals that noise is measured by, at least.
 MIN_HINDCAST_POINTS, MIN_LINE_POINTS, MIN_NOISE_RESIDUALS = 4, 4, 4
 #: No hindcast starts from fewer than this share of the points.
@@ -62,6 +66,10 @@ class CurveForecast:
     noise: float
     weights: Mapping[str, float]
     says: Mapping[str, float]
+
+    def without_noise(self) -> CurveForecast:
+        """Return the distribution of the curve itself."""
+        return replace(self, scale=np.sqrt(np.maximum(self.scale**2 - self.noise**2, 0.0)))
 
     def quantile(self, q: float) -> Array:
         """Return a quantile of the logarithm of an observation, (places,)."""
@@ -107,14 +115,13 @@ def forecast_curve(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> Cu
     middle = np.sum([weights[name] * middles[name] for name in weights], axis=0)
     between = np.sum([weights[name] * (middles[name] - middle) ** 2 for name in weights], axis=0)
     within = (np.diff(np.quantile(laws.log, [0.05, 0.95], axis=0), axis=0)[0] / (2 * _CENTRAL)) ** 2
-    log_y, noise = np.log(y), max(local_noise(x, y), EXACT)
-    fell = bool((sign * np.diff(log_y)).max() <= noise)
+    noise = max(local_noise(x, y), EXACT)
     says = {name: sign * value for name, value in laws.says.items()}
     says |= {name: float(middles[name][-1]) for name in (LAST_VALUE, DRIFT)}
     shares = {name: weights[POOL] * share for name, share in laws.shares.items()}
     return CurveForecast(
         middle=middle, scale=np.sqrt(within + between + noise**2), freedom=tuning.freedom,
-        ceiling=(float(log_y[-1]), noise) if fell else None, sign=sign, noise=noise,
+        ceiling=ceiling_of(x, y, sign), sign=sign, noise=noise,
         weights=shares | {name: weights[name] for name in (LAST_VALUE, DRIFT)}, says=says,
     )  # fmt: skip
 
@@ -193,6 +200,15 @@ def local_noise(x: Array, y: Array) -> float:
     residuals = log_y[1:-1] - (near * log_y[:-2] + (1 - near) * log_y[2:])
     residuals /= np.sqrt(1 + near**2 + (1 - near) ** 2)
     return float(np.std(residuals[-max(MIN_NOISE_RESIDUALS, int(np.ceil(x.size / 2))) :]))
+
+
+def ceiling_of(x: Array, y: Array, sign: float) -> tuple[float, float] | None:
+    """Return the logarithm of the last value and the noise of a point, of a curve that never rose by more than that.
+
+    With a sign of -1, of one that never fell by more.
+    """
+    noise = max(local_noise(x, y), EXACT)
+    return (float(np.log(y[-1])), noise) if (sign * np.diff(np.log(y))).max() <= noise else None
 
 
 def rises(x: Array, y: Array) -> bool:
