@@ -228,7 +228,7 @@ def extrapolate(
     >>> steps = np.geomspace(1e3, 1e6, 30)
     >>> answer = forecast.extrapolate(steps, 1.7 + 40 * steps**-0.4, to=2e6)
     >>> print(answer.sentence)
-    y is expected to be 1.825 at x = 2e+06 (90 % interval: 1.811 to 1.832), 0.30 decades beyond 30 points.
+    y is expected to be 1.823 at x = 2e+06 (90 % interval: 1.792 to 1.855), 0.30 decades beyond 30 points.
     """
     check_level(level, "extrapolate")
     places, dated = _axis(x, names[0])
