@@ -174,7 +174,9 @@ def test_imports_go_one_way():
 #: The rooms of ``fit/``, each of which uses those before it. Its files outside of rooms come after all of them, but for
 #: the options that a user gives and the sizes of tables; what is inferred and judged belongs to a `Fit`, which is one
 #: of these files.
-FIT_ORDER = ("options", "sizes", "objectives", "data", "kernels", "problem", "solve", "inference", "diagnostics")
+FIT_ORDER = (
+    "pool", "options", "sizes", "objectives", "data", "kernels", "problem", "solve", "inference", "diagnostics",
+)  # fmt: skip
 KNOW_FITS = ("inference", "diagnostics")
 
 

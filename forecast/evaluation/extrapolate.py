@@ -6,6 +6,7 @@ import datetime
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,80 +14,24 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
-from forecast.errors import DataError, FitError, UsageError, printable
-from forecast.evaluation.law_pool import FORMS, TUNING, Tuning, pool
+from forecast.errors import DataError, UsageError, printable
+from forecast.evaluation.curve_record import record_text
+from forecast.fit.curve_bands import WIDE
 from forecast.fit.options import check_level
-from forecast.fit.predict import FAR
+from forecast.fit.pool.curve_constants import FARTHEST_DECADES
+from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, CurveForecast, forecast_curve, rises
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "MIN_POINTS",
-    "RECORD",
-    "Extrapolation",
-    "TrackRecord",
-    "dated_quantiles",
-    "extrapolate",
-    "quantiles",
-    "shape_for_dates",
-]
+__all__ = ["Extrapolation", "dated_quantiles", "extrapolate", "quantiles", "shape_for_dates"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Points that a curve needs, and fewer than which the record has not seen.
-MIN_POINTS, MIN_POINTS_IN_RECORD = 5, 10
-#: Below this share of its own later points inside the band, an extrapolation is warned of.
-MIN_COVERAGE = 0.5
 #: Blocks of draws behind an answer along dates, and years that are looked ahead for a level that is to be reached.
 BLOCKS, HORIZON = 4, 50.0
 #: Places along a figure, and its colours: Okabe and Ito's (2008), told apart with any colour vision.
 PLOT_POINTS, _SAID, _KNOWN = 60, "#0072B2", "#D55E00"
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrackRecord:
-    """How extrapolations of one kind have done, each scored with numbers chosen on the other data sets.
-
-    Parameters
-    ----------
-    kind : str
-        What the curves were.
-    curves : int
-        How many.
-    times : float
-        How far they were extrapolated: the last x over that of the data, the median curve.
-    error, last_value : float
-        Mean over curves of the root mean square error of log y: of the pool, and of the last value.
-    coverage : float
-        Mean over curves of the share of later points inside the 90 % intervals.
-    """
-
-    kind: str
-    curves: int
-    times: float
-    error: float
-    last_value: float
-    coverage: float
-
-    def sentence(self) -> str:
-        """Say it."""
-        errors = f"{_percent(self.error)} (the last value: {_percent(self.last_value)})"
-        return (
-            f"{self.curves} {self.kind} carried {self.times:.2g} times beyond their data missed by {errors}, "
-            f"and {100 * self.coverage:.0f} % of their later points lay in the 90 % intervals"
-        )
-
-
-#: Computed, and checked, by ``tests/evaluation/test_extrapolate_record.py``.
-RECORD = (
-    TrackRecord(
-        kind="error curves of image classifiers", curves=35, times=2.1, error=0.0315, last_value=0.0945, coverage=0.88
-    ),
-    TrackRecord(
-        kind="loss curves of language models", curves=5, times=2.0, error=0.00075, last_value=0.0072, coverage=1.0
-    ),
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,12 +49,10 @@ class Extrapolation:
     level : float
         Of the interval.
     laws : tuple of dict
-        What was pooled: ``name``, ``weight``, and ``says``, its own median at the farthest place.
+        What was pooled, laws and what stands beside them: ``name``, ``weight``, and ``says``, its own median at the
+        farthest place.
     beyond : float
         How far beyond the data the farthest place lies: decades of x, or years.
-    tried : dict
-        The same forecast from the first part of these points alone: ``from`` (its last x), ``points`` (later ones),
-        ``held`` (coverage: the share of them inside the interval), ``error``; empty where there are too few points.
     when : dict
         Dates at which `reach=` is met: quantiles in decimal years, ``never``, ``already``; else empty.
     warnings : tuple of str
@@ -126,7 +69,6 @@ class Extrapolation:
     laws: tuple[Mapping[str, Any], ...]
     beyond: float
     names: tuple[str, str] = ("x", "y")
-    tried: Mapping[str, float] = field(default_factory=dict)
     when: Mapping[str, float] = field(default_factory=dict)
     threshold: float | None = None
     dates: bool = False
@@ -162,17 +104,27 @@ class Extrapolation:
             return f"{self.beyond:.1f} years after the last of {self.x.size} points"
         return f"{self.beyond:.2f} decades beyond {self.x.size} points"
 
+    @cached_property
+    def tried(self) -> Mapping[str, float]:
+        """The same forecast from the first part of these points alone, as far ahead as this one goes.
+
+        ``from`` (its last x), ``points`` (later ones), ``held`` (coverage: the share of them inside the interval),
+        ``error``; empty along dates, and where a part that is short enough has too few points.
+        """
+        return {} if self.dates else _tried(self.x, self.y, 10**self.beyond, self.level)
+
     @property
     def record(self) -> tuple[str, ...]:
-        """How such extrapolations have done: of the kind, and on these very points."""
-        lines = [] if self.dates else [each.sentence() for each in RECORD]
+        """How forecasts as far ahead, from as many points, have done; and the same forecast on these very points."""
+        if self.dates:
+            return ()
+        lines = [record_text(self.x.size, self.beyond)]
         if self.tried:
             coverage, count, at = self.tried["held"], int(self.tried["points"]), self.tried["from"]
-            place = _date(at) if self.dates else f"{self.names[0]} = {at:.4g}"
             error = self.tried["error"]
             lines.append(
-                f"this curve from {place}: {100 * coverage:.0f} % of {count} later points lay in the interval, "
-                f"off by {_percent(error)} in the root mean square"
+                f"this curve from {self.names[0]} = {at:.4g}: {100 * coverage:.0f} % of {count} later points lay in "
+                f"the interval, off by {_percent(error)} in the root mean square"
             )
         return tuple(lines)
 
@@ -188,7 +140,8 @@ class Extrapolation:
     def summary(self) -> str:
         """Return the answer as a page of text: what was used and why, how far it goes, how such have done."""
         used = [f"  {row['name']:<28} {row['weight']:>5.0%}   says {row['says']:.4g}" for row in self.laws]
-        why = "weighed by how they pass through the points, the last ones most" if not self.dates else "along dates"
+        why = "weighed by how they pass through the points and would have forecast them"
+        why = "along dates" if self.dates else why
         turned = " (of its reciprocal: it rises)" if self.rises else ""
         lines = [self.sentence, "", f"pooled{turned}, {why}:", *used]
         if self.record:
@@ -236,8 +189,10 @@ def extrapolate(
 ) -> Extrapolation:
     """Carry a curve beyond its data, by many laws at once where x is a number, by a shape of trends where it is a date.
 
-    The interval is of an observation, and holds three kinds of doubt: of the parameters, of the law, and of residuals
-    that follow each other. What it is widened by was learnt on other curves (see ``record`` of the answer).
+    Along numbers a pool of laws is combined with the last value and a line through the last points, by how each would
+    have forecast this curve. The interval is of an observation, and holds three kinds of doubt: of the laws and their
+    parameters, between the three forecasts, and of the noise of a point. How such forecasts have done is the ``record``
+    of the answer.
 
     Parameters
     ----------
@@ -273,7 +228,7 @@ def extrapolate(
     >>> steps = np.geomspace(1e3, 1e6, 30)
     >>> answer = forecast.extrapolate(steps, 1.7 + 40 * steps**-0.4, to=2e6)
     >>> print(answer.sentence)
-    y is expected to be 1.825 at x = 2e+06 (90 % interval: 1.811 to 1.832), 0.30 decades beyond 30 points.
+    y is expected to be 1.823 at x = 2e+06 (90 % interval: 1.792 to 1.855), 0.30 decades beyond 30 points.
     """
     check_level(level, "extrapolate")
     places, dated = _axis(x, names[0])
@@ -328,9 +283,9 @@ def _checked(x: Array, y: Any, names: tuple[str, str], dated: bool) -> tuple[Arr
             what = "numbers above 0" if positive else "dates"
             raise DataError(f"extrapolate: '{name}', row {bad[0] + 1}: expected {what}, got {column[bad[0]]:g}")
     distinct, place = np.unique(x, return_inverse=True)
-    if distinct.size < MIN_POINTS:
+    if distinct.size < MIN_CURVE_POINTS:
         raise DataError(
-            f"extrapolate: '{shown[0]}': expected at least {MIN_POINTS} different values, got {distinct.size}"
+            f"extrapolate: '{shown[0]}': expected at least {MIN_CURVE_POINTS} different values, got {distinct.size}"
         )
     return distinct, np.exp(np.bincount(place, np.log(values)) / np.bincount(place))
 
@@ -363,67 +318,58 @@ def _date(year: float) -> str:
 # Along numbers: laws --------------------------------------------------------------------------------------------------
 
 
-def _band(
-    x: Array, y: Array, to: Array, level: float, tuning: Tuning
-) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
-    """Return the median and both ends of an observation, and what each law says; a rising curve by its reciprocal."""
-    sign = -1.0 if _rises(x, y) else 1.0
-    made = pool(x, y**sign, to, tuning)
-    ends = [np.exp(sign * made.quantile(q, tuning.spread)) for q in (0.5, 0.5 - level / 2, 0.5 + level / 2)]
-    if not all(np.isfinite(end).all() for end in ends):
-        raise FitError("extrapolate: no law of the pool passes near these points")
-    said = {name: float(np.exp(sign * v)) for name, v in made.says.items()}
-    laws: list[dict[str, Any]] = [
-        {"name": form.law, "weight": made.shares[form.law], "says": said[form.law]}
-        for form in FORMS
-        if form.law in said
-    ]
-    laws.sort(key=lambda row: -row["weight"])
-    return ends[0], np.minimum(ends[1], ends[2]), np.maximum(ends[1], ends[2]), laws
-
-
 def quantiles(x: Any, y: Any, to: Array, shares: Array) -> Array:
     """Return quantiles of an observation of a curve beyond its data, (to, share), as `extrapolate` would say them."""
     places, values = _checked(np.asarray(x, dtype=float), y, ("x", "y"), False)
-    sign = -1.0 if _rises(places, values) else 1.0
     goal, which = _goal(to, places, "x", False)
-    made = pool(places, values**sign, goal, TUNING)
-    said = np.stack([np.exp(sign * made.quantile(share, TUNING.spread)) for share in shares], axis=1)
-    return (said if sign > 0 else said[:, ::-1])[which]
+    made = forecast_curve(places, values, goal)
+    return np.stack([np.exp(made.quantile(share)) for share in shares], axis=1)[which]
 
 
-def _rises(x: Array, y: Array) -> bool:
-    """Tell whether y rises with x, by the slope of the logarithms."""
-    along = np.log(x)
-    return bool((along - along.mean()) @ np.log(y) > 0)
+def _ends(made: CurveForecast, level: float) -> tuple[Array, Array, Array]:
+    """Return the median and both ends of an interval of an observation."""
+    middle, lower, upper = (np.exp(made.quantile(q)) for q in (0.5, 0.5 - level / 2, 0.5 + level / 2))
+    return middle, lower, upper
 
 
 def _along_numbers(x: Array, y: Array, to: Array, level: float, names: tuple[str, str]) -> Extrapolation:
-    median, lower, upper, laws = _band(x, y, to, level, TUNING)
+    made = forecast_curve(x, y, to)
+    median, lower, upper = _ends(made, level)
+    laws: list[dict[str, Any]] = [
+        {"name": name, "weight": weight, "says": float(np.exp(made.says[name]))}
+        for name, weight in made.weights.items()
+        if name in made.says
+    ]
+    laws.sort(key=lambda row: -row["weight"])
     decades = float(np.log10(to[-1] / x[-1]))
-    tried = _tried(x, y, float(to[-1] / x[-1]), level)
-    notes = []
-    if decades > FAR:
-        known = np.log10(max(each.times for each in RECORD))
-        notes.append(f"{decades:.1f} decades beyond the data: the record is of {known:.1f}")
-    if x.size < MIN_POINTS_IN_RECORD:
-        notes.append(f"{x.size} points: the record is of curves with {MIN_POINTS_IN_RECORD} or more")
-    if tried and tried["held"] < MIN_COVERAGE:
-        notes.append(
-            f"from {names[0]} = {tried['from']:.4g} the same forecast held {tried['held']:.0%} of its later points"
-        )
     return Extrapolation(
         x=x, y=y, to=to, median=median, lower=lower, upper=upper, level=level, laws=tuple(laws), beyond=decades,
-        names=names, tried=tried, rises=_rises(x, y), warnings=tuple(f"extrapolate: {note}" for note in notes),
+        names=names, rises=rises(x, y), warnings=tuple(f"extrapolate: {note}" for note in _notes(made, x, y, decades)),
     )  # fmt: skip
 
 
+def _notes(made: CurveForecast, x: Array, y: Array, decades: float) -> list[str]:
+    """Say where an extrapolation is likely to be far off, or where nothing is known of how such do."""
+    notes = []
+    if decades > FARTHEST_DECADES:
+        record = f"no forecast on record went further than {FARTHEST_DECADES:g}"
+        notes.append(f"{decades:.1f} decades beyond the data: {record}")
+    _, lower, upper = _ends(made, 0.9)
+    apart = float((upper / lower).max())
+    if apart > WIDE:
+        notes.append(f"the ends of the 90 % interval are a factor of {apart:.2g} apart: little is known there")
+    later = y[-max(x.size // 2, 2) :]
+    if np.ptp(later) == 0:
+        notes.append(f"the last {later.size} values are equal: nothing in them says how far a next step would go")
+    return notes
+
+
 def _tried(x: Array, y: Array, times: float, level: float) -> dict[str, float]:
-    """Forecast the later points from the earlier ones, over the same ratio of x or from half of the points."""
-    count = max(int(np.searchsorted(x, x[-1] / times, side="right")), MIN_POINTS, x.size // 2)
-    if count >= x.size:
+    """Forecast the later points from the earlier ones, over the same ratio of x."""
+    count = int(np.searchsorted(x, x[-1] / times, side="right"))
+    if count < MIN_CURVE_POINTS:
         return {}
-    median, lower, upper, _ = _band(x[:count], y[:count], x[count:], level, TUNING)
+    median, lower, upper = _ends(forecast_curve(x[:count], y[:count], x[count:]), level)
     later = y[count:]
     error = float(np.sqrt(np.mean((np.log(median) - np.log(later)) ** 2)))
     coverage = float(np.mean((later >= lower) & (later <= upper)))

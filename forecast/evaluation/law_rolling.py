@@ -24,9 +24,10 @@ from forecast.fit.data.observations import _compute
 from forecast.tables.columns import Columns
 
 if TYPE_CHECKING:
+    from forecast.fit.fit import Fit
     from forecast.laws import Law
 
-__all__ = ["POOL", "USUAL", "backtest_laws"]
+__all__ = ["POOL", "USUAL", "backtest_laws", "beside_pool"]
 
 Array = NDArray[np.float64]
 
@@ -151,6 +152,57 @@ def backtest_laws(
     names = [*names, *([POOL] if pooled else []), *walks]
     found = scored(_frozen, pieces, cuts, names, scores=scores, workers=workers, progress=progress)
     return found.assign_attrs(name=name, unit="", along=leave_out or order)
+
+
+def beside_pool(fit: Fit, to: float) -> dict[str, float] | None:
+    """Hold a fit of a curve and `forecast.extrapolate` against the last points, from as far back as `to` lies ahead.
+
+    The law is fitted anew to the earlier points.
+
+    Parameters
+    ----------
+    fit : forecast.Fit
+    to : float
+        Beyond the data.
+
+    Returns
+    -------
+    dict or None
+        ``from`` (the last x of the earlier points), ``points`` (the later ones), and the root mean square errors of log
+        y: ``law`` and ``extrapolate``. None of what is no curve, has too few points so far back, or does not converge
+        there.
+
+    Examples
+    --------
+    >>> import forecast, numpy as np
+    >>> x = np.geomspace(1e3, 1e6, 30)
+    >>> fit = forecast.law("scaling/power").fit({"x": x, "L": 1.7 + 40 * x**-0.4})
+    >>> found = beside_pool(fit, 3e6)
+    >>> found["law"] > 10 * found["extrapolate"]
+    True
+    """
+    from forecast.fit.curve_bands import beyond
+    from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, forecast_curve
+
+    curve = None if fit.solutions is None else beyond(fit.solutions, 0, np.array([float(to)]))
+    if curve is None:
+        return None
+    count = int(np.searchsorted(curve.x, curve.x[-1] ** 2 / to, side="right"))
+    if count < max(MIN_CURVE_POINTS, len(fit.law.parameters) + 1):
+        return None
+    (name,), later = fit.law.variables, np.log(curve.y[count:])
+    try:
+        data = {name: curve.x[:count], fit.law.output: curve.y[:count]}
+        earlier = fit.law.fit(data, y=fit.law.output, objective=fit.objective_name)
+        pooled = forecast_curve(curve.x[:count], curve.y[:count], curve.x[count:]).quantile(0.5)
+    except ForecastError:
+        return None
+    with np.errstate(all="ignore"):
+        law = np.log(np.asarray(earlier(**{name: curve.x[count:]}), dtype=float))
+    errors = [float(np.sqrt(np.mean((each - later) ** 2))) for each in (law, pooled)]
+    if not earlier.converged or not np.isfinite(errors).all():
+        return None
+    return {"from": float(curve.x[count - 1]), "points": later.size, "law": errors[0], "extrapolate": errors[1]}
 
 
 def _with_variables(columns: Columns, laws: Sequence[Law], lets: Mapping[str, str]) -> Columns:

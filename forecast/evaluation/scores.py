@@ -38,6 +38,8 @@ __all__ = [
     "width",
 ]
 
+#: What logarithms and back do to a number, relatively.
+ROUNDING_RTOL = 1e-12
 #: Levels whose pinball losses make the weighted interval score.
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -246,7 +248,7 @@ def coverage(
     preserve_dims: Dims = None,
     weights: xr.DataArray | None = None,
 ) -> Any:
-    """Return the share of central intervals that cover the outcome, endpoints included.
+    """Return the share of central intervals that cover the outcome, endpoints included, to rounding.
 
     Parameters
     ----------
@@ -262,7 +264,8 @@ def coverage(
     69(2), 243-268.
     """
     low, high = _ends(forecast, level)
-    covered = ((low <= observed) & (observed <= high)).where((low + high + observed).notnull())
+    rounding = ROUNDING_RTOL * abs(observed)  # a forecast of one value has been through logarithms
+    covered = ((low - rounding <= observed) & (observed <= high + rounding)).where((low + high + observed).notnull())
     return _reduced(covered, reduce_dims, preserve_dims, weights)
 
 

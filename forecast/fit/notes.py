@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.solutions import Solutions
 
-__all__ = ["notes"]
+__all__ = ["notes", "of_optimum"]
 
 
 def notes(made: Solutions) -> tuple[str, ...]:
@@ -31,18 +31,19 @@ def notes(made: Solutions) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _of_search(made: Solutions) -> list[str]:
-    name, known, found = made.name, made.known, []
+def of_optimum(made: Solutions) -> list[str]:
+    """Return whether the optimum is in doubt: none or few of the starts agree on it, or the search did not end."""
     agree, total = int(made.starts[0, 0]), int(made.starts[1, 0])
+    led = "led to the best objective: a better one may exist; give start= to choose"
     if total > 1 and agree == 1:
-        found.append(f"{name}: no two starts led to the best objective: a better one may exist; give start= to choose")
-    elif not made.converged[0]:
-        found.append(f"{name}: the fit did not converge: its parameters are not the optimum")
-    elif few((agree, total)):
-        found.append(
-            f"{name}: only {agree} of {total} starts led to the best objective: a better one may exist; "
-            "give start= to choose"
-        )
+        return [f"{made.name}: no two starts {led}"]
+    if not made.converged[0]:
+        return [f"{made.name}: the fit did not converge: its parameters are not the optimum"]
+    return [f"{made.name}: only {agree} of {total} starts {led}"] if few((agree, total)) else []
+
+
+def _of_search(made: Solutions) -> list[str]:
+    name, known, found = made.name, made.known, of_optimum(made)
     for parameter, reason in known.reasons().items():
         found.append(f"{name}: parameter '{parameter}' is not identified by these data: {reason}")
     return found

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
+from forecast.fit.curve_bands import WIDE, Curve, beyond
 from forecast.fit.data.groups import coded
 from forecast.fit.data.observations import points_of
 from forecast.fit.data.residual_autocorrelation import widened
 from forecast.fit.diagnostics.stability import stability_tests
 from forecast.fit.kernels.general import program_of
+from forecast.fit.notes import of_optimum
 from forecast.fit.options import check_level
+from forecast.fit.pool.curve_constants import FARTHEST_DECADES
 from forecast.fit.sizes import TABLE_ELEMENTS
 from forecast.laws.requirements import unmet
 
@@ -32,7 +35,7 @@ __all__ = ["FAR", "STATISTICS", "check_level", "extrapolation", "percentiles", "
 
 Array = NDArray[np.float64]
 
-#: Predictions further than this from the data carry a warning, in decades.
+#: Predictions further than this from the data carry a warning, in decades; along a curve see `FARTHEST_DECADES`.
 FAR = 0.5
 STATISTICS = ("median", "mean")
 BANDS = ("lower", "upper", "observed_lower", "observed_upper")
@@ -60,14 +63,25 @@ def predict(
     except FitError as problem:
         attrs["no_interval"] = str(problem)
     columns, far, doubted = _columns(fit, flat, level, statistic, banded="no_interval" not in attrs)
+    curves = _curves(fit, flat)
+    curve, pooled = None, False
+    if by:
+        for row, each in curves.items():
+            _end(each, columns, row, level)
+    elif curves:
+        curve = curves[0]
+        pooled = _complete(curve, columns, level)
     if statistic == "mean":
         attrs["mean_by"] = _mean_by(fit)
     if by:
         found = _of_many(fit, columns, far)  # type: ignore[arg-type]
     else:
-        if "no_interval" not in attrs:
+        if pooled:
+            why = attrs.pop("no_interval", "those of the fit are not finite").partition("no interval: ")
+            attrs["bands"] = f"the pool of laws that forecast.extrapolate uses ({why[2] or why[0]})"
+        elif "no_interval" not in attrs:
             attrs["bands"] = origin + _widening(fit, doubted)  # type: ignore[arg-type]
-        found = _of_one(fit, flat, columns, far)  # type: ignore[arg-type]
+        found = _of_one(fit, flat, columns, far, level, curve, pooled=pooled)  # type: ignore[arg-type]
     attrs |= found
     lead = (by,) if by else ()
     arrays = {
@@ -112,16 +126,61 @@ def _columns(
     return columns, far, doubted
 
 
-def _of_one(fit: Fit, points: Mapping[str, Array], columns: Mapping[str, Array], far: Array) -> dict[str, Any]:
+def _curves(fit: Fit | Fits, points: Mapping[str, Array]) -> dict[int, Curve]:
+    """Return the curves that fits are carried beyond, by row; none of what is no curve."""
+    made = fit.solutions
+    if made is None or not made.ordered:
+        return {}
+    (places,) = points.values()
+    rows = np.flatnonzero(made.settled).tolist() if made.settled.size > 1 else [0]
+    found = {row: beyond(made, row, places[row if len(places) > 1 else 0]) for row in rows}
+    return {row: curve for row, curve in found.items() if curve is not None}
+
+
+def _complete(curve: Curve, columns: dict[str, Array], level: float) -> bool:
+    """Give a curve bands that end where its past says, in place; return whether they are those of the pool of laws.
+
+    They are where the fit has none at some place ahead, and hold what it says there.
+    """
+    centre = columns["median"][0]
+    ahead = curve.ahead & np.isfinite(centre)
+    if "upper" in columns and all(np.isfinite(columns[name][0, ahead]).all() for name in BANDS):
+        _end(curve, columns, 0, level)
+        return False
+    bands = curve.pooled(level) if ahead.any() else {}
+    for name, band in bands.items():
+        hold = np.minimum if name.endswith("lower") else np.maximum
+        there = hold(band, centre[curve.ahead])[ahead[curve.ahead]]
+        columns.setdefault(name, np.full((1, centre.size), np.nan))[0, ahead] = there
+    return bool(bands)
+
+
+def _end(curve: Curve, columns: dict[str, Array], row: int, level: float) -> None:
+    """End bands where a curve that never turned back ends, in place, beyond what the law says itself."""
+    if "upper" not in columns or (end := curve.end(level)) is None:
+        return
+    side, value = end
+    cut, hold = (np.minimum, np.maximum) if side == "upper" else (np.maximum, np.minimum)
+    for name in (side, f"observed_{side}"):
+        band, centre = columns[name][row], columns["median"][row]
+        band[curve.ahead] = cut(band, hold(value, centre))[curve.ahead]
+
+
+def _of_one(
+    fit: Fit, points: Mapping[str, Array], columns: Mapping[str, Array], far: Array, level: float,
+    curve: Curve | None, *, pooled: bool,
+) -> dict[str, Any]:  # fmt: skip
     """Return what a reader of a prediction must know of one fit, naming the points."""
     attrs: dict[str, Any] = {}
     notes, centre = list(fit.notes), columns["median"]
-    if fit.uncertainty is not None:  # what the band holds is no warning: it says so itself
+    if curve is not None:
+        notes = _of_curve(fit, curve, columns, level, pooled=pooled)
+    elif fit.uncertainty is not None:  # what the band holds is no warning: it says so itself
         notes = list(dict.fromkeys([*notes, *fit.diagnostics.warnings(fit.name, predicting=True)]))
     if fit.ranges and (np.isfinite(centre).any() or not centre.size):
         reach = float(np.max(far[np.isfinite(centre)], initial=0.0))
         attrs["extrapolation_decades"] = reach
-        if reach > FAR:
+        if reach > (FAR if curve is None else FARTHEST_DECADES):
             where = f"{reach:.1f} decades outside its data" if np.isfinite(reach) else "at 0 or below, outside its data"
             other = "; forecast.extrapolate pools several laws" if len(fit.law.variables) == 1 else ""
             notes.append(f"{fit.name}: predicts {where}{other}")
@@ -134,6 +193,26 @@ def _of_one(fit: Fit, points: Mapping[str, Array], columns: Mapping[str, Array],
     if unknown.any():
         notes.append(f"{fit.name}: {int(unknown.sum())} of {centre.size} points have no interval{_which(unknown)}")
     return {**attrs, "warnings": "\n".join(notes)}
+
+
+def _of_curve(fit: Fit, curve: Curve, columns: Mapping[str, Array], level: float, *, pooled: bool) -> list[str]:
+    """Return what a reader of a prediction beyond a curve must know: what told large errors from small on real ones.
+
+    What parameters are known by says nothing of a place ahead: its band holds it. That no two starts agree is no doubt
+    of a band that comes from the pool.
+    """
+    assert fit.solutions is not None
+    notes = [*([] if pooled else of_optimum(fit.solutions)), *fit.remarks]
+    if "observed_upper" in columns:
+        low, high = (columns[f"observed_{side}"][0, curve.ahead] for side in ("lower", "upper"))
+        with np.errstate(all="ignore"):
+            wide = np.nan_to_num(np.log(high / np.where(low > 0, low, 0.0)), posinf=np.inf)
+        wide = wide * NormalDist().inv_cdf(0.95) / NormalDist().inv_cdf(0.5 + level / 2)
+        if (wide > np.log(WIDE)).any():
+            times = float(np.exp(np.max(wide)))
+            far = f"a factor of {times:.2g} apart" if np.isfinite(times) else "at 0 and above"
+            notes.append(f"{fit.name}: the ends of the 90 % band of an observation are {far}: little is known there")
+    return notes
 
 
 def _of_many(fits: Fits, columns: Mapping[str, Array], far: Array) -> dict[str, Any]:

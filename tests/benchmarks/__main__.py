@@ -2,7 +2,8 @@
 
 Each row is one piece of work and a peer's: scipy or numpy for as much, or, where nobody does as much, an ordinary piece
 of work of numpy. Both are measured in turn, in CPU time of this process or of children, so that a slow or busy machine
-slows both. The ratio says how many times our cost the peer's is: more is better.
+slows both. The ratio says how many times our cost the peer's is: more is better. The word ``curves`` prints the
+scores of forecasts of real curves as well.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from . import commands, fits, worlds
+from . import commands, curves, fits, worlds
 from .timing import Benchmark, NotHereError, Result, measure
 
+#: What is no cost but a score, by the word that prints it.
+REPORTS = {"curves": curves.show}
 BENCHMARKS = [*fits.BENCHMARKS, *worlds.BENCHMARKS, *commands.BENCHMARKS]
 #: A row is named where its ratio fell to less than 1 / SLOWER of the one it is compared with; at 1 / BROKEN it fails.
 SLOWER, BROKEN = 1.2, 2.0
@@ -47,6 +50,9 @@ def main(words: Sequence[str], rows: Iterable[Benchmark] = BENCHMARKS) -> int:
         for row in chosen:
             print(f"{row.name}  (goal {row.goal:g} x {row.peer})")
         return 0
+    for word in asked.words:
+        if word in REPORTS:
+            REPORTS[word]()
     before: dict[str, float] = {} if asked.compare is None else json.loads(asked.compare.read_text(encoding="utf-8"))
     found = _measured(chosen, before)
     if asked.save is not None:

@@ -41,6 +41,13 @@ def test_rows_are_selected_by_words_and_text(capsys):
         main(["nothing"], [r.benchmark for r in rows])
 
 
+def test_a_word_may_print_scores_beside_its_rows(capsys, monkeypatch):
+    monkeypatch.setattr("benchmarks.__main__.REPORTS", {"curves": lambda: print("scores")})
+    for words, says in ((["curves"], True), (["fits"], False), (["curves", "--list"], False)):
+        assert main(words, [Row("fits/curves", 1.0).benchmark]) == 0
+        assert (capsys.readouterr().out.splitlines()[0] == "scores") == says
+
+
 def test_what_is_saved_is_what_is_compared(capsys, tmp_path):
     file = tmp_path / "b.json"
     assert main(["--save", str(file)], [Row("a", 1.0).benchmark, Row("b", 4.0).benchmark]) == 0

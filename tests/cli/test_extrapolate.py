@@ -34,7 +34,7 @@ def test_one_sentence_then_what_was_pooled_and_how_such_have_done(curve):
     assert lines[0].startswith("loss is expected to be 1.")
     assert "0.30 decades beyond 30 points" in lines[0]
     assert "scaling/broken-power" in done.stdout
-    assert "image classifiers" in done.stdout
+    assert "curves of 9 sources, from 16 or more points and up to 0.45 decades ahead" in done.stdout
     assert "later points lay in the interval" in done.stdout
 
 

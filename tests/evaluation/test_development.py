@@ -93,24 +93,24 @@ def forecasts_of(name, time, value, frontier, family):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("group", "count", "score", "held"),
+    ("group", "count", "score", "most"),
     [
-        (top500, 3, 0.33, 0.78),
-        (processors, 5, 0.50, 0.78),
-        (technologies, 11, 0.145, 0.78),
-        (gpus, 3, 0.34, 0.78),  # .30 is asked: its intervals hold all that came, and are too wide
-        (ai, 6, 1.15, 0.78),
+        (top500, 3, 0.33, 0.95),
+        (processors, 5, 0.50, 0.95),
+        (technologies, 11, 0.145, 0.95),
+        (gpus, 3, 0.30, 0.97),
+        (ai, 6, 1.15, 0.95),
     ],
     ids=["top500", "processors", "technologies", "gpus", "ai"],
 )
-def test_the_pool_scores_as_asked_and_no_worse_than_the_last_value(group, count, score, held, reference_data):
+def test_the_pool_scores_as_asked_and_no_worse_than_the_last_value(group, count, score, most, reference_data):
     with ProcessPoolExecutor(2) as pool:
         found = list(pool.map(forecasts_of, *zip(*group(reference_data), strict=True)))
     rows = {row["model"]: row for row in summary(found)}
     own = rows["trends/pool"]
     assert own["series"] == count
     assert own["weighted-interval"] <= score
-    assert own["coverage"] >= held
+    assert 0.85 <= own["coverage"] <= most
     assert own["skill_last_value"] > 0
 
 

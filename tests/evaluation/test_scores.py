@@ -179,3 +179,10 @@ def test_a_plugin_brings_its_own(tmp_path, monkeypatch):
     finally:
         get_registry.cache_clear()
         sys.modules.pop("mine", None)
+
+
+def test_rounding_takes_no_outcome_out_of_an_interval():
+    """A forecast of one value has been through logarithms and back."""
+    draws = xr.DataArray(np.full((3, 9), 1 - 7e-16), dims=("origin", "draw"))
+    observed = xr.DataArray([1.0, 1 + 1e-9, 1 - 1e-9], dims="origin")
+    assert scores.coverage(draws, observed, preserve_dims="all").values.tolist() == [1, 0, 0]

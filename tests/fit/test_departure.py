@@ -17,7 +17,7 @@ def bent(seed: int = 0, floor: float = 1.0, x: np.ndarray = X, scale: float = 0.
 
 def half(fit, at, level=0.9):
     band = fit.predict(x=at, level=level)
-    return np.log(band["upper"] / band["median"]).values
+    return np.log(band["median"] / band["lower"]).values  # the upper end of a curve that only fell is its last value
 
 
 def bands_of(**data):

@@ -61,7 +61,7 @@ def test_the_spread_is_the_geometric_mean_of_theirs_times_what_the_record_asks_f
         return np.stack([middle - low, high - middle])
 
     each = [half(shape(f"trends/{n}").fit(T, Y)) for n in names]
-    within = np.exp(np.mean(np.log(each), axis=0)) * fitted.told.factor
+    within = np.exp(np.mean(np.log(each), axis=0)) * fitted.told.factor * fitted.width(AHEAD)
     middle = np.mean(
         [np.median(np.log(made.sample(AHEAD, STREAMS)), axis=1) for made in fitted.fitted.values()], axis=0
     )

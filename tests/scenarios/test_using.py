@@ -287,7 +287,8 @@ def test_a_scenario_extends_several():
         alone = forecast.project(name, **grid)
         for each in of:
             assert worlds(run, each).equals(worlds(alone, each)), each
-    assert run.answers["parity"].headline == forecast.project("brain-parity", **grid).answers["parity"].headline
+    parity = (each.answers["parity"].headline for each in (run, forecast.project("brain-parity", **grid)))
+    assert len({repr(each) for each in parity}) == 1  # a number that is not known equals none
     again = forecast.scenario(
         {"extends": ["brain-parity", "model-hardware"], "quantities": {"brain": {"value": 1e16, "unit": "FLOP/s"}}}
     )

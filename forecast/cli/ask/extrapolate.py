@@ -54,8 +54,9 @@ def extrapolate(
 ) -> None:
     """Extrapolate a column beyond its data: by a pool of laws, or by a shape of trends where x is dates.
 
-    The interval is of an observation. It holds the doubt about parameters, about the law, and of residuals that follow
-    each other, widened by what other curves have taught.
+    The pool is combined with the last value and a line through the last points, by how each would have forecast this
+    curve. The interval is of an observation. It holds the doubt about the laws and their parameters, between the three
+    forecasts, and the noise of a point.
 
     \b
     forecast extrapolate run.csv --x steps --y loss --to 1e9
@@ -123,7 +124,7 @@ def _plugins(answer: Extrapolation) -> list[Any]:
     from forecast.contract.registry import get_registry
 
     kind = "shape" if answer.dates else "law"
-    return [get_registry().find(kind, row["name"]).plugin for row in answer.laws]
+    return [get_registry().find(kind, row["name"]).plugin for row in answer.laws if "/" in row["name"]]
 
 
 def _plain(answer: Extrapolation) -> dict[str, Any]:

@@ -77,6 +77,7 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
         "bands": answer.attrs.get("bands"),
         "mean_by": answer.attrs.get("mean_by"),
         "extrapolation_decades": answer.attrs.get("extrapolation_decades"),
+        "beside_extrapolate": _beside(fitted, points),
         "converged": bool(fitted.converged.values.all()) if isinstance(fitted, Fits) else fitted.converged,
         "verdict": fitted.summary().splitlines()[0] if isinstance(fitted, Fits) else fitted.verdict,
         "reference": fitted.published.reference if fitted.published else fitted.law.reference,
@@ -93,6 +94,16 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
     )
     if not any(row[centre] is not None for row in rows):
         ctx.exit(1)
+
+
+def _beside(fit: Fit | Fits, points: dict[str, Any]) -> dict[str, float] | None:
+    """Return how the law and `forecast.extrapolate` would have done on the last points of a curve; None of others."""
+    if _by(fit) or fit.solutions is None or len(fit.law.variables) != 1:
+        return None
+    from forecast.evaluation.law_rolling import beside_pool
+
+    (places,) = points.values()
+    return beside_pool(fit, float(np.max(places)))  # type: ignore[arg-type]
 
 
 def _plot(fit: Any, rows: list[dict[str, Any]], level: float, path: str, width: str) -> None:
@@ -273,13 +284,19 @@ def _text(fit: Fit | Fits, result: dict[str, Any]) -> None:
     if len(rows) > _MOST_SHOWN:
         render.write(f"… {len(rows) - _MOST_SHOWN} more points: --out FILE.csv or --json")
     render.write()
-    far = result["extrapolation_decades"]
+    far, beside = result["extrapolation_decades"], result["beside_extrapolate"]
+    better = None
+    if beside is not None and beside["extrapolate"] < beside["law"]:
+        (name,) = fit.law.variables
+        errors = f"{100 * beside['law']:.2g} %, forecast extrapolate by {100 * beside['extrapolate']:.2g} %"
+        better = f"from {name} = {beside['from']:.4g}, as far back as this goes ahead, the law missed by {errors}"
     render.details(
         {
             "unit": result["unit"],
             "mean": result["mean_by"],
             "bands": result["bands"],
             "extrapolation": None if far is None else f"{far:.2f} decades beyond the data",
+            "better": better,
             "parameters from": result["reference"]
             if fit.published
             else result["verdict"]

@@ -15,9 +15,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.fit.pool.curve_constants import TUNING, Tuning
 from forecast.laws import Law, law
 
-__all__ = ["FORMS", "TUNING", "CurveFamily", "LawPool", "Tuning", "pool"]
+__all__ = ["EXACT", "FORMS", "CurveFamily", "LawPool", "pool"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -86,33 +87,6 @@ MEMBERS = 512
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tuning:
-    """The numbers that development curves chose, all but `worth`, which was set; see the how-to "Extrapolate my runs".
-
-    Parameters
-    ----------
-    recency : float
-        Points are weighted by x to this power: what comes next looks like what was last.
-    worth, most : float
-        What one point is worth beside independent ones, and all of them together at most: residuals of a curve follow
-        each other, and no law is true, so that a likelihood of all points would be far too sure.
-    carried : float
-        The share of the last residual that goes on.
-    spread : float
-        What the band of the pool is multiplied by to hold what it says.
-    """
-
-    recency: float = 2.0
-    worth: float = 0.3
-    most: float = 5.0
-    carried: float = 1.0
-    spread: float = 1.5
-
-
-TUNING = Tuning()
-
-
-@dataclass(frozen=True, kw_only=True)
 class LawPool:
     """What the members say at some places, in logarithms.
 
@@ -120,8 +94,6 @@ class LawPool:
     ----------
     log : ndarray
         (members, places), of equal weight.
-    residual : float
-        The typical distance of the points from a member, weighted by recency.
     shares : mapping of str to float
         The weight of each law.
     says : mapping of str to float
@@ -129,18 +101,8 @@ class LawPool:
     """
 
     log: Array
-    residual: float
     shares: Mapping[str, float]
     says: Mapping[str, float]
-
-    def quantile(self, q: float, spread: float) -> Array:
-        """Return a quantile of an observation, (places,): of members and the scatter about them, times a spread."""
-        from scipy.special import ndtri
-
-        middle = np.quantile(self.log, 0.5, axis=0)
-        apart = np.quantile(self.log, q, axis=0) - middle
-        both = np.hypot(apart, ndtri(q) * self.residual)
-        return np.asarray(middle + np.sign(q - 0.5) * spread * both)
 
 
 def pool(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> LawPool:
@@ -156,7 +118,7 @@ def pool(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> LawPool:
 
     Returns
     -------
-    Pool
+    LawPool
     """
     size, unit = x[-1], y.min()
     x, y, to = x / size, y / unit, to / size
@@ -167,7 +129,7 @@ def pool(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> LawPool:
     best = max(part.log_weight.max(initial=-np.inf) for part in parts)
     weights = [np.exp(part.log_weight - best) for part in parts]
     whole = sum(float(w.sum()) for w in weights)
-    said, apart, squares, chances = [], [], [], []
+    said, apart, chances = [], [], []
     shares, says = {}, {}
     for part, weight in zip(parts, weights, strict=True):
         kept = np.flatnonzero(weight > 1e-4 * max(w.max(initial=0.0) for w in weights))
@@ -179,13 +141,11 @@ def pool(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> LawPool:
         chosen = _spread_evenly(there[:, -1], weight[kept], MEMBERS)
         says[part.form.law] = float(np.median(there[chosen, -1])) + np.log(unit)
         said.append(there)
-        squares.append((residuals**2) @ recent / x.size)
         chances.append(weight[kept])
         apart.append(there[:, -1])
     chance = np.concatenate(chances)
     rows = _spread_evenly(np.concatenate(apart), chance, MEMBERS)
-    residual = float(np.sqrt(chance @ np.concatenate(squares) / chance.sum()))
-    return LawPool(log=np.concatenate(said)[rows] + np.log(unit), residual=residual, shares=shares, says=says)
+    return LawPool(log=np.concatenate(said)[rows] + np.log(unit), shares=shares, says=says)
 
 
 def _spread_evenly(order: Array, weight: Array, count: int) -> NDArray[np.int64]:
