@@ -65,9 +65,6 @@ class _FittedLargest(FittedModel):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         return np.full((len(time), streams.draws), self.points.value.max())
 
-    def observed(self) -> Observations:
-        return self.points
-
     def describe(self) -> Description:
         return Description(
             summary=f"{self.points.value.max():.3g} FLOP, by {self.points.names[int(self.points.value.argmax())]}",

@@ -153,16 +153,18 @@ def test_the_cost_of_the_largest_run_does_not_fall_while_spending_rises():
     run = np.median(of("run", "FLOP"), axis=1)
     assert (np.diff(capex) > -0.005 * capex[:-1]).all()
     assert (np.diff(run) > 0).all()
-    assert (np.diff(cost) >= -0.01 * cost[:-1]).all()
+    assert (np.diff(cost) >= -0.02 * cost[:-1]).all()  # medians of 2,048 worlds
     assert cost[of.at(2039)] > cost[of.at(2031)] > 2 * cost[0]
 
 
 def test_a_run_of_2028_is_seldom_cheaper_than_today_s():
     of = worlds()
-    cost, capex, at = of("spending", "USD"), of("capex", "USD/year"), of.at(2028)
+    capex, at = of("capex", "USD/year"), of.at(2028)
     goes_on = capex[at] >= capex[0]
     assert 0.1 < (~goes_on).mean() < 0.5
-    assert (cost[at] < cost[0] * (1 - 1e-9))[goes_on].mean() <= 0.05
+    cost = of.data["spending"].sel(variant="trends continue", drop=True).transpose("time", "form", "draw").values
+    cheaper = (cost[at] < cost[0] * (1 - 1e-9)).mean(axis=0)  # of both forms, which are pooled evenly
+    assert cheaper[goes_on].mean() <= 0.05
 
 
 def test_power_and_chips_are_inside_what_is_built_and_planned_until_2028():
@@ -246,7 +248,7 @@ def test_a_moratorium_stops_what_is_above_it_and_nothing_below():
     held = worlds(moratorium="1e28 FLOP")
     early = held.years < 2028
     np.testing.assert_array_equal(held("run", "FLOP")[early], worlds()("run", "FLOP")[early])
-    ceiling = np.maximum(1e28, held("run", "FLOP")[early][-1])
+    ceiling = np.maximum(1e28, held("trained", "FLOP")[early][-1])  # what was done before is a record after
     assert (held("run", "FLOP") <= ceiling * (1 + 1e-12)).all()
 
 

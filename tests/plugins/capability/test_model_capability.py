@@ -48,12 +48,15 @@ def test_a_run_is_chips_by_rate_by_use_by_time_and_money_by_what_it_buys_in_ever
     # prices and devices are those of the day on which the record was set, and the record's own from then on
     fresh = np.diff(compute, axis=0, prepend=0) > 0
     now = of("precision", variant) * of("per_watt", variant, "FLOP/s/W")
+    steps, ago = np.arange(len(compute), dtype=float), 2 * of("ago")  # a step is half a year
     for held, today in (
         (of("run_price", variant, "FLOP/USD"), of("flop_per_usd", variant, "FLOP/USD")),
         (rate, of("rate", variant, "FLOP/s")),
         (per_watt, now),
     ):
-        np.testing.assert_allclose(held[fresh], np.broadcast_to(today, held.shape)[fresh], rtol=1e-9)
+        logs = np.log(np.broadcast_to(today, held.shape)).T  # between steps paths are straight in logarithms
+        then = [np.exp(np.interp(steps - ago[:, i], steps, path)) for i, path in enumerate(logs)]
+        np.testing.assert_allclose(held[fresh], np.array(then).T[fresh], rtol=1e-6)
         np.testing.assert_array_equal(held[1:][~fresh[1:]], held[:-1][~fresh[1:]])
 
 
@@ -413,13 +416,19 @@ def test_every_world_has_one_joint_draw(run):
         for name, column in (("points", "points"), ("pace", "algorithms_slope"), ("run_growth", "growth")):
             mine = worlds[name].sel(form=form).transpose("time", "draw").values[0]
             np.testing.assert_allclose(mine, read.numeric(column)[row], err_msg=name)
-    of = {name: run.quantities[name].worlds for name in ("index", "algorithms", "run")}
+    of = {name: run.quantities[name].worlds for name in ("index", "algorithms", "trained")}
     at = {"variant": "trends continue", "form": "straight"}
-    index, algorithms, largest = (each.sel(**at).transpose("time", "draw").values for each in of.values())
+    index, algorithms, trained = (each.sel(**at).transpose("time", "draw").values for each in of.values())
     points = worlds["points"].sel(form="straight").transpose("time", "draw").values
-    level = tables.columns("capability/chain-straight").numeric("level")[np.minimum((place * 2000).astype(int), 1999)]
-    expected = np.maximum.accumulate(level + points * np.log10(algorithms * largest / 1e27), axis=0)
-    np.testing.assert_allclose(index, np.maximum(expected, index.min()), rtol=1e-9)
+    drawn = tables.columns("capability/chain-straight")
+    row = np.minimum((place * 2000).astype(int), 1999)
+    level, compute, scatter = (drawn.numeric(name)[row] for name in ("level", "compute", "frontier_scatter"))
+    expected = np.maximum.accumulate(level + points * (np.log10(algorithms * trained) - compute), axis=0)
+    luck = index[-1] - expected[-1]  # of the model that leads: one number a world
+    above = index[-1] > index.min()
+    assert 0.9 < np.std((luck / scatter)[above]) < 1.1
+    assert np.mean((luck / scatter)[above]) == pytest.approx(0, abs=0.15)
+    np.testing.assert_allclose(index[:, above], np.maximum(expected + luck, index.min())[:, above], rtol=1e-9)
 
 
 def test_what_rests_on_priors_is_said_beside_the_date(capsys):
@@ -478,7 +487,7 @@ def test_what_moves_the_dates_makes_sense(run):
         "flop_1e28": {"chain-world", "form", "compute", "power-2030", "variant", "chip-stock@pool", "tokens-text",
                       "largest-site@pool", "tokens-all"},
         "horizon_month": {"chain-world", "form", "variant", "compute"},
-        "gpu": {"gpu-peak-fp8@pool", "variant"},
+        "gpu": {"gpu-peak-fp8@pool", "variant", "watts_by"},
         "data_bind": {"tokens-all", "compute", "chain-world", "tokens-text", "variant"},
     }  # fmt: skip
     for question, names in expected.items():
