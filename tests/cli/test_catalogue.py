@@ -109,11 +109,11 @@ def test_list_for_people_names_the_same(demo, capsys, noun):
     assert [line.split()[0] for line in printed[2:]] == names
 
 
-def test_the_list_of_all_models_fits_on_two_screens_and_names_each(capsys):
+def test_the_list_of_all_models_takes_less_than_half_a_line_each_and_names_each(capsys):
     rows = answer(capsys, "models", "list")["result"]
     assert main(["models", "list"]) == 0
     text = capsys.readouterr().out
-    assert len(text.splitlines()) <= 100
+    assert len(text.splitlines()) < len(rows) / 2
     assert max(map(len, text.splitlines())) <= 80
     for plugin, paragraphs in itertools.groupby(rows, key=lambda row: row["plugin"]):
         part = text.partition(f"{plugin} (")[2].partition("\n\n")[0]

@@ -42,17 +42,17 @@ def test_the_probability_by_a_date(said, scenario):
 
 
 def test_a_number_that_is_stated_is_said_to_come_first_and_one_that_is_fitted_is_not(said):
-    """A range of 2 to 45 GW that others have judged moves the date of the first limit most, after the fork itself."""
+    """How many tokens there are, a range that others have judged, moves the date at which data bind most."""
     done = said("run", "scaling-ends", "--draws", "512", "--json")
     assert done.code == 0, done.err
     told = {row["name"]: row for row in done.json["result"]["drivers"]}
     stated = (
-        "of what is drawn 'capability/power-2030.power' comes first, a number that is stated and not fitted: power [GW]"
+        "of what is drawn 'capability/tokens-all.tokens' comes first, a number that is stated and not fitted: tokens"
     )
-    assert told["ends"]["note"].startswith(stated)
-    assert "Epoch AI" in told["ends"]["note"] or "post" in told["ends"]["note"]
+    assert told["data"]["note"].startswith(stated)
+    assert "post" in told["data"]["note"]
     first = next(d["name"] for d in told["chip_supply"]["drivers"] if d["kind"] == "number")
-    assert first == "capability/chip-stock@pool.growth"
+    assert first == "resources/compute-growth-as-measured.growth"
     assert "note" not in told["chip_supply"]
 
 
