@@ -65,26 +65,27 @@ def relative(g: Array, h: Array, q: Array, places: NDArray[np.int64], which: NDA
 def factored(h: Array, g: Array, extra: Array, scale: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Solve (H + diag(extra)) step = -g for every fit, and tell where that is not positive."""
     k, count = g.shape
-    low, step, bad = h.copy(), -g, np.zeros(count, dtype=bool)
+    low = np.empty((k + 1, k, count))  # the last row is the right side, which the same steps turn into the solution
+    low[:k], low[k] = h, -g
     low[range(k), range(k)] += extra
+    good = np.empty((k, count), dtype=bool)
+    least = 1e-15 * scale
     with np.errstate(all="ignore"):
         for i in range(k):
-            wrong = ~(low[i, i] > 1e-15 * scale[i])
-            bad |= wrong
-            low[i, i] = 1.0 / np.sqrt(np.where(wrong, scale[i], low[i, i]))
-            step[i] *= low[i, i]
+            np.greater(low[i, i], least[i], out=good[i])
+            root = low[i, i] = 1.0 / np.sqrt(np.where(good[i], low[i, i], scale[i]))
             below = low[i + 1 :, i]
-            below *= low[i, i]
-            step[i + 1 :] -= below * step[i]
+            below *= root
             if count <= BATCH_THRESHOLD:  # one call costs more than the half of the matrix that nobody reads
-                low[i + 1 :, i + 1 :] -= below[:, None] * below[None]
+                low[i + 1 :, i + 1 :] -= below[:, None] * below[None, :-1]
                 continue
             for j in range(i + 1, k):
                 low[j:, j] -= low[j:, i] * low[j, i]
+        step = low[k]
         for i in reversed(range(k)):
             step[i] *= low[i, i]
             step[:i] -= low[i, :i] * step[i]
-    return step, bad
+    return step, ~good.all(axis=0)
 
 
 def saddle_free(h: Array, g: Array, damping: Array, diagonal: Array) -> Array:
