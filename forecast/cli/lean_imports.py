@@ -2,6 +2,9 @@
 
 They import both, where they are there, to recognise arrays and columns that a command never makes: a tenth of a
 second of CPU and 50 MB. Whoever imports dask or pyarrow itself gets it: a cluster, a Parquet file, a plugin.
+
+scipy copies all names of numpy into a namespace of its own, and thereby imports numpy's compiler of Fortran and its
+tools for tests: a twentieth of a second. It gets empty modules in their place; whoever imports them gets them.
 """
 
 from __future__ import annotations
@@ -15,7 +18,10 @@ from types import ModuleType
 
 __all__ = ["LeanImports"]
 
-LEAN, HIDDEN = ("pandas", "pint", "xarray"), ("dask", "pyarrow")
+HIDDEN = ("dask", "pyarrow")
+#: The module of scipy that copies the names of numpy, and those that are copied and never used.
+COPYING, UNUSED = "scipy._lib._array_api", ("f2py", "testing")
+LEAN = ("pandas", "pint", COPYING, "xarray")
 
 
 @contextmanager
@@ -31,6 +37,21 @@ def _hidden() -> Iterator[None]:
                 del sys.modules[name]
 
 
+@contextmanager
+def _stood_in() -> Iterator[None]:
+    """Let numpy have empty modules in the place of those that are not used and not imported yet."""
+    import numpy as np
+
+    stand_ins = {name: ModuleType(f"numpy.{name}") for name in UNUSED if name not in vars(np)}
+    vars(np).update(stand_ins)
+    try:
+        yield
+    finally:
+        for name, module in stand_ins.items():
+            if vars(np).get(name) is module:
+                delattr(np, name)
+
+
 class _Lean(Loader):
     """Runs a module while others are hidden from it."""
 
@@ -44,7 +65,7 @@ class _Lean(Loader):
         spec = module.__spec__
         assert spec is not None
         spec.loader = module.__loader__ = self.loader
-        with _hidden():
+        with _stood_in() if spec.name == COPYING else _hidden():
             self.loader.exec_module(module)
             if spec.name == "xarray":
                 module.Variable((), 0)  # with its first array it decides which libraries there are

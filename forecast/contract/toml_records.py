@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
@@ -114,17 +115,26 @@ R = TypeVar("R", bound=Checked)
 def _record(kind: type[R], name: str, table: Mapping[str, Any], where: str) -> R:
     at = f"{where}: {kind.__name__} '{printable(name, 80)}'"
     _known(kind, table, at)
-    inner = {f.name: f.metadata["record"] for f in fields(kind) if "record" in f.metadata}  # type: ignore[arg-type]
+    _, inner, needed = _keys(kind)  # type: ignore[arg-type]
     values: dict[str, Any] = {"name": name}
     for key, value in table.items():
         values[key] = _inside(inner[key], key, value, at) if key in inner else _frozen(value)
-    for field in fields(kind):  # type: ignore[arg-type]
-        if field.name not in values and field.default is MISSING and field.default_factory is MISSING:
-            raise PluginContractError(f"{at}: {field.name}: is missing; expected {field.metadata['says']}")
+    for key, says in needed:
+        if key not in values:
+            raise PluginContractError(f"{at}: {key}: is missing; expected {says}")
     try:
         return kind(**values)
     except PluginContractError as problem:
         raise PluginContractError(f"{where}: {problem}") from problem
+
+
+@functools.cache
+def _keys(kind: type[Any]) -> tuple[list[str], dict[str, type[Any]], list[tuple[str, str]]]:
+    """Return the keys of a record in a file, those that hold records, and those it must have with what they hold."""
+    known = [f.name for f in fields(kind) if f.name not in ("name", "target")]
+    inner = {f.name: f.metadata["record"] for f in fields(kind) if "record" in f.metadata}
+    needed = [f for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
+    return known, inner, [(f.name, f.metadata["says"]) for f in needed]
 
 
 def _inside(kind: type[R], key: str, value: object, at: str) -> tuple[R, ...]:
@@ -135,7 +145,7 @@ def _inside(kind: type[R], key: str, value: object, at: str) -> tuple[R, ...]:
 
 def _known(kind: type[Checked], table: Mapping[str, Any], at: str) -> None:
     """Refuse keys that the record has no field for, and those that are not for a file to say."""
-    known = [f.name for f in fields(kind) if f.name not in ("name", "target")]  # type: ignore[arg-type]
+    known = _keys(kind)[0]  # type: ignore[arg-type]
     for key in table:
         if key == "target":
             raise PluginContractError(f"{at}: target: a file names no code; write this record in Python")

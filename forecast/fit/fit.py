@@ -216,14 +216,18 @@ class Fit(Plans):
         FitError
             If there is none, saying why.
         """
+        names, table = self._covariance
+        return xr.DataArray(table, dims=("parameter", "other"), coords={"parameter": names, "other": names})
+
+    @functools.cached_property
+    def _covariance(self) -> tuple[list[str], Array]:
+        """The names of the covariance's rows, and its numbers: see `_stderr`."""
         stated = self.published.covariance if self.published else {}
-        known = None if stated else self._known("covariance")
-        names = list(stated) if known is None else list(known.names)
-        coords = {"parameter": names, "other": names}
-        if known is None:
-            table = [[stated[a][b] for b in names] for a in names]
-            return xr.DataArray(table, dims=("parameter", "other"), coords=coords)
-        return xr.DataArray(known.natural()[0], dims=("parameter", "other"), coords=coords)
+        if stated:
+            names = list(stated)
+            return names, np.array([[stated[a][b] for b in names] for a in names])
+        known = self._known("covariance")
+        return list(known.names), known.natural()[0]
 
     def _why_not(self) -> str:
         if self.published and self.published.stderr:

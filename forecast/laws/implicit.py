@@ -161,13 +161,15 @@ class ImplicitProgram(Program):
             return y, gradient, {}
         turn = {p: h.get((0, at_left[p]), 0.0) if p in at_left else 0.0 for p in names}
         bend = h.get((0, 0), 0.0)
+        down = -g[0]
         hessian = {}
         for i, p in enumerate(names):
+            bent = bend * gradient[i]
             for j in range(i, len(names)):
                 q = names[j]
                 own = pair(h, at_left, p, q) - pair(hr, at_right, p, q)
-                cross = turn[p] * gradient[j] + turn[q] * gradient[i] + bend * gradient[i] * gradient[j]
-                hessian[i, j] = -(own + cross) / g[0]
+                cross = turn[p] * gradient[j] + turn[q] * gradient[i] + bent * gradient[j]
+                hessian[i, j] = (own + cross) / down
         return y, gradient, hessian
 
     def _solve(self, values: Mapping[str, Array], shape: tuple[int, ...]) -> Array:
@@ -184,8 +186,8 @@ class ImplicitProgram(Program):
     def _at(self, y: Array, given: Mapping[str, Array]) -> tuple[Array, Array]:
         import numpy as np
 
-        left, gradient, _ = self._slope.evaluate({**given, self.form.output: y}, 1)
-        return left, np.broadcast_to(gradient[0], y.shape)
+        left, (slope, *_), _ = self._slope.evaluate({**given, self.form.output: y}, 1)
+        return left, slope if np.shape(slope) == y.shape else np.broadcast_to(slope, y.shape)
 
     def _bracketed(self, equations: _Equations) -> tuple[_Equations, Array]:
         """Bracket the solutions: return the direction of the left side, and logits of places close to the goal."""
@@ -210,7 +212,7 @@ class ImplicitProgram(Program):
         part = np.where(
             alike, np.log(np.abs(goal / under)) / np.log(np.abs(over / under)), (goal - under) / (over - under)
         )
-        part = np.where(np.isfinite(part), np.clip(part, 0.0, 1.0), 0.5)
+        part = np.where(np.isfinite(part), _within(part, 0.0, 1.0), 0.5)
         return replace(equations, direction=direction), np.asarray(part + (after - 1.0 - BRACKET_POINTS))
 
 
@@ -257,8 +259,11 @@ class _Equations:
         """Return those of some places, marked in the shape of the goals."""
         import numpy as np
 
+        places = np.flatnonzero(which)
+
         def some(values: Array) -> Array:
-            return np.broadcast_to(values, which.shape)[which]
+            whole = values if values.shape == which.shape else np.broadcast_to(values, which.shape)
+            return whole.reshape(-1)[places]
 
         return _Equations(
             given={name: some(values) for name, values in self.given.items()},
@@ -274,7 +279,14 @@ class _Equations:
 
         small = np.exp(-np.abs(u))
         step = self.width * small / (1 + small)
-        return np.asarray(np.clip(np.where(u < 0, self.low + step, self.high - step), *self.inside))
+        return _within(np.where(u < 0, self.low + step, self.high - step), *self.inside)
+
+
+def _within(values: Array, low: Any, high: Any) -> Array:
+    """Return values moved between two others, as `numpy.clip` does in three times as long where they are few."""
+    import numpy as np
+
+    return np.asarray(np.minimum(np.maximum(values, low), high))
 
 
 def _roots(at: Any, equations: _Equations, begun: Array) -> Array:
@@ -293,9 +305,9 @@ def _roots(at: Any, equations: _Equations, begun: Array) -> Array:
     y, sure = np.full(begun.shape, np.nan), np.zeros(begun.shape, dtype=bool)
     where, some = np.arange(y.size).reshape(y.shape), equations
     # nothing between the ends is closer to one than its rounding
-    a = -40 - np.clip(np.log(equations.width / np.abs(equations.low)), 0, 700)
-    b = 40 + np.clip(np.log(equations.width / np.abs(equations.high)), 0, 700)
-    u, last = np.clip(begun, a, b), np.full(y.shape, np.inf)
+    a = -40 - _within(np.log(equations.width / np.abs(equations.low)), 0, 700)
+    b = 40 + _within(np.log(equations.width / np.abs(equations.high)), 0, 700)
+    u, last = _within(begun, a, b), np.full(y.shape, np.inf)
     here = some.place(u)
     for round_ in range(ITERATIONS):
         budgets.check_time("solving an implicit law")
@@ -337,7 +349,10 @@ def _checked(at: Any, equations: _Equations, y: Array) -> Array:
     left, slope = at(y, equations.given)
     for _ in range(2):  # where the ends are far larger than the output, the output itself has digits left
         step = (left - equations.goal) / slope
-        y = np.where(np.abs(step) <= 1e-15 * equations.width, np.clip(y - step, *equations.inside), y)
+        moved = np.where(np.abs(step) <= 1e-15 * equations.width, _within(y - step, *equations.inside), y)
+        if np.array_equal(moved, y, equal_nan=True):
+            break
+        y = moved
         left, slope = at(y, equations.given)
     near = np.abs(left - equations.goal) <= 1e-8 * np.abs(slope * y) + 1e-12 * np.abs(equations.goal)
     for end, closest, side in ((equations.low, equations.inside[0], -1.0), (equations.high, equations.inside[1], 1.0)):

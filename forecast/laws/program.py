@@ -70,7 +70,8 @@ class Program(abc.ABC):
         import numpy as np
 
         arrays = {n: np.asarray(values[n], dtype=np.float64) for n in (*self.parameters, *self.variables)}
-        shape = np.broadcast_shapes(*(a.shape for a in arrays.values()))
+        shapes = {a.shape for a in arrays.values()}
+        shape = next(iter(shapes)) if len(shapes) == 1 else np.broadcast_shapes(*shapes)
         with np.errstate(all="ignore"):
             value, gradient, hessian = self._evaluate(arrays, shape, order)
         if np.shape(value) != shape or not isinstance(value, np.ndarray):
@@ -142,7 +143,9 @@ class FormulaProgram(Program):
         return self._tapes[key]
 
     def _evaluate(self, values: Mapping[str, Array], shape: tuple[int, ...], order: int) -> Found:
-        signs = tuple(bool((a > 0).all()) for a in values.values())
+        import numpy as np
+
+        signs = tuple(bool(np.count_nonzero(a > 0) == a.size) for a in values.values())
         tape, pairs = self._tape(order, signs)
         value, *rest = tape.run(values, shape)
         k = len(self.parameters) if order else 0

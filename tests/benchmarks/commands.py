@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import subprocess
 import sys
@@ -55,6 +56,16 @@ fit.interval(fit.law.parameters[0], 0.9)
     return child("-c", program), child("-c", "import numpy, scipy.optimize")
 
 
+def fit_of_a_file() -> tuple[Cost, Cost]:
+    """The same from a file by the command: one fit of twelve points, its intervals and its verdict."""
+    kept = tempfile.TemporaryDirectory()
+    atexit.register(kept.cleanup)
+    path = Path(kept.name, "curve.csv")
+    rows = (f"{x:.6g},{3 * x**-0.5 * (1 + 0.01 * math.sin(x)):.6g}" for x in (10 ** (i / 3) for i in range(12)))
+    path.write_text("\n".join(["x,loss", *rows]) + "\n", encoding="utf-8")
+    return command("fit", "scaling/power", "--data", str(path), "--y", "loss", peer="import numpy, scipy.optimize")
+
+
 def memory_of(scenario: str, most: float) -> tuple[Cost, Cost]:
     """What a run needs, beside what it should."""
     program = f"""
@@ -100,7 +111,8 @@ BENCHMARKS = [
               lambda: command("run", "ftm-2023-conservative", peer=PANDAS), 1),
     Benchmark("commands/run ai-futures-2025", PANDAS, 0.12, lambda: command("run", "ai-futures-2025", peer=PANDAS), 1),
     Benchmark("commands/published compare", PANDAS, 0.12, lambda: command("published", "compare", peer=PANDAS), 1),
-    Benchmark("commands/one small fit, cold, with interval", "import numpy, scipy.optimize", 0.7, small_fit, 3),
+    Benchmark("commands/one small fit, cold, with interval", "import numpy, scipy.optimize", 1.1, small_fit, 3),
+    Benchmark("commands/fit of a small file", "import numpy, scipy.optimize", 1.1, fit_of_a_file, 3),
     Benchmark("commands/memory of brain-parity", "at most 220 MB", 1, lambda: memory_of("brain-parity", 220), 1, "MB"),
     Benchmark("commands/memory of model-capability", "at most 350 MB", 1,
               lambda: memory_of("model-capability", 350), 1, "MB"),

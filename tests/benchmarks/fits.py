@@ -13,6 +13,7 @@ import xarray as xr
 from scipy.optimize import brentq, curve_fit, least_squares, minimize
 
 import forecast
+from forecast.fit.compare import compare
 from forecast.fit.inference.bootstrap import resampled
 
 from .timing import Benchmark, Cost, cpu, reference
@@ -176,6 +177,44 @@ def one_break() -> tuple[Cost, Cost]:
     return cpu(lambda: law.fit({"x": x, "z": z})), cpu(theirs)
 
 
+#: A curve that bends a little, as every law of `LAWS` may be asked to follow.
+CURVE_X = np.geomspace(1, 1e4, 30)
+CURVE = (0.3 + 2 * CURVE_X**-0.3 * (1 + (CURVE_X / 300) ** 2) ** -0.1) * np.exp(
+    0.02 * np.random.default_rng(0).standard_normal(30)
+)
+LAWS = ("power", "saturating-power", "m3", "m4", "broken-power", "hill")
+
+
+def _log_broken(p: Any) -> Any:
+    a, b, c0, c1, d1, f1 = p
+    bend = np.logaddexp(0.0, (np.log(CURVE_X) - d1) / f1)
+    return np.log(np.abs(a) + np.exp(b - c0 * np.log(CURVE_X) - c1 * f1 * bend)) - np.log(CURVE)
+
+
+def _by_scipy(times: int = 1) -> Cost:
+    """Return what the broken power costs by least_squares from 24 starts: as many as ours are before they agree."""
+    starts = [(0.3, 0.7, c, 0.2, d, f) for c in (0.1, 0.3, 0.6, 1.0) for d in (2.0, 5.0, 8.0) for f in (0.2, 1.0)]
+
+    def theirs() -> None:
+        with np.errstate(all="ignore"):
+            for start in starts * times:
+                least_squares(lambda p: np.nan_to_num(_log_broken(p), nan=1e3, posinf=1e3), start, x_scale="jac")
+
+    return cpu(theirs)
+
+
+def hard_law(name: str) -> tuple[Cost, Cost]:
+    """A law of four to six parameters, one of which a curve of 30 points hardly tells."""
+    law = forecast.law(f"scaling/{name}")
+    return cpu(lambda: law.fit({"x": CURVE_X, law.output: CURVE})), _by_scipy()
+
+
+def six_laws() -> tuple[Cost, Cost]:
+    """Six laws side by side: each is fitted to the curve and to five beginnings of it."""
+    laws = [forecast.law(f"scaling/{name}") for name in LAWS]
+    return cpu(lambda: compare(laws, {"x": CURVE_X, "y": CURVE}, y="y")), _by_scipy(6)
+
+
 def errors_in_x() -> tuple[Cost, Cost]:
     """Twenty points with errors in x; their true x are unknowns of the peer."""
     rng, x = np.random.default_rng(0), np.linspace(1, 10, 20)
@@ -287,6 +326,9 @@ BENCHMARKS = [
     Benchmark("fits/one curve of 24 points", "scipy curve_fit from 6 starts", 0.1, single),
     Benchmark("fits/profile interval of an exponent", "brentq on scipy's refits", 0.3, intervals),
     Benchmark("fits/a broken power, 390 points", "9 starts of scipy least_squares", 0.5, one_break, 3),
+    Benchmark("fits/broken-power, 30 points", "24 starts of scipy least_squares", 12, lambda: hard_law("broken-power")),
+    Benchmark("fits/m4, 30 points", "a broken power by scipy: 24 starts", 12, lambda: hard_law("m4")),
+    Benchmark("fits/compare six laws, 30 points", "a broken power by scipy: 144 starts", 6, six_laws, 3),
     Benchmark("fits/errors in x, 20 points", "scipy least_squares over the true x", 0.25, errors_in_x),
     Benchmark("fits/verdict on a break that is not there", "120 fits by scipy curve_fit", 0.015, verdict, 2),
     Benchmark("fits/value, gradient and Hessian", "the same by hand in numpy", 0.4, program),

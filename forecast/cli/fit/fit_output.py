@@ -56,14 +56,15 @@ def show_fit(
     **outputs
         The files, plots and JSON of `emit_files`.
     """
-    from forecast.fit.fits import Fits
-    from forecast.report.figures import fit_figure, many_fits
+    from forecast.fit.fit import Fit
 
-    several = isinstance(fit, Fits)
-    result = many(fit, level) if isinstance(fit, Fits) else one(fit, level, title or fit.name)
+    several = not isinstance(fit, Fit)
+    result = one(fit, level, title or fit.name) if isinstance(fit, Fit) else many(fit, level)
 
     def draw(path: str, width: str) -> object:
-        if isinstance(fit, Fits):
+        from forecast.report.figures import fit_figure, many_fits
+
+        if not isinstance(fit, Fit):
             return many_fits.plot(fit, path, width=width)
         return fit_figure.plot(fit, path, width=width)
 
@@ -78,7 +79,7 @@ def show_fit(
         warnings=[*notes, *fit.warnings],
         provenance=provenance,
     )
-    return bool(fit.converged.values.all()) if isinstance(fit, Fits) else fit.converged is not False
+    return fit.converged is not False if isinstance(fit, Fit) else bool(fit.converged.values.all())
 
 
 def _columns(result: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -105,10 +106,8 @@ def one(fit: Fit, level: float, title: str) -> dict[str, Any]:
     from forecast.fit.inference.interval import origin
 
     try:
-        covariance: dict[str, Any] | None = {
-            "names": [str(n) for n in fit.covariance["parameter"].values],
-            "matrix": fit.covariance.values.tolist(),
-        }
+        names, table = fit._covariance
+        covariance: dict[str, Any] | None = {"names": names, "matrix": table.tolist()}
         why = None
     except FitError as problem:
         covariance, why = None, str(problem)
@@ -133,8 +132,7 @@ def one(fit: Fit, level: float, title: str) -> dict[str, Any]:
 
 
 def _parameter(fit: Fit, name: str, level: float) -> dict[str, Any]:
-    error = float(fit.stderr[name]) if name in fit.stderr else None
-    row = {"name": name, "value": fit.values[name], "stderr": error}
+    row = {"name": name, "value": fit.values[name], "stderr": fit._stderr.get(name)}
     try:
         low, high = fit.interval(name, level)
     except FitError as problem:

@@ -265,10 +265,11 @@ class General:
             kept = (part for (i, j), part in curves.items() if i in place and j in place)
             for part, out in zip(kept, bent, strict=True):
                 out[:] = part
-            for (a, b), sums in zip(pairs, np.einsum("kbn,bn->kb", bent, bend), strict=True):
-                hessian[a, b] += sums
-                if a != b:
-                    hessian[b, a] += sums
+            sums = np.einsum("kbn,bn->kb", bent, bend)
+            one, other = np.array(pairs).T
+            hessian[one, other] += sums
+            apart = one != other
+            hessian[other[apart], one[apart]] += sums[apart]
         return gradient, hessian
 
     def jacobian(self, state: State) -> Array:

@@ -17,7 +17,7 @@ from forecast.base import budgets
 from forecast.fit.problem.problem import on_bound
 from forecast.fit.problem.target import Target
 from forecast.fit.sizes import CACHE_ELEMENTS
-from forecast.fit.solve.steps import decrement, factored, frozen, relative, saddle_free
+from forecast.fit.solve.steps import curvature, decrement, factored, frozen, relative, saddle_free
 
 __all__ = ["OFFSET", "NewtonResult", "check_by_second_route", "refined", "solve", "untried"]
 
@@ -285,19 +285,17 @@ class _Run:
 
     def _step(self, live: _Live) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return where to go (k, B), by how much the objective should fall, and where that is sure."""
-        k, q, g, h, damping = self.k, live.q, live.g, live.h, live.damping
+        q, g, h, damping = live.q, live.g, live.h, live.damping
         if self.fixes:
             g, h = frozen(g, h, self._active(q, g, live.ids))
         factor = None
         if self.factors.size:
             factor = self._by_factors(q, g, h, live.value)
             g, h = relative(g, h, q, self.factors, factor)
-        diagonal = np.abs(h[range(k), range(k)])
-        np.maximum(diagonal, 1e-3 * np.abs(g) / np.maximum(np.abs(q), 1.0), out=diagonal)
-        diagonal[diagonal <= 0] = 1.0
-        step, bad = factored(h, g, damping * diagonal, diagonal)
+        curved = curvature(g, h, q)
+        step, bad = factored(h, g, damping * curved, curved)
         if bad.any():
-            step[:, bad] = saddle_free(h[:, :, bad], g[:, bad], damping[bad], diagonal[:, bad])
+            step[:, bad] = saddle_free(h[:, :, bad], g[:, bad], damping[bad], curved[:, bad])
         if self.logs.size:
             self._shortened(step, np.abs(step[self.logs]).max(axis=0))
         if factor is not None:
@@ -307,7 +305,7 @@ class _Run:
             base, moved = q[self.factors], np.where(factor, step[self.factors], 0.0)
             trial[self.factors] = np.where(factor, base * np.exp(moved), trial[self.factors])
         if self.bounded:
-            np.clip(trial, self.lower, self.upper, out=trial)
+            np.minimum(np.maximum(trial, self.lower, out=trial), self.upper, out=trial)
             step = trial - q
             if factor is not None:
                 with np.errstate(all="ignore"):

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["decrement", "factored", "frozen", "relative", "saddle_free"]
+__all__ = ["curvature", "decrement", "diagonal", "factored", "frozen", "relative", "saddle_free"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -18,19 +18,28 @@ Array: TypeAlias = NDArray[np.float64]
 BATCH_THRESHOLD = 200
 
 
+def diagonal(h: Array) -> Array:
+    """Return a view of the diagonals of matrices (k, k, B), (k, B)."""
+    return np.asarray(np.einsum("iib->ib", h))
+
+
+def curvature(g: Array, h: Array, q: Array) -> Array:
+    """Return how curved each coordinate is, (k, B): one without curvature counts by the slope along it."""
+    sizes = np.abs(diagonal(h))
+    np.maximum(sizes, 1e-3 * np.abs(g) / np.maximum(np.abs(q), 1.0), out=sizes)
+    sizes[sizes <= 0] = 1.0
+    return sizes
+
+
 def decrement(g: Array, h: Array, active: NDArray[np.bool_], q: Array) -> Array:
     """Return half the Newton decrement, (B,): how far the objective is above its minimum; inf at a saddle."""
-    k = g.shape[0]
     if active.any():
         g, h = frozen(g, h, active)
-    diagonal = np.abs(h[range(k), range(k)])
-    # a direction without curvature counts by the slope along it
-    np.maximum(diagonal, 1e-3 * np.abs(g) / np.maximum(np.abs(q), 1.0), out=diagonal)
-    diagonal[diagonal <= 0] = 1.0
-    step, bad = factored(h, g, 1e-12 * diagonal, diagonal)
+    sizes = curvature(g, h, q)
+    step, bad = factored(h, g, 1e-12 * sizes, sizes)
     half = -0.5 * np.einsum("ib,ib->b", step, g)
     if bad.any():
-        scale = 1.0 / np.sqrt(diagonal[:, bad])
+        scale = 1.0 / np.sqrt(sizes[:, bad])
         values, vectors = np.linalg.eigh(np.moveaxis(h[:, :, bad] * scale[:, None] * scale[None], 2, 0))
         across = np.einsum("bij,ib->bj", vectors, g[:, bad] * scale)
         part = 0.5 * np.sum(across**2 / np.maximum(values, 1e-12), axis=1)
@@ -65,31 +74,32 @@ def relative(g: Array, h: Array, q: Array, places: NDArray[np.int64], which: NDA
 def factored(h: Array, g: Array, extra: Array, scale: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Solve (H + diag(extra)) step = -g for every fit, and tell where that is not positive."""
     k, count = g.shape
-    low, step, bad = h.copy(), -g, np.zeros(count, dtype=bool)
-    low[range(k), range(k)] += extra
+    low = np.empty((k + 1, k, count))  # the last row is the right side, which the same steps turn into the solution
+    low[:k], low[k] = h, -g
+    diagonal(low[:k])[:] += extra
+    good = np.empty((k, count), dtype=bool)
+    least = 1e-15 * scale
     with np.errstate(all="ignore"):
         for i in range(k):
-            wrong = ~(low[i, i] > 1e-15 * scale[i])
-            bad |= wrong
-            low[i, i] = 1.0 / np.sqrt(np.where(wrong, scale[i], low[i, i]))
-            step[i] *= low[i, i]
+            np.greater(low[i, i], least[i], out=good[i])
+            root = low[i, i] = 1.0 / np.sqrt(np.where(good[i], low[i, i], scale[i]))
             below = low[i + 1 :, i]
-            below *= low[i, i]
-            step[i + 1 :] -= below * step[i]
+            below *= root
             if count <= BATCH_THRESHOLD:  # one call costs more than the half of the matrix that nobody reads
-                low[i + 1 :, i + 1 :] -= below[:, None] * below[None]
+                low[i + 1 :, i + 1 :] -= below[:, None] * below[None, :-1]
                 continue
             for j in range(i + 1, k):
                 low[j:, j] -= low[j:, i] * low[j, i]
+        step = low[k]
         for i in reversed(range(k)):
             step[i] *= low[i, i]
             step[:i] -= low[i, :i] * step[i]
-    return step, bad
+    return step, np.asarray(~good.all(axis=0))
 
 
-def saddle_free(h: Array, g: Array, damping: Array, diagonal: Array) -> Array:
+def saddle_free(h: Array, g: Array, damping: Array, curved: Array) -> Array:
     """Return Newton steps with the absolute values of the eigenvalues, in coordinates scaled to a unit diagonal."""
-    scale = 1.0 / np.sqrt(diagonal)
+    scale = 1.0 / np.sqrt(curved)
     values, vectors = np.linalg.eigh(np.moveaxis(h * scale[:, None] * scale[None], 2, 0))
     sizes = np.maximum(np.abs(values), 1e-10) + damping[:, None]
     across = np.einsum("bij,ib->bj", vectors, g * scale)
