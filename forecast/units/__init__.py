@@ -313,6 +313,10 @@ class Prepared:
         """Whether the answer is in base units."""
         return conversion.multiplicative(self.goal) and conversion.scale(self.goal, self.where) == 1
 
+    def is_base(self, name: str) -> bool:
+        """Tell whether `base` leaves the numbers of a name as they are."""
+        return name in self._as_is or not self.units.get(name, "")
+
     def base(self, name: str, values: Any) -> Any:
         """Return the numbers of a name in base units, as `compute` takes them."""
         if name in self._as_is:

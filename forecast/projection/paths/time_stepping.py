@@ -9,6 +9,8 @@ positive ones in the logarithm, and functions over time keep the value that they
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,6 +113,28 @@ def _one_world(path: Array, row: Array | None = None) -> bool:
     return own and (row is None or np.array_equal(first, row[:, :1]))
 
 
+@dataclass(frozen=True)
+class _Reads:
+    """Where a formula finds its names, at steps or between them.
+
+    Parameters
+    ----------
+    made : Prepared
+        The formula; kept, so that its `id` stays its own.
+    members, converted, clocks : list of str
+        Members whose numbers it takes as they are, or converted; and dates.
+    still, paths : dict of str to ndarray
+        What is no member, as the formula takes it: (draw,) where it does not change, else (time, draw).
+    """
+
+    made: Prepared
+    members: list[str] = field(default_factory=list)
+    converted: list[str] = field(default_factory=list)
+    clocks: list[str] = field(default_factory=list)
+    still: Rows = field(default_factory=dict)
+    paths: Rows = field(default_factory=dict)
+
+
 class _Stepper:
     """One walk: of all worlds, or of two in place of all.
 
@@ -159,8 +183,7 @@ class _Stepper:
         self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
         self.paths_so_far: Rows = {}
         self._clocks = {name: clock(name, self.time) for name in TIME}
-        #: Of each formula, at and between steps: the paths that it reads of what is no member.
-        self._known: dict[tuple[int, bool], tuple[Prepared, Rows]] = {}
+        self._reads: dict[tuple[int, bool], _Reads] = {}
         self._halves: Rows = {}
 
     def _model(self, name: str) -> Model:
@@ -330,20 +353,51 @@ class _Stepper:
 
     def _value(self, made: Prepared, step: int, rows: Mapping[str, Array], *, half: bool = False) -> Array:
         """Compute a formula at a step, or between it and the next one."""
-        _, paths = self._known.setdefault((id(made), half), (made, {}))
-        known: dict[str, Any] = {}
-        for name in made.formula.names:
-            if name in rows:
-                known[name] = made.base(name, rows[name])
-            elif name in TIME:
-                known[name] = self._clock(name, step, half=half)
-            else:
-                path = paths.get(name)
-                if path is None:
-                    path = paths[name] = self._outside(made, name, half=half)
-                known[name] = path[0] if len(path) == 1 else path[step]
+        reads = self._reads.get((id(made), half))
+        if reads is None:
+            reads = self._reads[id(made), half] = self._read(made, rows, half=half)
+        known: dict[str, Any] = dict(reads.still)
+        for name in reads.members:
+            known[name] = rows[name]
+        for name in reads.converted:
+            known[name] = made.base(name, rows[name])
+        for name, path in reads.paths.items():
+            known[name] = path[step]
+        for name in reads.clocks:
+            known[name] = self._clock(name, step, half=half)
         value = np.asarray(made.compute(known), dtype=np.float64)
         return value if value.ndim else np.full(self.draws, float(value))
+
+    def _read(self, made: Prepared, rows: Mapping[str, Array], *, half: bool) -> _Reads:
+        """Look up once where a formula finds its names: at a step, or between two."""
+        reads = _Reads(made)
+        for name in made.formula.names:
+            if name in rows:
+                (reads.members if made.is_base(name) else reads.converted).append(name)
+            elif name in TIME:
+                reads.clocks.append(name)
+            else:
+                path = self._outside(made, name, half=half)
+                if len(path) == 1:
+                    reads.still[name] = path[0]
+                else:
+                    reads.paths[name] = path
+        return reads
+
+    @cached_property
+    def _moving(self) -> list[str]:
+        """The formulas and functions on which the rates of stocks rest at one step, each after those that it needs."""
+        rates = [made for n, made in self.changes.items() if self.stocks[n].move != "next"]
+        needed = {name for made in rates for name in made.formula.names}
+        for name in reversed(self.nodes):
+            if name not in needed:
+                continue
+            if name in self.formulas:
+                needed.update(self.formulas[name].formula.names)
+            elif name in self.functions:
+                needed |= {self.nodes[name].source(key) for key in self._model(name).inputs}
+            needed |= {n for (of, _), (made, _) in self.bounds.items() if of == name for n in made.formula.names}
+        return [n for n in self.nodes if n in needed and (n in self.formulas or n in self.functions)]
 
     def _clock(self, name: str, step: int, *, half: bool) -> np.float64:
         values = self._clocks[name]
@@ -369,13 +423,11 @@ class _Stepper:
     def _stage(self, step: int, rows: Rows, state: Rows, *, half: bool) -> Rows:
         """Return the rates of the stocks where these stand as given; functions over time stay as they are."""
         here = {**rows, **state}
-        for name in self.nodes:
+        for name in self._moving:
             if name in self.formulas:
                 value = self._value(self.formulas[name], step, here, half=half)
-            elif name in self.functions:
-                value = self._called(name, step, here, half=half)
             else:
-                continue
+                value = self._called(name, step, here, half=half)
             here[name] = self._constrained(name, step, value, here, half=half)
         return {
             name: self._value(made, step, here, half=half)

@@ -70,6 +70,8 @@ class Job:
         How many worlds there are, and how many of the first are kept one by one.
     left_out : LeftOut
         What has no data as of the date.
+    paths : frozenset of str, optional
+        The quantities that are stored and may change with time; all by default.
     """
 
     scenario: Scenario
@@ -80,6 +82,7 @@ class Job:
     worlds: int
     kept: int
     left_out: LeftOut = field(default_factory=LeftOut)
+    paths: frozenset[str] | None = None
     _made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -137,7 +140,8 @@ class Job:
 
     def empty(self, size: Size) -> Sampled:
         """Return what holds no world yet."""
-        return Sampled(self.graph, self.years, size, Updates(self.graph, size.n_kept, self.references))
+        updates = Updates(self.graph, size.n_kept, self.references)
+        return Sampled(self.graph, self.years, size, updates, self.paths)
 
     def batch(self, number: int) -> Sampled:
         """Draw one batch."""
