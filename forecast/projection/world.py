@@ -252,6 +252,15 @@ def _frozen(values: Array) -> Array:
     return view
 
 
+@dataclass(frozen=True)
+class _PairStreams(Streams):
+    """Streams for what draws nothing, and is computed for two worlds in place of all."""
+
+    @property
+    def draws(self) -> int:
+        return PAIR
+
+
 @dataclass
 class World:
     """Some blocks of draws of a graph.
@@ -758,8 +767,16 @@ class World:
         return self.numbers(drawn, lambda bad: PluginContractError(f"{what}: {bad} of {drawn.size} values are NaN"))
 
     def called(self, fitted: FittedModel, model: Model, given: Mapping[str, Array], time: Array) -> Array:
-        """Return a function of other quantities at these dates, (time, draw), which draws nothing."""
+        """Return a function of other quantities at these dates, (time, draw), which draws nothing.
+
+        `given` has all worlds, or two in place of all.
+        """
         what = f"model '{model.name}': sample"
+        if all(values.shape[-1] == PAIR for values in given.values()):
+            two = _PairStreams(self.seed, self.graph.stream(model.name), self.blocks[0])
+            own = {name: _frozen(values) for name, values in given.items()}
+            drawn = guarded(what, partial(fitted.sample, _frozen(time), own, two))
+            return checked_draws(drawn, (len(time), PAIR), what)
         parts = []
         for place, block in enumerate(self.blocks):
             here = slice(place * BLOCK, (place + 1) * BLOCK)

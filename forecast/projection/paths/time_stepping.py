@@ -8,7 +8,7 @@ positive ones in the logarithm, and functions over time keep the value that they
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -179,6 +179,8 @@ class _Stepper:
                     f"{world.graph.scenario.where}: quantities.{name}: its function needs the path up to a date "
                     "(along='time'), and stands in a cycle, which is computed date by date: make what adds up a stock"
                 )
+        #: Of each function its arguments: the name, the quantity, and the unit in which it takes it.
+        self._arguments = {name: list(self._takes(name)) for name in self.functions}
         self.free: Rows = {}
         self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
         self.paths_so_far: Rows = {}
@@ -191,17 +193,19 @@ class _Stepper:
         node = self.nodes[name]
         return node.models[node.own_values(self.combination)]
 
+    def _takes(self, name: str) -> Iterator[tuple[str, str, str]]:
+        for key, need in self._model(name).inputs.items():
+            assert isinstance(need, OtherQuantity)
+            yield key, self.nodes[name].source(key), need.unit
+
     def _called(self, name: str, step: int, rows: Rows, *, half: bool = False) -> Array:
         """Return a function of a plugin's at a step, or between it and the next one."""
         node, model = self.nodes[name], self._model(name)
         given: dict[str, Array] = {}
-        for key, need in model.inputs.items():
-            assert isinstance(need, OtherQuantity)
-            source = node.source(key)
+        for key, source, unit in self._arguments[name]:
             row = rows[source] if source in rows else self._row(source, step, half=half)
-            row = units.convert(row, self.world.graph.nodes[source].unit, need.unit, where=name)
-            given[key] = np.broadcast_to(row if self.draws == self.world.draws else row[:1], (1, self.world.draws))
-        value = self.world.called(self.functions[name], model, given, self.time[step : step + 1])[0, : self.draws]
+            given[key] = units.convert(row, self.world.graph.nodes[source].unit, unit, where=name)[np.newaxis]
+        value = self.world.called(self.functions[name], model, given, self.time[step : step + 1])[0]
         return np.asarray(units.convert(value, model.unit, node.unit, where=name))
 
     def _path(self, name: str) -> Array:
@@ -305,12 +309,14 @@ class _Stepper:
         """Return the stocks at the first step."""
         return {name: self._value(made, 0, state) for name, made in self.initial.items()}
 
-    def _rows(self, step: int, state: Rows) -> Rows:
-        """Return every member at a step: `state` has the stocks and what was solved for."""
+    def _rows(self, step: int, state: Rows, members: Collection[str] | None = None) -> Rows:
+        """Return every member at a step, or some: `state` has the stocks and what was solved for."""
         rows = {**self.fixed, **state}
         for name, made in self.ceilings.items():
             rows[name] = np.minimum(rows[name], self._value(made, step, rows))
         for name, node in self.nodes.items():
+            if members is not None and name not in members:
+                continue
             if name in self.formulas:
                 rows[name] = self._value(self.formulas[name], step, rows)
             elif name in self.functions:
@@ -388,16 +394,25 @@ class _Stepper:
     def _moving(self) -> list[str]:
         """The formulas and functions on which the rates of stocks rest at one step, each after those that it needs."""
         rates = [made for n, made in self.changes.items() if self.stocks[n].move != "next"]
-        needed = {name for made in rates for name in made.formula.names}
-        for name in reversed(self.nodes):
-            if name not in needed:
-                continue
-            if name in self.formulas:
-                needed.update(self.formulas[name].formula.names)
-            elif name in self.functions:
-                needed |= {self.nodes[name].source(key) for key in self._model(name).inputs}
-            needed |= {n for (of, _), (made, _) in self.bounds.items() if of == name for n in made.formula.names}
+        needed = self._needed({name for made in rates for name in made.formula.names})
         return [n for n in self.nodes if n in needed and (n in self.formulas or n in self.functions)]
+
+    def _needed(self, names: set[str]) -> set[str]:
+        """Return these names, and those of the members that they need at the same step."""
+        found: set[str] = set()
+        while names:
+            found |= names
+            read: set[str] = set()
+            for name in names & self.nodes.keys():
+                made = [each[name] for each in (self.formulas, self.ceilings) if name in each]
+                made += [bound for (of, _), (bound, _) in self.bounds.items() if of == name]
+                read.update(each for one in made for each in one.formula.names)
+                read.update(source for _, source, _ in self._arguments.get(name, ()))
+                quantity = self.nodes[name].quantity
+                if isinstance(quantity, OverTime):
+                    read.update(each for each in (quantity.of, quantity.argument) if isinstance(each, str))
+            names = read - found
+        return found
 
     def _clock(self, name: str, step: int, *, half: bool) -> np.float64:
         values = self._clocks[name]
@@ -451,14 +466,14 @@ class _Stepper:
         unit_of = {n: graph.nodes[n].measured for n in quantity.so.names if n not in TIME}
         sides = units.sides(quantity.so, unit_of, where=where)
         left, right = (self._prepared(side, name, target=sides.unit, rates=True) for side in (sides.left, sides.right))
-        draws = self.draws
+        draws, members = self.draws, self._needed({*left.formula.names, *right.formula.names})
         size: Array = np.ones(draws)
 
         def difference(trial: Array) -> Array:
             nonlocal size
             known = {**state, name: trial}
             with np.errstate(all="ignore"):
-                rows = self._rows(0, {**known, **self._begun(known)})
+                rows = self._rows(0, {**known, **self._begun(known)}, members)
                 a, b = self._value(left, 0, rows), self._value(right, 0, rows)
             size = np.maximum(np.abs(a), np.abs(b))
             return a - b
