@@ -203,8 +203,9 @@ class _Stepper:
         node, model = self.nodes[name], self._model(name)
         given: dict[str, Array] = {}
         for key, source, unit in self._arguments[name]:
-            row = rows[source] if source in rows else self._row(source, step, half=half)
-            given[key] = units.convert(row, self.world.graph.nodes[source].unit, unit, where=name)[np.newaxis]
+            row, own = rows.get(source), self.world.graph.nodes[source].unit
+            row = self._row(source, step, half=half) if row is None else row
+            given[key] = (row if own == unit else units.convert(row, own, unit, where=name))[np.newaxis]
         value = self.world.called(self.functions[name], model, given, self.time[step : step + 1])[0]
         return np.asarray(units.convert(value, model.unit, node.unit, where=name))
 
@@ -222,9 +223,15 @@ class _Stepper:
 
     def _row(self, name: str, step: int, *, half: bool) -> Array:
         """Return a quantity that is no member at a step, or between it and the next one."""
-        path = self._path(name)
-        row: Array = path[0] if len(path) == 1 else halfway(path[step : step + 2])[0] if half else path[step]
-        return row
+        path = self._between(name) if half else self._path(name)
+        return np.asarray(path[0] if len(path) == 1 else path[step])
+
+    def _between(self, name: str) -> Array:
+        """Return a path between its steps; one row where it does not change."""
+        if name not in self._halves:
+            path = self._path(name)
+            self._halves[name] = halfway(path) if len(path) > 1 else path
+        return self._halves[name]
 
     def _prepared(self, formula: Formula, name: str, *, target: str, rates: bool | None = None) -> Prepared:
         graph = self.world.graph
@@ -272,11 +279,16 @@ class _Stepper:
         shape = (steps, self.draws)
         self.paths_so_far = {name: np.empty(shape) for name in self.nodes}
         self.free = {name: np.empty(shape) for name, node in self.nodes.items() if node.limits is not None}
+        still, moving = self._still, [name for name in self.nodes if name not in self._still]
         state: Rows = {}
         for name in self.solved:
             state[name] = self._solution(name, state)
         for step in range(steps):
-            rows = self._rows(step, state if step else {**state, **self._begun(state)})
+            if not step:
+                rows = self._rows(step, {**state, **self._begun(state)})
+                kept = {name: rows[name] for name in still}
+            else:
+                rows = self._rows(step, {**kept, **state}, moving)
             for name, row in rows.items():
                 self.paths_so_far[name][step] = row
             if step + 1 < steps:
@@ -350,11 +362,7 @@ class _Stepper:
 
     def _outside(self, made: Prepared, name: str, *, half: bool) -> Array:
         """Return the path of a quantity that is no member, as a formula takes it; of half-steps, that between steps."""
-        path, labels = self._path(name), self.world.graph.nodes[name].labels
-        if half and len(path) > 1:
-            if name not in self._halves:
-                self._halves[name] = halfway(path)
-            path = self._halves[name]
+        path, labels = self._between(name) if half else self._path(name), self.world.graph.nodes[name].labels
         return np.asarray(labels)[path.astype(np.intp)] if labels else made.base(name, path)
 
     def _value(self, made: Prepared, step: int, rows: Mapping[str, Array], *, half: bool = False) -> Array:
@@ -391,11 +399,32 @@ class _Stepper:
         return reads
 
     @cached_property
+    def _still(self) -> set[str]:
+        """The formulas and functions that rest only on what does not change with time."""
+        still = {*self.fixed, *self.solved}
+        for name, node in self.nodes.items():
+            if name in self.formulas:
+                reads = {*self.formulas[name].formula.names}
+            elif name in self.functions and not getattr(self.functions[name], "dated", True):
+                reads = {source for _, source, _ in self._arguments[name]}
+            else:
+                continue
+            if node.limits is None and all(
+                n in still if n in self.nodes else n not in TIME and len(self._path(n)) == 1 for n in reads
+            ):
+                still.add(name)
+        return still - {*self.fixed, *self.solved}
+
+    @cached_property
     def _moving(self) -> list[str]:
         """The formulas and functions on which the rates of stocks rest at one step, each after those that it needs."""
         rates = [made for n, made in self.changes.items() if self.stocks[n].move != "next"]
         needed = self._needed({name for made in rates for name in made.formula.names})
-        return [n for n in self.nodes if n in needed and (n in self.formulas or n in self.functions)]
+        return [
+            n
+            for n in self.nodes
+            if n in needed and n not in self._still and (n in self.formulas or n in self.functions)
+        ]
 
     def _needed(self, names: set[str]) -> set[str]:
         """Return these names, and those of the members that they need at the same step."""
