@@ -330,7 +330,10 @@ class Prepared:
 
     def compute(self, base: Mapping[str, Any]) -> Any:
         """Return the value in the unit of the answer, from arrays in base units: nothing is checked, numpy may warn."""
-        value = self._run(base)
+        return self.answer(self._run(base))
+
+    def answer(self, value: Any) -> Any:
+        """Return a value in base units in the unit of the answer."""
         return value if self._answers_base else conversion.from_base(value, self.goal, self.where)
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:

@@ -9,9 +9,8 @@ positive ones in the logarithm, and functions over time keep the value that they
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from forecast.projection.failures import others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread
 from forecast.projection.paths.apply_limits import limited
+from forecast.projection.paths.step_formula import StepFormula
 from forecast.projection.paths.time_functions import at_step
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.kinds.function_ref import FunctionRef
@@ -58,6 +58,8 @@ SMALL = 1e-4
 #: So many places where the sides change order are looked at on each side of zero, and within one so many more.
 MOST_SOLUTIONS = 12
 WITHIN = np.arange(1, 16) / 16
+#: So many numbers are computed at once: what fits the processor's caches.
+CACHED = 2**15
 
 
 def step_through(world: World, members: tuple[str, ...], combination: Combination) -> dict[str, Array]:
@@ -113,28 +115,6 @@ def _one_world(path: Array, row: Array | None = None) -> bool:
     return own and (row is None or np.array_equal(first, row[:, :1]))
 
 
-@dataclass(frozen=True)
-class _Reads:
-    """Where a formula finds its names, at steps or between them.
-
-    Parameters
-    ----------
-    made : Prepared
-        The formula; kept, so that its `id` stays its own.
-    members, converted, clocks : list of str
-        Members whose numbers it takes as they are, or converted; and dates.
-    still, paths : dict of str to ndarray
-        What is no member, as the formula takes it: (draw,) where it does not change, else (time, draw).
-    """
-
-    made: Prepared
-    members: list[str] = field(default_factory=list)
-    converted: list[str] = field(default_factory=list)
-    clocks: list[str] = field(default_factory=list)
-    still: Rows = field(default_factory=dict)
-    paths: Rows = field(default_factory=dict)
-
-
 class _Stepper:
     """One walk: of all worlds, or of two in place of all.
 
@@ -184,8 +164,9 @@ class _Stepper:
         self.free: Rows = {}
         self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
         self.paths_so_far: Rows = {}
-        self._clocks = {name: clock(name, self.time) for name in TIME}
-        self._reads: dict[tuple[int, bool], _Reads] = {}
+        at = {name: clock(name, self.time) for name in TIME}
+        self._clocks = {False: at, True: {**at, "t": at["t"] + 0.5 * at["dt"]}}
+        self._at_steps: dict[tuple[int, bool], StepFormula] = {}
         self._halves: Rows = {}
 
     def _model(self, name: str) -> Model:
@@ -367,36 +348,12 @@ class _Stepper:
 
     def _value(self, made: Prepared, step: int, rows: Mapping[str, Array], *, half: bool = False) -> Array:
         """Compute a formula at a step, or between it and the next one."""
-        reads = self._reads.get((id(made), half))
-        if reads is None:
-            reads = self._reads[id(made), half] = self._read(made, rows, half=half)
-        known: dict[str, Any] = dict(reads.still)
-        for name in reads.members:
-            known[name] = rows[name]
-        for name in reads.converted:
-            known[name] = made.base(name, rows[name])
-        for name, path in reads.paths.items():
-            known[name] = path[step]
-        for name in reads.clocks:
-            known[name] = self._clock(name, step, half=half)
-        value = np.asarray(made.compute(known), dtype=np.float64)
+        formula = self._at_steps.get((id(made), half))
+        if formula is None:
+            outside = partial(self._outside, made, half=half)
+            formula = self._at_steps[id(made), half] = StepFormula(made, rows.keys(), outside, self._clocks[half])
+        value = np.asarray(formula(step, rows), dtype=np.float64)
         return value if value.ndim else np.full(self.draws, float(value))
-
-    def _read(self, made: Prepared, rows: Mapping[str, Array], *, half: bool) -> _Reads:
-        """Look up once where a formula finds its names: at a step, or between two."""
-        reads = _Reads(made)
-        for name in made.formula.names:
-            if name in rows:
-                (reads.members if made.is_base(name) else reads.converted).append(name)
-            elif name in TIME:
-                reads.clocks.append(name)
-            else:
-                path = self._outside(made, name, half=half)
-                if len(path) == 1:
-                    reads.still[name] = path[0]
-                else:
-                    reads.paths[name] = path
-        return reads
 
     @cached_property
     def _still(self) -> set[str]:
@@ -442,11 +399,6 @@ class _Stepper:
                     read.update(each for each in (quantity.of, quantity.argument) if isinstance(each, str))
             names = read - found
         return found
-
-    def _clock(self, name: str, step: int, *, half: bool) -> np.float64:
-        values = self._clocks[name]
-        now = np.float64(values[step] if len(values) > 1 else values[0])
-        return np.float64(now + 0.5 * self._clocks["dt"][step]) if half and name == "t" else now
 
     def _moved(self, step: int, rows: Rows) -> Rows:
         """Return the stocks at the next step."""
@@ -556,9 +508,13 @@ class _Stepper:
 
 def halfway(path: Array) -> Array:
     """Return what lies between the steps of a path: in the logarithm where both are positive."""
-    low, high = path[:-1], path[1:]
-    both = (low > 0) & (high > 0)
-    return np.where(both, np.sqrt(np.abs(low)) * np.sqrt(np.abs(high)), (low + high) / 2)
+    out = np.empty((len(path) - 1, *path.shape[1:]))
+    rows = max(CACHED // path.shape[1], 1)
+    for first in range(0, len(out), rows):
+        low, high = path[first : first + rows + 1][:-1], path[first + 1 : first + rows + 1]
+        both = (low > 0) & (high > 0)
+        out[first : first + rows] = np.where(both, np.sqrt(np.abs(low)) * np.sqrt(np.abs(high)), (low + high) / 2)
+    return out
 
 
 def _target(stock: Stock) -> str:
