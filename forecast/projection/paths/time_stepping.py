@@ -260,7 +260,8 @@ class _Stepper:
         shape = (steps, self.draws)
         self.paths_so_far = {name: np.empty(shape) for name in self.nodes}
         self.free = {name: np.empty(shape) for name, node in self.nodes.items() if node.limits is not None}
-        still, moving = self._still, [name for name in self.nodes if name not in self._still]
+        still = self._still(at_steps=True)
+        moving = [name for name in self.nodes if name not in still]
         state: Rows = {}
         for name in self.solved:
             state[name] = self._solution(name, state)
@@ -355,10 +356,20 @@ class _Stepper:
         value = np.asarray(formula(step, rows), dtype=np.float64)
         return value if value.ndim else np.full(self.draws, float(value))
 
-    @cached_property
-    def _still(self) -> set[str]:
-        """The formulas and functions that rest only on what does not change with time."""
-        still = {*self.fixed, *self.solved}
+    def _still(self, *, at_steps: bool) -> set[str]:
+        """Return the formulas and functions that rest only on what stays the same: between steps too, or at steps.
+
+        Between two equal values lies one that differs in its last digit (see `halfway`).
+        """
+        known = {*self.fixed, *self.solved}
+        still: set[str] = set()
+
+        def stays(name: str) -> bool:
+            if name in self.nodes or name in TIME:
+                return name in known or name in still
+            path = self._path(name)
+            return len(path) == 1 or (at_steps and _same(path[0], path[-1]) and _same(path, path[:1]))
+
         for name, node in self.nodes.items():
             if name in self.formulas:
                 reads = {*self.formulas[name].formula.names}
@@ -366,22 +377,17 @@ class _Stepper:
                 reads = {source for _, source, _ in self._arguments[name]}
             else:
                 continue
-            if node.limits is None and all(
-                n in still if n in self.nodes else n not in TIME and len(self._path(n)) == 1 for n in reads
-            ):
+            if node.limits is None and all(map(stays, reads)):
                 still.add(name)
-        return still - {*self.fixed, *self.solved}
+        return still
 
     @cached_property
     def _moving(self) -> list[str]:
         """The formulas and functions on which the rates of stocks rest at one step, each after those that it needs."""
         rates = [made for n, made in self.changes.items() if self.stocks[n].move != "next"]
         needed = self._needed({name for made in rates for name in made.formula.names})
-        return [
-            n
-            for n in self.nodes
-            if n in needed and n not in self._still and (n in self.formulas or n in self.functions)
-        ]
+        needed -= self._still(at_steps=False)
+        return [n for n in self.nodes if n in needed and (n in self.formulas or n in self.functions)]
 
     def _needed(self, names: set[str]) -> set[str]:
         """Return these names, and those of the members that they need at the same step."""
@@ -504,6 +510,10 @@ class _Stepper:
 
         solved = self.world.numbers(np.where(several, np.nan, best)[None], problem)
         return np.asarray(solved[0])
+
+
+def _same(a: Array, b: Array) -> bool:
+    return bool((a == b).all())
 
 
 def halfway(path: Array) -> Array:
