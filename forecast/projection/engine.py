@@ -22,7 +22,7 @@ from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
-from forecast.errors import DataError, NoDataAtDateError, ScenarioError, UsageError, printable
+from forecast.errors import DataError, NoDataAtDateError, ScenarioError, UnknownNameError, UsageError, printable
 from forecast.models.nesting import nested
 from forecast.projection import own_rows, source_tables, supporting_data, without_data
 from forecast.projection.answers.sweeping import swept
@@ -163,6 +163,9 @@ def project(
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)
     changed = _scenario(scenario).starting(start).changed(what_if)
+    for name in paths or ():
+        if name not in changed.quantities:
+            raise UnknownNameError("quantity", name, changed.quantities, where="paths")
     if preset is not None:
         by_name = changed.preset(preset).settings
         with_ = {**{key: value for key, value in by_name.items() if key not in (sweep or {})}, **(with_ or {})}
