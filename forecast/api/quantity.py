@@ -143,7 +143,7 @@ class Quantity(HtmlText, Operators):
         first = 2026.0 if at is None else at
         stated = scenario_of({"subject_to": [own]}, start=first, until=first + 1)
         stated.pop("questions", None)
-        levels = project(stated, draws=n, keep=n, seed=seed).worlds[name]
+        levels = project(stated, draws=n, keep=n, seed=seed, paths=(name,)).worlds[name]
         if at is None and not bool((levels == levels.isel(time=0)).all()):
             raise UsageError(f"sample: '{self.name or 'the quantity'}' changes with time: give at=, a decimal year")
         if set(levels.dims) - {"time", "draw"}:

@@ -162,7 +162,7 @@ def compare(
             taken = {**first, **under}
             key = tuple(sorted(taken.items()))
             if key not in runs:
-                runs[key] = project(scenario, with_=taken, draws=draws, keep=draws, seed=seed)
+                runs[key] = project(scenario, with_=taken, draws=draws, keep=draws, seed=seed, paths=())
             run = runs[key]
             start, until = run.span
             drawn = any(number.moves for number in uncertain(run).values())

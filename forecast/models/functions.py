@@ -98,7 +98,12 @@ class _FittedFunction(FittedModel):
 
         shape = (len(time), streams.draws)
         # what broadcasts is read-only: a function cannot write to what others read
-        given = {name: np.broadcast_to(inputs[name], shape) for name in self.model.inputs}
+        given = {
+            name: values
+            if (values := inputs[name]).shape == shape and not values.flags.writeable
+            else np.broadcast_to(values, shape)
+            for name in self.model.inputs
+        }
         if self.dated:
             given["t"] = np.broadcast_to(np.asarray(time, dtype=np.float64)[:, None], shape)
         what = f"model '{self.model.name}': its function"

@@ -22,7 +22,7 @@ from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
-from forecast.errors import DataError, NoDataAtDateError, ScenarioError, UsageError, printable
+from forecast.errors import DataError, NoDataAtDateError, ScenarioError, UnknownNameError, UsageError, printable
 from forecast.models.nesting import nested
 from forecast.projection import own_rows, source_tables, supporting_data, without_data
 from forecast.projection.answers.sweeping import swept
@@ -77,6 +77,7 @@ def project(
     as_of: float | str | None = None,
     data: OwnRows | None = None,
     keep: int = 10_000,
+    paths: Collection[str] | None = None,
     workers: int = 1,
     client: Any = None,
     progress: Callable[[int, int], None] | None = None,
@@ -123,6 +124,9 @@ def project(
         units, ``"new.csv"``, or ``{"training-runs-2026": "new.csv"}`` where several tables have such columns.
     keep : int
         Up to so many worlds are stored one by one; more are counted.
+    paths : collection of str, optional
+        Quantities that are stored and may change with time; all by default. The answers are the same, and what nothing
+        reads is not drawn.
     workers : int
         Threads; the result is bitwise the same for any number.
     progress : callable, optional
@@ -159,6 +163,9 @@ def project(
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)
     changed = _scenario(scenario).starting(start).changed(what_if)
+    for name in paths or ():
+        if name not in changed.quantities:
+            raise UnknownNameError("quantity", name, changed.quantities, where="paths")
     if preset is not None:
         by_name = changed.preset(preset).settings
         with_ = {**{key: value for key, value in by_name.items() if key not in (sweep or {})}, **(with_ or {})}
@@ -166,7 +173,8 @@ def project(
     along = {**{key: values for key, values in changed.swept.items() if key not in settings}, **(sweep or {})}
     if along:
         options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
-        options |= {"as_of": as_of, "keep": keep, "workers": workers, "client": client, "data": data}
+        options |= {"as_of": as_of, "keep": keep, "paths": paths, "workers": workers}
+        options |= {"client": client, "data": data}
         # blocks that are only counted are too many to keep: of them the runs share the fits
         options |= {"cache": (RunCache() if draws <= keep else RunCache(0)) if cache is None else cache}
 
@@ -224,6 +232,7 @@ def project(
             worlds=draws,
             kept=kept,
             left_out=left_out,
+            paths=None if paths is None else frozenset(paths),
         )
         described = {
             name: description

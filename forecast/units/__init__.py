@@ -313,6 +313,10 @@ class Prepared:
         """Whether the answer is in base units."""
         return conversion.multiplicative(self.goal) and conversion.scale(self.goal, self.where) == 1
 
+    def is_base(self, name: str) -> bool:
+        """Tell whether `base` leaves the numbers of a name as they are."""
+        return name in self._as_is or not self.units.get(name, "")
+
     def base(self, name: str, values: Any) -> Any:
         """Return the numbers of a name in base units, as `compute` takes them."""
         if name in self._as_is:
@@ -326,7 +330,10 @@ class Prepared:
 
     def compute(self, base: Mapping[str, Any]) -> Any:
         """Return the value in the unit of the answer, from arrays in base units: nothing is checked, numpy may warn."""
-        value = self._run(base)
+        return self.answer(self._run(base))
+
+    def answer(self, value: Any) -> Any:
+        """Return a value in base units in the unit of the answer."""
         return value if self._answers_base else conversion.from_base(value, self.goal, self.where)
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:

@@ -203,3 +203,18 @@ def test_settings_fix_numbers_and_nothing_else():
     rates = free["posterior/brain/dettmers-2015"]["firing_rate"].values
     assert ratio * rates / 200 == pytest.approx(np.ones(50))
     assert_bitwise(free["projection"]["machine"].values, fixed["projection"]["machine"].values)
+
+
+def test_paths_that_nobody_asks_for_are_not_stored_and_answers_stay_the_same():
+    record = {**PARITY, "quantities": {
+        "growth": {"p05": 0.1, "p95": 0.4, "unit": ""}, "x": {"expression": "exp(growth*(t - start))"},
+        "aside": {"expression": "x**2"}}, "questions": {"q": {"when": "x >= 100"}}}  # fmt: skip
+    whole = forecast.project(record, draws=50)
+    bare, one = (forecast.project(record, draws=50, paths=paths) for paths in ((), ("aside",)))
+    assert [*whole.worlds] == ["growth", "x", "aside"]
+    assert [*bare.worlds] == ["growth"]
+    assert [*one.worlds] == ["growth", "aside"]
+    assert bare["questions"].to_dataset().identical(whole["questions"].to_dataset())
+    assert_bitwise(one.worlds["aside"].values, whole.worlds["aside"].values)
+    with pytest.raises(UnknownNameError, match="asied"):
+        forecast.project(record, draws=50, paths=("asied",))

@@ -297,3 +297,23 @@ def test_a_function_of_the_same_step_is_a_cycle_still():
     }  # fmt: skip
     with pytest.raises(CycleError):
         forecast.project(asked, draws=10)
+
+
+@pytest.mark.parametrize("draws", [3, 2000])
+def test_parts_of_a_formula_that_rest_on_no_stock_are_those_of_the_formula_written_out(draws):
+    """A part that stays, one that moves with time and one of the date, each beside a stock that differs by world."""
+    record = {"start": 2025, "until": 2030, "step": "1/12",
+              "quantities": {"a": {"p05": 0.1, "p95": 0.4, "unit": ""}, "c": {"expression": "1 + 0.1*(t - start)"},
+                             "doubled": {"expression": "S*(2*a)"}, "still": {"expression": "where(k > 0, a + k, 0)"}},
+              "stocks": {"S": {"initial": 1, "rate": "still*0 + (1 + a)**2*c*sqrt(1 + t - start)*S/(1 + S) + 0*doubled",
+                               "method": "euler"}},
+              "solve": {"k": {"so": "rate(S) == (1 + a)**2/2*k", "at": "start"}}}  # fmt: skip
+    made = forecast.project(record, draws=draws).worlds
+    a, date, stock = made["a"].values[0], decimal_year(made["time"].values), np.ones(draws)
+    for step, now in enumerate(date):
+        np.testing.assert_allclose(made["S"].values[step], stock, rtol=1e-12)
+        c = 1 + 0.1 * (now - 2025)
+        width = date[step + 1] - now if step + 1 < len(date) else 0
+        stock = stock + width * (1 + a) ** 2 * c * np.sqrt(1 + now - 2025) * stock / (1 + stock)
+    np.testing.assert_allclose(made["still"].values, np.broadcast_to(a + 1, made["still"].shape), rtol=1e-12)
+    np.testing.assert_allclose(made["doubled"].values, made["S"].values * 2 * a, rtol=1e-12)

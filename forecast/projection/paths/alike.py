@@ -9,12 +9,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.streams import Streams
+
 Array = NDArray[np.float64]
 
-__all__ = ["PAIR", "alike", "dense", "pair", "spread"]
+__all__ = ["PAIR", "PairStreams", "alike", "dense", "pair", "spread"]
 
 #: The worlds that are computed in place of all.
 PAIR = 2
+
+
+class PairStreams(Streams):
+    """Streams of what draws nothing, and is computed for two worlds."""
+
+    @property
+    def draws(self) -> int:
+        """How many worlds there are."""
+        return PAIR
 
 
 def alike(values: Array) -> bool:

@@ -8,8 +8,9 @@ positive ones in the logarithm, and functions over time keep the value that they
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from forecast.projection.failures import others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread
 from forecast.projection.paths.apply_limits import limited
+from forecast.projection.paths.step_formula import StepFormula
 from forecast.projection.paths.time_functions import at_step
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.kinds.function_ref import FunctionRef
@@ -56,6 +58,8 @@ SMALL = 1e-4
 #: So many places where the sides change order are looked at on each side of zero, and within one so many more.
 MOST_SOLUTIONS = 12
 WITHIN = np.arange(1, 16) / 16
+#: So many numbers are computed at once: what fits the processor's caches.
+CACHED = 2**15
 
 
 def step_through(world: World, members: tuple[str, ...], combination: Combination) -> dict[str, Array]:
@@ -155,12 +159,14 @@ class _Stepper:
                     f"{world.graph.scenario.where}: quantities.{name}: its function needs the path up to a date "
                     "(along='time'), and stands in a cycle, which is computed date by date: make what adds up a stock"
                 )
+        #: Of each function its arguments: the name, the quantity, and the unit in which it takes it.
+        self._arguments = {name: list(self._takes(name)) for name in self.functions}
         self.free: Rows = {}
         self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
         self.paths_so_far: Rows = {}
-        self._clocks = {name: clock(name, self.time) for name in TIME}
-        #: Of each formula, at and between steps: the paths that it reads of what is no member.
-        self._known: dict[tuple[int, bool], tuple[Prepared, Rows]] = {}
+        at = {name: clock(name, self.time) for name in TIME}
+        self._clocks = {False: at, True: {**at, "t": at["t"] + 0.5 * at["dt"]}}
+        self._at_steps: dict[tuple[int, bool], StepFormula] = {}
         self._halves: Rows = {}
 
     def _model(self, name: str) -> Model:
@@ -168,17 +174,20 @@ class _Stepper:
         node = self.nodes[name]
         return node.models[node.own_values(self.combination)]
 
+    def _takes(self, name: str) -> Iterator[tuple[str, str, str]]:
+        for key, need in self._model(name).inputs.items():
+            assert isinstance(need, OtherQuantity)
+            yield key, self.nodes[name].source(key), need.unit
+
     def _called(self, name: str, step: int, rows: Rows, *, half: bool = False) -> Array:
         """Return a function of a plugin's at a step, or between it and the next one."""
         node, model = self.nodes[name], self._model(name)
         given: dict[str, Array] = {}
-        for key, need in model.inputs.items():
-            assert isinstance(need, OtherQuantity)
-            source = node.source(key)
-            row = rows[source] if source in rows else self._row(source, step, half=half)
-            row = units.convert(row, self.world.graph.nodes[source].unit, need.unit, where=name)
-            given[key] = np.broadcast_to(row if self.draws == self.world.draws else row[:1], (1, self.world.draws))
-        value = self.world.called(self.functions[name], model, given, self.time[step : step + 1])[0, : self.draws]
+        for key, source, unit in self._arguments[name]:
+            row, own = rows.get(source), self.world.graph.nodes[source].unit
+            row = self._row(source, step, half=half) if row is None else row
+            given[key] = (row if own == unit else units.convert(row, own, unit, where=name))[np.newaxis]
+        value = self.world.called(self.functions[name], model, given, self.time[step : step + 1])[0]
         return np.asarray(units.convert(value, model.unit, node.unit, where=name))
 
     def _path(self, name: str) -> Array:
@@ -195,9 +204,15 @@ class _Stepper:
 
     def _row(self, name: str, step: int, *, half: bool) -> Array:
         """Return a quantity that is no member at a step, or between it and the next one."""
-        path = self._path(name)
-        row: Array = path[0] if len(path) == 1 else halfway(path[step : step + 2])[0] if half else path[step]
-        return row
+        path = self._between(name) if half else self._path(name)
+        return np.asarray(path[0] if len(path) == 1 else path[step])
+
+    def _between(self, name: str) -> Array:
+        """Return a path between its steps; one row where it does not change."""
+        if name not in self._halves:
+            path = self._path(name)
+            self._halves[name] = halfway(path) if len(path) > 1 else path
+        return self._halves[name]
 
     def _prepared(self, formula: Formula, name: str, *, target: str, rates: bool | None = None) -> Prepared:
         graph = self.world.graph
@@ -245,11 +260,17 @@ class _Stepper:
         shape = (steps, self.draws)
         self.paths_so_far = {name: np.empty(shape) for name in self.nodes}
         self.free = {name: np.empty(shape) for name, node in self.nodes.items() if node.limits is not None}
+        still = self._still(at_steps=True)
+        moving = [name for name in self.nodes if name not in still]
         state: Rows = {}
         for name in self.solved:
             state[name] = self._solution(name, state)
         for step in range(steps):
-            rows = self._rows(step, state if step else {**state, **self._begun(state)})
+            if not step:
+                rows = self._rows(step, {**state, **self._begun(state)})
+                kept = {name: rows[name] for name in still}
+            else:
+                rows = self._rows(step, {**kept, **state}, moving)
             for name, row in rows.items():
                 self.paths_so_far[name][step] = row
             if step + 1 < steps:
@@ -282,12 +303,14 @@ class _Stepper:
         """Return the stocks at the first step."""
         return {name: self._value(made, 0, state) for name, made in self.initial.items()}
 
-    def _rows(self, step: int, state: Rows) -> Rows:
-        """Return every member at a step: `state` has the stocks and what was solved for."""
+    def _rows(self, step: int, state: Rows, members: Collection[str] | None = None) -> Rows:
+        """Return every member at a step, or some: `state` has the stocks and what was solved for."""
         rows = {**self.fixed, **state}
         for name, made in self.ceilings.items():
             rows[name] = np.minimum(rows[name], self._value(made, step, rows))
         for name, node in self.nodes.items():
+            if members is not None and name not in members:
+                continue
             if name in self.formulas:
                 rows[name] = self._value(self.formulas[name], step, rows)
             elif name in self.functions:
@@ -321,34 +344,67 @@ class _Stepper:
 
     def _outside(self, made: Prepared, name: str, *, half: bool) -> Array:
         """Return the path of a quantity that is no member, as a formula takes it; of half-steps, that between steps."""
-        path, labels = self._path(name), self.world.graph.nodes[name].labels
-        if half and len(path) > 1:
-            if name not in self._halves:
-                self._halves[name] = halfway(path)
-            path = self._halves[name]
+        path, labels = self._between(name) if half else self._path(name), self.world.graph.nodes[name].labels
         return np.asarray(labels)[path.astype(np.intp)] if labels else made.base(name, path)
 
     def _value(self, made: Prepared, step: int, rows: Mapping[str, Array], *, half: bool = False) -> Array:
         """Compute a formula at a step, or between it and the next one."""
-        _, paths = self._known.setdefault((id(made), half), (made, {}))
-        known: dict[str, Any] = {}
-        for name in made.formula.names:
-            if name in rows:
-                known[name] = made.base(name, rows[name])
-            elif name in TIME:
-                known[name] = self._clock(name, step, half=half)
-            else:
-                path = paths.get(name)
-                if path is None:
-                    path = paths[name] = self._outside(made, name, half=half)
-                known[name] = path[0] if len(path) == 1 else path[step]
-        value = np.asarray(made.compute(known), dtype=np.float64)
+        formula = self._at_steps.get((id(made), half))
+        if formula is None:
+            outside = partial(self._outside, made, half=half)
+            formula = self._at_steps[id(made), half] = StepFormula(made, rows.keys(), outside, self._clocks[half])
+        value = np.asarray(formula(step, rows), dtype=np.float64)
         return value if value.ndim else np.full(self.draws, float(value))
 
-    def _clock(self, name: str, step: int, *, half: bool) -> np.float64:
-        values = self._clocks[name]
-        now = np.float64(values[step] if len(values) > 1 else values[0])
-        return np.float64(now + 0.5 * self._clocks["dt"][step]) if half and name == "t" else now
+    def _still(self, *, at_steps: bool) -> set[str]:
+        """Return the formulas and functions that rest only on what stays the same: between steps too, or at steps.
+
+        Between two equal values lies one that differs in its last digit (see `halfway`).
+        """
+        known = {*self.fixed, *self.solved}
+        still: set[str] = set()
+
+        def stays(name: str) -> bool:
+            if name in self.nodes or name in TIME:
+                return name in known or name in still
+            path = self._path(name)
+            return len(path) == 1 or (at_steps and _same(path[0], path[-1]) and _same(path, path[:1]))
+
+        for name, node in self.nodes.items():
+            if name in self.formulas:
+                reads = {*self.formulas[name].formula.names}
+            elif name in self.functions and not getattr(self.functions[name], "dated", True):
+                reads = {source for _, source, _ in self._arguments[name]}
+            else:
+                continue
+            if node.limits is None and all(map(stays, reads)):
+                still.add(name)
+        return still
+
+    @cached_property
+    def _moving(self) -> list[str]:
+        """The formulas and functions on which the rates of stocks rest at one step, each after those that it needs."""
+        rates = [made for n, made in self.changes.items() if self.stocks[n].move != "next"]
+        needed = self._needed({name for made in rates for name in made.formula.names})
+        needed -= self._still(at_steps=False)
+        return [n for n in self.nodes if n in needed and (n in self.formulas or n in self.functions)]
+
+    def _needed(self, names: set[str]) -> set[str]:
+        """Return these names, and those of the members that they need at the same step."""
+        found: set[str] = set()
+        while names:
+            found |= names
+            read: set[str] = set()
+            for name in names & self.nodes.keys():
+                made = [each[name] for each in (self.formulas, self.ceilings) if name in each]
+                made += [bound for (of, _), (bound, _) in self.bounds.items() if of == name]
+                read.update(each for one in made for each in one.formula.names)
+                read.update(source for _, source, _ in self._arguments.get(name, ()))
+                quantity = self.nodes[name].quantity
+                if isinstance(quantity, OverTime):
+                    read.update(each for each in (quantity.of, quantity.argument) if isinstance(each, str))
+            names = read - found
+        return found
 
     def _moved(self, step: int, rows: Rows) -> Rows:
         """Return the stocks at the next step."""
@@ -369,13 +425,11 @@ class _Stepper:
     def _stage(self, step: int, rows: Rows, state: Rows, *, half: bool) -> Rows:
         """Return the rates of the stocks where these stand as given; functions over time stay as they are."""
         here = {**rows, **state}
-        for name in self.nodes:
+        for name in self._moving:
             if name in self.formulas:
                 value = self._value(self.formulas[name], step, here, half=half)
-            elif name in self.functions:
-                value = self._called(name, step, here, half=half)
             else:
-                continue
+                value = self._called(name, step, here, half=half)
             here[name] = self._constrained(name, step, value, here, half=half)
         return {
             name: self._value(made, step, here, half=half)
@@ -399,14 +453,14 @@ class _Stepper:
         unit_of = {n: graph.nodes[n].measured for n in quantity.so.names if n not in TIME}
         sides = units.sides(quantity.so, unit_of, where=where)
         left, right = (self._prepared(side, name, target=sides.unit, rates=True) for side in (sides.left, sides.right))
-        draws = self.draws
+        draws, members = self.draws, self._needed({*left.formula.names, *right.formula.names})
         size: Array = np.ones(draws)
 
         def difference(trial: Array) -> Array:
             nonlocal size
             known = {**state, name: trial}
             with np.errstate(all="ignore"):
-                rows = self._rows(0, {**known, **self._begun(known)})
+                rows = self._rows(0, {**known, **self._begun(known)}, members)
                 a, b = self._value(left, 0, rows), self._value(right, 0, rows)
             size = np.maximum(np.abs(a), np.abs(b))
             return a - b
@@ -458,11 +512,19 @@ class _Stepper:
         return np.asarray(solved[0])
 
 
+def _same(a: Array, b: Array) -> bool:
+    return bool((a == b).all())
+
+
 def halfway(path: Array) -> Array:
     """Return what lies between the steps of a path: in the logarithm where both are positive."""
-    low, high = path[:-1], path[1:]
-    both = (low > 0) & (high > 0)
-    return np.where(both, np.sqrt(np.abs(low)) * np.sqrt(np.abs(high)), (low + high) / 2)
+    out = np.empty((len(path) - 1, *path.shape[1:]))
+    rows = max(CACHED // path.shape[1], 1)
+    for first in range(0, len(out), rows):
+        low, high = path[first : first + rows + 1][:-1], path[first + 1 : first + rows + 1]
+        both = (low > 0) & (high > 0)
+        out[first : first + rows] = np.where(both, np.sqrt(np.abs(low)) * np.sqrt(np.abs(high)), (low + high) / 2)
+    return out
 
 
 def _target(stock: Stock) -> str:

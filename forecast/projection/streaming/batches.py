@@ -47,6 +47,8 @@ __all__ = ["BATCH", "Job", "run_batches"]
 BATCH = 32 * BLOCK
 #: Blocks that are drawn together at most, and how much they may hold: what fits the processor's caches is fastest.
 MOST_BLOCKS, TOGETHER = 8, 64 * 2**20
+#: And where quantities are stepped through time: every step is taken through Python, once for all of them.
+TOGETHER_IN_STEPS = 512 * 2**20
 #: How often a path is held while a block is drawn: by its model, in its unit, changed, limited, in what is made of it.
 MEMORY_FACTOR = 5
 #: A checkpoint is written when so many seconds have passed since the last one.
@@ -70,6 +72,8 @@ class Job:
         How many worlds there are, and how many of the first are kept one by one.
     left_out : LeftOut
         What has no data as of the date.
+    paths : frozenset of str, optional
+        The quantities that are stored and may change with time; all by default.
     """
 
     scenario: Scenario
@@ -80,6 +84,7 @@ class Job:
     worlds: int
     kept: int
     left_out: LeftOut = field(default_factory=LeftOut)
+    paths: frozenset[str] | None = None
     _made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -137,7 +142,8 @@ class Job:
 
     def empty(self, size: Size) -> Sampled:
         """Return what holds no world yet."""
-        return Sampled(self.graph, self.years, size, Updates(self.graph, size.n_kept, self.references))
+        updates = Updates(self.graph, size.n_kept, self.references)
+        return Sampled(self.graph, self.years, size, updates, self.paths)
 
     def batch(self, number: int) -> Sampled:
         """Draw one batch."""
@@ -162,7 +168,8 @@ class Job:
         for node in self.graph.nodes.values():
             own = int(np.prod([len(choices[d].values) for d in node.dims], dtype=np.int64))
             cells += own * (1 if node.steady else len(self.years))
-        return int(np.clip(TOGETHER // max(8 * MEMORY_FACTOR * BLOCK * cells, 1), 1, MOST_BLOCKS))
+        together = TOGETHER_IN_STEPS if any(node.cycle for node in self.graph.nodes.values()) else TOGETHER
+        return int(np.clip(together // max(8 * MEMORY_FACTOR * BLOCK * cells, 1), 1, MOST_BLOCKS))
 
     def sent(self, number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Draw one batch, as plain data that can be sent."""

@@ -87,9 +87,18 @@ class Sampled:
     size : Size
     updates : Updates
         What worlds count for.
+    paths : frozenset of str, optional
+        The quantities that are kept and may change with time; all by default.
     """
 
-    def __init__(self, graph: ScenarioGraph, years: Array, size: Size, updates: Updates) -> None:
+    def __init__(
+        self,
+        graph: ScenarioGraph,
+        years: Array,
+        size: Size,
+        updates: Updates,
+        paths: frozenset[str] | None = None,
+    ) -> None:
         self.graph, self.years, self.size, self.updates = graph, years, size, updates
         # By what failed and the combination: the first world of the block, and the error of the first block.
         self._failed: dict[tuple[str, Combination], tuple[int, ForecastError]] = {}
@@ -98,6 +107,8 @@ class Sampled:
         self._levels, self._dates, self._counted = Columns(graph), Columns(graph), Columns(graph)
         weighing, weighted, counting = graph.dims(graph.weighed_by), updates.weighing, size.counting
         for name, node in graph.quantities.items():
+            if not (node.steady or paths is None or name in paths):
+                continue
             rows = 1 if node.steady else len(years)
             self._levels.columns[name] = Column(graph, node.dims, size.n_kept, (rows,), complete=True)
             if counting:  # along what weighs the worlds, too

@@ -60,33 +60,36 @@ def labour(**given: Array) -> Array:
         # side rises at least as fast as z
         drift = slope * steep / (1 - rho)
         high = supply
-        low = supply - _spread(pull) - drift
+        low = supply - _spread(pull)[0] - drift
         z, before = np.minimum(high, np.log(can / (1 - can))), np.inf
+        close = 1e-9 * (1 + np.abs(supply))
         for _ in range(STEPS):
             i = 1 / (1 + np.exp(-z))
-            off = z + _spread(pull * i) + drift * i - supply
-            low, high = np.where(off < 0, z, low), np.where(off < 0, high, z)
-            rise = 1 + (pull * _slope(pull * i) + drift) * i * (1 - i)
+            spread, slope_there = _spread(pull * i)
+            off = z + spread + drift * i - supply
+            under = off < 0
+            low, high = np.where(under, z, low), np.where(under, high, z)
+            rise = 1 + (pull * slope_there + drift) * i * (1 - i)
             step = z - off / rise
-            near = (np.abs(off) < before / 2) | (np.abs(off) < 1e-9 * (1 + np.abs(supply)))
+            away = np.abs(off)
+            near = (away < before / 2) | (away < close)
             step = np.where((step >= low) & (step <= high) & near, step, (low + high) / 2)
-            before = np.abs(off)
+            before = away
             moved = np.abs(step - z) > 1e-8 * (1 + np.abs(z))  # convergence is quadratic: the next step is rounding
             z = step
             if not moved.any():
                 break
         last = np.minimum(1 / (1 + np.exp(-z)), can)
         by_people = (1 - rho) * np.log1p(-last)
-        by_chips = rho * supply + (1 - rho) * (np.log(last) + _spread(pull * last))
+        by_chips = rho * supply + (1 - rho) * (np.log(last) + _spread(pull * last)[0])
         done = people * np.exp(np.logaddexp(by_people, by_chips) / rho)
     return np.asarray(np.where(can > 0, done, people))
 
 
-def _spread(x: Array) -> Array:
-    """Return log((exp(x) - 1)/x), of x >= 0."""
-    return np.where(x < 1e-5, x / 2, x + np.log(-np.expm1(-x) / np.maximum(x, 1e-300)))
-
-
-def _slope(x: Array) -> Array:
-    """Return its derivative: 1/(1 - exp(-x)) - 1/x."""
-    return np.where(x < 1e-5, 0.5 + x / 12, -1 / np.expm1(-x) - 1 / np.maximum(x, 1e-300))
+def _spread(x: Array) -> tuple[Array, Array]:
+    """Return log((exp(x) - 1)/x), of x >= 0, and its derivative, 1/(1 - exp(-x)) - 1/x."""
+    lost, size, small = np.expm1(-x), np.maximum(x, 1e-300), x < 1e-5
+    spread, slope = x + np.log(-lost / size), -1 / lost - 1 / size
+    if not small.any():
+        return spread, slope
+    return np.where(small, x / 2, spread), np.where(small, 0.5 + x / 12, slope)

@@ -7,6 +7,7 @@ them; one more, the first, machines always do. Machines do a task at a runtime t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 import numpy as np
@@ -45,6 +46,12 @@ def automated(**given: Array) -> Array:
     return _allocated(given)[1]
 
 
+@functools.cache
+def _places() -> Array:
+    """Return the power of every task's gap, (task, 1)."""
+    return np.interp(np.linspace(0, 1, TASKS), _QUANTILES, _POWERS)[:, None]
+
+
 def _allocated(given: Mapping[str, Array]) -> tuple[Array, Array]:
     """Return the composite and the share automated, in the shape of the arguments."""
     whole = np.shape(given["labour"])
@@ -54,7 +61,7 @@ def _allocated(given: Mapping[str, Array]) -> tuple[Array, Array]:
     flat = {name: np.ravel(values)[None] for name, values in given.items()}
     labour, compute, run, rho = (flat[name] for name in ("labour", "compute", "run", "rho"))
     sigma = 1 / (1 - rho)
-    place = np.interp(np.linspace(0, 1, TASKS), _QUANTILES, _POWERS)[:, None]
+    place = _places()
     need = flat["need"] / flat["need_gap"] ** place
     takes = flat["runtime"] / flat["runtime_gap"] ** place
     with np.errstate(over="ignore"):
