@@ -47,9 +47,9 @@ def automated(**given: Array) -> Array:
 
 
 @functools.cache
-def _places() -> Array:
+def _places(count: int) -> Array:
     """Return the power of every task's gap, (task, 1)."""
-    return np.interp(np.linspace(0, 1, TASKS), _QUANTILES, _POWERS)[:, None]
+    return np.interp(np.linspace(0, 1, count), _QUANTILES, _POWERS)[:, None]
 
 
 def _allocated(given: Mapping[str, Array]) -> tuple[Array, Array]:
@@ -61,7 +61,7 @@ def _allocated(given: Mapping[str, Array]) -> tuple[Array, Array]:
     flat = {name: np.ravel(values)[None] for name, values in given.items()}
     labour, compute, run, rho = (flat[name] for name in ("labour", "compute", "run", "rho"))
     sigma = 1 / (1 - rho)
-    place = _places()
+    place = _places(TASKS)
     need = flat["need"] / flat["need_gap"] ** place
     takes = flat["runtime"] / flat["runtime_gap"] ** place
     with np.errstate(over="ignore"):
