@@ -42,6 +42,7 @@ def made_from() -> dict[str, Any]:
 def main(arguments: list[str] | None = None) -> None:
     """Write the record into a folder."""
     import forecast
+    from forecast.base.files import write_atomic
     from forecast.evaluation.whole import scenario_record
 
     given = sys.argv[1:] if arguments is None else arguments
@@ -51,7 +52,7 @@ def main(arguments: list[str] | None = None) -> None:
     found = forecast.backtest_scenario(SCENARIO, vintages=VINTAGES, scales=SCALES, draws=DRAWS, seed=SEED)
     folder.mkdir(parents=True, exist_ok=True)
     scenario_record.write(found, folder / "model-capability.csv")
-    (folder / "made-from.json").write_text(json.dumps(made_from(), indent=2) + "\n", "utf-8")
+    write_atomic(folder / "made-from.json", json.dumps(made_from(), indent=2) + "\n")
 
 
 if __name__ == "__main__":

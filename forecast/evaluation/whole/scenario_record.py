@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from forecast.base.files import replacing
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, PluginError, printable
 from forecast.evaluation.whole import scenario_scores as scores
@@ -59,7 +60,7 @@ def write(found: xr.Dataset, path: Path) -> None:
     """Write the forecasts of `forecast.backtest_scenario` whose outcome is known as such a table."""
     on = found.attrs["published"]
     rows = scores.forecast_rows(found)
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path) as arriving, arriving.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [*rows[0], "published_on"], lineterminator="\n")
         writer.writeheader()
         for row in rows:
@@ -69,7 +70,8 @@ def write(found: xr.Dataset, path: Path) -> None:
 
 def screen_line(found: xr.Dataset, shown: Sequence[str], labels: Mapping[str, str]) -> str:
     """Say in one sentence how often the intervals of the scenario held, of the quantities that it shows."""
-    rows = _own(found)
+    # every screen has this line, and rivals are for `sentences` alone
+    rows = {row["quantity"]: row for row in scores.quantity_scores(found.isel(model=[0]))}
     of = [name for name in shown if name in rows] or list(rows)
     told = ", ".join(f"{labels.get(name, name)} {_covered(rows[name])}" for name in of[:_MOST])
     return f"Record {_when(found)}: 90 % intervals held {told}; values of today's editions"
@@ -80,8 +82,10 @@ def sentences(found: xr.Dataset, labels: Mapping[str, str]) -> list[str]:
     rows = scores.quantity_scores(found)
     months = 12 * float(found["ahead"].max())
     out = [f"record {_when(found)}, up to {months:.0f} months ahead; {'; '.join(scores.limits(found))}"]
-    for name, own in _own(found).items():
-        rivals = [row for row in rows if row["quantity"] == name and row["model"] != own["model"] and row["both"]]
+    scenario = str(found["model"].values[0])
+    for own in (row for row in rows if row["model"] == scenario):
+        name = own["quantity"]
+        rivals = [row for row in rows if row["quantity"] == name and row["model"] != scenario and row["both"]]
         beside = ", ".join(_beside(row, own) for row in rivals)
         out.append(
             f"record of {labels.get(name, name)}: 50 % intervals held {100 * own['half']:.0f} %, 90 % intervals "
@@ -95,11 +99,6 @@ def _beside(rival: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """Say the score of a rival, and the scenario's on the same rows where these are fewer."""
     fewer = f" (it {rival['beside']:.2g} on these {rival['both']})" if rival["both"] < own["forecasts"] else ""
     return f"{rival['model']} {rival['mine']:.2g}{fewer}"
-
-
-def _own(found: xr.Dataset) -> dict[str, dict[str, Any]]:
-    own = str(found["model"].values[0])
-    return {row["quantity"]: row for row in scores.quantity_scores(found) if row["model"] == own}
 
 
 def _covered(row: Mapping[str, Any]) -> str:

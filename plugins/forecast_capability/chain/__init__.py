@@ -107,19 +107,14 @@ def models() -> Iterator[ModelSpec]:
 
 def tables() -> Iterator[TableSpec]:
     """Bring the joint draws that the models read."""
-    for form, what in FORMS.items():
+    of_forms = {form: f"the chain from compute to horizon: {what}" for form, what in FORMS.items()}
+    for name, what in {**of_forms, "alone": "the index by its own trend"}.items():
         yield TableSpec(
-            name=f"chain-{form}",
-            title=f"Joint draws of the chain from compute to horizon: {what}",
-            descriptor=str(HERE / "draws" / f"chain-{form}" / "datapackage.json"),
+            name=f"chain-{name}",
+            title=f"Joint draws of {what}",
+            descriptor=str(HERE / "draws" / f"chain-{name}" / "datapackage.json"),
             reference=REFERENCE,
         )
-    yield TableSpec(
-        name="chain-alone",
-        title="Joint draws of the index by its own trend",
-        descriptor=str(HERE / "draws" / "chain-alone" / "datapackage.json"),
-        reference=REFERENCE,
-    )
 
 
 def commands() -> Iterator[CommandSpec]:
