@@ -12,7 +12,7 @@ import numpy as np
 
 from forecast.base.dates import decimal_year
 from forecast.errors import printable
-from forecast.evaluation.whole.scenario_record import of_scenario, screen_line
+from forecast.evaluation.whole.scenario_record import screen_line
 from forecast.models.shapes.track_record import coverage
 from forecast.projection.result import (
     AnswerDistribution,
@@ -474,9 +474,9 @@ def newest_data(run: Projection, today: str) -> str:
 
 def past_record(run: Projection) -> str:
     """Say the coverage of past intervals: of the scenario as a whole where it keeps a record, else of its shapes."""
-    whole = of_scenario(run.scenario)
+    whole = screen_line(run.scenario, run.shown or (), run.labels)
     if whole is not None:
-        return screen_line(whole, run.shown or (), run.labels)
+        return whole
     rows = coverage(run.models)
     if not rows:
         return ""

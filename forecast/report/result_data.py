@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from forecast.base.dates import decimal_year, from_decimal_year
-from forecast.evaluation.whole.scenario_record import of_scenario, sentences
+from forecast.evaluation.whole.scenario_record import sentences
 from forecast.models.shapes.track_record import sentence as track_record
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
@@ -78,9 +78,7 @@ def projection_data(run: Projection, *, only: Collection[str] | None = None, lev
         "failing": run.failing,
         "quantities": quantities(run, only=only),
         "models": [{"name": name, **described} for name, described in run.models.items()],
-        "record": track_record(run.models)
-        if (whole := of_scenario(run.scenario)) is None
-        else sentences(whole, run.labels),
+        "record": track_record(run.models) if (whole := sentences(run.scenario, run.labels)) is None else whole,
         "newest": run.newest,
     }
     always = ("scenario", "headline", "questions", "drivers", "quantities", "models")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 
 from forecast.errors import printable
-from forecast.evaluation.whole.scenario_record import of_scenario, sentences
+from forecast.evaluation.whole.scenario_record import sentences
 from forecast.models.shapes.track_record import sentence as track_record
 from forecast.projection.result import (
     DateAnswer,
@@ -173,8 +173,8 @@ def _limits(run: Projection, words: Words, today: str) -> Section:
 def _sources(run: Projection, words: Words, today: str) -> Section:
     notes = [f"{printable(name, 120)}: {printable(about['summary'], _LONG)}" for name, about in run.models.items()]
     ages = data_ages(run, today)
-    whole = of_scenario(run.scenario)
-    record = [track_record(run.models)] if whole is None else sentences(whole, run.labels)
+    whole = sentences(run.scenario, run.labels)
+    record = [track_record(run.models)] if whole is None else whole
     return [], [text for text in (printable(ages, _LONG), *(printable(each, _LONG) for each in record)) if text] + notes
 
 

@@ -237,6 +237,38 @@ def test_the_flagship_prints_its_own_record_with_its_size_and_limits(capsys):
         assert rival in " ".join(behind)
 
 
+PLUGIN = """
+from forecast import ScenarioSpec, hookimpl
+@hookimpl
+def forecast_scenarios():
+    yield ScenarioSpec(name="mine", path={path!r}, title="mine", reference="us", record={record!r})
+"""
+
+
+MINE = """
+start = 2024
+until = 2030
+[quantities.x]
+expression = "t - 2020"
+unit = ""
+[questions.q]
+when = "x >= 6"
+title = "x is large"
+"""
+
+
+@pytest.mark.parametrize("content", [None, b"", b"quantity,unit\nx,", b"\0", b"\xff\xfe", b"quantity,model"])
+def test_a_record_that_cannot_be_read_costs_no_answer(capsys, fake_plugins, tmp_path, content):
+    (tmp_path / "mine.toml").write_text(MINE, "utf-8")
+    kept = tmp_path / "record.csv"
+    if content is not None:
+        kept.write_bytes(content)
+    fake_plugins.add("kept", PLUGIN.format(path=str(tmp_path / "mine.toml"), record=str(kept)))
+    told = " ".join(command("run")(capsys, "kept/mine").out.split())
+    assert "X is large in January 2026" in told
+    assert "No record: scenario 'kept/mine': its record of past forecasts cannot be read" in told
+
+
 def test_published_models_count_from_the_day_they_appeared():
     found = scenario_record.of_scenario(record.SCENARIO)
     on = found.attrs["published"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from forecast.base.files import replacing
 from forecast.base.lazy import xr
-from forecast.errors import ForecastError, PluginError, printable
+from forecast.errors import DataError, ForecastError, PluginError, printable
 from forecast.evaluation.whole import scenario_scores as scores
 
 __all__ = ["of_scenario", "screen_line", "sentences", "write"]
@@ -49,9 +49,11 @@ def _read(path: str, name: str) -> xr.Dataset:
     try:
         with Path(path).open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
+        if not rows:
+            raise DataError("expected a row for each forecast, got none")
         on = {row["model"]: row["published_on"] for row in rows if row["published_on"]}
         return scores.of_rows(rows, name.rpartition("/")[2], on).assign_attrs(name=name)
-    except (OSError, KeyError, ForecastError) as problem:
+    except (OSError, KeyError, UnicodeDecodeError, csv.Error, ForecastError) as problem:
         why = printable(f"{type(problem).__name__}: {problem}", 200)
         raise PluginError(f"scenario '{name}': its record of past forecasts cannot be read: {why}") from None
 
@@ -68,27 +70,47 @@ def write(found: xr.Dataset, path: Path) -> None:
             writer.writerow({**told, "published_on": on.get(row["model"], "")})
 
 
-def screen_line(found: xr.Dataset, shown: Sequence[str], labels: Mapping[str, str]) -> str:
-    """Say in one sentence how often the intervals of the scenario held, of the quantities that it shows."""
+def _readable(name: str) -> xr.Dataset | str | None:
+    """Return the record of a scenario, or why it cannot be read: that costs no answer."""
+    try:
+        return of_scenario(name)
+    except PluginError as problem:
+        return f"No record: {problem}"
+
+
+def screen_line(name: str, shown: Sequence[str], labels: Mapping[str, str]) -> str | None:
+    """Say in one sentence how often the intervals of a scenario held, of the quantities that it shows.
+
+    None where it keeps no record; where that cannot be read, why.
+    """
+    found = _readable(name)
+    if found is None or isinstance(found, str):
+        return found
     # every screen has this line, and rivals are for `sentences` alone
     rows = {row["quantity"]: row for row in scores.quantity_scores(found.isel(model=[0]))}
-    of = [name for name in shown if name in rows] or list(rows)
-    told = ", ".join(f"{labels.get(name, name)} {_covered(rows[name])}" for name in of[:_MOST])
+    of = [each for each in shown if each in rows] or list(rows)
+    told = ", ".join(f"{labels.get(each, each)} {_covered(rows[each])}" for each in of[:_MOST])
     return f"Record {_when(found)}: 90 % intervals held {told}; values of today's editions"
 
 
-def sentences(found: xr.Dataset, labels: Mapping[str, str]) -> list[str]:
-    """Say of each quantity how good it was, beside its rivals, and what such a record cannot tell."""
+def sentences(name: str, labels: Mapping[str, str]) -> list[str] | None:
+    """Say of each quantity how good it was, beside its rivals, and what such a record cannot tell.
+
+    None where the scenario keeps no record; where that cannot be read, why.
+    """
+    found = _readable(name)
+    if found is None or isinstance(found, str):
+        return [found] if found else None
     rows = scores.quantity_scores(found)
     months = 12 * float(found["ahead"].max())
     out = [f"record {_when(found)}, up to {months:.0f} months ahead; {'; '.join(scores.limits(found))}"]
     scenario = str(found["model"].values[0])
     for own in (row for row in rows if row["model"] == scenario):
-        name = own["quantity"]
-        rivals = [row for row in rows if row["quantity"] == name and row["model"] != scenario and row["both"]]
+        of = own["quantity"]
+        rivals = [row for row in rows if row["quantity"] == of and row["model"] != scenario and row["both"]]
         beside = ", ".join(_beside(row, own) for row in rivals)
         out.append(
-            f"record of {labels.get(name, name)}: 50 % intervals held {100 * own['half']:.0f} %, 90 % intervals "
+            f"record of {labels.get(of, of)}: 50 % intervals held {100 * own['half']:.0f} %, 90 % intervals "
             f"{_covered(own)}, {own['width']:.3g} {scores.unit_text(own)} wide; score {own['score']:.2g}"
             f"{f'; {beside}' if beside else ''}"
         )
