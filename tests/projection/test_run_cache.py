@@ -200,11 +200,41 @@ def test_what_is_held_stays_within_its_size():
     cache = RunCache(size=1000)
     rests = object()
     for number in range(20):
-        cache.give(("x", number), rests, np.zeros(25), 200)
+        draws = np.zeros(25)
+        cache.give(("x", number), rests, draws, [draws])
     assert [cache.take(("x", n), rests) is not None for n in range(20)] == [False] * 15 + [True] * 5
-    cache.give("large", rests, np.zeros(1000), 8000)
+    large = np.zeros(1000)
+    cache.give("large", rests, large, [large])
     assert cache.take("large", rests) is None
     assert cache.take(("x", 19), object()) is None
+
+
+def test_memory_that_several_values_share_counts_once():
+    cache = RunCache(size=1000)
+    draws = np.zeros((10, 12))  # 960 bytes
+    for number in range(5):
+        view = draws[number:]
+        cache.give(("view", number), 0, view, [view])
+    assert all(cache.take(("view", n), 0) is not None for n in range(5))
+    cache.give("other", 0, other := np.zeros(100), [other])
+    assert [n for n in range(5) if cache.take(("view", n), 0) is not None] == []
+    assert cache.take("other", 0) is not None
+
+
+def test_a_long_chain_and_a_cycle_are_found_again():
+    record = {
+        "start": 2025, "until": 2027,
+        "quantities": {
+            "x0": {"p05": 1, "p95": 2, "unit": ""}, "fee": {"p05": 0.1, "p95": 0.2, "unit": ""},
+            **{f"x{i + 1}": {"expression": f"x{i}*1.001"} for i in range(400)},
+            "rate": {"expression": "0.1*size*fee + 0.001*x400"},
+        },
+        "stocks": {"size": {"initial": 1, "rate": "rate"}},
+        "questions": {"twice": {"when": "size >= 2"}},
+    }  # fmt: skip
+    cache = RunCache()
+    for asked in ({}, {"fee": 0.15}, {"x0": 1.5}, {}):
+        same(record, cache, with_=asked)
 
 
 def test_nothing_that_is_held_is_sent():

@@ -8,16 +8,19 @@ the one that a run would compute: a lookup matches only if all dependencies comp
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.streams import Streams
 from forecast.errors import ForecastError
+from forecast.formula import TIME
 from forecast.models import FittedModel, Model
 from forecast.models.nesting import nested
 from forecast.projection.failures import Fault
@@ -68,7 +71,19 @@ class _Entry:
     key: Hashable
     dependencies: Any
     value: Any
-    size: int
+    buffers: Mapping[int, int]
+
+
+class _Origin:
+    """What a value is computed from, its own part and the origins of what it needs; equal ones are one object.
+
+    So origins compare by identity, and one that is shared by a thousand values is compared once a run.
+    """
+
+    __slots__ = ("__weakref__", "parts")
+
+    def __init__(self, parts: Any) -> None:
+        self.parts = parts
 
 
 class RunCache:
@@ -77,7 +92,7 @@ class RunCache:
     Parameters
     ----------
     size : int
-        Most bytes of draws; fits are small and stay in any case.
+        Most bytes of draws, memory that several of them share counted once; fits are small and stay in any case.
 
     Examples
     --------
@@ -92,8 +107,11 @@ class RunCache:
 
     def __init__(self, size: int = 256 * 2**20) -> None:
         self.size = size
-        self._entries: OrderedDict[int, _Entry] = OrderedDict()
+        self._entries: dict[int, _Entry] = {}
         self._places: dict[Hashable, list[int]] = {}
+        self._order: OrderedDict[int, None] = OrderedDict()  # of what can leave, the least recently used first
+        self._holders: dict[int, int] = {}  # of a buffer, how many entries keep it
+        self._origins: dict[Hashable, list[weakref.ref[_Origin]]] = {}
         self._bytes, self._next, self._lock = 0, 0, threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -109,23 +127,51 @@ class RunCache:
             for number in self._places.get(key, ()):
                 entry = self._entries[number]
                 if entry.dependencies == dependencies:
-                    self._entries.move_to_end(number)
+                    if entry.buffers:
+                        self._order.move_to_end(number)
                     return entry.value
         return None
 
-    def give(self, key: Hashable, dependencies: Any, value: Any, size: int = 0) -> None:
-        """Cache a value; evict the least recently used ones if there is no room."""
-        if size > self.size:
+    def give(self, key: Hashable, dependencies: Any, value: Any, arrays: Iterable[NDArray[Any]] = ()) -> None:
+        """Cache a value; evict the least recently used ones if there is no room.
+
+        `arrays` are those that it keeps in memory.
+        """
+        buffers = dict(map(_buffer, arrays))
+        if sum(buffers.values()) > self.size:
             return
         with self._lock:
-            self._entries[self._next] = _Entry(key, dependencies, value, size)
-            self._places.setdefault(key, []).append(self._next)
-            self._next, self._bytes = self._next + 1, self._bytes + size
+            number, self._next = self._next, self._next + 1
+            self._entries[number] = _Entry(key, dependencies, value, buffers)
+            self._places.setdefault(key, []).append(number)
+            for buffer, size in buffers.items():
+                holders = self._holders.get(buffer, 0)
+                self._holders[buffer] = holders + 1
+                self._bytes += 0 if holders else size
+            if buffers:
+                self._order[number] = None
             while self._bytes > self.size:
-                number = next(n for n, entry in self._entries.items() if entry.size)
-                evicted = self._entries.pop(number)
-                self._places[evicted.key].remove(number)
-                self._bytes -= evicted.size
+                self._evict(self._order.popitem(last=False)[0])
+
+    def _evict(self, number: int) -> None:
+        evicted = self._entries.pop(number)
+        self._places[evicted.key].remove(number)
+        for buffer, size in evicted.buffers.items():
+            self._holders[buffer] -= 1
+            if not self._holders[buffer]:
+                del self._holders[buffer]
+                self._bytes -= size
+
+    def origin(self, key: Hashable, parts: Any) -> _Origin:
+        """Return the one object for these parts of this key, as long as something refers to it."""
+        with self._lock:
+            alive = [(ref, found) for ref in self._origins.get(key, ()) if (found := ref()) is not None]
+            for _, found in alive:
+                if found.parts == parts:
+                    return found
+            made = _Origin(parts)
+            self._origins[key] = [*(ref for ref, _ in alive), weakref.ref(made)]
+            return made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +191,7 @@ class CachedStreams(Streams):
         value: T | None = self.cache.take(key, dependencies)
         if value is None:
             value = _read_only(make())
-            self.cache.give(key, dependencies, value, _bytes(value))
+            self.cache.give(key, dependencies, value, _arrays(value))
         return value
 
 
@@ -244,7 +290,7 @@ class Dependencies:
         if dependencies is not None and all(
             quantity in self._behind(*_names(self.graph, key)) for (quantity, _), _ in result.warnings
         ):
-            self.cache.give((*key, world.blocks), dependencies, result, _bytes(result.value))
+            self.cache.give((*key, world.blocks), dependencies, result, _arrays(result.value))
 
     def _of(self, world: Any, key: Any) -> Any:
         """Return the dependencies of a per-draw value; None if it is never cached."""
@@ -254,10 +300,16 @@ class Dependencies:
             except ForecastError:
                 self._known[key] = None
         parts = self._known[key]
-        if parts is None:
-            return None
-        scenario = self.graph.scenario
-        return world.time.tobytes(), self.seed, self.as_of, scenario.start, self._together, parts
+        return None if parts is None else (self._run(world.time.tobytes()), parts)
+
+    def _run(self, time: bytes) -> _Origin:
+        """Return what all draws of a run depend on, at these dates."""
+        key = "run", time
+        if key not in self._known:
+            parts = time, self.seed, self.as_of, self.graph.scenario.start, self._together
+            self._known[key] = self.cache.origin("run", parts)
+        origin: _Origin = self._known[key]
+        return origin
 
     @property
     def _together(self) -> Any:
@@ -283,27 +335,52 @@ class Dependencies:
         behind: list[str] = self._known["behind", names]
         return behind
 
-    def _each(self, world: Any, key: Any, dims: tuple[str, ...]) -> Iterator[Any]:
-        """Yield the dependencies of each upstream quantity, in this combination of choices."""
-        for each in self._behind(*_names(self.graph, key)):
-            yield self._node(world, each, world.restrict(each, dims, key[-1]))
+    def _each(self, world: Any, key: Any, dims: tuple[str, ...]) -> Iterator[_Origin]:
+        """Yield the origin of each quantity that a value is computed from, in this combination of choices."""
+        for name in _names(self.graph, key):
+            if name not in TIME:
+                yield self._node(world, name, world.restrict(name, dims, key[-1]))
 
-    def _node(self, world: Any, name: str, combination: Combination) -> Any:
-        key = "node", name, combination
-        if key not in self._known:
-            node = self.graph.nodes[name]
-            chosen = dict(zip(node.dims, combination, strict=True))
-            own = node.own_in(chosen)
-            model = node.models.get(own)
-            self._known[key] = (
-                (name, node.unit, chosen, node.own, node.needs, node.past, node.steady, node.owner, node.fixed),
-                _plain(node.variants.get(own, node.quantity)),
-                node.figures.get(own),
-                (node.limits, node.changes, node.cycle, self.graph.scenario.before.get(name)),
-                None if node.own_draws is None else node.own_draws.tobytes(),
-                None if model is None else self._model(world, model),
-            )
-        return self._known[key]
+    def _node(self, world: Any, name: str, combination: Combination) -> _Origin:
+        """Return the origin of a quantity: what it is itself, and the origins of its sources.
+
+        What stands on a cycle has its origin together with the others. A long chain is walked without recursion.
+        """
+        left = [(name, combination)]
+        while left:
+            of, at = left[-1]
+            if ("node", of, at) in self._known:
+                left.pop()
+                continue
+            members = self.graph.nodes[of].cycle or (of,)
+            dims = self.graph.nodes[of].dims
+            outside = dict.fromkeys(n for each in members for n in self.graph.nodes[each].sources if n not in members)
+            needed = [(n, world.restrict(n, dims, at)) for n in outside]
+            unknown = [each for each in needed if ("node", *each) not in self._known]
+            if unknown:
+                left += unknown
+                continue
+            own = tuple(self._own(world, each, world.restrict(each, dims, at)) for each in members)
+            parts = own, tuple(self._known["node", *each] for each in needed)
+            for each in members:
+                self._known["node", each, world.restrict(each, dims, at)] = self.cache.origin(("node", each, at), parts)
+        origin: _Origin = self._known["node", name, combination]
+        return origin
+
+    def _own(self, world: Any, name: str, combination: Combination) -> Any:
+        """Return what a quantity is itself, in this combination of choices, beside its sources."""
+        node = self.graph.nodes[name]
+        chosen = dict(zip(node.dims, combination, strict=True))
+        own = node.own_in(chosen)
+        model = node.models.get(own)
+        return (
+            (name, node.unit, chosen, node.own, node.needs, node.past, node.steady, node.owner, node.fixed),
+            _plain(node.variants.get(own, node.quantity)),
+            node.figures.get(own),
+            (node.limits, node.changes, node.cycle, self.graph.scenario.before.get(name)),
+            None if node.own_draws is None else node.own_draws.tobytes(),
+            None if model is None else self._model(world, model),
+        )
 
     def _model(self, world: Any, model: Model) -> Any:
         """Return the fit and the settings of a model, and those of the models it contains."""
@@ -345,10 +422,18 @@ def _read_only(value: Any) -> Any:
     return view
 
 
-def _bytes(value: Any) -> int:
-    """Return the bytes of the arrays in a value; a broadcast axis counts once."""
+def _arrays(value: Any) -> Iterator[NDArray[Any]]:
+    """Walk the arrays in a value."""
     if isinstance(value, np.ndarray):
-        sizes = (n if step else 1 for n, step in zip(value.shape, value.strides, strict=True))
-        return int(value.itemsize * np.prod(list(sizes)))
+        yield value
+        return
     parts = value if isinstance(value, tuple) else (value if isinstance(value, Mapping) else vars(value)).values()
-    return sum(_bytes(each) for each in parts)
+    for each in parts:
+        yield from _arrays(each)
+
+
+def _buffer(array: NDArray[Any]) -> tuple[int, int]:
+    """Return what tells the memory behind an array apart while the array is alive, and its size in bytes."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return id(array), array.nbytes
