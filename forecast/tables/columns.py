@@ -77,6 +77,11 @@ class Columns(Mapping[str, "Array"]):
         sources = {name: functools.partial(self._taken, name, keep) for name in self}
         return Columns(sources, int(keep.sum()), self.label, self.units, self.separate)
 
+    def copied(self) -> Columns:
+        """Return columns that may be written to: each is copied at its first use."""
+        sources = {name: functools.partial(self._copied, name) for name in self}
+        return Columns(sources, self.rows, self.label, self.units, self.separate)
+
     def replaced(self, changed: Mapping[str, Array], units: Mapping[str, str]) -> Columns:
         """Return the columns with some that are new, or stand in for those of their name, in units of their own."""
         own = {name: functools.partial(self.__getitem__, name) for name in self if name not in changed}
@@ -86,6 +91,9 @@ class Columns(Mapping[str, "Array"]):
 
     def _taken(self, name: str, keep: npt.NDArray[np.bool_]) -> Array:
         return self[name][keep]
+
+    def _copied(self, name: str) -> Array:
+        return self[name].copy()
 
     def column(self, name: str) -> Array:
         """Return a column; an unknown name suggests the nearest.
