@@ -180,7 +180,7 @@ def project(
 
         def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> xr.DataTree:
             told = None if progress is None else lambda worlds, of: progress(done * of + worlds, runs * of)
-            return project(replace(part, swept={}), **options, with_={**given, **swaps}, progress=told).to_xarray()
+            return project(part, **options, with_={**given, **swaps}, progress=told).to_xarray()
 
         beside = swept(changed, along, settings, swaps, one)
         beside.attrs.update(_text(changed, along))

@@ -75,6 +75,7 @@ def swept(
     UsageError
         For no values, equal ones, or too many; also if a name is set too.
     """
+    scenario = replace(scenario, swept={})
     values = {key: _values(scenario, key, stated) for key, stated in along.items()}
     for key in values:
         if key in given:
@@ -92,10 +93,6 @@ def swept(
         raise UsageError(f"sweep: {runs:,} runs; at most {MOST_RUNS:,}")
     done = iter(range(runs))
     first = {key: next(iter(each.values())) for key, each in others.items()}
-    swept_over = ports.swapped(scenario, swaps)
-    setting_targets.check_has_effect(graphs.build(swept_over, given), others, "sweep")
-    graph = graphs.build(swept_over, {**given, **first})
-    touched = {key: _touched(graph, key) for key in others}
 
     def side_by_side(left: Sequence[str], chosen: Mapping[str, Any]) -> xr.DataTree:
         if not left:
@@ -104,7 +101,12 @@ def swept(
         trees = [side_by_side(rest, {**chosen, key: value}) for value in others[key].values()]
         return _joined(trees, key, list(others[key]), touched[key])
 
-    tree = side_by_side(list(others), {})
+    with graphs.numbers_change():
+        swept_over = ports.swapped(scenario, swaps)
+        setting_targets.check_has_effect(graphs.build(swept_over, given), others, "sweep")
+        graph = graphs.build(swept_over, {**given, **first})
+        touched = {key: _touched(graph, key) for key in others}
+        tree = side_by_side(list(others), {})
     said = {dimension(key): list(each) for key, each in values.items()}
     tree.attrs["sweep"] = json.dumps(said, sort_keys=True)
     tree.attrs["set"] = json.dumps({k: v for k, v in json.loads(tree.attrs["set"]).items() if k in given})
@@ -148,9 +150,12 @@ def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: 
         nodes = [node, *(tree[node.path] for tree in trees[1:])]
         data = [each.to_dataset(inherit=False).drop_vars(key, errors="ignore") for each in nodes]  # type: ignore[call-arg]
         group = node.path.strip("/").partition("/")[0]
-        if group == "past" and (node.children or not all(data[0].identical(each) for each in data[1:])):
-            continue  # what differs is of points that differ: it has no common dates
         names = [str(n) for n in data[0].data_vars]
+        alike = [set(each.data_vars) == set(names) for each in data]
+        if group == "past" and (
+            node.children or not all(same and _identical(data[0], d, names) for d, same in zip(data, alike, strict=True))
+        ):
+            continue  # what differs is of points that differ: it has no common dates
         alone = group in ("projection", "posterior", "levels") and not failing
         together = {n: [n] for n in names} if alone else {"": names}
         if group in ("questions", "pooled") and not failing:
@@ -160,7 +165,7 @@ def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: 
         made = data[0]
         for owner, members in together.items():
             present = [n for n in names if n in members]
-            if owner not in touched and all(data[0][present].identical(each[present]) for each in data[1:]):
+            if owner not in touched and all(_identical(data[0], each, present) for each in data[1:]):
                 continue
             coordinate = xr.Variable(name, np.array(labels))
             for n in present:
@@ -177,6 +182,29 @@ def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: 
     tree = xr.DataTree.from_dict(out)
     tree.attrs.update({k: json.dumps(v, sort_keys=k not in _ORDERED) for k, v in _about(about, name, labels).items()})
     return tree
+
+
+def _identical(one: xr.Dataset, other: xr.Dataset, names: Sequence[str]) -> bool:
+    """Tell whether two datasets hold the same under these names, attributes and coordinates among it.
+
+    Equal bytes are the same; xarray is asked where they differ, for a hole is one however it is written.
+    """
+    with_coordinates = [*names, *map(str, one.coords)]
+    if one.attrs == other.attrs and set(one.coords) == set(other.coords):
+        if all(_same_bytes(one, other, name) for name in with_coordinates):
+            return True
+    return one[names].identical(other[names])
+
+
+def _same_bytes(one: xr.Dataset, other: xr.Dataset, name: str) -> bool:
+    mine, theirs = one.variables[name], other.variables[name]
+    if mine.dims != theirs.dims or mine.attrs != theirs.attrs or mine.dtype != theirs.dtype or mine.dtype.hasobject:
+        return False
+    a, b = mine.values, theirs.values
+    if a.shape != b.shape or a.strides != b.strides:
+        return False
+    once = tuple(slice(None) if step else slice(1) for step in a.strides)  # along a broadcast axis all is one
+    return a is b or a[once].tobytes() == b[once].tobytes()
 
 
 #: Attributes whose order says something.
