@@ -178,13 +178,12 @@ def project(
         # blocks that are only counted are too many to keep: of them the runs share the fits
         options |= {"cache": (RunCache() if draws <= keep else RunCache(0)) if cache is None else cache}
 
-        def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> xr.DataTree:
+        def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> Projection:
             told = None if progress is None else lambda worlds, of: progress(done * of + worlds, runs * of)
-            return project(part, **options, with_={**given, **swaps}, progress=told).to_xarray()
+            return project(part, **options, with_={**given, **swaps}, progress=told)
 
-        beside = swept(changed, along, settings, swaps, one)
-        beside.attrs.update(_text(changed, along))
-        return Projection(beside)
+        groups, attributes = swept(changed, along, settings, swaps, one)
+        return Projection.of(groups, {**attributes, **_text(changed, along)})
     swapped_scenario = ports.swapped(changed, swaps)
     workers = _whole("workers", workers, 1, 1024)
     kept = draws if draws <= keep else min(keep, SAMPLE)
@@ -248,32 +247,27 @@ def project(
         sampled.settle()
         sampled.raise_if_nothing_is_left()
 
-        tree = {
-            "/": xr.Dataset(),
+        groups = {
             **sampled.groups(steps.dates, seed),
             **{f"/observed/{name}": data for name, data in supporting_data.observed(graph, fits)},
             **{f"/past/{name}": data for name, data in supporting_data.past(graph, fits, seed, kept, steps.years[0])},
             **{f"/posterior/{name}": data for name, data in supporting_data.posteriors(graph, fits, seed, kept)},
         }
         effective = sampled.updates.effective()
-        result = xr.DataTree.from_dict(tree)
-        result.attrs.update(
-            stated(
-                models=described,
-                failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
-                warnings=[
-                    *fits.warnings(),
-                    *_apart(swapped_scenario.alone),
-                    *_few(effective, draws),
-                    *without_data.summary(whole, fits, left_out),
-                ],
-                effective=effective,
-                failing=sampled.failing(),
-                newest=source_tables.reach(graph, fits, fitted_to),
-            )
+        attributes = stated(
+            models=described,
+            failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
+            warnings=[
+                *fits.warnings(),
+                *_apart(swapped_scenario.alone),
+                *_few(effective, draws),
+                *without_data.summary(whole, fits, left_out),
+            ],
+            effective=effective,
+            failing=sampled.failing(),
+            newest=source_tables.reach(graph, fits, fitted_to),
         )
-        result.attrs.update(_text(changed, {}))
-        return Projection(result)
+        return Projection.of(groups, {**attributes, **_text(changed, {})})
 
 
 def _replaced(scenario: Scenario, values: Mapping[str, Any]) -> tuple[Scenario, dict[str, Any], dict[str, str]]:

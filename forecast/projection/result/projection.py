@@ -129,6 +129,32 @@ class Projection:
     def __init__(self, tree: xr.DataTree) -> None:
         self._tree = tree
 
+    @classmethod
+    def of(cls, groups: Mapping[str, xr.Dataset], attributes: Mapping[str, str]) -> Projection:
+        """Return what these groups hold, by their places, with the attributes of the root as JSON text."""
+        made = cls.__new__(cls)
+        made._parts = dict(groups), dict(attributes)
+        return made
+
+    @cached_property
+    def _tree(self) -> xr.DataTree:
+        groups, attributes = self._parts
+        tree = xr.DataTree.from_dict({"/": xr.Dataset(), **groups})
+        tree.attrs.update(attributes)
+        return tree
+
+    @cached_property
+    def _parts(self) -> tuple[dict[str, xr.Dataset], dict[str, str]]:
+        held = {node.path: node.to_dataset(inherit=False) for node in self._tree.subtree}
+        inner = {node.path for node in self._tree.subtree if node.children}
+        groups = {path: data for path, data in held.items() if data.variables or path not in inner}
+        return groups, {str(key): text for key, text in self._tree.attrs.items()}
+
+    @property
+    def groups(self) -> dict[str, xr.Dataset]:
+        """The groups that hold something, by their places."""
+        return self._parts[0]
+
     def to_xarray(self) -> xr.DataTree:
         """Return it as files hold it; its attributes are JSON text."""
         return self._tree
@@ -180,7 +206,7 @@ class Projection:
     @property
     def attributes(self) -> dict[str, Any]:
         """The attributes of the root as Python has them: lists, mappings and numbers, and not the text of files."""
-        return {str(key): json.loads(text) for key, text in self._tree.attrs.items()}
+        return {key: json.loads(text) for key, text in self._parts[1].items()}
 
     def identical(self, other: Projection) -> bool:
         """Tell whether both hold the same, attributes among it."""
