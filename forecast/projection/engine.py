@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from forecast.base.budgets import check_memory, memory
 from forecast.base.dates import decimal_year
-from forecast.base.lazy import xr
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
 from forecast.errors import DataError, NoDataAtDateError, ScenarioError, UnknownNameError, UsageError, printable

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -156,10 +156,8 @@ def _joined(every: Sequence[Parts], key: str, labels: list[str], touched: set[st
         data = [groups[path].drop_vars(key, errors="ignore") for groups, _ in every]
         group = path.strip("/").partition("/")[0]
         names = [str(n) for n in data[0].data_vars]
-        alike = [set(each.data_vars) == set(names) for each in data]
-        if group == "past" and not all(
-            same and _identical(data[0], each, names) for each, same in zip(data, alike, strict=True)
-        ):
+        beside = _Beside(data)
+        if group == "past" and not beside.identical(names, whole=True):
             continue  # what differs is of points that differ: it has no common dates
         alone = group in ("projection", "posterior", "levels") and not failing
         together = {n: [n] for n in names} if alone else {"": names}
@@ -170,7 +168,7 @@ def _joined(every: Sequence[Parts], key: str, labels: list[str], touched: set[st
         made = data[0]
         for owner, members in together.items():
             present = [n for n in names if n in members]
-            if owner not in touched and all(_identical(data[0], each, present) for each in data[1:]):
+            if owner not in touched and beside.identical(present):
                 continue
             coordinate = xr.Variable(name, np.array(labels))
             for n in present:
@@ -188,7 +186,7 @@ def _joined(every: Sequence[Parts], key: str, labels: list[str], touched: set[st
 
 
 def _in_order(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Return groups in the order that files have: those around others first, and the past, of what is left of it, last."""
+    """Return groups in the order that files have: those around others first, and what is left of the past last."""
     past = {path: data for path, data in groups.items() if path.startswith("/past/")}
     every = dict.fromkeys(
         str(each)
@@ -196,32 +194,49 @@ def _in_order(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
         if path not in past
         for each in reversed((PurePosixPath(path), *PurePosixPath(path).parents))
     )
-    return {
-        path: groups.get(path, xr.Dataset()) for path in sorted(every, key=lambda path: path.count("/")) if path != "/"
-    } | past
+    every.pop("/", None)
+    return {path: groups.get(path, xr.Dataset()) for path in sorted(every, key=lambda path: path.count("/"))} | past
 
 
-def _identical(one: xr.Dataset, other: xr.Dataset, names: Sequence[str]) -> bool:
-    """Tell whether two datasets hold the same under these names, attributes and coordinates among it.
+class _Beside:
+    """Datasets of one group, which may differ from the first.
 
     Equal bytes are the same; xarray is asked where they differ, for a hole is one however it is written.
     """
-    with_coordinates = [*names, *map(str, one.coords)]
-    alike = one.attrs == other.attrs and set(one.coords) == set(other.coords)
-    if alike and all(_same_bytes(one, other, name) for name in with_coordinates):
-        return True
-    return one[names].identical(other[names])
+
+    def __init__(self, data: Sequence[xr.Dataset]) -> None:
+        self.data, self._variables = data, [each.variables for each in data]
+        coordinates = [set(each.coords) for each in data]
+        self._alike = [
+            own == coordinates[0] and each.attrs == data[0].attrs and self._same_bytes(place, own)
+            for place, (own, each) in enumerate(zip(coordinates, data, strict=True))
+        ]
+
+    def identical(self, names: Sequence[str], *, whole: bool = False) -> bool:
+        """Tell whether all hold the same under these names, or only these where they are the `whole`."""
+        if whole and any(set(each.data_vars) != set(names) for each in self.data):
+            return False
+        return all(
+            (self._alike[place] and self._same_bytes(place, names)) or self.data[0][names].identical(each[names])
+            for place, each in enumerate(self.data)
+            if place
+        )
+
+    def _same_bytes(self, place: int, names: Iterable[Hashable]) -> bool:
+        one, other = self._variables[0], self._variables[place]
+        return all(_same_bytes(one[name], other[name]) for name in names)
 
 
-def _same_bytes(one: xr.Dataset, other: xr.Dataset, name: str) -> bool:
-    mine, theirs = one.variables[name], other.variables[name]
-    if mine.dims != theirs.dims or mine.attrs != theirs.attrs or mine.dtype != theirs.dtype or mine.dtype.hasobject:
+def _same_bytes(one: xr.Variable, other: xr.Variable) -> bool:
+    if one.dims != other.dims or one.attrs != other.attrs or one.dtype != other.dtype or one.dtype.hasobject:
         return False
-    a, b = mine.values, theirs.values
+    a, b = one.values, other.values
+    if a is b:
+        return True
     if a.shape != b.shape or a.strides != b.strides:
         return False
     once = tuple(slice(None) if step else slice(1) for step in a.strides)  # along a broadcast axis all is one
-    return a is b or a[once].tobytes() == b[once].tobytes()
+    return a[once].tobytes() == b[once].tobytes()
 
 
 #: Attributes whose order says something.
