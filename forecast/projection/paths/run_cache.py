@@ -317,14 +317,16 @@ class Dependencies:
         return self.graph.correlated, self.graph.ordered, self.graph.scenario.streams
 
     def _parts(self, world: Any, key: Any) -> Any:
+        """Return what a value is computed from; None of what is on the way to it, as a quantity without its limits.
+
+        That would double what is kept, and is asked for where the value itself is computed.
+        """
         if key[0] == "model" and key[2] is None:  # it needs no other quantity
             return self._model(world, self.graph.models[key[1]])
         if key[0] == "input" and key[1] in self.graph.inputs:
             return self.graph.inputs[key[1]], self.graph.set_inputs.get(key[1])
-        if key[0] in ("quantity", "free", "binding"):
+        if key[0] in ("quantity", "binding"):
             return tuple(self._each(world, key, self.graph.nodes[key[1]].dims))
-        if key[0] == "side":
-            return tuple(self._each(world, key, key[4]))
         if key[0] == "crossed":
             return self.graph.scenario.questions[key[1]].when.text, tuple(self._each(world, key, key[2]))
         return None
@@ -400,8 +402,6 @@ def _names(graph: ScenarioGraph, key: Any) -> tuple[str, ...]:
     """Return the names of the quantities from which the value of a key is computed."""
     if key[0] == "crossed":
         return graph.scenario.questions[key[1]].when.names
-    if key[0] == "side":
-        return tuple(key[1])
     return (key[1],) if key[0] not in ("model", "input") else ()
 
 
