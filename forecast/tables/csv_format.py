@@ -224,7 +224,7 @@ def _by_cell(data: bytes, label: str, digest: str) -> CsvColumns:
     skipped = _line_of(data, start) - 1
     reader = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), strict=True)
     names: list[str] = []
-    columns: list[list[str]] = []
+    rows: list[list[str]] = []
     lines: list[int] = []
     failures: list[str] = []
     line = skipped + 1
@@ -232,14 +232,12 @@ def _by_cell(data: bytes, label: str, digest: str) -> CsvColumns:
         for row in reader:
             if row and not names:
                 names = _header(row, label, line)
-                columns = [[] for _ in names]
             elif row and len(row) != len(names):
                 failures.append(f"{label}:{line}: {len(row)} cells where the header names {len(names)} columns")
             elif row:
                 if len(lines) * len(names) >= LIMIT_CELLS:
                     raise TableError(f"{label}:{line}: more than {LIMIT_CELLS:,} cells; split the file")
-                for column, cell in zip(columns, row, strict=True):
-                    column.append(_plain(cell))
+                rows.append(row)
                 lines.append(line)
             line = skipped + reader.line_num + 1
     except csv.Error as error:
@@ -250,6 +248,9 @@ def _by_cell(data: bytes, label: str, digest: str) -> CsvColumns:
         raise EmptyDataError(f"{label}: the file is empty; expected a header and rows")
     if not lines:
         raise EmptyDataError(f"{label}: a header without a row")
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    if b"'" in data:  # it may guard a text
+        columns = [list(map(_plain, column)) for column in columns]
     return CsvColumns(dict(zip(names, columns, strict=True)), lines, label, digest)
 
 

@@ -255,7 +255,9 @@ def _failing(
     import numpy as np
 
     wanted = check.columns()
-    rows = [r for r in range(len(csv.lines)) if all(_text(columns[c][r]) in v for c, v in check.where.items())]
+    rows = list(range(len(csv.lines)))
+    for column, texts in check.where.items():
+        rows = [r for r in rows if _text(columns[column][r]) in texts]
     there = {OTHER: _others(check, resource, keys, rows), PREVIOUS: _before(check, columns, rows)}
     figures: dict[str, Array] = {}
     for name, (prefix, column) in wanted.items():
