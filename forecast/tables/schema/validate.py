@@ -28,7 +28,6 @@ def validated(resource: Resource, csv: CsvColumns, failures: list[str]) -> dict[
     Examples
     --------
     >>> from forecast.tables.csv_format import CsvColumns
-from forecast.tables.schema import cells
     >>> field = Field(name="x", type="number", unit="")
     >>> resource = Resource(name="a", path="a.csv", hash="", fields=(field,), key=(), missing=frozenset([""]))
     >>> failures = []
