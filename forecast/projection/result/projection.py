@@ -393,7 +393,7 @@ class Projection:
                 out[str(name)] = np.asarray(drawn.isel(first).values, dtype=float)
         return out
 
-    @property
+    @cached_property
     def numeric(self) -> list[str]:
         """The names of the quantities that are numbers, and no regimes."""
         return [name for name, each in self.quantities.items() if each.kind != "regime"]
