@@ -90,8 +90,8 @@ class Tables:
     def _row(self, cell: TableValue, picked: Mapping[str, str], key: str) -> ReadValue | None:
         """Return the figure of one row: whoever asks a table the same has the same answer."""
         start = self.start if cell.latest and cell.within is not None else None
-        asked = tuple(picked.items()), cell.column, cell.latest, cell.within, start, cell.aggregate
-        question = ("figure", *asked, tuple(cell.qualifiers.items()))
+        query = tuple(picked.items()), cell.column, cell.latest, cell.within, start, cell.aggregate
+        question = ("figure", *query, tuple(cell.qualifiers.items()))
         found: ReadValue | None = self._read(cell.table).once(question, lambda: self._first(cell, picked, key))
         return found
 

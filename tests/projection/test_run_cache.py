@@ -209,6 +209,19 @@ def test_what_is_held_stays_within_its_size():
     assert cache.take(("x", 19), object()) is None
 
 
+def test_what_later_runs_use_outlives_what_each_run_draws_for_itself():
+    cache = RunCache(size=1000)
+    for number in range(3):
+        base = np.zeros(25)
+        cache.give(("base", number), 0, base, [base])
+        assert cache.take(("base", number), 0) is base
+    for change in range(10):
+        own = np.zeros(25)
+        cache.give(("own", change), 0, own, [own])
+    assert all(cache.take(("base", n), 0) is not None for n in range(3))
+    assert [n for n in range(10) if cache.take(("own", n), 0) is not None] == [8, 9]
+
+
 def test_memory_that_several_values_share_counts_once():
     cache = RunCache(size=1000)
     draws = np.zeros((10, 12))  # 960 bytes

@@ -37,6 +37,8 @@ T = TypeVar("T")
 
 #: What runs of one scenario share may take so much memory.
 SHARED_BYTES = 2**30
+#: Of the draws that are cached, what no later run has used leaves first down to this share.
+UNTAKEN_SHARE = 0.25
 
 __all__ = ["CachedResult", "CachedStreams", "Dependencies", "RunCache"]
 
@@ -87,7 +89,10 @@ class _Origin:
 
 
 class RunCache:
-    """Fits and draws of earlier runs; the least recently used draws leave first when the cache is full.
+    """Fits and draws of earlier runs; when it is full, draws leave that no later run has used, the oldest first.
+
+    So what many runs share outlives what each run draws for itself. Where little of that is left, the least recently
+    used leaves.
 
     Parameters
     ----------
@@ -109,7 +114,9 @@ class RunCache:
         self.size = size
         self._entries: dict[int, _Entry] = {}
         self._places: dict[Hashable, list[int]] = {}
-        self._order: OrderedDict[int, None] = OrderedDict()  # of what can leave, the least recently used first
+        # of what can leave: what nobody has taken yet, and what somebody has, the least recently used first
+        self._untaken: OrderedDict[int, None] = OrderedDict()
+        self._taken: OrderedDict[int, None] = OrderedDict()
         self._holders: dict[int, int] = {}  # of a buffer, how many entries keep it
         self._origins: dict[Hashable, list[weakref.ref[_Origin]]] = {}
         self._bytes, self._next, self._lock = 0, 0, threading.Lock()
@@ -128,12 +135,14 @@ class RunCache:
                 entry = self._entries[number]
                 if entry.dependencies == dependencies:
                     if entry.buffers:
-                        self._order.move_to_end(number)
+                        self._untaken.pop(number, None)
+                        self._taken[number] = None
+                        self._taken.move_to_end(number)
                     return entry.value
         return None
 
     def give(self, key: Hashable, dependencies: Any, value: Any, arrays: Iterable[NDArray[Any]] = ()) -> None:
-        """Cache a value; evict the least recently used ones if there is no room.
+        """Cache a value; others leave if there is no room.
 
         `arrays` are those that it keeps in memory.
         """
@@ -149,11 +158,19 @@ class RunCache:
                 self._holders[buffer] = holders + 1
                 self._bytes += 0 if holders else size
             if buffers:
-                self._order[number] = None
+                self._untaken[number] = None
             while self._bytes > self.size:
-                self._evict(self._order.popitem(last=False)[0])
+                self._evict(number)
 
-    def _evict(self, number: int) -> None:
+    def _evict(self, newest: int) -> None:
+        """Let one entry leave, and not the newest."""
+        oldest = next(iter(self._untaken), newest)
+        many = len(self._untaken) > UNTAKEN_SHARE * (len(self._untaken) + len(self._taken))
+        if oldest != newest and (many or not self._taken):
+            del self._untaken[oldest]
+            number = oldest
+        else:
+            number, _ = self._taken.popitem(last=False)
         evicted = self._entries.pop(number)
         self._places[evicted.key].remove(number)
         for buffer, size in evicted.buffers.items():

@@ -145,9 +145,9 @@ class Projection:
 
     @cached_property
     def _parts(self) -> tuple[dict[str, xr.Dataset], dict[str, str]]:
-        held = {node.path: node.to_dataset(inherit=False) for node in self._tree.subtree}
+        every = {node.path: node.to_dataset(inherit=False) for node in self._tree.subtree}
         inner = {node.path for node in self._tree.subtree if node.children}
-        groups = {path: data for path, data in held.items() if data.variables or path not in inner}
+        groups = {path: data for path, data in every.items() if data.variables or path not in inner}
         return groups, {str(key): text for key, text in self._tree.attrs.items()}
 
     @property

@@ -173,11 +173,10 @@ def paths_read(scenario: Scenario) -> set[str] | None:
     """Return the quantities whose paths `answer` reads; None where these are all."""
     if not scenario.shown:
         return None
-    asked = (*scenario.questions.values(), *scenario.figures.values(), *scenario.rankings.values())
-    levers = (lever.name for lever in scenario.levers)
-    return {name for name in (*scenario.shown, *levers, *(n for each in asked for n in each.needs))} & set(
-        scenario.quantities
-    )
+    groups: tuple[Mapping[str, Any], ...] = (scenario.questions, scenario.figures, scenario.rankings)
+    needed = {name for group in groups for question in group.values() for name in question.needs}
+    levers = {lever.name for lever in scenario.levers}
+    return scenario.quantities.keys() & {*scenario.shown, *levers, *needed}
 
 
 def _levers(run: Projection, moved: LeverAnswers | None) -> Iterator[dict[str, Any]]:
