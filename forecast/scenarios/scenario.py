@@ -190,7 +190,9 @@ class Scenario:
     def _nameable(self) -> list[str]:
         """What a label may name."""
         values = (value for each in self.choices.values() for value in each.values)
-        return [*self.quantities, *self.choices, *values, *self.questions, *self.rankings, *self.figures, *self.firsts]
+        labels = (label for each in self.quantities.values() for label in each.labels)
+        questions = (*self.questions, *self.rankings, *self.figures, *self.firsts)
+        return [*self.quantities, *self.choices, *values, *labels, *questions]
 
     @classmethod
     def from_dict(
@@ -210,7 +212,7 @@ class Scenario:
         if lost := [each for each in record.get("labels", {}) if each not in made.labels]:
             # what a table lists at another date is no mistake
             known = [*made._nameable, *_listed(ScenarioReader(where, folder), made.stated)]
-            what = "quantity, choice, value of a choice or question"
+            what = "quantity, choice, value of a choice, label of a draw or question"
             if unknown := next((each for each in lost if each not in known), None):
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
         levers.check(record, made.quantities, made.choices, where)
