@@ -29,7 +29,7 @@ from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.likelihood_weights import FEWEST
 from forecast.projection.own_rows import OwnRows
-from forecast.projection.paths.run_cache import Dependencies, RunCache
+from forecast.projection.paths.run_cache import Dependencies, RunCache, fits_of_process
 from forecast.projection.paths.time_functions import SAME_DATE
 from forecast.projection.provenance import provenance
 from forecast.projection.result import Projection
@@ -133,7 +133,7 @@ def project(
         Called with (blocks done, blocks in all).
     cache : RunCache, optional
         What earlier runs have fitted and drawn; of it is taken what this run would fit and draw alike. The runs of a
-        sweep share one in any case.
+        sweep share one in any case, and all runs of a process what they fit.
 
     Returns
     -------
@@ -193,7 +193,7 @@ def project(
         if added:  # a choice may have its values from a table
             swapped_scenario = swapped_scenario.restated(swapped_scenario.stated)
         graph = graphs.build(swapped_scenario, settings)
-        rests = None if cache is None else Dependencies(graph, cache, as_of, seed)
+        rests = Dependencies(graph, fits_of_process() if cache is None else cache, as_of, seed)
         fits = ModelFits(as_of=as_of, seed=seed, rests=rests)
         fits.check_settings(graph, graph.models)
         fits.check_correlations(graph, seed)

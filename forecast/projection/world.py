@@ -488,7 +488,7 @@ class World:
 
     def _side(self, tree: Formula, dims: tuple[str, ...], combination: Combination, **how: Any) -> Array:
         """Return one side of a condition; where runs share draws, that of the choices on which it depends, once."""
-        if self.fits.rests is None:
+        if self.fits.rests is None or not self.fits.rests.keeps_draws:
             return self.formula(tree, dims, combination, **how)
         chosen, names = dict(zip(dims, combination, strict=True)), tuple(n for n in tree.names if n not in TIME)
         own = self.graph.dims(names)

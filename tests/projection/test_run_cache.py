@@ -1,6 +1,7 @@
 """What runs share: an answer with it is, to the last bit, the answer without it."""
 
 import pickle
+import types
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ DRAWS = 64
 
 
 def same(scenario, cache, **options):
-    ours, fresh = (project(scenario, draws=DRAWS, cache=each, **options) for each in (cache, None))
+    ours, fresh = (project(scenario, draws=DRAWS, cache=each, **options) for each in (cache, RunCache(0)))
     assert ours.identical(fresh)
     assert ours.attributes == fresh.attributes
     return ours
@@ -164,6 +165,43 @@ def test_a_model_is_fitted_once(machine, monkeypatch):
     for _ in range(2):
         project(machine, draws=DRAWS, cache=cache)
     assert len(fitted) == len(set(fitted)) > 0
+
+
+def test_a_second_run_of_a_process_fits_nothing_anew(machine, monkeypatch):
+    from forecast.projection.world import ModelFits
+
+    fitted = []
+    fit = ModelFits._fit
+    monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
+    first = project(machine, draws=DRAWS)
+    assert len(fitted) == len(set(fitted)) > 0
+    fitted.clear()
+    assert project(machine, draws=DRAWS).identical(first)
+    assert fitted == []
+    project(machine, draws=DRAWS, as_of=2018)  # an earlier date is another fit
+    assert {"machine@exponential", "machine@random-walk"} <= set(fitted)
+
+
+def test_other_plugins_fit_anew():
+    """A model that is registered under the name of one that was is fitted by itself."""
+    def plugin(level):
+        speed = forecast.Input(name="speed", unit="FLOP/s", distribution={"value": level}, source="reason")
+        spec = forecast.EstimateSpec(
+            name="machine", title="Machine", unit="FLOP/s", expression="2*speed", inputs=(speed,), reference="ours"
+        )
+        module = types.ModuleType("anew")
+        module.forecast_models = forecast.hookimpl(lambda: [spec])
+        return module
+
+    scenario = {"start": 2025, "until": 2026, "quantities": {"x": {"model": "anew/machine"}}}
+    seen = []
+    for level in (1.0, 3.0):
+        forecast.register(plugin(level), name="anew")
+        try:
+            seen.append(float(project(scenario, draws=DRAWS)["projection"]["x"].max()))
+        finally:
+            forecast.unregister("anew")
+    assert seen == [2.0, 6.0]
 
 
 def test_another_file_is_read_anew(machine):

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from forecast.base import access
 from forecast.base.streams import Streams
+from forecast.contract.registry import Registry, get_registry
 from forecast.errors import ForecastError
 from forecast.models import FittedModel, Model
 from forecast.models.nesting import nested
@@ -34,8 +36,10 @@ T = TypeVar("T")
 
 #: What runs of one scenario share may take so much memory.
 SHARED_BYTES = 2**30
+#: Fits, and what is told of them, that a cache has room for.
+MAX_FITS = 1000
 
-__all__ = ["CachedResult", "CachedStreams", "Dependencies", "RunCache"]
+__all__ = ["CachedResult", "CachedStreams", "Dependencies", "RunCache", "fits_of_process"]
 
 #: The quantity and the model that warns, with the texts of the warnings.
 ModelWarnings = tuple[tuple[str, str], tuple[str, ...]]
@@ -77,7 +81,7 @@ class RunCache:
     Parameters
     ----------
     size : int
-        Most bytes of draws; fits are small and stay in any case.
+        Most bytes of draws; of fits, which are small, the last `MAX_FITS` stay in any case.
 
     Examples
     --------
@@ -94,7 +98,7 @@ class RunCache:
         self.size = size
         self._entries: OrderedDict[int, _Entry] = OrderedDict()
         self._places: dict[Hashable, list[int]] = {}
-        self._bytes, self._next, self._lock = 0, 0, threading.Lock()
+        self._bytes, self._fits, self._next, self._lock = 0, 0, 0, threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         """Send only the size to another process, which fills a cache of its own."""
@@ -121,11 +125,25 @@ class RunCache:
             self._entries[self._next] = _Entry(key, dependencies, value, size)
             self._places.setdefault(key, []).append(self._next)
             self._next, self._bytes = self._next + 1, self._bytes + size
-            while self._bytes > self.size:
-                number = next(n for n, entry in self._entries.items() if entry.size)
+            self._fits += not size
+            while self._bytes > self.size or self._fits > MAX_FITS:
+                drawn = self._bytes > self.size
+                number = next(n for n, entry in self._entries.items() if (entry.size > 0) is drawn)
                 evicted = self._entries.pop(number)
                 self._places[evicted.key].remove(number)
-                self._bytes -= evicted.size
+                self._bytes, self._fits = self._bytes - evicted.size, self._fits - (not drawn)
+
+
+#: The fits of this process, and the plugins that they are of.
+_process: list[tuple[Registry, RunCache]] = []
+
+
+def fits_of_process() -> RunCache:
+    """Return the cache of fits that all runs of this process share, and no draws; other plugins start another one."""
+    registry = get_registry()
+    if not _process or _process[0][0] is not registry:
+        _process[:] = [(registry, RunCache(0))]
+    return _process[0][1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,20 +185,25 @@ class Dependencies:
     seed: int
     _known: dict[Any, Any] = field(default_factory=dict)
 
+    @property
+    def keeps_draws(self) -> bool:
+        """Whether the cache has room for draws, and not for fits alone."""
+        return self.cache.size > 0
+
     # --- fits -------------------------------------------------------------------------------------------------------
 
     def fit(self, model: Model, make: Callable[[], FittedModel | ForecastError]) -> FittedModel | ForecastError:
         """Return the cached fit; compute it on a miss. Failed fits are not cached."""
         # a registered model notes the tables it reads; for files that a scenario names the hashes are dependencies
         files = {} if "/" in model.name else self._data
-        dependencies = self.as_of, self.seed, files, self._origin(model)
+        dependencies = self.as_of, self.seed, access.current(), files, self._origin(model)
         return self._noting(("fit", model.name), dependencies, make, lambda fit: not isinstance(fit, ForecastError))
 
     def aside(self, world: Any, model: Model, what: str, make: Callable[[], T]) -> T:
         """Return cached data of a fitted model beside its samples; compute them on a miss. Failures are not cached."""
         failed = len(world.fits.failures)
         try:
-            dependencies = self.seed, self.as_of, self._together, self._model(world, model)
+            dependencies = self.seed, self.as_of, access.current(), self._together, self._model(world, model)
         except ForecastError:
             return make()
         return self._noting((what, model.name), dependencies, make, lambda _: len(world.fits.failures) == failed)
@@ -248,6 +271,8 @@ class Dependencies:
 
     def _of(self, world: Any, key: Any) -> Any:
         """Return the dependencies of a per-draw value; None if it is never cached."""
+        if not self.keeps_draws:
+            return None
         if key not in self._known:
             try:
                 self._known[key] = self._parts(world, key)
