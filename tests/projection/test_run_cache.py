@@ -184,6 +184,7 @@ def test_a_second_run_of_a_process_fits_nothing_anew(machine, monkeypatch):
 
 def test_other_plugins_fit_anew():
     """A model that is registered under the name of one that was is fitted by itself."""
+
     def plugin(level):
         speed = forecast.Input(name="speed", unit="FLOP/s", distribution={"value": level}, source="reason")
         spec = forecast.EstimateSpec(
