@@ -2,8 +2,9 @@
 
 Numbers that a world has once, inputs and parameters, come from Sobol' points (`forecast.base.sobol`); noise comes from
 pseudo-random generators, ``SeedSequence(seed, spawn_key=(blake2b-64 of the node's name, of the part, block))``. A block
-has one fixed size, is always drawn whole and then cut, and arrays are drawn (time, draw): fewer draws are a prefix of
-more, a longer horizon keeps the earlier steps. The global random state is never touched.
+has one fixed size, but a run draws its first one in two pieces, of 256 and 768 worlds, each with a generator of its own,
+so that few draws cost little. What is drawn is drawn whole and then cut, and arrays are drawn (time, draw):
+fewer draws are a prefix of more, a longer horizon keeps the earlier steps. The global random state is never touched.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forecast.base.sobol import BLOCK, key, uniforms
+from forecast.base.sobol import BLOCK, PIECES, key, uniforms
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Streams:
         The node's name: ``hardware/hpcg@exponential``.
     block : int
         Which block.
+    piece : int, optional
+        Which piece of the first block; without it the whole of it.
 
     Examples
     --------
@@ -74,15 +77,17 @@ class Streams:
     seed: int
     node: str
     block: int
+    piece: int | None = None
 
     @property
     def draws(self) -> int:
-        """How many draws to return: always the whole block."""
-        return BLOCK
+        """How many draws to return: always the whole block, or the whole piece of it."""
+        return BLOCK if self.piece is None else len(PIECES[self.piece])
 
     def __call__(self, part: str) -> np.random.Generator:
         """Return a fresh generator for one part (``"parameters"``, ``"noise"``), the same at every call."""
-        spawn_key = (key(self.node), key(part), self.block)
+        own = () if self.piece is None else (self.piece + 1,)
+        spawn_key = (key(self.node), key(part), self.block, *own)
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=spawn_key)))
 
     def uniforms(self, part: str, count: int) -> NDArray[np.float64]:
@@ -90,7 +95,7 @@ class Streams:
 
         Each lies inside of (0, 1); the rows of one call are the dimensions of one point.
         """
-        return uniforms(self.seed, self.node, part, count, self.block)
+        return uniforms(self.seed, self.node, part, count, self.block, self.piece)
 
     def once(self, of: object, what: Hashable, make: Callable[[], T]) -> T:
         """Return a value computed from these streams alone; a subclass may cache it.

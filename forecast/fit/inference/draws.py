@@ -54,7 +54,7 @@ def joint_draws(fit: Fit, streams: Streams) -> dict[str, Array]:
     (uniform,) = streams.uniforms("parameters", 1)
     picked = repeated.good[:, (uniform * repeated.good.shape[1]).astype(np.intp)]
     drawn = dict(zip(repeated.names, picked, strict=True))
-    return {n: drawn[n] if n in drawn else np.full(BLOCK, value) for n, value in fit.values.items()}
+    return {n: drawn[n] if n in drawn else np.full(streams.draws, value) for n, value in fit.values.items()}
 
 
 def stated_draws(fit: Fit, scores: Array) -> dict[str, Array]:

@@ -159,7 +159,7 @@ class CachedStreams(Streams):
 
     def once(self, of: object, what: Hashable, make: Callable[[], T]) -> T:
         """Return the cached value for this object and purpose; compute and cache it on a miss."""
-        key, dependencies = ("once", self.seed, self.node, self.block, what), _ById(of)
+        key, dependencies = ("once", self.seed, self.node, self.block, self.piece, what), _ById(of)
         value: T | None = self.cache.take(key, dependencies)
         if value is None:
             value = _read_only(make())

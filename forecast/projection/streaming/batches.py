@@ -21,6 +21,7 @@ from forecast.base import budgets
 from forecast.base.streams import BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import ForecastError
+from forecast.projection import blocks
 from forecast.projection.failures import BlockSlice
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.moment_fits import pass_before
@@ -120,15 +121,15 @@ class Job:
             pass_before(first)
             self._made["references"] = None
             if self.kept < self.worlds:
-                updates, part = Updates(self.graph, 0), BlockSlice(0, BLOCK, slice(0, 0))
+                updates, part = Updates(self.graph, 0), BlockSlice(0, first.draws, slice(0, 0))
                 updates.fill(first, part, partial(_quietly, first))
                 self._made["references"] = updates.highest(part)
         made: Mapping[tuple[str, ...], float] | None = self._made["references"]
         return made
 
-    def world(self, blocks: range) -> World:
+    def world(self, numbers: range) -> World:
         """Return some blocks of worlds, which draw nothing yet."""
-        return World(self.graph, self.fits, self.years, self.seed, blocks)
+        return World(self.graph, self.fits, self.years, self.seed, numbers)
 
     @property
     def batches(self) -> int:
@@ -151,11 +152,10 @@ class Job:
 
     def fill(self, sampled: Sampled, number: int, progress: Callable[[int, int], None] | None = None) -> Sampled:
         """Draw one batch into what may hold others already."""
-        size, step = self.size(number), self._blocks_together
-        first, last = size.low // BLOCK, -(-size.high // BLOCK)
-        for low in range(first, last, step):
-            sampled.fill(self.world(range(low, min(low + step, last))))
-            done = min((low + step) * BLOCK, size.high)
+        size, step = self.size(number), self._blocks_together * BLOCK
+        for low in range(size.low, size.high, step):
+            done = min(low + step, size.high)
+            sampled.fill(self.world(blocks.covering(low, done)))
             if progress is not None:
                 progress(done, self.worlds)
             budgets.check_time(f"{self.scenario.where}: drawing", done, self.worlds, "worlds")
@@ -201,7 +201,7 @@ def _quietly(world: World, name: str, combination: tuple[str, ...], make: Callab
         made, _ = world.watched(make)
     except ForecastError:
         return None
-    return made, np.zeros(BLOCK, dtype=bool)
+    return made, np.zeros(world.draws, dtype=bool)
 
 
 def run_batches(
