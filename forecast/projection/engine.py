@@ -78,6 +78,7 @@ def project(
     data: OwnRows | None = None,
     keep: int = 10_000,
     paths: Collection[str] | None = None,
+    ends: bool = False,
     workers: int = 1,
     client: Any = None,
     progress: Callable[[int, int], None] | None = None,
@@ -127,6 +128,9 @@ def project(
     paths : collection of str, optional
         Quantities that are stored and may change with time; all by default. The answers are the same, and what nothing
         reads is not drawn.
+    ends : bool
+        Store quantities, and whether limits bind, at the first and the last step alone, as for a screen or a table of
+        answers. These, and what fails and is warned of, are the same; it takes less memory.
     workers : int
         Threads; the result is bitwise the same for any number.
     progress : callable, optional
@@ -173,7 +177,7 @@ def project(
     along = {**{key: values for key, values in changed.swept.items() if key not in settings}, **(sweep or {})}
     if along:
         options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
-        options |= {"as_of": as_of, "keep": keep, "paths": paths, "workers": workers}
+        options |= {"as_of": as_of, "keep": keep, "paths": paths, "ends": ends, "workers": workers}
         options |= {"client": client, "data": data}
         # blocks that are only counted are too many to keep: of them the runs share the fits
         options |= {"cache": (RunCache() if draws <= keep else RunCache(0)) if cache is None else cache}
@@ -201,7 +205,7 @@ def project(
         steps, width = _horizon(graph, fits, until=until, start=start, step=step, as_of=as_of)
         if until is not None:
             graph = _until(graph, steps)
-        _check_size(graph, len(steps.years), draws, kept, workers)
+        _check_size(graph, len(steps.years), draws, kept, workers, ends=ends)
         whole, left_out = graph, without_data.LeftOut()
         if as_of is not None:
 
@@ -233,6 +237,7 @@ def project(
             kept=kept,
             left_out=left_out,
             paths=None if paths is None else frozenset(paths),
+            ends=ends,
         )
         described = {
             name: description
@@ -431,12 +436,13 @@ def _after_observations(graph: ScenarioGraph, fits: ModelFits, width: str) -> fl
     return float(year + steps * step)
 
 
-def _check_size(graph: ScenarioGraph, steps: int, draws: int, kept: int, workers: int) -> None:
+def _check_size(graph: ScenarioGraph, steps: int, draws: int, kept: int, workers: int, *, ends: bool) -> None:
     """Refuse what would fill the memory: what is kept or counted, and the whole blocks that are being drawn."""
     rows = {name: 1 if node.steady else steps for name, node in graph.nodes.items()}
     combined = {name: _combinations(graph, node.dims) for name, node in graph.nodes.items()}
     cells = sum(combined[name] for name in graph.quantities)
-    values = sum(rows[name] * combined[name] for name in graph.quantities)
+    stored = min(steps, 2) if ends else steps
+    values = sum(min(rows[name], stored) * combined[name] for name in graph.quantities)
     drawn = 8 * DRAWN * sum(rows[name] * each for name, each in combined.items()) * BLOCK * workers
     questions = [q.when for q in graph.scenario.questions.values()]
     weighed = graph.weighed_by
@@ -446,7 +452,7 @@ def _check_size(graph: ScenarioGraph, steps: int, draws: int, kept: int, workers
     each += 8 * MEMORY_FACTOR * sum(count * _combinations(graph, dims) for count, dims in figures)
     bounds = [(name, len(node.limits.conditions)) for name, node in graph.nodes.items() if node.limits]
     bound = sum(count * _combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
-    each += (steps + 8 * DATES) * bound  # at each step a truth value, and a date
+    each += (stored + 8 * DATES) * bound  # at each step a truth value, and a date
     counted = MEMORY_FACTOR * (values * ROW + (date_answers + bound) * DATED) if kept < draws else 0
     left = (memory() - drawn - counted) // each
     check_memory(

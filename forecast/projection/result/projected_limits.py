@@ -60,7 +60,7 @@ def limits(run: Projection) -> Iterator[ProjectedLimit]:
         if name not in run.worlds:  # it was left out: nothing was known of it
             continue
         for bound in (part for part in ("limit", "at_least") if part in own):
-            data = run[f"limits/{name}"].to_dataset()
+            data = run.dataset(f"limits/{name}")
             for chosen, shares in combinations(data[bound], ("time",)):
                 read = _counted if f"{bound}_ever" in data else _drawn
                 ever, first = read(run, data, name, bound, chosen)

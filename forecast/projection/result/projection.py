@@ -128,6 +128,7 @@ class Projection:
 
     def __init__(self, tree: xr.DataTree) -> None:
         self._tree = tree
+        self._datasets: dict[str, xr.Dataset] = {}
 
     def to_xarray(self) -> xr.DataTree:
         """Return it as files hold it; its attributes are JSON text."""
@@ -135,6 +136,12 @@ class Projection:
 
     def __getitem__(self, group: str) -> xr.DataTree:
         return self._tree[group]  # type: ignore[return-value]
+
+    def dataset(self, group: str) -> xr.Dataset:
+        """Return the data of a group, each time the same object."""
+        if group not in self._datasets:
+            self._datasets[group] = self._tree[group].to_dataset()
+        return self._datasets[group]
 
     def __contains__(self, group: str) -> bool:
         return f"/{group.strip('/')}" in self._groups
@@ -335,7 +342,7 @@ class Projection:
     @cached_property
     def worlds(self) -> xr.Dataset:
         """Every quantity in every stored world, (time, draw, choices)."""
-        return self._tree["projection"].to_dataset()
+        return self.dataset("projection")
 
     @cached_property
     def weights(self) -> xr.DataArray | None:
@@ -345,7 +352,7 @@ class Projection:
     @cached_property
     def quantities(self) -> dict[str, ProjectedQuantity]:
         """The quantities, regimes among them, in the order of the scenario."""
-        counted = self._tree["levels"].to_dataset() if "levels" in self._tree else None
+        counted = self.dataset("levels") if "levels" in self._tree else None
         return {
             str(name): ProjectedQuantity(self, str(name), values, None if counted is None else counted[str(name)])
             for name, values in self.worlds.data_vars.items()

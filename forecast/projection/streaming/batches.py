@@ -74,6 +74,8 @@ class Job:
         What has no data as of the date.
     paths : frozenset of str, optional
         The quantities that are stored and may change with time; all by default.
+    ends : bool
+        What is stored step by step is stored at the first and the last step alone.
     """
 
     scenario: Scenario
@@ -85,6 +87,7 @@ class Job:
     kept: int
     left_out: LeftOut = field(default_factory=LeftOut)
     paths: frozenset[str] | None = None
+    ends: bool = False
     _made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -143,7 +146,7 @@ class Job:
     def empty(self, size: Size) -> Sampled:
         """Return what holds no world yet."""
         updates = Updates(self.graph, size.n_kept, self.references)
-        return Sampled(self.graph, self.years, size, updates, self.paths)
+        return Sampled(self.graph, self.years, size, updates, self.paths, ends=self.ends)
 
     def batch(self, number: int) -> Sampled:
         """Draw one batch."""
