@@ -42,7 +42,7 @@ from forecast.projection.crossing import Crossing, crossing
 from forecast.projection.failures import Fault, lacks_data, lost, others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.moment_fits import by_moments
-from forecast.projection.paths.alike import PAIR, PairStreams, alike, dense, pair, spread
+from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread
 from forecast.projection.paths.apply_changes import grown, replaced
 from forecast.projection.paths.apply_limits import binding, check_kept, frontier, limited
 from forecast.projection.paths.branches import only_in_branches
@@ -756,18 +756,6 @@ class World:
         drawn = drawn if order is None else drawn[:, order]
         what = f"model '{model.name}': sample"
         return self.numbers(drawn, lambda bad: PluginContractError(f"{what}: {bad} of {drawn.size} values are NaN"))
-
-    def called(self, fitted: FittedModel, model: Model, given: Mapping[str, Array], time: Array) -> Array:
-        """Return a function of other quantities, of all worlds or `PAIR`, (time, draw); it draws nothing."""
-        what, parts = f"model '{model.name}': sample", []
-        two = all(values.shape[-1] == PAIR for values in given.values())
-        for place, block in enumerate(self.blocks[:1] if two else self.blocks):
-            here = slice(place * BLOCK, (place + 1) * BLOCK)
-            own = {name: _frozen(dense(values[..., here])) for name, values in given.items()}
-            streams = (PairStreams if two else Streams)(self.seed, self.graph.stream(model.name), block)
-            drawn = guarded(what, partial(fitted.sample, _frozen(time), own, streams))
-            parts.append(checked_draws(drawn, (len(time), streams.draws), what))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def _sampled(
         self,

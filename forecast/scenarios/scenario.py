@@ -26,7 +26,7 @@ each of its variables (`forecast.scenarios.kinds.law_ref`), a distribution with 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -504,6 +504,22 @@ class Scenario:
             return self
         told = [*self.stated.get("changes", ()), *stated]  # type: ignore[misc]
         return replace(self, changes=(*self.changes, *more), stated={**self.stated, "changes": told})
+
+    def asking(self, names: Collection[str]) -> Scenario:
+        """Return the scenario with some of its questions for dates and values: what they do not need is not drawn.
+
+        Their answers are the same; where the scenario states no first date, which its trends tell, all of these stay.
+        """
+        return replace(
+            self,
+            questions={name: each for name, each in self.questions.items() if name in names},
+            figures={name: each for name, each in self.figures.items() if name in names},
+            rankings={},
+            firsts={},
+            opens="",
+            shown=(),
+            used=self.used if self.start is None else frozenset(self.quantities),
+        )
 
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:
         """Return the scenario with one choice cut to some of its values."""
