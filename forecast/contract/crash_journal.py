@@ -16,7 +16,6 @@ import contextlib
 import math
 import mmap
 import os
-import secrets
 import struct
 import threading
 import time
@@ -139,7 +138,7 @@ def begin(path: Path | None = None) -> None:
         if path is None:
             assert folder is not None
             folder.mkdir(parents=True, exist_ok=True)
-        _file = _File(path or folder / f"{secrets.token_hex(8)}{_SUFFIX}")  # type: ignore[operator]
+        _file = _File(path or folder / f"{os.urandom(8).hex()}{_SUFFIX}")  # type: ignore[operator]
         if path is None:
             atexit.register(_file.remove)
 
@@ -239,4 +238,4 @@ def keep(what: str) -> None:
     name = what.encode("utf-8", "backslashreplace")[: SLOT - _HEAD.size]
     with contextlib.suppress(OSError):
         data = (_HEAD.pack(0.0, len(name)) + name).ljust(SLOT, b"\0")
-        (folder / f"{secrets.token_hex(8)}{_SUFFIX}").write_bytes(data)
+        (folder / f"{os.urandom(8).hex()}{_SUFFIX}").write_bytes(data)
