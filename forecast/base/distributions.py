@@ -22,9 +22,10 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import ScenarioError, UnknownNameError, printable
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import functools
 import numbers
 import secrets
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.base.sobol import BLOCK, key, uniforms
 from forecast.errors import UsageError, printable
 

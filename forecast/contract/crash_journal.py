@@ -19,9 +19,10 @@ import os
 import struct
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from forecast.base.lazy_dataclasses import dataclass
 
 fcntl: Any
 try:

@@ -17,11 +17,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.contract import crash_journal
 from forecast.errors import ForecastError, OverTimeError, PluginError, one_line, printable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import html
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import DataError, UsageError, printable
 from forecast.evaluation.curve_record import record_text
 from forecast.fit.curve_bands import WIDE

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypedDict
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import UsageError, printable
 
 __all__ = ["NEAREST", "Keywords", "Request", "check_level"]

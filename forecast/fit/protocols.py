@@ -11,7 +11,6 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from forecast import formula
 from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.contract.published import ProtocolSpec
 from forecast.errors import DataError, EmptyDataError, FormulaError, UnknownNameError, UsageError, printable
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from forecast.base.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.contract.registry import resolve
 from forecast.contract.specs import FunctionSpec
 from forecast.errors import PluginContractError, UnknownNameError, UsageError

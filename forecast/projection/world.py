@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.distributions import Distribution, distribution
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.base.streams import BLOCK, Streams
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input

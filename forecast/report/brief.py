@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from forecast.base.dates import decimal_year
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import printable
 from forecast.evaluation.whole.scenario_record import screen_line
 from forecast.models.shapes.track_record import coverage

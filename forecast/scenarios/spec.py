@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Literal
 
 from forecast import formula
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import ScenarioError, printable
 
 __all__ = [

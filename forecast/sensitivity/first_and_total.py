@@ -10,7 +10,6 @@ tail alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from forecast.base.distributions import Distribution, distribution
 from forecast.base.lazy import xr
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.base.streams import Streams, check_seed
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from forecast.base import access
 from forecast.base.lazy import xr
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.tables import editions
 
 if TYPE_CHECKING:

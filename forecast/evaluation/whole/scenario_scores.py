@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import DataError, UsageError, printable
 from forecast.evaluation.scores import LEVELS, coverage, weighted_interval
 

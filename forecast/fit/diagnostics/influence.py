@@ -5,7 +5,6 @@ The few points that move the fit most are left out for good: the fit without the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.base.lazy import xr
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.fit.inference.profile import optimum, problem_of_fit
 from forecast.fit.solve import newton
 

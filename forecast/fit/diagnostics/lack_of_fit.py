@@ -5,11 +5,12 @@ What a fit leaves beyond that is lack of fit (Fisher's F test; Draper and Smith,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from forecast.base.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem

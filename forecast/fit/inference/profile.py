@@ -7,13 +7,13 @@ where the data set no limit: such a limit is infinite (0 for a positive paramete
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints, refitted
 from forecast.fit.inference.uncertainty import ROUNDED

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
+from forecast.base.lazy_dataclasses import dataclass
 
 __all__ = ["Replicates"]
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.base.streams import student_t
 from forecast.errors import FitError
 

@@ -9,12 +9,13 @@ so that no (k, k, B, n) array is ever made.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import ForecastError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ a time (`SOURCES`), and by the mean logarithmic score of the curves; ``python -m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from forecast.base.lazy_dataclasses import dataclass
 
 __all__ = ["FARTHEST_DECADES", "SENSITIVITY", "SOURCES", "TUNING", "Tuning"]
 

@@ -9,11 +9,12 @@ multiplier widens it; its distribution is Student's t, since noise of real curve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import FitError
 from forecast.fit.pool.curve_constants import TUNING, Tuning
 from forecast.fit.pool.law_pool import EXACT, LawPool, pool

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.fit.objectives.losses import Scratch
 from forecast.fit.sizes import CACHE_ELEMENTS
 

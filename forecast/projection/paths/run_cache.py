@@ -10,12 +10,13 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.base.streams import Streams
 from forecast.errors import ForecastError
 from forecast.models import FittedModel, Model

@@ -9,11 +9,12 @@ What a path was before the first step is its `Past`: what was observed, or a num
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import DataError, ScenarioError, printable
 from forecast.models.shapes.frontiers import highest
 

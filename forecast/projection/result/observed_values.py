@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import ForecastError, FormulaError
 from forecast.formula import Comparison, Formula, Measured, Name, parse_condition, parse_expression, tree
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.base.netcdf import quantiles
 from forecast.projection.answers.crossing_dates import DateDraws, answered
 from forecast.projection.answers.first_event import earliest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.likelihood_weights import select, weighted_share
 from forecast.projection.result.combinations import combinations, iso

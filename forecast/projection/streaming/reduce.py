@@ -6,7 +6,6 @@ A batch of worlds is reduced as soon as it is drawn. What two batches hold toget
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import (
     DataError,
     ForecastError,

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, printable
 from forecast.models.nesting import asks
 from forecast.scenarios.home import stream

@@ -10,11 +10,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import ScenarioError, printable
 
 if TYPE_CHECKING:

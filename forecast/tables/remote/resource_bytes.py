@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.files import file_hash
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import (
     DataError,
     DownloadError,

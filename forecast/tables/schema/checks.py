@@ -16,9 +16,10 @@ from __future__ import annotations
 import datetime
 from calendar import isleap
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import FormulaError, TableError, nearest, printable
 from forecast.formula import Condition, parse_row_condition
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.lazy_dataclasses import dataclass
 from forecast.fit.problem.target import ROUNDING, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS
 from forecast.fit.solve.newton import NewtonResult
