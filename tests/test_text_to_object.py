@@ -22,6 +22,12 @@ ANSWERS = (RECORD, OURS, LISTED, NAMED)
 #: Every such place: file, function, what is called.
 PLACES = {
     "api/scenario_quantities.py: at_home: getattr": OURS,
+    "base/first_use/data_classes.py: _Fact.__get__: getattr": OURS,
+    "base/first_use/data_classes.py: _deferred.finish: delattr": OURS,
+    "base/first_use/data_classes.py: _deferred: setattr": OURS,
+    "base/first_use/data_classes.py: _method.method: getattr": OURS,
+    "base/first_use/lean_scipy.py: _at_first_use.attribute: getattr": OURS,
+    "base/first_use/lean_scipy.py: import_lean: import_module": OURS,
     "cli/__init__.py: LazyGroup.get_command: getattr": LISTED,  # COMMANDS
     "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,
     "cli/__init__.py: _plugin_command: resolve": RECORD,
@@ -29,7 +35,6 @@ PLACES = {
     "cli/ask/claims.py: _one.text: getattr": OURS,
     "cli/catalogue/plugins.py: _pip: find_spec": OURS,
     "cli/lean_imports.py: LeanImports.find_spec: find_spec": LISTED,  # LEAN
-    "cli/lean_imports.py: _stood_in: delattr": OURS,
     "conformance/called_with_data.py: _code: resolve": RECORD,
     "conformance/record_checks.py: _command_loads: resolve": RECORD,
     "conformance/record_checks.py: _function_vectorises: resolve": RECORD,

@@ -21,8 +21,8 @@ from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quan
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
 from forecast.api.scenario_quantities import scenarios_behind
 from forecast.base.dates import from_decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import ResultError, UsageError, nearest, printable
 from forecast.projection.likelihood_weights import FEWEST
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache

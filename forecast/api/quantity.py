@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 
 from forecast.api import automatic_names as names
 from forecast.api.quantity_formulas import MOST_PARTS, Formed, call, compared, plain, quantities_in
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.html_text import HtmlText
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.base.operators import Operators
 from forecast.errors import ScenarioError, UsageError, printable
 from forecast.formula import Comparison, Measured, Name, Node, Text, check_name, tree

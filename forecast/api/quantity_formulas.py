@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from forecast.api import automatic_names as names
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UsageError, printable
 from forecast.formula import (
     FUNCTIONS,

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError, UsageError, printable
 
 __all__ = ["Access", "allow", "current", "inside", "outside", "use", "within"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.sobol import BLOCK, key, uniforms
 from forecast.errors import UsageError, printable
 
@@ -135,7 +135,7 @@ def student_t(uniforms: NDArray[np.float64], dof: float) -> NDArray[np.float64]:
     >>> student_t(np.array([[0.5, 0.975], [0.3, 0.3]]), np.inf).round(2).tolist()
     [[0.0, 1.96]]
     """
-    from scipy.special import ndtri
+    from forecast.base.first_use.special import ndtri
 
     normal = np.asarray(ndtri(uniforms[:-1]))
     return normal * np.exp(_log_scale(dof, ndtri(uniforms[-1]))) if np.isfinite(dof) else normal
@@ -148,7 +148,7 @@ _LAST, _STEP = 8.25, 1 / 64
 @functools.lru_cache(maxsize=64)
 def _scales(dof: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the logarithm of what makes a normal number a Student t, and its slope, at the scores of a table."""
-    from scipy.special import gammainccinv, gammaincinv, gammaln, ndtr
+    from forecast.base.first_use.special import gammainccinv, gammaincinv, gammaln, ndtr
 
     score = np.arange(-_LAST, _LAST + _STEP / 2, _STEP)
     tail = ndtr(-np.abs(score))  # each half from its own tail

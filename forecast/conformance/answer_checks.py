@@ -23,7 +23,7 @@ import numpy as np
 
 from forecast import units
 from forecast.base.dates import decimal_year
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.result.observed_values import (

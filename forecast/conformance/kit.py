@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract import plugin_calls
 from forecast.contract.registry import LOAD_S, Plugin, Record, get_registry
 from forecast.contract.specs import FunctionSpec, Input

@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 
 fcntl: Any
 try:

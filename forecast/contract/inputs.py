@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from forecast.base.distributions import numbers_in
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import Checked, checked, empty, maps, number, text, text_field
 
 __all__ = ["Input", "below"]

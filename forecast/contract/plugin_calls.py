@@ -22,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract import crash_journal
 from forecast.errors import ForecastError, OverTimeError, PluginError, one_line, printable
 

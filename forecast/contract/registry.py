@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeVar
 
 import pluggy
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract import crash_journal, hookspecs, plugin_calls
 from forecast.contract.fields import references
 from forecast.contract.local_plugins import LOCAL, LocalPlugin, ModulePlugin, is_path, local_plugin, module_plugin

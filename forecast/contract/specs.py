@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import ClassVar
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import (
     KEEPS,
     Checked,

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, TextIO
 
 from forecast.base import budgets
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract import child_process, crash_journal
 from forecast.errors import UsageError, printable
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
 from forecast.errors import DataError, EmptyDataError, ForecastError, UsageError, printable

@@ -14,7 +14,7 @@ import numpy as np
 
 from forecast.base import access
 from forecast.base.dates import decimal_year
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError, UsageError, printable
 from forecast.projection.engine import project
 from forecast.projection.result import Projection

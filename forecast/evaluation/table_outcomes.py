@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from forecast.base.dates import from_decimal_year
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError
 from forecast.evaluation import ledger_scores
 from forecast.evaluation.ledger import SHORT

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FitError, ForecastError
 from forecast.fit.data.observations import Observations
 from forecast.fit.inference.covariance import assess

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FitError, UnknownNameError, printable
 from forecast.fit.data.observations import no_counts
 from forecast.fit.fit import Fit

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, TypedDict
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UsageError, printable
 
 __all__ = ["NEAREST", "Keywords", "Request", "check_level"]

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.contract.published import ProtocolSpec
 from forecast.errors import DataError, EmptyDataError, FormulaError, UnknownNameError, UsageError, printable
 

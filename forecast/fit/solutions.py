@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.data.residual_autocorrelation import autocorrelation
 from forecast.fit.inference.covariance import assess
 from forecast.fit.inference.profile_endpoints import Optima

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FormulaError, printable
 from forecast.formula import tree
 from forecast.formula.functions import FUNCTIONS, SCENARIO_FUNCTIONS

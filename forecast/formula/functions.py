@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -164,7 +164,7 @@ def implementation(name: str) -> Callable[..., Any]:
     if name in own:
         return own[name]
     if name in ("erf", "erfc"):
-        from scipy import special
+        from forecast.base.first_use import special
 
         error_function: Callable[..., Any] = getattr(special, name)
         return error_function

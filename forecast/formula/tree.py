@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FormulaError, printable
 from forecast.formula.functions import SCENARIO_FUNCTIONS, implementation
 

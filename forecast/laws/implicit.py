@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forecast.base import budgets
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FormulaError
 from forecast.formula import Formula, parse
 from forecast.formula.tree import latex_name, signed

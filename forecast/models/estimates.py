@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.specs import EstimateSpec, Input
 from forecast.errors import UsageError
 from forecast.models.protocol import Description, Model, Need, Unfitted

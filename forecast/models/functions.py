@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.registry import resolve
 from forecast.contract.specs import FunctionSpec
 from forecast.errors import PluginContractError, UnknownNameError, UsageError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import DataError, FitError
 from forecast.models.protocol import Description, FittedModel, Model, ModelRecord, OtherQuantity
 from forecast.models.relations import FittedRelation, left_out

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.operators import Operators
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast import units
 from forecast.base.distributions import distribution, scaled
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import KEEPS
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import Record, get_registry, resolve

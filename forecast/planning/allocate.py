@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.predict import FAR, check_level

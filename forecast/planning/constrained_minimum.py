@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.roots import roots
 from forecast.errors import UsageError
 from forecast.laws.forms import formula_program

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import DataError, FitError, ForecastError
 
 Array = NDArray[np.float64]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.distributions import Distribution, distribution
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.streams import BLOCK, Streams
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
@@ -539,7 +539,7 @@ class World:
         """Return the uniforms of what draws one number a world, (draw,); correlated where the scenario says so."""
         if node not in self.graph.correlated:
             return self._own_uniform(node)
-        from scipy.special import ndtr
+        from forecast.base.first_use.special import ndtr
 
         group, weights = self.graph.correlated[node]
         score = np.zeros(self.draws)
@@ -549,7 +549,7 @@ class World:
 
     def _own_score(self, node: str) -> Array:
         """Return the normal scores of a node's own uniforms; what moves together needs those of several."""
-        from scipy.special import ndtri
+        from forecast.base.first_use.special import ndtri
 
         if node not in self.scores:
             self.scores[node] = np.asarray(ndtri(self._own_uniform(node)))
@@ -693,7 +693,7 @@ class World:
         return self._kept(("order", model.name), lambda: self._order(model, number, name))
 
     def _order(self, model: Model, number: str, name: str) -> NDArray[np.intp]:
-        from scipy.special import ndtri
+        from forecast.base.first_use.special import ndtri
 
         graph, given = self.graph, self.inputs(model)
         group = next(each for each in graph.scenario.correlations if name in each.of)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from forecast.base.dates import decimal_year
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import printable
 from forecast.evaluation.whole.scenario_record import screen_line
 from forecast.models.shapes.track_record import coverage

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from forecast import units
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.specs import Input
 from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Condition, Formula

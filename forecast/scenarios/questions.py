@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError, printable
 from forecast.formula import Formula
 from forecast.scenarios.spec import DateQuestion, RankQuestion

@@ -31,7 +31,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Formula

@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from typing import Any, ClassVar, Literal
 
 from forecast import formula
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, printable
 
 __all__ = [

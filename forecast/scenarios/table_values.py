@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, printable
 from forecast.scenarios.kinds.table_value import ByChoice, TableValue
 from forecast.scenarios.spec import Choice, TableChoice, fill

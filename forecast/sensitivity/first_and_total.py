@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.distributions import Distribution, distribution
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.base.streams import Streams, check_seed
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input

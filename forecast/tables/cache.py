@@ -9,8 +9,8 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from forecast.base import access
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.tables import editions
 
 if TYPE_CHECKING:

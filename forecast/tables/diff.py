@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import DataError, UsageError, printable
 
 Array = npt.NDArray[Any]

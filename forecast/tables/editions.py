@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from forecast.base.files import file_hash
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.tables import csv_format
 from forecast.tables.csv_format import CsvColumns

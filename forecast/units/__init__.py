@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnitError, printable
 from forecast.formula import Condition, Formula, Measured, parse, tree
 from forecast.units import conversion

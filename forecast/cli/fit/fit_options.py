@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.cli import completion, render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option

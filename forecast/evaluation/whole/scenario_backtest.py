@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.dates import decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import ForecastError, UnknownNameError, UsageError, printable
 from forecast.evaluation.scores import LEVELS
 from forecast.evaluation.whole import scenario_rivals as rivals

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.dates import decimal_year
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.evaluation.extrapolate import dated_quantiles
 from forecast.evaluation.origins import REFERENCES
 from forecast.evaluation.scores import LEVELS

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
 from forecast.fit.data.groups import labels_of
 from forecast.fit.objectives.objective import Objective

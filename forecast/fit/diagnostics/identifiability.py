@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import printable
 from forecast.fit.data.residual_autocorrelation import widened
 from forecast.fit.diagnostics.collinearity import edges, together
@@ -216,8 +216,7 @@ def _read(
 
 def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
     """Return parameters that mean nothing if another is 0, as it may be by a test."""
-    from scipy.special import fdtri, gammaincinv
-
+    from forecast.base.first_use.special import fdtri, gammaincinv
     from forecast.fit.solve.multistart import search
 
     made = fit.solutions

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.fit.inference.profile import optimum, problem_of_fit
 from forecast.fit.solve import newton
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.base.budgets import check_memory
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import DataError, FitError, UsageError
 from forecast.fit.data.groups import check_scheme, labels_of
 from forecast.fit.inference.replicates import Replicates

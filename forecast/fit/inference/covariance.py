@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.fit.kernels.general import natural
 from forecast.fit.objectives.objective import robust_scale

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints, refitted
 from forecast.fit.inference.uncertainty import ROUNDED

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.roots import chandrupatla
 from forecast.fit.problem.target import Target
 from forecast.fit.sizes import UNCHECKED_STEP_TOLERANCE

@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.kernels.general import Kernel, Placement, State, natural, to_logs
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.kernels.general import General, Kernel, Placement
 from forecast.fit.kernels.power_sum import PowerSum, power_terms
 from forecast.fit.objectives.objective import Objective

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.problem.problem import kernel_for
 from forecast.formula import tree
 from forecast.formula.functions import FUNCTIONS, PLAIN

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.problem.coordinates import Coordinates
 from forecast.fit.problem.problem import Problem, factors, kernel_for
 from forecast.fit.problem.target import Target

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.problem.problem import Problem, on_bound
 from forecast.fit.problem.rescaling import Rescaled, rescaled
 from forecast.fit.problem.target import ROUNDING

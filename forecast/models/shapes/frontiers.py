@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.models.protocol import Description, FittedShape
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.sobol import REPLICATES
 from forecast.errors import printable
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles

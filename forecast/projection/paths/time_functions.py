@@ -14,7 +14,7 @@ from dataclasses import field
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import DataError, ScenarioError, printable
 from forecast.models.shapes.frontiers import highest
 

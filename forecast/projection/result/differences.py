@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.dates import from_decimal_year
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.result.combinations import iso
 from forecast.projection.result.projected_answers import (
     DateAnswer,

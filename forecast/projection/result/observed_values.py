@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.dates import decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import ForecastError, FormulaError
 from forecast.formula import Comparison, Formula, Measured, Name, parse_condition, parse_expression, tree
 

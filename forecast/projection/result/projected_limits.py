@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.likelihood_weights import select, weighted_share
 from forecast.projection.result.combinations import combinations, iso

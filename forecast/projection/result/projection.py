@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.projection.answers.pooled_rivals import rival_of_draw
 from forecast.projection.likelihood_weights import effective_sample_size, weights_of
 from forecast.projection.result import projected_limits as bounds

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.streams import BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import ForecastError

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import (
     DataError,
     ForecastError,

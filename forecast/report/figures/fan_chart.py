@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base import plot_style
 from forecast.base.dates import decimal_year
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError, printable
 from forecast.formula import Formula, Measured, Name, parse_condition, parse_expression
 from forecast.projection.likelihood_weights import value_quantiles

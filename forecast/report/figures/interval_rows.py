@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forecast.base import plot_style
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.report.brief import Group, Row
 from forecast.report.words.number_text import percent, scale_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.plot_style import BLACK, GREY
 
 __all__ = ["Mark", "handlers"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base import plot_style
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.plot_style import BLACK, COLOURS
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.projection.result import AnswerDistribution, DateAnswer, FirstAnswer, Projection, ValueAnswer

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import plot_style
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.result import AnswerDistribution, Projection
 from forecast.report.brief import Row
 from forecast.report.driver_labels import driver_labels

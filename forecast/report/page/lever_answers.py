@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.projected_answers import AnswerDistribution, FirstRow, RankingRow

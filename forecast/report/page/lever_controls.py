@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from forecast import units
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.result import DateAnswer, Projection, ValueAnswer
 from forecast.report.headline import Words
 from forecast.report.page.appendices import Called, foreign

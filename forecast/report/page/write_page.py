@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.files import safe_output, write_atomic
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.json_text import to_json
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.errors import UsageError, printable
 from forecast.report.page.security_policy import policy, style
 

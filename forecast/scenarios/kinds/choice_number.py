@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, printable
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.quantities.node import Node

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forecast import units
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, printable
 from forecast.formula import Formula, Name, tree
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds

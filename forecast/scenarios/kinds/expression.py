@@ -15,7 +15,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from forecast import units
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError
 from forecast.formula import TIME, Condition, Formula
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds, sides

@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, printable
 from forecast.models.nesting import asks
 from forecast.scenarios.home import stream

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds, sides
 from forecast.scenarios.quantities.node import Combination, Node

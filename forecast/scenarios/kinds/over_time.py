@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from forecast import units
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.formula import SCENARIO_FUNCTIONS, Call, Formula, Name, tree
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds, sides
 from forecast.scenarios.quantities.node import Combination, Node

@@ -15,7 +15,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.distributions import Distribution, distribution
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.scenarios.quantities.kind import Array, StatedKind, Worlds
 from forecast.scenarios.quantities.node import Combination, Node
 

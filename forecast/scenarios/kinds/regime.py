@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError, printable
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds
 from forecast.scenarios.quantities.node import Combination, Node

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError, printable
 from forecast.scenarios.quantities.kind import Array, StatedKind, Worlds
 from forecast.scenarios.quantities.node import Combination, Node

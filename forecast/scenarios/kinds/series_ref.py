@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast import models
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import printable
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds
 from forecast.scenarios.quantities.node import Combination, Node

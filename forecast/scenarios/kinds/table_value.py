@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from forecast import units
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import number
 from forecast.errors import UnknownNameError
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds

@@ -20,7 +20,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UsageError, printable
 from forecast.formula import Condition
 from forecast.formula.numbers import NUMBER, number

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, printable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import field, replace
 from typing import TypeGuard
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError
 from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, Node, tree
 from forecast.formula.tree import Comparison, Text

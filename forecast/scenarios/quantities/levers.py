@@ -24,7 +24,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import number
 from forecast.errors import UnknownNameError, printable
 from forecast.scenarios.quantities import changes

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import number
 from forecast.errors import ForecastError, UnknownNameError
 from forecast.scenarios.kinds.prior import Prior

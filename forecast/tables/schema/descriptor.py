@@ -16,8 +16,8 @@ from typing import Any
 
 from forecast.base import access
 from forecast.base.files import read_bytes
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.json_text import strict_json
-from forecast.base.lazy_dataclasses import dataclass
 from forecast.base.saved_records import ANYTHING, FLAG, Also, Each, Kind, Named, Record, problems
 from forecast.errors import TableError, nearest, printable
 from forecast.tables.schema import cells, checks

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.solve.separable.linear import curves_solved, solved_directly
 from forecast.fit.solve.separable.variable_projection import Projected, projected
 

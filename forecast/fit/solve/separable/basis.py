@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.kernels.power_sum import exponential
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node, Number, Unary

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.lazy_dataclasses import dataclass
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.problem.target import ROUNDING, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS
 from forecast.fit.solve.newton import NewtonResult

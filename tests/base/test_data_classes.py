@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pytest
 
 import forecast
-from forecast.base import lazy_dataclasses
+from forecast.base.first_use import data_classes
 
 FROZEN = [{"frozen": True}, {"frozen": True, "kw_only": True}, {"frozen": True, "eq": False}]
 OPTIONS = [{}, {"kw_only": True}, {"eq": False}, {"repr": False}, {"order": True}, {"slots": True}, *FROZEN]
@@ -90,26 +90,26 @@ USES = {
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("use", USES)
 def test_it_is_that_of_the_standard_library(use, options, which):
-    theirs, ours = (classes(d, options)[which] for d in (dataclasses.dataclass, lazy_dataclasses.dataclass))
+    theirs, ours = (classes(d, options)[which] for d in (dataclasses.dataclass, data_classes.dataclass))
     assert USES[use](ours) == USES[use](theirs)
     assert USES[use](ours) == USES[use](theirs)  # and so it stays
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_a_class_that_inherits_and_is_none_itself(options):
-    theirs, ours = (classes(d, options)[2](1.0) for d in (dataclasses.dataclass, lazy_dataclasses.dataclass))
+    theirs, ours = (classes(d, options)[2](1.0) for d in (dataclasses.dataclass, data_classes.dataclass))
     assert (repr(ours), ours.y, ours.name) == (repr(theirs), theirs.y, theirs.name)
 
 
 def test_one_of_the_standard_library_may_inherit_ours():
-    frozen, _, _ = classes(lazy_dataclasses.dataclass, {"frozen": True})
+    frozen, _, _ = classes(data_classes.dataclass, {"frozen": True})
     mine = dataclasses.dataclass(frozen=True)(type("Mine", (frozen,), {"__annotations__": {"more": "int"}, "more": 3}))
     assert (mine(x=1.0).more, mine(x=1.0).y) == (3, 1.0)
     with pytest.raises(TypeError, match="cannot inherit non-frozen dataclass from a frozen one"):
         dataclasses.dataclass(type("Loose", (frozen,), {}))
 
 
-@lazy_dataclasses.dataclass(frozen=True)
+@data_classes.dataclass(frozen=True)
 class Kept:
     """One that a file may hold."""
 
@@ -118,7 +118,7 @@ class Kept:
 
 def test_what_comes_from_a_pickle_is_finished_too():
     state = pickle.dumps(Kept(2.0))
-    again = lazy_dataclasses.dataclass(frozen=True)(type("Kept", (), {"__annotations__": {"x": "float"}, "x": 0.0}))
+    again = data_classes.dataclass(frozen=True)(type("Kept", (), {"__annotations__": {"x": "float"}, "x": 0.0}))
     again.__module__, again.__qualname__ = Kept.__module__, "Kept"
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(globals(), "Kept", again)
@@ -131,7 +131,7 @@ def test_what_comes_from_a_pickle_is_finished_too():
 
 def test_of_two_threads_one_finishes_it():
     for _ in range(20):
-        point, _, _ = classes(lazy_dataclasses.dataclass, {"frozen": True})
+        point, _, _ = classes(data_classes.dataclass, {"frozen": True})
         found: list[Any] = []
         gate = threading.Barrier(4)
 
@@ -153,7 +153,7 @@ def test_the_framework_makes_its_own_this_way():
     at_once = [
         str(path.relative_to(home))
         for path in home.rglob("*.py")
-        if path.name != "lazy_dataclasses.py" and "templates" not in path.parts
+        if path.name != "data_classes.py" and "templates" not in path.parts
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
         if "dataclass" in [alias.name for alias in node.names]
