@@ -34,6 +34,7 @@ PLACES = {
     "cli/__init__.py: _signals: getattr": OURS,
     "cli/ask/claims.py: _one.text: getattr": OURS,
     "cli/catalogue/plugins.py: _pip: find_spec": OURS,
+    "cli/lean_imports.py: _without_notes: import_module": OURS,
     "cli/lean_imports.py: LeanImports.find_spec: find_spec": LISTED,  # LEAN
     "conformance/called_with_data.py: _code: resolve": RECORD,
     "conformance/record_checks.py: _command_loads: resolve": RECORD,

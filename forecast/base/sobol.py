@@ -24,7 +24,6 @@ References
 from __future__ import annotations
 
 import functools
-import hashlib
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +68,8 @@ DIMENSIONS = len(_INITIAL) + 1
 
 def key(text: str) -> int:
     """Return a number of 64 bits that stands for a text in the key of a random stream."""
+    import hashlib
+
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 

@@ -3,14 +3,16 @@
 They import both, where they are there, to recognise arrays and columns that a command never makes: a tenth of a
 second of CPU and 50 MB. Whoever imports dask or pyarrow itself gets it: a cluster, a Parquet file, a plugin.
 
-Of numpy scipy gets the parts that are used (`forecast.base.first_use.lean_scipy`), whoever imports it.
+Of numpy scipy gets the parts that are used (`forecast.base.first_use.lean_scipy`), whoever imports it; and the
+descriptions of its functions, which a command never shows, stay as they are.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -20,7 +22,9 @@ from forecast.base.first_use.lean_scipy import COPY, copied_lazily
 __all__ = ["LeanImports"]
 
 HIDDEN = ("dask", "pyarrow")
-LEAN = (COPY, "pandas", "pint", "xarray")
+#: The module of scipy that writes a note into the description of each of its functions, and what it reads them with.
+NOTING, READER = "scipy.special._support_alternative_backends", "FunctionDoc"
+LEAN = (COPY, NOTING, "pandas", "pint", "xarray")
 
 
 @contextmanager
@@ -34,6 +38,39 @@ def _hidden() -> Iterator[None]:
         for name in absent:
             if sys.modules.get(name) is None:
                 del sys.modules[name]
+
+
+class _Described:
+    """The description of a function as it is: to take it apart and write it anew takes a fiftieth of a second."""
+
+    def __init__(self, function: object) -> None:
+        self.function = function
+
+    def __getitem__(self, section: str) -> list[str]:
+        return []
+
+    def __str__(self) -> str:
+        return f"\n{self.function.__doc__ or ''}"
+
+
+@contextmanager
+def _without_notes() -> Iterator[None]:
+    """Have scipy leave the descriptions of its functions alone, where it reads them with what it does today."""
+    tools: dict[str, Any] = {}
+    with suppress(ImportError):
+        tools = vars(import_module("scipy._lib._array_api"))
+    reader = tools.get(READER)
+    if reader is not None:
+        tools[READER] = _Described
+    try:
+        yield
+    finally:
+        if reader is not None:
+            tools[READER] = reader
+
+
+#: What is done while a module is imported, where it is not to hide `HIDDEN`.
+BESIDE = {COPY: copied_lazily, NOTING: _without_notes}
 
 
 class _Lean:
@@ -50,7 +87,7 @@ class _Lean:
         spec = module.__spec__
         assert spec is not None
         spec.loader = module.__loader__ = self.loader
-        with copied_lazily() if spec.name == COPY else _hidden():
+        with BESIDE.get(spec.name, _hidden)():
             self.loader.exec_module(module)
             if spec.name == "xarray":
                 module.Variable((), 0)  # with its first array it decides which libraries there are

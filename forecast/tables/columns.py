@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.first_use.masked import is_masked_array
 from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, printable
 from forecast.tables import csv_format, plain_csv
 from forecast.tables.schema import cells
@@ -278,7 +279,7 @@ def _array(values: Any, where: str) -> Array:
 
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise DataError(f"{where}: expected one value a row, got {type(values).__name__}")
-    if isinstance(values, np.ma.MaskedArray):
+    if is_masked_array(values):
         missing: Any = np.nan if values.dtype.kind in "biuf" else None
         values = np.ma.filled(values.astype(object if missing is None else float), missing)
     try:

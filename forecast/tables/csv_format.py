@@ -14,7 +14,6 @@ before such *text* (numbers are untouched) and `read` takes one off again, so th
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import os
 import re
@@ -24,6 +23,7 @@ from typing import Any
 
 from forecast.base.budgets import check_memory
 from forecast.base.files import check_regular, read_bytes, write_atomic
+from forecast.base.first_use.masked import is_masked_value
 from forecast.errors import DataError, EmptyDataError, TableError, printable
 from forecast.tables.plain_csv import Plain, plain
 from forecast.tables.schema import cells
@@ -210,6 +210,8 @@ def unquoted(data: bytes, label: str) -> tuple[dict[str, int], Plain, int] | Non
 
 def parse(data: bytes, label: str) -> CsvColumns:
     """Read the bytes of a CSV file; `label` names it in messages."""
+    import hashlib
+
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
     if (found := unquoted(data, label)) is not None:
         names, rows, first = found
@@ -273,7 +275,7 @@ def plain_cell(value: Any, at: str) -> str:
     """Return one value as a cell's text: numbers unrounded, dates ISO, missing empty."""
     import numpy as np
 
-    if value is None or value is np.ma.masked:
+    if value is None or is_masked_value(value):
         return ""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"

@@ -354,7 +354,7 @@ def projected(law: Law, seen: Observations, coordinates: Coordinates, target: Ta
 
 def _grid(law: Law, coordinates: Coordinates, at: int, variables: Mapping[str, Array]) -> Array:
     """Return likely values of the nonlinear parameter in its coordinate, without wide gaps."""
-    values = np.unique(plausible_values(law, coordinates, [at], variables)[0])
+    values = np.array(sorted(set(plausible_values(law, coordinates, [at], variables)[0].tolist())))
     if not coordinates.logs[at]:
         return values
     grid = np.log(values)
