@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import numbers
-import secrets
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -45,6 +44,8 @@ def check_seed(seed: object) -> int:
     7
     """
     if seed is None:
+        import secrets
+
         return secrets.randbits(32)
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or not 0 <= int(seed) < _LARGEST_SEED:
         raise UsageError(f"seed: expected an integer from 0 to 2**64 - 1, got '{printable(seed, 40)}'")
