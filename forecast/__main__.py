@@ -9,14 +9,14 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    # what is imported stays: searching it for garbage again and again is a twentieth of a command's CPU
+    gc.set_threshold(100_000, 50, 100)
     from forecast.cli.lean_imports import LeanImports
 
     sys.meta_path.insert(0, LeanImports())
     from forecast.cli import main as run
     from forecast.contract import plugin_calls
 
-    # what is imported stays: searching it for garbage again and again is a twentieth of a command's CPU
-    gc.set_threshold(100_000, 50, 100)
     supervised = False
     if os.environ.get("FORECAST_SUPERVISED"):
         from forecast.contract import supervision

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -151,16 +151,20 @@ def installed() -> Registry:
     return registry.Registry()
 
 
+@pytest.fixture(scope="session")
+def records_of(installed: Registry) -> dict[registry.Hook, tuple[Any, ...]]:
+    """What each hook of the installed plugins returned."""
+    hooks = (item for source in installed._sources for item in source.hooks.items())
+    return {function: registry._answers(hook, function) for hook, function in hooks}
+
+
 @pytest.fixture
-def asked_once(installed: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+def asked_once(records_of: dict[registry.Hook, tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the records of installed plugins from the first loading: only the fakes are others in each test."""
-    known = {sys.modules.get(p.value): p for p in installed.plugins if p.status == "loaded"}
     asked = registry._answers
 
-    def answers(module: Any, name: str, hooks: Collection[str]) -> tuple[Any, ...]:
-        plugin = known.get(module)
-        same = plugin is not None and plugin.name == name and set(hooks) == set(registry.HOOKS)
-        return plugin.specs if plugin is not None and same else asked(module, name, hooks)
+    def answers(hook: str, function: registry.Hook) -> tuple[Any, ...]:
+        return records_of[function] if function in records_of else asked(hook, function)
 
     monkeypatch.setattr(registry, "_answers", answers)
 

@@ -22,9 +22,10 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, UnknownNameError, printable
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ class Distribution:
     def _value(self, p: NDArray[np.float64], *, upper: bool) -> NDArray[np.float64]:
         """Return the value below which, or (`upper`) above which, lies the probability `p`."""
         import numpy as np
-        from scipy.special import ndtri
+
+        from forecast.base.first_use.special import ndtri
 
         if self.family == "triangular":
             low, mode, high = (v for _, v in self.points)
@@ -132,7 +134,8 @@ class Distribution:
     def _tail(self, x: float, *, upper: bool) -> float:
         """Return the probability below `x`, or above it."""
         import numpy as np
-        from scipy.special import ndtr
+
+        from forecast.base.first_use.special import ndtr
 
         if self.family == "triangular":
             low, mode, high = (v for _, v in self.points)
@@ -158,7 +161,8 @@ class Distribution:
     def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return where the points stand on the scales on which they are joined by straight lines."""
         import numpy as np
-        from scipy.special import ndtri
+
+        from forecast.base.first_use.special import ndtri
 
         places, values = (np.array(column) for column in zip(*self.points, strict=True))
         return (

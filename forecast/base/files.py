@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -131,6 +129,8 @@ def file_hash(path: str | os.PathLike[str], *, limit: int = 1 << 40) -> str:
     >>> file_hash(path)[:15]
     'sha256:2cf24dba'
     """
+    import hashlib
+
     source = Path(path)
     with open_regular(source, limit, DataError) as handle, open(handle, "rb", closefd=False) as stream:
         try:
@@ -226,7 +226,7 @@ def arriving(folder: Path, *, inside: bool = False) -> Iterator[Path]:
     try:
         while True:
             # Short, so that a name at the limit still has room; random and exclusive, so that nobody's file is opened.
-            path = folder / f".{secrets.token_hex(8)}.part"
+            path = folder / f".{os.urandom(8).hex()}.part"
             # Between making, opening and locking it, a sweeper may take it for one that was left.
             if inside:
                 path.mkdir()

@@ -24,15 +24,16 @@ References
 from __future__ import annotations
 
 import functools
-import hashlib
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "DIMENSIONS", "REPLICATES", "direction_numbers", "key", "uniforms"]
+__all__ = ["BLOCK", "DIMENSIONS", "PIECES", "REPLICATES", "direction_numbers", "key", "uniforms"]
 
 #: Worlds in a block.
 BLOCK = 1024
+#: The worlds of the pieces in which a run draws its first block, so that few draws cost little.
+PIECES = (range(256), range(256, BLOCK))
 #: Independent randomisations, among which the worlds take turns.
 REPLICATES = 8
 #: Binary digits of a point's number: 2^27 points of 8 randomisations are a thousand million worlds.
@@ -69,6 +70,8 @@ DIMENSIONS = len(_INITIAL) + 1
 
 def key(text: str) -> int:
     """Return a number of 64 bits that stands for a text in the key of a random stream."""
+    import hashlib
+
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
@@ -113,14 +116,15 @@ def _scrambled(spawn_key: tuple[int, ...], seed: int, count: int) -> tuple[NDArr
     return first, digits[BITS:]
 
 
-def _order(spawn_key: tuple[int, ...], seed: int) -> NDArray[np.intp]:
-    """Return an order of the points of a block, (point, randomisation)."""
+def _order(spawn_key: tuple[int, ...], seed: int, worlds: range) -> NDArray[np.intp]:
+    """Return an order of the points of these worlds of a block, (point, randomisation)."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=spawn_key)))
-    return rng.permuted(np.tile(np.arange(POINTS)[:, None], REPLICATES), axis=0)
+    points = np.arange(worlds.start // REPLICATES, worlds.stop // REPLICATES)
+    return rng.permuted(np.tile(points[:, None], REPLICATES), axis=0)
 
 
-def uniforms(seed: int, node: str, part: str, count: int, block: int) -> NDArray[np.float64]:
-    """Return one block of points in the open unit cube, (dimension, world).
+def uniforms(seed: int, node: str, part: str, count: int, block: int, piece: int | None = None) -> NDArray[np.float64]:
+    """Return one block of points in the open unit cube, or one piece of the first block: (dimension, world).
 
     Parameters
     ----------
@@ -130,6 +134,8 @@ def uniforms(seed: int, node: str, part: str, count: int, block: int) -> NDArray
     count : int
         Dimensions.
     block : int
+    piece : int, optional
+        Which of `PIECES`, of block 0. All pieces have the points of the block, each in an order of its own.
 
     Examples
     --------
@@ -139,16 +145,17 @@ def uniforms(seed: int, node: str, part: str, count: int, block: int) -> NDArray
     >>> sorted((u[0, ::8] * 128).astype(int).tolist()) == list(range(128))
     True
     """
-    names, rows = (key(node), key(part)), np.empty((count, BLOCK))
+    worlds, own = (range(BLOCK), ()) if piece is None else (PIECES[piece], (piece + 1,))
+    names, rows = (key(node), key(part)), np.empty((count, len(worlds)))
     for low in range(0, count, DIMENSIONS):
         high = min(low + DIMENSIONS, count)
         which = low // DIMENSIONS
         first, later = _scrambled((*names, key("points"), which), seed, high - low)
-        order = _order((*names, key("order"), which, block), seed)
+        order = _order((*names, key("order"), which, block, *own), seed, worlds)
         added = np.zeros(first.shape[1:], dtype=np.uint64)
         for k in range(block.bit_length()):
             if block >> k & 1:
                 added ^= later[k]
         first = np.take_along_axis(first, order[:, :, None], axis=0)
-        rows[low:high] = ((first ^ added).reshape(BLOCK, -1).T + 0.5) * 2.0**-DIGITS
+        rows[low:high] = ((first ^ added).reshape(len(worlds), -1).T + 0.5) * 2.0**-DIGITS
     return rows

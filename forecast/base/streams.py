@@ -2,22 +2,22 @@
 
 Numbers that a world has once, inputs and parameters, come from Sobol' points (`forecast.base.sobol`); noise comes from
 pseudo-random generators, ``SeedSequence(seed, spawn_key=(blake2b-64 of the node's name, of the part, block))``. A block
-has one fixed size, is always drawn whole and then cut, and arrays are drawn (time, draw): fewer draws are a prefix of
-more, a longer horizon keeps the earlier steps. The global random state is never touched.
+has one fixed size, but a run draws its first one in two pieces, of 256 and 768 worlds, each with generators of its own,
+so that few draws cost little. A block or piece is always drawn whole and then cut, and arrays are drawn (time, draw):
+fewer draws are a prefix of more, a longer horizon keeps the earlier steps. The global random state is never touched.
 """
 
 from __future__ import annotations
 
 import functools
 import numbers
-import secrets
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forecast.base.sobol import BLOCK, key, uniforms
+from forecast.base.first_use.data_classes import dataclass
+from forecast.base.sobol import BLOCK, PIECES, key, uniforms
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def check_seed(seed: object) -> int:
     7
     """
     if seed is None:
+        import secrets
+
         return secrets.randbits(32)
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or not 0 <= int(seed) < _LARGEST_SEED:
         raise UsageError(f"seed: expected an integer from 0 to 2**64 - 1, got '{printable(seed, 40)}'")
@@ -63,6 +65,8 @@ class Streams:
         The node's name: ``hardware/hpcg@exponential``.
     block : int
         Which block.
+    piece : int, optional
+        Which piece of the first block; without it the whole of it.
 
     Examples
     --------
@@ -74,15 +78,17 @@ class Streams:
     seed: int
     node: str
     block: int
+    piece: int | None = None
 
     @property
     def draws(self) -> int:
-        """How many draws to return: always the whole block."""
-        return BLOCK
+        """How many draws to return: always the whole block, or the whole piece of it."""
+        return BLOCK if self.piece is None else len(PIECES[self.piece])
 
     def __call__(self, part: str) -> np.random.Generator:
         """Return a fresh generator for one part (``"parameters"``, ``"noise"``), the same at every call."""
-        spawn_key = (key(self.node), key(part), self.block)
+        own = () if self.piece is None else (self.piece + 1,)
+        spawn_key = (key(self.node), key(part), self.block, *own)
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=spawn_key)))
 
     def uniforms(self, part: str, count: int) -> NDArray[np.float64]:
@@ -90,7 +96,7 @@ class Streams:
 
         Each lies inside of (0, 1); the rows of one call are the dimensions of one point.
         """
-        return uniforms(self.seed, self.node, part, count, self.block)
+        return uniforms(self.seed, self.node, part, count, self.block, self.piece)
 
     def once(self, of: object, what: Hashable, make: Callable[[], T]) -> T:
         """Return a value computed from these streams alone; a subclass may cache it.
@@ -135,7 +141,7 @@ def student_t(uniforms: NDArray[np.float64], dof: float) -> NDArray[np.float64]:
     >>> student_t(np.array([[0.5, 0.975], [0.3, 0.3]]), np.inf).round(2).tolist()
     [[0.0, 1.96]]
     """
-    from scipy.special import ndtri
+    from forecast.base.first_use.special import ndtri
 
     normal = np.asarray(ndtri(uniforms[:-1]))
     return normal * np.exp(_log_scale(dof, ndtri(uniforms[-1]))) if np.isfinite(dof) else normal
@@ -148,7 +154,7 @@ _LAST, _STEP = 8.25, 1 / 64
 @functools.lru_cache(maxsize=64)
 def _scales(dof: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the logarithm of what makes a normal number a Student t, and its slope, at the scores of a table."""
-    from scipy.special import gammainccinv, gammaincinv, gammaln, ndtr
+    from forecast.base.first_use.special import gammainccinv, gammaincinv, gammaln, ndtr
 
     score = np.arange(-_LAST, _LAST + _STEP / 2, _STEP)
     tail = ndtr(-np.abs(score))  # each half from its own tail

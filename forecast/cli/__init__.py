@@ -128,15 +128,15 @@ class LazyGroup(click.Group):
 
 def _plugin_commands() -> dict[str, str]:
     """Return the plugins' commands and their titles, under the shortest name that reaches each."""
-    from forecast.contract.registry import Registry
+    from forecast.contract.registry import get_registry
 
     try:
-        registry = Registry(hooks=("forecast_commands",))  # what else they bring costs as much as all the rest
+        registry = get_registry()
+        names = registry.names("command")
     except ForecastError as problem:  # help must come whatever the plugins do
         render.warn(problem)
         return {}
     commands = {}
-    names = registry.names("command")
     for full in names:
         bare = full.partition("/")[2]
         unique = sum(n.partition("/")[2] == bare for n in names) == 1

@@ -18,21 +18,12 @@ from forecast.errors import ForecastError
 if TYPE_CHECKING:
     import click
 
-    from forecast.contract.registry import Registry
-
 __all__ = ["names", "settings"]
 
 Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"
 
 #: Larger files, and longer chains of scenarios that extend each other, are not looked into at a TAB.
 LIMIT_BYTES, LIMIT_CHAIN = 1 << 20, 8
-
-
-def _registry(kind: str) -> Registry:
-    from forecast.contract.registry import Registry
-
-    functions = ("forecast_functions",) if kind == "model" else ()  # they are models too
-    return Registry(hooks=(f"forecast_{kind}s", *functions))  # what else the plugins bring would take as long again
 
 
 def names(kind: str, *, files: bool = False) -> Completer:
@@ -46,9 +37,11 @@ def names(kind: str, *, files: bool = False) -> Completer:
     """
 
     def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from forecast.contract.registry import get_registry
+
         found: list[CompletionItem] = []
         with contextlib.suppress(ForecastError):
-            registry = _registry(kind)
+            registry = get_registry()
             full = registry.names(kind)
             bare = [name.partition("/")[2] for name in full]
             for name, short in zip(full, bare, strict=True):
@@ -84,9 +77,10 @@ def _texts(name: object) -> Iterable[Mapping[str, Any]]:
     import tomllib
 
     from forecast.base.files import read_bytes
+    from forecast.contract.registry import get_registry
 
     with contextlib.suppress(ForecastError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
-        registry = _registry("scenario")
+        registry = get_registry()
         for _ in range(LIMIT_CHAIN):
             if not isinstance(name, str):
                 return

@@ -3,25 +3,28 @@
 They import both, where they are there, to recognise arrays and columns that a command never makes: a tenth of a
 second of CPU and 50 MB. Whoever imports dask or pyarrow itself gets it: a cluster, a Parquet file, a plugin.
 
-scipy copies all names of numpy into a namespace of its own, and thereby imports numpy's compiler of Fortran and its
-tools for tests: a twentieth of a second. It gets empty modules in their place; whoever imports them gets them.
+Of numpy scipy gets the parts that are used (`forecast.base.first_use.lean_scipy`), whoever imports it; and the
+descriptions of its functions, which a command never shows, stay as they are.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from importlib.abc import Loader, MetaPathFinder
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import Any
+
+from forecast.base.first_use.lean_scipy import COPY, copied_lazily
 
 __all__ = ["LeanImports"]
 
 HIDDEN = ("dask", "pyarrow")
-#: The module of scipy that copies the names of numpy, and those that are copied and never used.
-COPYING, UNUSED = "scipy._lib._array_api", ("f2py", "testing")
-LEAN = ("pandas", "pint", COPYING, "xarray")
+#: The module of scipy that writes a note into the description of each of its functions, and what it reads them with.
+NOTING, READER = "scipy.special._support_alternative_backends", "FunctionDoc"
+LEAN = (COPY, NOTING, "pandas", "pint", "xarray")
 
 
 @contextmanager
@@ -37,41 +40,60 @@ def _hidden() -> Iterator[None]:
                 del sys.modules[name]
 
 
-@contextmanager
-def _stood_in() -> Iterator[None]:
-    """Let numpy have empty modules in the place of those that are not used and not imported yet."""
-    import numpy as np
+class _Described:
+    """The description of a function as it is: to take it apart and write it anew takes a fiftieth of a second."""
 
-    stand_ins = {name: ModuleType(f"numpy.{name}") for name in UNUSED if name not in vars(np)}
-    vars(np).update(stand_ins)
+    def __init__(self, function: object) -> None:
+        self.function = function
+
+    def __getitem__(self, section: str) -> list[str]:
+        return []
+
+    def __str__(self) -> str:
+        return f"\n{self.function.__doc__ or ''}"
+
+
+@contextmanager
+def _without_notes() -> Iterator[None]:
+    """Have scipy leave the descriptions of its functions alone, where it reads them with what it does today."""
+    tools: dict[str, Any] = {}
+    with suppress(ImportError):
+        tools = vars(import_module("scipy._lib._array_api"))
+    reader = tools.get(READER)
+    if reader is not None:
+        tools[READER] = _Described
     try:
         yield
     finally:
-        for name, module in stand_ins.items():
-            if vars(np).get(name) is module:
-                delattr(np, name)
+        if reader is not None:
+            tools[READER] = reader
 
 
-class _Lean(Loader):
+#: What is done while a module is imported, where it is not to hide `HIDDEN`.
+BESIDE = {COPY: copied_lazily, NOTING: _without_notes}
+
+
+class _Lean:
     """Runs a module while others are hidden from it."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Any) -> None:
         self.loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self.loader.create_module(spec)
+        made: ModuleType | None = self.loader.create_module(spec)
+        return made
 
     def exec_module(self, module: ModuleType) -> None:
         spec = module.__spec__
         assert spec is not None
         spec.loader = module.__loader__ = self.loader
-        with _stood_in() if spec.name == COPYING else _hidden():
+        with BESIDE.get(spec.name, _hidden)():
             self.loader.exec_module(module)
             if spec.name == "xarray":
                 module.Variable((), 0)  # with its first array it decides which libraries there are
 
 
-class LeanImports(MetaPathFinder):
+class LeanImports:
     """Put first in ``sys.meta_path``, it finds `LEAN` as everybody does, and hides `HIDDEN` while they are imported."""
 
     def find_spec(
@@ -82,5 +104,5 @@ class LeanImports(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Lean(spec.loader)
+            spec.loader = _Lean(spec.loader)  # type: ignore[assignment] # importlib.abc costs three milliseconds
         return spec

@@ -24,6 +24,7 @@ from forecast.contract.specs import EstimateSpec, FunctionSpec, TrendSpec
 from forecast.errors import printable
 
 if TYPE_CHECKING:
+    from forecast.base.streams import Streams
     from forecast.models.protocol import FittedModel, Model
     from forecast.projection.paths.run_cache import RunCache
 
@@ -73,14 +74,13 @@ class _Trial:
     def _inputs(self, model: Model) -> dict[str, Array]:
 
         from forecast.base.distributions import distribution
-        from forecast.base.streams import BLOCK
         from forecast.contract.specs import Input
         from forecast.models.protocol import OtherModel
 
         drawn = {}
         domain = getattr(self.record.spec, "domain", {})
         for index, (name, need) in enumerate(model.inputs.items()):
-            u = np.random.default_rng(index).random(BLOCK)
+            u = np.random.default_rng(index).random(self.streams(model).draws)
             if isinstance(need, Input):
                 draws = distribution(need.distribution, where=f"input '{printable(name, 80)}'").ppf(u)
             elif isinstance(need, OtherModel):
@@ -88,16 +88,21 @@ class _Trial:
             else:
                 self.free = True
                 low, high = domain.get(name, (1.0, 2.0))
-                draws = np.broadcast_to(low + (high - low) * u, (len(self.time), BLOCK)).copy()
+                draws = np.broadcast_to(low + (high - low) * u, (len(self.time), len(u))).copy()
             draws.flags.writeable = False
             drawn[name] = draws
         return drawn
 
-    def _sample(self, model: Model, fitted: FittedModel, time: Array, inputs: Mapping[str, Array]) -> Array:
+    @staticmethod
+    def streams(model: Model) -> Streams:
+        """Return those of the first piece of a run: who draws another number than `streams.draws` is found out."""
         from forecast.base.streams import Streams
 
+        return Streams(seed=0, node=model.name, block=0, piece=0)
+
+    def _sample(self, model: Model, fitted: FittedModel, time: Array, inputs: Mapping[str, Array]) -> Array:
         with guarded(self.record, "sample"):
-            return fitted.sample(time, inputs, Streams(seed=0, node=model.name, block=0))
+            return fitted.sample(time, inputs, self.streams(model))
 
     def sample(self, fitted: FittedModel, steps: int | None = None) -> Array:
         """Return the draws for the first steps; `inputs` that run over time are cut with it."""
@@ -125,14 +130,12 @@ def _shapes(record: Record) -> Iterator[str]:
 
 def _model_samples(record: Record) -> None:
 
-    from forecast.base.streams import BLOCK
-
     for shape in ("", *_shapes(record)):
         trial = _Trial(record, shape)
         drawn = trial.sample(trial.model.fit(seed=0))
         if trial.free and isinstance(drawn, np.ndarray):  # made-up quantities may well be outside a law's domain
             drawn = np.nan_to_num(drawn)
-        numbers(record, "sample", drawn, (len(trial.time), BLOCK))
+        numbers(record, "sample", drawn, (len(trial.time), trial.streams(trial.model).draws))
 
 
 def _model_repeats(record: Record) -> None:

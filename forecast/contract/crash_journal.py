@@ -16,13 +16,13 @@ import contextlib
 import math
 import mmap
 import os
-import secrets
 import struct
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from forecast.base.first_use.data_classes import dataclass
 
 fcntl: Any
 try:
@@ -139,7 +139,7 @@ def begin(path: Path | None = None) -> None:
         if path is None:
             assert folder is not None
             folder.mkdir(parents=True, exist_ok=True)
-        _file = _File(path or folder / f"{secrets.token_hex(8)}{_SUFFIX}")  # type: ignore[operator]
+        _file = _File(path or folder / f"{os.urandom(8).hex()}{_SUFFIX}")  # type: ignore[operator]
         if path is None:
             atexit.register(_file.remove)
 
@@ -239,4 +239,4 @@ def keep(what: str) -> None:
     name = what.encode("utf-8", "backslashreplace")[: SLOT - _HEAD.size]
     with contextlib.suppress(OSError):
         data = (_HEAD.pack(0.0, len(name)) + name).ljust(SLOT, b"\0")
-        (folder / f"{secrets.token_hex(8)}{_SUFFIX}").write_bytes(data)
+        (folder / f"{os.urandom(8).hex()}{_SUFFIX}").write_bytes(data)

@@ -17,11 +17,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract import crash_journal
 from forecast.errors import ForecastError, OverTimeError, PluginError, one_line, printable
 
@@ -171,8 +172,8 @@ def interrupts(error: BaseException) -> bool:
 
 
 @contextlib.contextmanager
-def within(seconds: float, what: str) -> Iterator[None]:
-    """Give code so many seconds; what still runs then is interrupted by an `OverTimeError`.
+def within(seconds: float, what: str, *, spent: float = 0.0) -> Iterator[None]:
+    """Give code so many seconds, with those `spent` before; what still runs then is interrupted by an `OverTimeError`.
 
     Only the main thread can be interrupted, and only where nobody else uses the alarm: elsewhere there is no limit.
     Code that cannot be interrupted has the command begun anew without it, where the process is ours. Meanwhile it is
@@ -183,17 +184,15 @@ def within(seconds: float, what: str) -> Iterator[None]:
         yield
         return
 
-    end = time.monotonic() + seconds
+    end = time.monotonic() + max(0.0, seconds - spent)
 
     def over(number: int, frame: FrameType | None) -> None:
         _sort_signals()
         if time.monotonic() >= end:
             raise OverTimeError(f"has not loaded after {seconds:g} s")
 
-    stubborn = threading.Timer(seconds + PATIENCE_S, _begin_anew, [what, f"has not loaded after {seconds:g} s"])
-    stubborn.name, stubborn.daemon = OURS, True
     if _stdout is not None:
-        stubborn.start()
+        _watch.over(end + PATIENCE_S, what, f"has not loaded after {seconds:g} s")
     before = signal.signal(signal.SIGALRM, over)
     signal.setitimer(signal.ITIMER_REAL, AGAIN_S, AGAIN_S)
     try:
@@ -201,7 +200,47 @@ def within(seconds: float, what: str) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        stubborn.cancel()
+        _watch.no_more()
+
+
+class _Watch:
+    """A thread that begins the command anew where code does not end; it ends by itself where there is none to watch.
+
+    One for all plugins: to start one for each of a hundred takes as long as to import them.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.watched: tuple[float, str, str] | None = None
+        self.runs = False
+
+    def over(self, end: float, what: str, why: str) -> None:
+        """Begin the command anew without `what`, and say why, unless `no_more` comes before `end`."""
+        with self.lock:
+            self.watched = end, what, why
+            if not self.runs:
+                self.runs = True
+                threading.Thread(target=self._run, name=OURS, daemon=True).start()
+
+    def no_more(self) -> None:
+        """Let it be."""
+        with self.lock:
+            self.watched = None
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(AGAIN_S)
+            with self.lock:
+                watched = self.watched
+                self.runs = watched is not None
+            if watched is None:
+                return
+            end, what, why = watched
+            if time.monotonic() >= end:
+                _begin_anew(what, why)
+
+
+_watch = _Watch()
 
 
 #: Signals that are blocked while code of a plugin loads, and signals that it sent to its own process.

@@ -1,7 +1,11 @@
 """Plugins and what they bring. The only module that knows pluggy.
 
+A plugin is imported, and its hooks are checked, before anything is asked; a hook is called when a record of its kind is
+asked for first: who fits a law waits for nobody's claims. Whatever lists plugins calls every hook.
+
 Loading is all or nothing for each plugin and nothing for the others: a plugin that fails on import, misspells a hook,
-raises in one or returns rubbish is listed as ``failed`` with its reason, and the rest goes on.
+raises in one or returns rubbish is listed as ``failed`` with its reason, nothing that it brought is found from then on,
+and the rest goes on.
 """
 
 from __future__ import annotations
@@ -10,16 +14,19 @@ import functools
 import importlib
 import inspect
 import os
+import threading
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib.metadata import Distribution, EntryPoint, distributions
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 import pluggy
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract import crash_journal, hookspecs, plugin_calls
 from forecast.contract.fields import references
 from forecast.contract.local_plugins import LOCAL, LocalPlugin, ModulePlugin, is_path, local_plugin, module_plugin
@@ -75,6 +82,12 @@ HOOKS: Mapping[str, type[Spec]] = MappingProxyType(
     }
 )
 
+#: The hooks that bring records of one kind: a function is a model too.
+_HOOKS_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {spec.kind: tuple(hook for hook, of in HOOKS.items() if of.kind == spec.kind) for spec in HOOKS.values()}
+)
+
+Hook = Callable[[], object]
 Status = Literal["loaded", "failed", "off"]
 
 
@@ -102,7 +115,7 @@ class Plugin:
     threads : int
         How many threads it started while it loaded, and left running.
     specs : tuple of Spec
-        What it brings; empty unless loaded.
+        What it brings, in `Registry.plugins`; the plugin of a record has those of that kind. Empty unless loaded.
     """
 
     name: str
@@ -134,6 +147,16 @@ class Record:
     full_name: str
     spec: Spec
     plugin: Plugin
+
+
+@dataclass
+class _Source:
+    """An entry point: what became of it, its hooks, what those that were called brought by kind, and their time."""
+
+    plugin: Plugin
+    hooks: Mapping[str, Hook] = field(default_factory=dict)
+    specs: dict[str, tuple[Spec, ...]] = field(default_factory=dict)
+    seconds: float = 0.0
 
 
 def strict() -> bool:
@@ -268,8 +291,8 @@ def _manager() -> pluggy.PluginManager:
 _IDLE: list[pluggy.PluginManager] = []
 
 
-def _answers(module: Any, name: str, hooks: Collection[str]) -> tuple[Spec, ...]:
-    """Register `module` by itself, check every hook, call those of `hooks`, and return its records."""
+def _hooks(module: Any, name: str) -> dict[str, Hook]:
+    """Register `module` by itself, check every hook, and return those that it has."""
     manager = _IDLE.pop() if _IDLE else _manager()
     if unmarked := _unmarked(module):
         raise PluginContractError(f"{unmarked[0]}: looks like a hook but is not marked with @hookimpl")
@@ -278,20 +301,27 @@ def _answers(module: Any, name: str, hooks: Collection[str]) -> tuple[Spec, ...]
         manager.check_pending()
     except pluggy.PluginValidationError as error:
         raise PluginContractError(_hook_fault(manager, module, str(error))) from error
-    specs: list[Spec] = []
-    for hook, expected in HOOKS.items():
-        if hook not in hooks:
-            continue
-        for implementation in getattr(manager.hook, hook).get_hookimpls():
-            specs.extend(_records(hook, expected, implementation.function()))
-    seen: set[tuple[str, str]] = set()
-    for spec in specs:
-        if (spec.kind, spec.name) in seen:
-            raise PluginContractError(f"{spec.kind} '{spec.name}' is offered twice by this plugin")
-        seen.add((spec.kind, spec.name))
-    _aliases([spec for spec in specs if isinstance(spec, ClaimSpec)])
+    implementations = ((hook, getattr(manager.hook, hook).get_hookimpls()) for hook in HOOKS)
+    hooks = {hook: found[0].function for hook, found in implementations if found}
     manager.unregister(module)
     _IDLE.append(manager)
+    return hooks
+
+
+def _answers(hook: str, function: Hook) -> tuple[Spec, ...]:
+    """Call one hook and return its records."""
+    return tuple(_records(hook, HOOKS[hook], function()))
+
+
+def _brought(hooks: Mapping[str, Hook], kind: str) -> tuple[Spec, ...]:
+    """Call a plugin's hooks of one kind and return their records, which agree with each other."""
+    specs = [spec for hook in _HOOKS_OF[kind] if hook in hooks for spec in _answers(hook, hooks[hook])]
+    names: set[str] = set()
+    for spec in specs:
+        if spec.name in names:
+            raise PluginContractError(f"{spec.kind} '{spec.name}' is offered twice by this plugin")
+        names.add(spec.name)
+    _aliases([spec for spec in specs if isinstance(spec, ClaimSpec)])
     return tuple(specs)
 
 
@@ -327,6 +357,37 @@ def _records(hook: str, expected: type[Spec], answer: object) -> Iterator[Spec]:
         yield record
 
 
+def _guarded(source: _Source, call: Callable[[], None], *, before: Callable[[], None] = lambda: None) -> bool:
+    """Run code of a plugin and tell whether it went well; if not, the plugin has failed, and is told why."""
+    what, threads = f"plugin {source.plugin.origin}", plugin_calls.running_threads()
+    began = time.monotonic()
+    try:
+        before()
+        began = time.monotonic()
+        with (
+            plugin_calls.code(what),
+            plugin_calls.signals_of_its_own(),
+            plugin_calls.within(LOAD_S, what, spent=source.seconds),
+            plugin_calls.Kept(),
+        ):
+            call()
+    except BaseException as error:  # a plugin may raise anything, SystemExit included
+        if plugin_calls.interrupts(error):
+            raise
+        if strict():
+            raise PluginError(f"plugin {source.plugin.origin}: {one_line(error)}") from error
+        reason = _reason(error, what)
+        source.plugin = replace(source.plugin, status="failed", reason=reason, traceback=traceback.format_exc())
+        if what in ended_inside() or isinstance(error, OverTimeError) or what in plugin_calls.left_out():
+            warnings.warn(f"{what} is left out: {reason}", stacklevel=2)  # it costs every command, whatever it asks
+    source.seconds += time.monotonic() - began
+    left = max(0, plugin_calls.running_threads() - threads)
+    if left:
+        crash_journal.mark(what)
+        source.plugin = replace(source.plugin, threads=source.plugin.threads + left)
+    return source.plugin.status == "loaded"
+
+
 class Registry:
     """What the installed plugins bring, under full names ``plugin/name``.
 
@@ -336,17 +397,9 @@ class Registry:
         Default: the entry points of the group ``forecast.plugins``. Local plugins that `select` names come beside them.
     select : str, optional
         As ``FORECAST_PLUGINS``, which is the default.
-    hooks : collection of str, optional
-        The hooks that are called. Default: all.
     """
 
-    def __init__(
-        self,
-        entries: Iterable[EntryPoint | LocalPlugin] | None = None,
-        *,
-        select: str | None = None,
-        hooks: Collection[str] = tuple(HOOKS),
-    ) -> None:
+    def __init__(self, entries: Iterable[EntryPoint | LocalPlugin] | None = None, *, select: str | None = None) -> None:
         installed: list[EntryPoint | LocalPlugin]
         installed, unreadable = _installed() if entries is None else (list(entries), [])
         selection = os.environ.get("FORECAST_PLUGINS") if select is None else select
@@ -354,59 +407,121 @@ class Registry:
         local = [local_plugin(word) for word in _words(selection) if is_path(word)]
         here = _REGISTERED if entries is None else ()
         unique = {(e.name, *_origin(e), e.value): e for e in (*installed, *local, *here)}
-        loaded = [self._load(unique[key], key[1], key[2], chosen, hooks) for key in sorted(unique)]
-        self.plugins: tuple[Plugin, ...] = tuple(sorted([*loaded, *unreadable], key=lambda p: p.name))
-        self._by_kind: dict[str, dict[str, list[Record]]] = {}
-        for plugin in self.plugins:
-            for spec in plugin.specs:
-                record = Record(f"{plugin.name}/{spec.name}", spec, plugin)
-                self._by_kind.setdefault(spec.kind, {}).setdefault(record.full_name, []).append(record)
-        for offers in (each for table in self._by_kind.values() for each in table.values()):
-            for index, record in enumerate(offers):
-                settled = self._settled(record.spec, record.plugin)
-                if settled is not record.spec:
-                    offers[index] = replace(record, spec=settled)
+        loaded = [self._imported(unique[key], key[1], key[2], chosen) for key in sorted(unique)]
+        self._sources = sorted([*loaded, *map(_Source, unreadable)], key=lambda source: source.plugin.name)
+        self._kinds_called: set[str] = set()
+        self._kinds_in_call: set[tuple[int, str]] = set()
+        self._offers: dict[str, dict[str, list[Record]]] = {}
+        self._settled_offers: dict[str, dict[str, list[Record]]] = {}
+        self._plugins: tuple[Plugin, ...] | None = None
+        if strict():
+            self.complete()
 
-    @staticmethod
-    def _load(
+    @property
+    def installed(self) -> tuple[Plugin, ...]:
+        """Every plugin as far as it is known: hooks of it that have not been called may fail yet."""
+        return tuple(source.plugin for source in self._sources)
+
+    def complete(self) -> Registry:
+        """Call every hook and return the registry: what tells of failed plugins then shows nothing of theirs."""
+        self._call(*_HOOKS_OF)
+        return self
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """Every plugin, what it brings and what became of it: every hook is called."""
+        self.complete()
+        if self._plugins is None:
+            self._plugins = tuple(
+                replace(source.plugin, specs=tuple(spec for kind in _HOOKS_OF for spec in source.specs.get(kind, ())))
+                for source in self._sources
+            )
+        return self._plugins
+
+    def _imported(
+        self,
         entry: EntryPoint | LocalPlugin,
         distribution: str,
         version: str,
         chosen: Callable[[str], bool],
-        hooks: Collection[str],
-    ) -> Plugin:
-        plugin = Plugin(name=entry.name, distribution=distribution, version=version, value=entry.value)
-        if not (plugin.local or chosen(entry.name)):
-            return replace(plugin, status="off", reason="deselected by FORECAST_PLUGINS")
-        what, threads = f"plugin {plugin.origin}", plugin_calls.running_threads()
-        try:
+    ) -> _Source:
+        """Import a plugin and check its hooks; none is called."""
+        source = _Source(Plugin(name=entry.name, distribution=distribution, version=version, value=entry.value))
+        if not (source.plugin.local or chosen(entry.name)):
+            source.plugin = replace(source.plugin, status="off", reason="deselected by FORECAST_PLUGINS")
+            return source
+
+        def load() -> None:
+            module = entry.load()
+            source.plugin = replace(source.plugin, title=_title(module))
+            source.hooks = _hooks(module, entry.name)
+
+        def check() -> None:
             if not NAME.fullmatch(entry.name):
-                named = "the file's" if plugin.local else "the entry point's"
+                named = "the file's" if source.plugin.local else "the entry point's"
                 raise PluginContractError(f"{named} name: expected lower case letters, digits and hyphens")
+            what = f"plugin {source.plugin.origin}"
             if what in ended_inside() and what not in plugin_calls.left_out():
                 _try_alone(entry, what)
-            with (
-                plugin_calls.code(what),
-                plugin_calls.signals_of_its_own(),
-                plugin_calls.within(LOAD_S, what),
-                plugin_calls.Kept(),
-            ):
-                module = entry.load()
-                plugin = replace(plugin, title=_title(module))
-                plugin = replace(plugin, specs=_answers(module, entry.name, hooks))
-        except BaseException as error:  # a plugin may raise anything, SystemExit included
-            if plugin_calls.interrupts(error):
-                raise
-            if strict():
-                raise PluginError(f"plugin {plugin.origin}: {one_line(error)}") from error
-            reason = _reason(error, what)
-            plugin = replace(plugin, status="failed", reason=reason, traceback=traceback.format_exc(), specs=())
-            if what in ended_inside() or isinstance(error, OverTimeError) or what in plugin_calls.left_out():
-                warnings.warn(f"{what} is left out: {reason}", stacklevel=2)  # it costs every command, whatever it asks
-        left = max(0, plugin_calls.running_threads() - threads)
-        if left:
-            crash_journal.mark(what)
-        return replace(plugin, threads=left)
+
+        _guarded(source, load, before=check)
+        return source
+
+    def _call(self, *kinds: str) -> None:
+        """Call the hooks of these kinds that have not been called yet."""
+        for kind in kinds:
+            if kind in self._kinds_called:
+                continue
+            in_call = threading.get_ident(), kind
+            if in_call in self._kinds_in_call:
+                raise PluginContractError(f"it asks for every {kind} while its own are not known yet")
+            self._kinds_in_call.add(in_call)
+            try:
+                for source in self._sources:
+                    if any(hook in source.hooks for hook in _HOOKS_OF[kind]):
+                        self._call_one(source, kind)
+            finally:
+                self._kinds_in_call.discard(in_call)
+            self._kinds_called.add(kind)
+
+    def _call_one(self, source: _Source, kind: str) -> None:
+        def call() -> None:
+            source.specs[kind] = _brought(source.hooks, kind)
+
+        if not _guarded(source, call):  # what it brought before is found no more
+            source.hooks, source.specs = {}, {}
+            self._offers.clear()
+            self._settled_offers.clear()
+            self._plugins = None
+
+    def _offered(self, kind: str) -> Mapping[str, list[Record]]:
+        """Return the records of one kind by their full names, as they were brought."""
+        if kind not in _HOOKS_OF:
+            return {}
+        self._call(kind)
+        table = self._offers.get(kind)
+        if table is None:
+            table = {}
+            for source in self._sources:
+                plugin = replace(source.plugin, specs=source.specs.get(kind, ()))
+                for spec in plugin.specs:
+                    record = Record(f"{plugin.name}/{spec.name}", spec, plugin)
+                    table.setdefault(record.full_name, []).append(record)
+            self._offers[kind] = table
+        return table
+
+    def _table(self, kind: str) -> Mapping[str, list[Record]]:
+        """Return the records of one kind by their full names, each naming others as its own distribution does."""
+        offered = self._offered(kind)
+        table = self._settled_offers.get(kind)
+        if table is None:
+            table = {name: list(map(self._at_its_home, records)) for name, records in offered.items()}
+            self._settled_offers[kind] = table
+        return table
+
+    def _at_its_home(self, record: Record) -> Record:
+        settled = self._settled(record.spec, record.plugin)
+        return record if settled is record.spec else replace(record, spec=settled)
 
     def plugin(self, name: str) -> Sequence[Plugin]:
         """Return the plugins of that name (several where distributions clash).
@@ -423,11 +538,12 @@ class Registry:
 
     def records(self, kind: str) -> list[Record]:
         """Return every record of one kind (``"law"``), sorted by full name; clashing ones appear once each."""
-        return [r for name in sorted(self._by_kind.get(kind, ())) for r in self._by_kind[kind][name]]
+        table = self._table(kind)
+        return [record for name in sorted(table) for record in table[name]]
 
     def names(self, kind: str) -> list[str]:
         """Return the full names of one kind that resolve."""
-        return [n for n, rs in sorted(self._by_kind.get(kind, {}).items()) if len(rs) == 1]
+        return [n for n, rs in sorted(self._table(kind).items()) if len(rs) == 1]
 
     def find(self, kind: str, name: str, *, where: str = "", near: Callable[[], Iterable[str]] = tuple) -> Record:
         """Return the record of that name: full (``scaling/power``), or bare while unique.
@@ -439,7 +555,7 @@ class Registry:
         ------
         UnknownNameError, AmbiguousNameError, ConflictError
         """
-        table = self._by_kind.get(kind, {})
+        table = self._table(kind)
         at = f"{where}: " if where else ""
         if not isinstance(name, str):
             raise UsageError(f"{at}expected the name of a {kind}, got {type(name).__name__}")
@@ -476,9 +592,11 @@ class Registry:
             return name
         mine = plugin.distribution
         if "{" in bare:
-            clash = {p.distribution for p in self.plugins if p.name == first}
+            clash = {p.distribution for p in self.installed if p.name == first}
             return f"{mine}::{name}" if len(clash) > 1 and mine in clash else name
-        table = self._by_kind.get(kind, {})
+        if slash and sum(source.plugin.name == first for source in self._sources) < 2:
+            return name
+        table = self._offered(kind)
         offers = table.get(head, ()) if slash else [r for rs in table.values() for r in rs if r.spec.name == head]
         own = [r for r in offers if r.plugin.distribution == mine]
         own = [r for r in own if r.plugin.name == plugin.name] or own
@@ -509,11 +627,11 @@ class Registry:
 
     def _of_distribution(self, kind: str, distribution: str, where: str) -> dict[str, list[Record]]:
         """Return the records that one distribution brings; those that clash have the distribution in their name."""
-        makers = {p.distribution for p in self.plugins}
+        makers = {p.distribution for p in self.installed}
         if distribution not in makers:
             raise UnknownNameError("distribution", distribution, makers, where=where)
         table: dict[str, list[Record]] = {}
-        for full, offers in self._by_kind.get(kind, {}).items():
+        for full, offers in self._table(kind).items():
             own = [r for r in offers if r.plugin.distribution == distribution]
             if own:
                 apart = len(offers) > len(own)
@@ -522,7 +640,7 @@ class Registry:
 
     def _absent(self, name: str) -> str:
         """Say why a plugin named before the slash brings nothing, where it is installed but not loaded."""
-        for p in self.plugins:
+        for p in self.installed:
             if name.startswith(f"{p.name}/") and p.status != "loaded":
                 return f"plugin {p.origin} is {p.status}: {p.reason}"
         return ""

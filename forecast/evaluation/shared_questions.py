@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -162,7 +163,16 @@ def compare(
             taken = {**first, **under}
             key = tuple(sorted(taken.items()))
             if key not in runs:
-                runs[key] = project(scenario, with_=taken, draws=draws, keep=draws, seed=seed, paths=())
+                own_questions = [each.own for each in wanted if {**first, **each.under} == taken]
+                runs[key] = project(
+                    scenario.asking(own_questions),
+                    with_=taken,
+                    draws=draws,
+                    keep=draws,
+                    seed=seed,
+                    paths=(),
+                    progress=partial(_within, progress, done, len(wanted_of_scenarios)),
+                )
             run = runs[key]
             start, until = run.span
             drawn = any(number.moves for number in uncertain(run).values())
@@ -174,6 +184,12 @@ def compare(
         if progress is not None:
             progress(done + 1, len(wanted_of_scenarios))
     return [{"name": name, **questions[name], "answers": rows} for name, rows in answers.items() if rows]
+
+
+def _within(progress: Callable[[float, float], None] | None, done: int, of: int, blocks: int, every: int) -> None:
+    """Tell how far the comparison is while one scenario is run."""
+    if progress is not None:
+        progress(done + blocks / (every + 1), of)
 
 
 def _of_date(run: Projection, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:

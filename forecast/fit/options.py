@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor
-from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypedDict
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UsageError, printable
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 __all__ = ["NEAREST", "Keywords", "Request", "check_level"]
 

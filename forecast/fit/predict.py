@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.masked import is_masked_array
 from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
@@ -511,7 +512,7 @@ def broadcast(fit: Fit | Fits, variables: Mapping[str, Any]) -> dict[str, Array]
 
 def _real(values: Any) -> Array:
     """Return numbers as float64, masked ones as NaN; complex numbers and text are a TypeError."""
-    if isinstance(values, np.ma.MaskedArray):
+    if is_masked_array(values):
         return np.asarray(np.ma.filled(values.astype(float), np.nan))
     array = np.asarray(values)
     if array.dtype.kind not in "biufO" or any(isinstance(v, str) for v in array.ravel() if array.dtype.kind == "O"):

@@ -11,9 +11,9 @@ import ast
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FormulaError, printable
 from forecast.formula import tree
 from forecast.formula.functions import FUNCTIONS, SCENARIO_FUNCTIONS

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from forecast.base.first_use.data_classes import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -163,7 +164,7 @@ def implementation(name: str) -> Callable[..., Any]:
     if name in own:
         return own[name]
     if name in ("erf", "erfc"):
-        from scipy import special
+        from forecast.base.first_use import special
 
         error_function: Callable[..., Any] = getattr(special, name)
         return error_function
@@ -175,7 +176,7 @@ def _logistic(x: Any) -> Any:
     import numpy as np
 
     small = np.exp(-np.abs(x))  # in [0, 1], so that neither end loses digits
-    return np.where(x >= 0, 1.0, small) / (1.0 + small)
+    return np.maximum(small, x >= 0) / (1.0 + small)  # of a number at least 0: 1 above
 
 
 def _softmin(*args: Any) -> Any:
@@ -202,19 +203,30 @@ def _ces(goods: tuple[Any, ...], shares: tuple[Any, ...], rho: Any) -> Any:
     """
     import numpy as np
 
-    *every, power = np.broadcast_arrays(*goods, *shares, rho)
-    u, w = np.log(np.stack(every[: len(goods)])), np.stack(every[len(goods) :])
-    rises = power > 0
-    first = np.where(w > 0, u, np.where(rises, -np.inf, np.inf))
-    first = np.where(rises, first.max(axis=0), first.min(axis=0))
-    # an argument below zero has no logarithm, and the result none either
-    exponent = np.where(w > 0, power * (u - first), 0.0 * np.nan_to_num(u, nan=np.nan, neginf=0.0))
+    power = np.asarray(rho)
+    shape = np.broadcast(*goods, *shares, power).shape
+    u, w = np.empty((len(goods), *shape)), np.empty((len(shares), *shape))
+    for whole, parts in ((u, goods), (w, shares)):
+        for place, part in enumerate(parts):
+            whole[place] = part
+    np.log(u, out=u)
+    rises, counts = power > 0, w > 0
+    every = bool(counts.all())  # then no argument is left out
+    up, down = (u, u) if every else (np.where(counts, u, -np.inf), np.where(counts, u, np.inf))
+    first = np.where(rises, up.max(axis=0), down.min(axis=0))
+    exponent = power * (u - first)
+    if not every:  # an argument below zero has no logarithm, and the result none either
+        exponent = np.where(counts, exponent, 0.0 * np.nan_to_num(u, nan=np.nan, neginf=0.0))
     rest = (w * np.expm1(exponent)).sum(axis=0)
-    near = np.log1p(rest)
-    logarithm = np.where(rest > -0.5, near, np.log((w * np.exp(exponent)).sum(axis=0)))
-    product = (w * np.where(w > 0, u, 0.0)).sum(axis=0)
+    logarithm, near = np.log1p(rest), rest > -0.5
+    if not near.all():
+        logarithm = np.where(near, logarithm, np.log((w * np.exp(exponent)).sum(axis=0)))
     flat = np.abs(power) < FLAT
-    value = np.exp(np.where(flat, product, first + logarithm / np.where(flat, 1.0, power)))
+    if flat.any():
+        product = (w * np.where(counts, u, 0.0)).sum(axis=0)
+        value = np.exp(np.where(flat, product, first + logarithm / np.where(flat, 1.0, power)))
+    else:
+        value = np.exp(first + logarithm / power)
     value = np.where(np.isneginf(first), 0.0, value)
     fair = (np.abs(w.sum(axis=0) - 1) <= SHARES) & (w >= 0).all(axis=0)
     return np.where(fair, value, np.nan)[()]

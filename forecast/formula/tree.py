@@ -10,10 +10,10 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FormulaError, printable
 from forecast.formula.functions import SCENARIO_FUNCTIONS, implementation
 
@@ -30,6 +30,7 @@ __all__ = [
     "Unary",
     "apply",
     "children",
+    "common_power",
     "compiled",
     "constant",
     "evaluate",
@@ -152,11 +153,15 @@ def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
 def _power(base: Any, exponent: Any) -> Any:
     import numpy as np
 
-    if np.ndim(exponent) == 0:  # the common exponents have faster routes than the general power
-        fast = {2.0: np.square, 0.5: np.sqrt, 1.0: np.positive, -1.0: np.reciprocal}.get(float(exponent))
-        if fast is not None:
-            return fast(base)
-    return np.power(base, exponent)
+    common = common_power(float(exponent)) if np.ndim(exponent) == 0 else None
+    return np.power(base, exponent) if common is None else common(base)
+
+
+def common_power(exponent: float) -> Callable[[Any], Any] | None:
+    """Return the function of the base that computes a power faster than the general one does, if there is one."""
+    import numpy as np
+
+    return {2.0: np.square, 0.5: np.sqrt, 1.0: np.positive, -1.0: np.reciprocal}.get(exponent)
 
 
 def _compare(op: str, left: Any, right: Any) -> Any:

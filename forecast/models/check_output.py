@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.first_use.masked import is_masked_array
 from forecast.contract.specs import Input
 from forecast.errors import PluginContractError, printable
 from forecast.models.protocol import Description, Model, Observations, OtherModel, OtherQuantity
@@ -82,7 +83,7 @@ def _floats(array: object, shape: tuple[int, ...], what: str, dims: str) -> Arra
         raise PluginContractError(f"{what}: expected real numbers, got {array.dtype}")
     if array.shape != shape:
         raise PluginContractError(f"{what}: expected shape {dims} = {shape}, got {array.shape}")
-    if isinstance(array, np.ma.MaskedArray):
+    if is_masked_array(array):
         array = np.ma.filled(array.astype(np.float64), np.nan)
     return np.array(array, dtype=np.float64)
 

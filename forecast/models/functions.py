@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.first_use.data_classes import dataclass
+from forecast.base.first_use.masked import is_masked_array
 from forecast.contract.registry import resolve
 from forecast.contract.specs import FunctionSpec
 from forecast.errors import PluginContractError, UnknownNameError, UsageError
@@ -206,7 +208,7 @@ def _checked(returned: object, shape: tuple[int, int], what: str) -> Array:
     array = np.asarray(returned)
     if array.dtype.kind not in "fiu":
         raise PluginContractError(f"{what}: expected real numbers, got {array.dtype}")
-    if isinstance(returned, np.ma.MaskedArray):
+    if is_masked_array(returned):
         array = np.ma.filled(returned.astype(np.float64), np.nan)
     if array.shape not in ((), shape):
         raise PluginContractError(f"{what}: expected the shape of its inputs, {shape}, got {array.shape}")

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from forecast.base.budgets import check_memory, memory
 from forecast.base.dates import decimal_year
-from forecast.base.lazy import xr
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
 from forecast.errors import DataError, NoDataAtDateError, ScenarioError, UnknownNameError, UsageError, printable
@@ -29,7 +28,7 @@ from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.likelihood_weights import FEWEST
 from forecast.projection.own_rows import OwnRows
-from forecast.projection.paths.run_cache import Dependencies, RunCache
+from forecast.projection.paths.run_cache import Dependencies, RunCache, fits_of_process
 from forecast.projection.paths.time_functions import SAME_DATE
 from forecast.projection.provenance import provenance
 from forecast.projection.result import Projection
@@ -78,6 +77,7 @@ def project(
     data: OwnRows | None = None,
     keep: int = 10_000,
     paths: Collection[str] | None = None,
+    ends: bool = False,
     workers: int = 1,
     client: Any = None,
     progress: Callable[[int, int], None] | None = None,
@@ -127,13 +127,16 @@ def project(
     paths : collection of str, optional
         Quantities that are stored and may change with time; all by default. The answers are the same, and what nothing
         reads is not drawn.
+    ends : bool
+        Store quantities, and whether limits bind, at the first and the last step alone, as for a screen or a table of
+        answers. These, and what fails and is warned of, are the same; it takes less memory.
     workers : int
         Threads; the result is bitwise the same for any number.
     progress : callable, optional
         Called with (blocks done, blocks in all).
     cache : RunCache, optional
         What earlier runs have fitted and drawn; of it is taken what this run would fit and draw alike. The runs of a
-        sweep share one in any case.
+        sweep share one in any case, and all runs of a process what they fit.
 
     Returns
     -------
@@ -173,18 +176,17 @@ def project(
     along = {**{key: values for key, values in changed.swept.items() if key not in settings}, **(sweep or {})}
     if along:
         options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
-        options |= {"as_of": as_of, "keep": keep, "paths": paths, "workers": workers}
+        options |= {"as_of": as_of, "keep": keep, "paths": paths, "ends": ends, "workers": workers}
         options |= {"client": client, "data": data}
         # blocks that are only counted are too many to keep: of them the runs share the fits
         options |= {"cache": (RunCache() if draws <= keep else RunCache(0)) if cache is None else cache}
 
-        def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> xr.DataTree:
+        def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> Projection:
             told = None if progress is None else lambda worlds, of: progress(done * of + worlds, runs * of)
-            return project(replace(part, swept={}), **options, with_={**given, **swaps}, progress=told).to_xarray()
+            return project(part, **options, with_={**given, **swaps}, progress=told)
 
-        beside = swept(changed, along, settings, swaps, one)
-        beside.attrs.update(_text(changed, along))
-        return Projection(beside)
+        groups, attributes = swept(changed, along, settings, swaps, one)
+        return Projection.of(groups, {**attributes, **_text(changed, along)})
     swapped_scenario = ports.swapped(changed, swaps)
     workers = _whole("workers", workers, 1, 1024)
     kept = draws if draws <= keep else min(keep, SAMPLE)
@@ -193,7 +195,7 @@ def project(
         if added:  # a choice may have its values from a table
             swapped_scenario = swapped_scenario.restated(swapped_scenario.stated)
         graph = graphs.build(swapped_scenario, settings)
-        rests = None if cache is None else Dependencies(graph, cache, as_of, seed)
+        rests = Dependencies(graph, fits_of_process() if cache is None else cache, as_of, seed)
         fits = ModelFits(as_of=as_of, seed=seed, rests=rests)
         fits.check_settings(graph, graph.models)
         fits.check_correlations(graph, seed)
@@ -201,7 +203,7 @@ def project(
         steps, width = _horizon(graph, fits, until=until, start=start, step=step, as_of=as_of)
         if until is not None:
             graph = _until(graph, steps)
-        _check_size(graph, len(steps.years), draws, kept, workers)
+        _check_size(graph, len(steps.years), draws, kept, workers, ends=ends)
         whole, left_out = graph, without_data.LeftOut()
         if as_of is not None:
 
@@ -233,6 +235,7 @@ def project(
             kept=kept,
             left_out=left_out,
             paths=None if paths is None else frozenset(paths),
+            ends=ends,
         )
         described = {
             name: description
@@ -248,32 +251,27 @@ def project(
         sampled.settle()
         sampled.raise_if_nothing_is_left()
 
-        tree = {
-            "/": xr.Dataset(),
+        groups = {
             **sampled.groups(steps.dates, seed),
             **{f"/observed/{name}": data for name, data in supporting_data.observed(graph, fits)},
             **{f"/past/{name}": data for name, data in supporting_data.past(graph, fits, seed, kept, steps.years[0])},
             **{f"/posterior/{name}": data for name, data in supporting_data.posteriors(graph, fits, seed, kept)},
         }
         effective = sampled.updates.effective()
-        result = xr.DataTree.from_dict(tree)
-        result.attrs.update(
-            stated(
-                models=described,
-                failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
-                warnings=[
-                    *fits.warnings(),
-                    *_apart(swapped_scenario.alone),
-                    *_few(effective, draws),
-                    *without_data.summary(whole, fits, left_out),
-                ],
-                effective=effective,
-                failing=sampled.failing(),
-                newest=source_tables.reach(graph, fits, fitted_to),
-            )
+        attributes = stated(
+            models=described,
+            failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
+            warnings=[
+                *fits.warnings(),
+                *_apart(swapped_scenario.alone),
+                *_few(effective, draws),
+                *without_data.summary(whole, fits, left_out),
+            ],
+            effective=effective,
+            failing=sampled.failing(),
+            newest=source_tables.reach(graph, fits, fitted_to),
         )
-        result.attrs.update(_text(changed, {}))
-        return Projection(result)
+        return Projection.of(groups, {**attributes, **_text(changed, {})})
 
 
 def _replaced(scenario: Scenario, values: Mapping[str, Any]) -> tuple[Scenario, dict[str, Any], dict[str, str]]:
@@ -431,12 +429,13 @@ def _after_observations(graph: ScenarioGraph, fits: ModelFits, width: str) -> fl
     return float(year + steps * step)
 
 
-def _check_size(graph: ScenarioGraph, steps: int, draws: int, kept: int, workers: int) -> None:
+def _check_size(graph: ScenarioGraph, steps: int, draws: int, kept: int, workers: int, *, ends: bool) -> None:
     """Refuse what would fill the memory: what is kept or counted, and the whole blocks that are being drawn."""
     rows = {name: 1 if node.steady else steps for name, node in graph.nodes.items()}
     combined = {name: _combinations(graph, node.dims) for name, node in graph.nodes.items()}
     cells = sum(combined[name] for name in graph.quantities)
-    values = sum(rows[name] * combined[name] for name in graph.quantities)
+    stored = min(steps, 2) if ends else steps
+    values = sum(min(rows[name], stored) * combined[name] for name in graph.quantities)
     drawn = 8 * DRAWN * sum(rows[name] * each for name, each in combined.items()) * BLOCK * workers
     questions = [q.when for q in graph.scenario.questions.values()]
     weighed = graph.weighed_by
@@ -446,7 +445,7 @@ def _check_size(graph: ScenarioGraph, steps: int, draws: int, kept: int, workers
     each += 8 * MEMORY_FACTOR * sum(count * _combinations(graph, dims) for count, dims in figures)
     bounds = [(name, len(node.limits.conditions)) for name, node in graph.nodes.items() if node.limits]
     bound = sum(count * _combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
-    each += (steps + 8 * DATES) * bound  # at each step a truth value, and a date
+    each += (stored + 8 * DATES) * bound  # at each step a truth value, and a date
     counted = MEMORY_FACTOR * (values * ROW + (date_answers + bound) * DATED) if kept < draws else 0
     left = (memory() - drawn - counted) // each
     check_memory(

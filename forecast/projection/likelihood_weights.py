@@ -105,8 +105,9 @@ def weights_of(tree: xr.DataTree) -> xr.DataArray | None:
 def failing_of(data: xr.Dataset, question: str) -> xr.DataArray:
     """Return in which worlds a question fails though others answer it, as its dates: those are left out of shares."""
     dates = data[f"{question}_date"]
-    stated = data.get(f"{question}_failing")
-    return dates.copy(data=np.zeros(dates.shape, dtype=bool)) if stated is None else stated == 1
+    if f"{question}_failing" not in data.variables:  # asking xarray for it would look for names like it
+        return dates.copy(data=np.zeros(dates.shape, dtype=bool))
+    return data[f"{question}_failing"] == 1
 
 
 def summed(log_likelihoods: xr.Dataset) -> xr.DataArray:

@@ -12,6 +12,7 @@ import numpy as np
 from forecast.base.distributions import Distribution
 from forecast.base.streams import BLOCK
 from forecast.errors import DataError, ForecastError, printable
+from forecast.projection import blocks
 from forecast.projection.failures import FailureLog
 from forecast.scenarios.kinds.moment_fit import MomentFit
 
@@ -48,7 +49,7 @@ def by_moments(world: World, node: Node, combination: Combination) -> Distributi
     of, family = node.quantity.of, node.quantity.fitted
     where = f"quantities.{node.name}.of"
     record = FailureLog()
-    whole = replace(world, blocks=range(WORLDS // BLOCK), memo={}, faults=[], told={})
+    whole = replace(world, blocks=blocks.covering(0, WORLDS), memo={}, faults=[], told={})
     own = world.restrict(of, node.dims, combination)
     path, faults = whole.watched(partial(whole.quantity, of, own))
     if (path != path[:1]).any():

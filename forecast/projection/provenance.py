@@ -45,7 +45,7 @@ def plugins_behind(names: Any) -> list[dict[str, str]]:
     wanted = {str(name).partition("/")[0] for name in names if "/" in str(name)}
     return [
         {"name": p.name, "distribution": p.distribution, "version": p.version}
-        for p in get_registry().plugins
+        for p in get_registry().installed
         if not wanted.isdisjoint((p.name, f"{p.distribution}::{p.name}"))
     ]
 

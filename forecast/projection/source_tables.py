@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base.dates import from_decimal_year
+from forecast.base.lazy import xr
 from forecast.errors import ForecastError
 from forecast.models import Model
 from forecast.models.law_fits import LawModel
@@ -124,7 +125,11 @@ def _last_date(name: str, as_of: float | None) -> Any:
 
     if is_file(name):
         return None
-    dataset = tables.look(name)
+    table = tables.shared(name)
+    return table.once(("last date", as_of), lambda: _last_in(table.table, as_of))
+
+
+def _last_in(dataset: xr.Dataset, as_of: float | None) -> Any:
     dated = [column for column in dataset.variables.values() if column.dtype.kind == "M"]
     if len(dated) != 1:
         return None

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
-from forecast.base.streams import BLOCK
+from forecast.base.sobol import BLOCK
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError, NoDataAtDateError, printable
 from forecast.models import Model, Observations
+from forecast.projection import blocks
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.world import ModelFits, World
@@ -133,11 +134,11 @@ def past(
 ) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the fitted past of each quantity that a figure draws: quantiles of its level at the dates of its points.
 
-    It ends before the first step, and is that of the worlds of the projection, of which one block is enough. A model
+    It ends before the first step, and is that of the worlds of the projection, of which 1,024 are enough. A model
     that needs what has no past of its own has none, nor has a rival without weight, nor a pool of shapes; nor have
     worlds that are weighed by what is known besides.
     """
-    drawn = _drawn_over_time(graph)
+    drawn, of_worlds = _drawn_over_time(graph), blocks.covering(0, min(draws, BLOCK))
     by_name: dict[str, dict[Combination, Points]] = {}
     for name, combination, seen in points(graph, fits) if not graph.scenario.updates else ():
         node, dates = graph.nodes[name], np.unique(seen.time[seen.time < start])
@@ -146,7 +147,7 @@ def past(
         if name not in drawn or not known or not dates.size or not _weighs(graph, node.own, combination):
             continue
         try:
-            level = World(graph, fits, dates, seed, range(1)).level(node, combination)
+            level = World(graph, fits, dates, seed, of_worlds).level(node, combination)
         except NoDataAtDateError:  # it goes on from a date, and fits nothing before
             continue
         except ForecastError as error:
@@ -234,9 +235,8 @@ def _set_inputs(graph: ScenarioGraph, model: str) -> dict[str, Input]:
 
 def posteriors(graph: ScenarioGraph, fits: ModelFits, seed: int, draws: int) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the draws of every input and of every fitted parameter."""
-    blocks = range(-(-draws // BLOCK))
     for name, model in graph.models.items():
-        world = World(graph, fits, np.empty(0), seed, blocks)
+        world = World(graph, fits, np.empty(0), seed, blocks.covering(0, draws))
         data = _aside(world, model, f"posterior {draws}", partial(_posterior, world, model, draws))
         if data:
             yield name, xr.Dataset({p: ("draw", v) for p, v in data.items()})

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import field, replace
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.distributions import Distribution, distribution
-from forecast.base.streams import BLOCK, Streams
+from forecast.base.first_use.data_classes import dataclass
+from forecast.base.streams import Streams
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
 from forecast.errors import (
@@ -37,12 +38,12 @@ from forecast.models.check_output import (
     checked_observations,
     checked_posterior,
 )
-from forecast.projection import failures
+from forecast.projection import blocks, failures
 from forecast.projection.crossing import Crossing, crossing
 from forecast.projection.failures import Fault, lacks_data, lost, others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.moment_fits import by_moments
-from forecast.projection.paths.alike import PAIR, PairStreams, alike, dense, pair, spread
+from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread
 from forecast.projection.paths.apply_changes import grown, replaced
 from forecast.projection.paths.apply_limits import binding, check_kept, frontier, limited
 from forecast.projection.paths.branches import only_in_branches
@@ -152,7 +153,7 @@ class ModelFits:
             return (conditional.with_parameters(set_parameters) if set_parameters else conditional).posterior(streams)
 
         drawn = self._aside(
-            model, what, lambda fitted: checked_posterior(guarded(what, lambda: draw(fitted)), BLOCK, what)
+            model, what, lambda fitted: checked_posterior(guarded(what, lambda: draw(fitted)), streams.draws, what)
         )
         return drawn or {}
 
@@ -204,7 +205,8 @@ class ModelFits:
                 continue
             if number in self.settings(graph, model):
                 continue
-            drawn = self.posterior(model, Streams(seed, graph.stream(owner), 0), world.inputs(model), {})
+            streams = blocks.streams(Streams, seed, graph.stream(owner), 0)
+            drawn = self.posterior(model, streams, world.inputs(model), {})
             can = [f"{owner}.{each}" for each, values in drawn.items() if np.ptp(values) > 0]
             if f"{owner}.{number}" in can:
                 continue
@@ -279,12 +281,17 @@ class World:
     @property
     def draws(self) -> int:
         """How many worlds there are."""
-        return BLOCK * len(self.blocks)
+        return blocks.start(self.blocks.stop) - self.first
 
     @property
     def first(self) -> int:
         """The number of the first of them."""
-        return BLOCK * self.blocks.start
+        return blocks.start(self.blocks.start)
+
+    @cached_property
+    def places(self) -> list[slice]:
+        """Where the worlds of each block stand."""
+        return blocks.places(self.blocks)
 
     def watched(self, make: Callable[[], T]) -> tuple[T, tuple[Fault, ...]]:
         """Return what is computed, and in which worlds something failed on the way to it."""
@@ -488,7 +495,7 @@ class World:
 
     def _side(self, tree: Formula, dims: tuple[str, ...], combination: Combination, **how: Any) -> Array:
         """Return one side of a condition; where runs share draws, that of the choices on which it depends, once."""
-        if self.fits.rests is None:
+        if self.fits.rests is None or not self.fits.rests.keeps_draws:
             return self.formula(tree, dims, combination, **how)
         chosen, names = dict(zip(dims, combination, strict=True)), tuple(n for n in tree.names if n not in TIME)
         own = self.graph.dims(names)
@@ -538,7 +545,7 @@ class World:
         """Return the uniforms of what draws one number a world, (draw,); correlated where the scenario says so."""
         if node not in self.graph.correlated:
             return self._own_uniform(node)
-        from scipy.special import ndtr
+        from forecast.base.first_use.special import ndtr
 
         group, weights = self.graph.correlated[node]
         score = np.zeros(self.draws)
@@ -548,7 +555,7 @@ class World:
 
     def _own_score(self, node: str) -> Array:
         """Return the normal scores of a node's own uniforms; what moves together needs those of several."""
-        from scipy.special import ndtri
+        from forecast.base.first_use.special import ndtri
 
         if node not in self.scores:
             self.scores[node] = np.asarray(ndtri(self._own_uniform(node)))
@@ -556,7 +563,8 @@ class World:
 
     def _own_uniform(self, node: str) -> Array:
         stream = self.graph.stream(node)
-        return np.concatenate([Streams(self.seed, stream, block).uniforms("uniform", 1)[0] for block in self.blocks])
+        every = (blocks.streams(Streams, self.seed, stream, number) for number in self.blocks)
+        return np.concatenate([each.uniforms("uniform", 1)[0] for each in every])
 
     def _once(self, key: Any, make: Callable[[], Array]) -> Array:
         return self._kept(key, lambda: _frozen(make()))
@@ -692,25 +700,24 @@ class World:
         return self._kept(("order", model.name), lambda: self._order(model, number, name))
 
     def _order(self, model: Model, number: str, name: str) -> NDArray[np.intp]:
-        from scipy.special import ndtri
+        from forecast.base.first_use.special import ndtri
 
         graph, given = self.graph, self.inputs(model)
         group = next(each for each in graph.scenario.correlations if name in each.of)
         own = {each: ndtri(self._own_uniform(each)) for each in group.of}
         drawn = frozenset(n for n in group.of if n in graph.nodes or n in graph.inputs)
         places = []
-        for place, block in enumerate(self.blocks):
-            here = slice(place * BLOCK, (place + 1) * BLOCK)
+        for here, number_of_block in zip(self.places, self.blocks, strict=True):
             posterior = self.fits.posterior(
                 model,
-                Streams(self.seed, self.graph.stream(model.name), block),
+                blocks.streams(Streams, self.seed, self.graph.stream(model.name), number_of_block),
                 {n: v[here] for n, v in given.items()},
                 {},
             )
             if number not in posterior:
                 raise DataError(f"model '{model.name}': posterior: '{number}' is to move with others, and is not there")
             wanted = scores(group, name, {n: v[here] for n, v in own.items()}, drawn)
-            places.append(place * BLOCK + in_order(posterior[number], wanted))
+            places.append(here.start + in_order(posterior[number], wanted))
         return np.concatenate(places)
 
     def posterior(self, model: Model) -> dict[str, Array]:
@@ -722,13 +729,10 @@ class World:
         each = [
             self.fits.posterior(
                 model,
-                Streams(self.seed, self.graph.stream(model.name), block),
-                *(
-                    {n: v[place * BLOCK : (place + 1) * BLOCK] for n, v in own.items()}
-                    for own in (inputs, set_parameters)
-                ),
+                blocks.streams(Streams, self.seed, self.graph.stream(model.name), number),
+                *({n: v[here] for n, v in own.items()} for own in (inputs, set_parameters)),
             )
-            for place, block in enumerate(self.blocks)
+            for here, number in zip(self.places, self.blocks, strict=True)
         ]
         drawn = {n: np.concatenate([one[n] for one in each]) for n in each[0] if all(n in one for one in each)}
         return drawn if order is None else {n: v[order] for n, v in drawn.items()}
@@ -757,18 +761,6 @@ class World:
         what = f"model '{model.name}': sample"
         return self.numbers(drawn, lambda bad: PluginContractError(f"{what}: {bad} of {drawn.size} values are NaN"))
 
-    def called(self, fitted: FittedModel, model: Model, given: Mapping[str, Array], time: Array) -> Array:
-        """Return a function of other quantities, of all worlds or `PAIR`, (time, draw); it draws nothing."""
-        what, parts = f"model '{model.name}': sample", []
-        two = all(values.shape[-1] == PAIR for values in given.values())
-        for place, block in enumerate(self.blocks[:1] if two else self.blocks):
-            here = slice(place * BLOCK, (place + 1) * BLOCK)
-            own = {name: _frozen(dense(values[..., here])) for name, values in given.items()}
-            streams = (PairStreams if two else Streams)(self.seed, self.graph.stream(model.name), block)
-            drawn = guarded(what, partial(fitted.sample, _frozen(time), own, streams))
-            parts.append(checked_draws(drawn, (len(time), streams.draws), what))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-
     def _sampled(
         self,
         fitted: FittedModel,
@@ -780,11 +772,10 @@ class World:
     ) -> Array:
         """Sample one block of a model."""
         dependencies = self.fits.rests
-        name, block = self.graph.stream(model.name), self.blocks[place]
-        streams = Streams(self.seed, name, block)
+        name, number, own = self.graph.stream(model.name), self.blocks[place], self.places[place]
+        streams = blocks.streams(Streams, self.seed, name, number)
         if dependencies is not None:
-            streams = CachedStreams(self.seed, name, block, cache=dependencies.cache)
-        own = slice(place * BLOCK, (place + 1) * BLOCK)
+            streams = blocks.streams(CachedStreams, self.seed, name, number, cache=dependencies.cache)
         inputs = {name: values[..., own] for name, values in given.items()}
         if set_parameters:
             fitted = fitted.with_parameters({name: values[own] for name, values in set_parameters.items()})
@@ -795,4 +786,4 @@ class World:
             texts = guarded(aside, lambda: tuple(map(str, fitted.warnings(inputs))))
             if texts:
                 self._tell({(node.name, model.name): texts})
-        return checked_draws(drawn, (len(self.time), BLOCK), what)
+        return checked_draws(drawn, (len(self.time), streams.draws), what)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from forecast.base.dates import decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import printable
 from forecast.evaluation.whole.scenario_record import screen_line
 from forecast.models.shapes.track_record import coverage
@@ -402,15 +403,20 @@ def _drivers(run: Projection, rows: Sequence[Mapping[str, Any]], stated: str) ->
 def last_observed(run: Projection, words: Words) -> str:
     """Say what the questions are about as it was last observed, that of the sentence first."""
     told: dict[str, str] = {}
+    unseen: list[ProjectedAnswer] = []
     opening = [run.opening] if isinstance(run.opening, (DateAnswer, ValueAnswer)) else []
     for answer in (*opening, *run.dates, *run.values):
+        if len(told) == _MOST_STANDINGS:
+            break
         found = standing(answer)
-        if found is not None and found.of not in told and len(told) < _MOST_STANDINGS:
+        if found is None:
+            unseen.append(answer)
+        elif found.of not in told:
             row = printable(textwrap.shorten(found.row, _LONGEST_ROW, placeholder=" …"), _LONGEST_ROW)
             behind = ", ".join(filter(None, [row, found.date[:7]]))
             named = words(found.of) if found.of in run.quantities else f"'{short_zeros(found.of)}'"
             told[found.of] = f"{named} {amount(found.value, found.unit, _DIGITS_OBSERVED)} ({behind})"
-    return "; ".join([*told.values(), *_computed(run, words, len(told))])
+    return "; ".join([*told.values(), *_computed(run, words, unseen, _MOST_STANDINGS - len(told))])
 
 
 def by_today(run: Projection, words: Words, today: str) -> str:
@@ -433,13 +439,14 @@ def by_today(run: Projection, words: Words, today: str) -> str:
     return "; ".join([fill("by_today", p=first[1]), *rest])
 
 
-def _computed(run: Projection, words: Words, before: int) -> Iterator[str]:
-    """Walk what questions are about that nobody observes, as computed at the first step: of a few, as one text."""
+def _computed(run: Projection, words: Words, answers: Sequence[ProjectedAnswer], most: int) -> Iterator[str]:
+    """Walk what answers are about that nobody observes, as computed at the first step: so many of them, as one text."""
     told: dict[str, str] = {}
-    opening = [run.opening] if isinstance(run.opening, (DateAnswer, ValueAnswer)) else []
-    for answer in (*opening, *run.dates, *run.values):
-        found = starting(answer) if standing(answer) is None else None
-        if found is not None and found.of not in told and before + len(told) < _MOST_STANDINGS:
+    for answer in answers:
+        if len(told) == most:
+            break
+        found = starting(answer)
+        if found is not None and found.of not in told:
             told[found.of] = f"{words(found.of)} {amount(found.value, found.unit, _DIGITS_OBSERVED)}"
     if told:
         when = f"computed for {as_text(run.span[0], fine=True)}"

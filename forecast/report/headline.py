@@ -217,11 +217,12 @@ def changed(run: Projection, words: Words) -> str:
     for key, value in settings.set.items():
         if key not in choices:
             replaced = settings.replaced.get(key)
-            was = _stated(**replaced) if replaced and not _same(value, replaced["stated"]) else ""
-            number = ""
-            if replaced:
-                number = _labels(value) if "draw" in replaced["stated"] else _number(value, replaced["unit"])
-            now = f" = {number}" if number else setting_text({key: value})[0].removeprefix(key)
+            was = _stated(**replaced, words=words) if replaced and not _same(value, replaced["stated"]) else ""
+            if key in run.quantities and run.quantities[key].kind == "regime":
+                said = _labels(value, words)
+            else:
+                said = _number(value, replaced["unit"]) if replaced else ""
+            now = f" = {said}" if said else setting_text({key: value})[0].removeprefix(key)
             told.append(f"{words(key)}{now}{f' instead of {was}' if was else ''}")
         elif isinstance(value, str) and "," not in value:
             told.append(words.given({key: value}))
@@ -232,11 +233,13 @@ def changed(run: Projection, words: Words) -> str:
     return f"; with {printable(', '.join(told), 1000)}" if told else ""
 
 
-def _labels(given: Any) -> str:
-    """Say the labels of a regime with their probabilities; nothing of one label that was set."""
+def _labels(given: Any, words: Words) -> str:
+    """Say the labels of a regime with their probabilities, or the one label that was set."""
     table = setting_values.table(given, "set", expected="probabilities")
-    shares = {} if table is None else table.get("draw", table)
-    return ", ".join(f"{label} {percent(share)}" for label, share in shares.items() if share)
+    if table is None:
+        return words(given)
+    shares = table.get("draw", table)
+    return ", ".join(f"{words(label)} {percent(share)}" for label, share in shares.items() if share)
 
 
 def _number(value: Any, unit: str) -> str:
@@ -255,7 +258,7 @@ def _same(value: Any, stated: Mapping[str, Any]) -> bool:
         return False
 
 
-def _stated(stated: Mapping[str, Any], unit: str) -> str:
+def _stated(stated: Mapping[str, Any], unit: str, words: Words) -> str:
     """Say what a number was stated as."""
     if set(stated) == {"value"}:
         return amount(stated["value"], unit, _STATED) if isinstance(stated["value"], (int, float)) else ""
@@ -267,7 +270,7 @@ def _stated(stated: Mapping[str, Any], unit: str) -> str:
         low, high = (float(end) for end in stated[family][:2])
         return " to ".join(amount_range(low, high, unit))
     if "draw" in stated:
-        return _labels(stated)
+        return _labels(stated, words)
     if "made" in stated:
         return f"its {'formula' if stated['made'] == 'expression' else stated['made']}"
     return as_phrase(dict(stated))

@@ -172,8 +172,9 @@ def _table(
     alike = [row for row in group.rows if row.repeats]
     rows = [row for row in group.rows if not row.repeats]
     same = _wrapped(_same_under(alike), width, hanging=2) if alike else []
+    most = min(len(rows), max(room, 0) + sum(not row.label.strip() for row in rows))  # a label takes a line or more
     for below in (same, []) if same else ([],):
-        for count in range(len(rows), 0, -1):
+        for count in range(most, 0, -1):
             chosen = _first_rows(rows, count, choices)
             if all(_heads(row) for row in chosen):
                 break
@@ -381,6 +382,8 @@ def _scale(group: Group, chart: int, before: int, factor: float | None) -> str:
 
 
 def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
 
 

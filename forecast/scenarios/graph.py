@@ -6,14 +6,17 @@ resolve, an input that nothing feeds, a cycle, units that do not balance.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextvars import ContextVar
+from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import Any
 
 from forecast import units
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.specs import Input
 from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Condition, Formula
@@ -31,7 +34,7 @@ from forecast.scenarios.table_values import Tables
 from forecast.scenarios.templates import check_size
 from forecast.units.qualifiers import Qualifiers
 
-__all__ = ["ScenarioGraph", "build"]
+__all__ = ["ScenarioGraph", "build", "numbers_change"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +120,76 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
     UnknownNameError, ScenarioError, CycleError, UnitError
         Naming the file and key.
     """
-    rest = dict(given or {})
+    known, place = _known.get(), (id(scenario), tuple(given or ()))
+    if known is not None and place in known and (again := _renumbered(known[place], given or {})) is not None:
+        return again
+    built = _built(scenario, given or {})
+    if known is not None:
+        known[place] = built
+    return built.graph
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Built:
+    """A graph, and what has gone into it.
+
+    Parameters
+    ----------
+    scenario, narrowed : Scenario
+        As it was given, and with its choices narrowed.
+    choices, others : mapping
+        What was set: of choices, and of models.
+    unset, set : mapping of str to Node
+        The quantities that are set, without what they are set to and with it.
+    graph : ScenarioGraph
+    """
+
+    scenario: Scenario
+    narrowed: Scenario
+    choices: Mapping[str, object]
+    others: Mapping[str, object]
+    unset: Mapping[str, Node]
+    set: Mapping[str, Node]
+    graph: ScenarioGraph
+
+
+#: What was built in a block of `numbers_change`, by the scenario and the names of what is set.
+_known: ContextVar[dict[Any, _Built] | None] = ContextVar("graphs of a sweep", default=None)
+
+
+@contextlib.contextmanager
+def numbers_change() -> Iterator[None]:
+    """Build a scenario again and again in this block, with other numbers: what is read for it is read once.
+
+    A graph that differs from one before in the numbers alone that are set is that one with other numbers.
+    """
+    token = _known.set({})
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def _renumbered(built: _Built, given: Mapping[str, object]) -> ScenarioGraph | None:
+    """Return a graph with other numbers for what is set in it; None where they are not all that differs."""
+    if any(given[key] != value for key, value in built.choices.items()):
+        return None
+    nodes = dict(built.graph.nodes)
+    for key, was in built.set.items():
+        node = _set(built.narrowed, built.unset[key], key, given[key])
+        if key not in nodes or node.fixed is None or was.fixed is None or replace(node, fixed=was.fixed) != was:
+            return None
+        nodes[key] = replace(nodes[key], fixed=node.fixed)
+    return _with_settings(replace(built.graph, nodes=nodes), {key: given[key] for key in built.others})
+
+
+def _set(scenario: Scenario, node: Node, key: str, value: object) -> Node:
+    lower = scenario.lower.get(key)
+    return apply_settings.to_node(node, key, value, lower=lower, unit=partial(_unit, scenario, node))
+
+
+def _built(stated: Scenario, given: Mapping[str, object]) -> _Built:
+    scenario, rest = stated, dict(given)
     narrowing = [k for k in rest if k in scenario.choices]
     whole = partial(build, scenario) if narrowing else None
     for key in narrowing:
@@ -139,9 +211,8 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
     # what a run leaves out by its settings may still stand in a group: the others then move as before
     unset = ScenarioGraph(scenario=scenario, nodes=nodes, inputs=_inputs(nodes.values()))
     correlated, ordered = together(unset, whole)
-    for key in [k for k in rest if k in named]:
-        node, lower = nodes[key], scenario.lower.get(key)
-        nodes[key] = apply_settings.to_node(node, key, rest.pop(key), lower=lower, unit=partial(_unit, before, node))
+    without = {key: nodes[key] for key in rest if key in named}
+    nodes |= (with_numbers := {key: _set(before, node, key, rest.pop(key)) for key, node in without.items()})
     _check_needs(scenario, nodes)
     scenario, nodes = _needed(scenario, nodes)
     _check_names(nodes)
@@ -172,15 +243,34 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
         check_size(scenario, graph.dims([*figure.of.names, *graph.weighed_by]), f"{scenario.where}: questions.{name}")
     for name, ranking in scenario.rankings.items():
         _check_ranking(graph, ranking, f"{scenario.where}: questions.{name}")
-    found = {key: setting_targets.inputs(graph, key) for key in rest}
-    parameters = setting_targets.parameters(graph, {key: value for key, value in rest.items() if not found[key]})
-    setting_targets.check_has_effect(graph, given or {}, "set")
-    setting_targets.check_changes(graph)
+    return _Built(
+        scenario=stated,
+        narrowed=before,
+        choices={key: given[key] for key in narrowing},
+        others=rest,
+        unset=without,
+        set=with_numbers,
+        graph=_with_settings(graph, rest, given),
+    )
+
+
+def _with_settings(
+    graph: ScenarioGraph, others: Mapping[str, object], check: Mapping[str, object] | None = None
+) -> ScenarioGraph:
+    """Return a graph with what is set of its models, their inputs and fitted parameters.
+
+    What is to be checked must have an effect, and so must the changes.
+    """
+    found = {key: setting_targets.inputs(graph, key) for key in others}
+    parameters = setting_targets.parameters(graph, {key: value for key, value in others.items() if not found[key]})
+    if check is not None:
+        setting_targets.check_has_effect(graph, check, "set")
+        setting_targets.check_changes(graph)
     return replace(
         graph,
         set_inputs={
-            match: apply_settings.to_input(graph.inputs[match], key, match, rest[key])
-            for key in rest
+            match: apply_settings.to_input(graph.inputs[match], key, match, others[key])
+            for key in others
             for match in found[key]
         },
         set_parameters=parameters,

@@ -26,11 +26,12 @@ each of its variables (`forecast.scenarios.kinds.law_ref`), a distribution with 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Formula
@@ -190,7 +191,9 @@ class Scenario:
     def _nameable(self) -> list[str]:
         """What a label may name."""
         values = (value for each in self.choices.values() for value in each.values)
-        return [*self.quantities, *self.choices, *values, *self.questions, *self.rankings, *self.figures, *self.firsts]
+        labels = (label for each in self.quantities.values() for label in each.labels)
+        questions = (*self.questions, *self.rankings, *self.figures, *self.firsts)
+        return [*self.quantities, *self.choices, *values, *labels, *questions]
 
     @classmethod
     def from_dict(
@@ -210,7 +213,7 @@ class Scenario:
         if lost := [each for each in record.get("labels", {}) if each not in made.labels]:
             # what a table lists at another date is no mistake
             known = [*made._nameable, *_listed(ScenarioReader(where, folder), made.stated)]
-            what = "quantity, choice, value of a choice or question"
+            what = "quantity, choice, value of a choice, label of a draw or question"
             if unknown := next((each for each in lost if each not in known), None):
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
         levers.check(record, made.quantities, made.choices, where)
@@ -504,6 +507,22 @@ class Scenario:
             return self
         told = [*self.stated.get("changes", ()), *stated]  # type: ignore[misc]
         return replace(self, changes=(*self.changes, *more), stated={**self.stated, "changes": told})
+
+    def asking(self, names: Collection[str]) -> Scenario:
+        """Return the scenario with some of its questions for dates and values: what they do not need is not drawn.
+
+        Their answers are the same; where the scenario states no first date, which its trends tell, all of these stay.
+        """
+        return replace(
+            self,
+            questions={name: each for name, each in self.questions.items() if name in names},
+            figures={name: each for name, each in self.figures.items() if name in names},
+            rankings={},
+            firsts={},
+            opens="",
+            shown=(),
+            used=self.used if self.start is None else frozenset(self.quantities),
+        )
 
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:
         """Return the scenario with one choice cut to some of its values."""

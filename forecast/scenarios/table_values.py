@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, printable
 from forecast.scenarios.kinds.table_value import ByChoice, TableValue
@@ -19,6 +20,7 @@ from forecast.units import qualifiers
 
 if TYPE_CHECKING:
     from forecast.tables import Columns
+    from forecast.tables.cache import SharedTable
 
 __all__ = ["ReadValue", "Tables", "resolve"]
 
@@ -46,24 +48,24 @@ class Tables:
 
     where: str
     start: float | None = None
-    _tables: dict[str, tuple[xr.Dataset, Columns]] = field(default_factory=dict)
-    _masks: dict[tuple[str, str, str], NDArray[np.bool_]] = field(default_factory=dict)
+    _tables: dict[str, SharedTable] = field(default_factory=dict)
 
-    def _read(self, name: str) -> tuple[xr.Dataset, Columns]:
+    def _read(self, name: str) -> SharedTable:
         from forecast import tables
 
         if name not in self._tables:
-            self._tables[name] = (tables.look(name), tables.as_columns(name, where=name))
+            self._tables[name] = tables.shared(name, where=name)
         return self._tables[name]
 
     def _mask(self, table: str, column: str, text: str, key: str) -> NDArray[np.bool_]:
         from forecast import tables
 
-        place = (table, column, text)
-        if place not in self._masks:
-            values = self._read(table)[1].column(column)
-            self._masks[place] = values == tables.wanted(values, "", text, f"{key}.where.{printable(column, 60)}")
-        return self._masks[place]
+        def rows() -> NDArray[np.bool_]:
+            values = self._read(table).columns.column(column)
+            return np.asarray(values == tables.wanted(values, "", text, f"{key}.where.{printable(column, 60)}"))
+
+        found: NDArray[np.bool_] = self._read(table).once(("rows", column, text), rows)
+        return found
 
     def figure(self, cell: TableValue, chosen: Mapping[str, str], key: str) -> ReadValue:
         """Return the figure that a cell holds under these values of the choices.
@@ -77,7 +79,7 @@ class Tables:
         """
         options = {c: _wanted(v, chosen) for c, v in cell.where.items()}
         for picked in itertools.product(*options.values()):
-            figure = self._first(cell, dict(zip(options, picked, strict=True)), key)
+            figure = self._row(cell, dict(zip(options, picked, strict=True)), key)
             if figure is not None:
                 return figure
         if cell.fallback is not None:
@@ -86,11 +88,18 @@ class Tables:
         missing = f"{printable(cell.table, 60)} has no '{printable(cell.column, 60)}'"
         raise EmptyDataError(f"{self.where}: {key}: {missing}{' where ' + criteria if criteria else ''}")
 
-    def _first(self, cell: TableValue, picked: Mapping[str, str], key: str) -> ReadValue | None:
+    def _row(self, cell: TableValue, picked: Mapping[str, str], key: str) -> ReadValue | None:
+        """Return the figure of one row: whoever asks a table the same has the same answer."""
+        start = self.start if cell.latest and cell.within is not None else None
+        query = tuple(picked.items()), cell.column, cell.latest, cell.within, start, cell.aggregate
+        question = ("figure", *query, tuple(cell.qualifiers.items()))
+        found: ReadValue | None = self._read(cell.table).once(question, lambda: self._first(cell, picked, key))
+        return found
 
+    def _first(self, cell: TableValue, picked: Mapping[str, str], key: str) -> ReadValue | None:
         from forecast import tables
 
-        dataset, columns = self._read(cell.table)
+        dataset, columns = self._read(cell.table).table, self._read(cell.table).columns
         at = f"{self.where}: {key}"
         value = columns.numeric(cell.column)
         keep = ~np.isnan(value)
@@ -129,7 +138,7 @@ class Tables:
 
     def values(self, choice: TableChoice, key: str) -> list[str]:
         """Return the values of a choice that stand in its table, in the table's order."""
-        _, columns = self._read(choice.table)
+        columns = self._read(choice.table).columns
         column_values = columns.column(choice.column)
         if column_values.dtype.kind != "U":
             raise DataError(f"{self.where}: {key}.column: '{printable(choice.column, 60)}' holds no text")

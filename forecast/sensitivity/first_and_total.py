@@ -10,13 +10,13 @@ tail alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.distributions import Distribution, distribution
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.base.streams import Streams, check_seed
 from forecast.contract.plugin_calls import guarded
@@ -224,7 +224,7 @@ def _level(
                 given[name] = sample(need.model)
             else:
                 given[name] = values[name if inner is made else f"{inner.name}.{name}"]
-        streams = _Sized(seed, inner.name, 0, size)
+        streams = _Sized(seed, inner.name, 0, size=size)
         what = f"model '{inner.name}': sample"
         drawn = guarded(what, lambda: fitted[inner.name].sample(time, given, streams))
         return np.asarray(np.broadcast_to(drawn, (1, size)), dtype=float)

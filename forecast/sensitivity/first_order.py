@@ -144,9 +144,18 @@ class UncertainNumber:
     """The draws of one uncertain number, and the bins in which what it explains is counted."""
 
     def __init__(self, draws: Array) -> None:
-        self.moves = bool(np.isfinite(draws).any() and np.nanmin(draws) != np.nanmax(draws))
-        self.draws = np.nan_to_num(draws)
+        self._drawn = draws
         self.most = min(BINS, len(draws) // PER_BIN)
+
+    @cached_property
+    def moves(self) -> bool:
+        """Whether it is not the same number in all draws."""
+        return bool(np.isfinite(self._drawn).any() and np.nanmin(self._drawn) != np.nanmax(self._drawn))
+
+    @cached_property
+    def draws(self) -> Array:
+        """The draws, with a number in place of each that is none."""
+        return np.nan_to_num(self._drawn)
 
     @cached_property
     def sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -13,6 +13,7 @@ or left out of a download with a warning.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -90,18 +91,24 @@ def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     >>> float(table(folder)["loss"].sel(run="b"))
     2.25
     """
-    return cache.remember(editions.noted(descriptor_of(name_or_path)), _loaded)
+    found = shared(name_or_path)
+    return found.table.copy(deep=True) if found.stamp else found.table
+
+
+def shared(name_or_path: str | os.PathLike[str], *, where: str = "") -> cache.SharedTable:
+    """Return a table as all who read it have it: nothing of it may be written to."""
+    descriptor = editions.noted(descriptor_of(name_or_path))
+    return cache.shared(descriptor, _loaded, functools.partial(columns, where=where))
 
 
 def look(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     """Return what `table` does, shared with others: it must not be written to."""
-    return cache.look(editions.noted(descriptor_of(name_or_path)), _loaded)
+    return shared(name_or_path).table
 
 
 def as_columns(name_or_path: str | os.PathLike[str], *, where: str = "") -> Columns:
-    """Return the rows of a table as columns; what `columns` does of a table's name."""
-    descriptor = editions.noted(descriptor_of(name_or_path))
-    return cache.remember_columns(descriptor, _loaded, lambda dataset: columns(dataset, where=where))
+    """Return the rows of a table as columns of one's own; what `columns` does of a table's name."""
+    return shared(name_or_path, where=where).columns.copied()
 
 
 def _loaded(descriptor: Path) -> tuple[xr.Dataset, list[Path]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import field
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forecast.base import access
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.tables import editions
 
@@ -17,27 +18,53 @@ if TYPE_CHECKING:
     from forecast.base.access import Access
     from forecast.tables.columns import Columns
 
-__all__ = ["look", "remember", "remember_columns"]
+__all__ = ["SharedTable", "shared"]
 
-#: How many tables are kept.
-MAX_TABLES = 16
+#: How many tables are kept, and how many answers to questions about one.
+MAX_TABLES, MAX_FOUND = 64, 20_000
 
 Stamp = tuple[tuple[str, int, int], ...]
 
 
-@dataclass
-class _CachedTable:
-    """A table, the stamp of its files, and its rows as columns after their first use."""
+@dataclass(eq=False)
+class SharedTable:
+    """A table that others read too: nothing of it may be written to.
 
-    stamp: Stamp
+    Parameters
+    ----------
+    table : xarray.Dataset
+    flatten : callable
+        Returns its rows as columns.
+    stamp : tuple, optional
+        What changes when one of its files does; None where it is not kept.
+    """
+
     table: xr.Dataset
-    columns: Columns | None = None
+    flatten: Callable[[xr.Dataset], Columns]
+    stamp: Stamp | None = None
+    _columns: Columns | None = None
+    _found: dict[Hashable, Any] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> Columns:
+        """Its rows as columns, flattened at their first use."""
+        if self._columns is None:
+            self._columns = self.flatten(self.table)
+        return self._columns
+
+    def once(self, question: Hashable, find: Callable[[], Any]) -> Any:
+        """Return what `find` finds in the table, which it answers once; a failure is no answer."""
+        if question not in self._found:
+            if len(self._found) >= MAX_FOUND:
+                self._found.clear()
+            self._found[question] = find()
+        return self._found[question]
 
 
 Place = tuple[Path, "Access", str]
 #: By descriptor, by what files may reach, for what was read while more was allowed is not there afterwards, and by the
 #: edition that stands in the table's place.
-_kept: OrderedDict[Place, _CachedTable] = OrderedDict()
+_kept: OrderedDict[Place, SharedTable] = OrderedDict()
 _lock = Lock()
 
 
@@ -47,68 +74,42 @@ def _stamp(files: list[Path]) -> Stamp:
     return tuple((str(file), stat.st_mtime_ns, stat.st_size) for file, stat in states)
 
 
-def remember(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Path]]]) -> xr.Dataset:
-    """Return a copy of a table, read anew only if one of its files has changed.
+def shared(
+    descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Path]]], flatten: Callable[[xr.Dataset], Columns]
+) -> SharedTable:
+    """Return a table as all who read it have it, read anew only if one of its files has changed.
 
     Parameters
     ----------
     descriptor : Path
     load : callable
         Returns the table and the files it was read from; without files it is not kept.
+    flatten : callable
     """
     known = _known(descriptor)
     if known is not None:
-        return known.table.copy(deep=True)
+        return known
     dataset, files = load(descriptor)
-    if files:
-        with _lock:
-            place = _place(descriptor)
-            _kept[place] = _CachedTable(_stamp(files), dataset.copy(deep=True))
-            _kept.move_to_end(place)
-            while len(_kept) > MAX_TABLES:
-                _kept.popitem(last=False)
-    return dataset
-
-
-def look(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Path]]]) -> xr.Dataset:
-    """Return what `remember` does, and not a copy: for who reads units and dimensions and writes nothing."""
-    known = _known(descriptor)
-    return remember(descriptor, load) if known is None else known.table
-
-
-def remember_columns(
-    descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Path]]], flatten: Callable[[xr.Dataset], Columns]
-) -> Columns:
-    """Return the rows of a table as columns of one's own, flattened anew only if one of its files has changed.
-
-    Parameters
-    ----------
-    descriptor : Path
-    load : callable
-        As of `remember`.
-    flatten : callable
-    """
-    import numpy as np
-
-    known = _known(descriptor)
-    if known is None:
-        table = remember(descriptor, load)
-        known = _known(descriptor)
-        if known is None:  # it is not kept
-            return flatten(table)
-    if known.columns is None:
-        known.columns = flatten(known.table)
-    return known.columns.take(np.ones(known.columns.rows, dtype=bool))  # copies: nobody writes to another's
+    if not files:
+        return SharedTable(dataset, flatten)
+    made = SharedTable(dataset, flatten, _stamp(files))
+    with _lock:
+        place = _place(descriptor)
+        _kept[place] = made
+        _kept.move_to_end(place)
+        while len(_kept) > MAX_TABLES:
+            _kept.popitem(last=False)
+    return made
 
 
 def _place(descriptor: Path) -> Place:
     return descriptor, access.current(), editions.mark(descriptor)
 
 
-def _known(descriptor: Path) -> _CachedTable | None:
+def _known(descriptor: Path) -> SharedTable | None:
     with _lock:
         known = _kept.get(_place(descriptor))
-    return known if known is not None and _same(known.stamp) else None
+    return known if known is not None and known.stamp is not None and _same(known.stamp) else None
 
 
 def _same(stamp: Stamp) -> bool:

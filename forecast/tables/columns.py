@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.first_use.masked import is_masked_array
 from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, printable
 from forecast.tables import csv_format, plain_csv
 from forecast.tables.schema import cells
@@ -77,6 +78,11 @@ class Columns(Mapping[str, "Array"]):
         sources = {name: functools.partial(self._taken, name, keep) for name in self}
         return Columns(sources, int(keep.sum()), self.label, self.units, self.separate)
 
+    def copied(self) -> Columns:
+        """Return columns that may be written to: each is copied at its first use."""
+        sources = {name: functools.partial(self._copied, name) for name in self}
+        return Columns(sources, self.rows, self.label, self.units, self.separate)
+
     def replaced(self, changed: Mapping[str, Array], units: Mapping[str, str]) -> Columns:
         """Return the columns with some that are new, or stand in for those of their name, in units of their own."""
         own = {name: functools.partial(self.__getitem__, name) for name in self if name not in changed}
@@ -86,6 +92,9 @@ class Columns(Mapping[str, "Array"]):
 
     def _taken(self, name: str, keep: npt.NDArray[np.bool_]) -> Array:
         return self[name][keep]
+
+    def _copied(self, name: str) -> Array:
+        return self[name].copy()
 
     def column(self, name: str) -> Array:
         """Return a column; an unknown name suggests the nearest.
@@ -278,7 +287,7 @@ def _array(values: Any, where: str) -> Array:
 
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise DataError(f"{where}: expected one value a row, got {type(values).__name__}")
-    if isinstance(values, np.ma.MaskedArray):
+    if is_masked_array(values):
         missing: Any = np.nan if values.dtype.kind in "biuf" else None
         values = np.ma.filled(values.astype(object if missing is None else float), missing)
     try:

@@ -14,7 +14,6 @@ before such *text* (numbers are untouched) and `read` takes one off again, so th
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import os
 import re
@@ -24,6 +23,7 @@ from typing import Any
 
 from forecast.base.budgets import check_memory
 from forecast.base.files import check_regular, read_bytes, write_atomic
+from forecast.base.first_use.masked import is_masked_value
 from forecast.errors import DataError, EmptyDataError, TableError, printable
 from forecast.tables.plain_csv import Plain, plain
 from forecast.tables.schema import cells
@@ -210,6 +210,8 @@ def unquoted(data: bytes, label: str) -> tuple[dict[str, int], Plain, int] | Non
 
 def parse(data: bytes, label: str) -> CsvColumns:
     """Read the bytes of a CSV file; `label` names it in messages."""
+    import hashlib
+
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
     if (found := unquoted(data, label)) is not None:
         names, rows, first = found
@@ -224,7 +226,7 @@ def _by_cell(data: bytes, label: str, digest: str) -> CsvColumns:
     skipped = _line_of(data, start) - 1
     reader = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), strict=True)
     names: list[str] = []
-    columns: list[list[str]] = []
+    rows: list[list[str]] = []
     lines: list[int] = []
     failures: list[str] = []
     line = skipped + 1
@@ -232,14 +234,12 @@ def _by_cell(data: bytes, label: str, digest: str) -> CsvColumns:
         for row in reader:
             if row and not names:
                 names = _header(row, label, line)
-                columns = [[] for _ in names]
             elif row and len(row) != len(names):
                 failures.append(f"{label}:{line}: {len(row)} cells where the header names {len(names)} columns")
             elif row:
                 if len(lines) * len(names) >= LIMIT_CELLS:
                     raise TableError(f"{label}:{line}: more than {LIMIT_CELLS:,} cells; split the file")
-                for column, cell in zip(columns, row, strict=True):
-                    column.append(_plain(cell))
+                rows.append(row)
                 lines.append(line)
             line = skipped + reader.line_num + 1
     except csv.Error as error:
@@ -250,6 +250,9 @@ def _by_cell(data: bytes, label: str, digest: str) -> CsvColumns:
         raise EmptyDataError(f"{label}: the file is empty; expected a header and rows")
     if not lines:
         raise EmptyDataError(f"{label}: a header without a row")
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    if b"'" in data:  # it may guard a text
+        columns = [list(map(_plain, column)) for column in columns]
     return CsvColumns(dict(zip(names, columns, strict=True)), lines, label, digest)
 
 
@@ -273,7 +276,7 @@ def plain_cell(value: Any, at: str) -> str:
     """Return one value as a cell's text: numbers unrounded, dates ISO, missing empty."""
     import numpy as np
 
-    if value is None or value is np.ma.masked:
+    if value is None or is_masked_value(value):
         return ""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"

@@ -10,9 +10,9 @@ import functools
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnitError, printable
 from forecast.formula import Condition, Formula, Measured, parse, tree
 from forecast.units import conversion
@@ -309,7 +309,7 @@ class Prepared:
         return frozenset([*(n for n, u in self.units.items() if not u), *(n for n, f in factors.items() if f == 1)])
 
     @functools.cached_property
-    def _answers_base(self) -> bool:
+    def answers_base(self) -> bool:
         """Whether the answer is in base units."""
         return conversion.multiplicative(self.goal) and conversion.scale(self.goal, self.where) == 1
 
@@ -334,7 +334,7 @@ class Prepared:
 
     def answer(self, value: Any) -> Any:
         """Return a value in base units in the unit of the answer."""
-        return value if self._answers_base else conversion.from_base(value, self.goal, self.where)
+        return value if self.answers_base else conversion.from_base(value, self.goal, self.where)
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """Return the value in the unit of the answer."""

@@ -30,7 +30,16 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["NEGLIGIBLE", "Mixture", "Regressions", "autocorrelations", "going_on", "jointly", "regressions"]
+__all__ = [
+    "NEGLIGIBLE",
+    "Mixture",
+    "Regressions",
+    "autocorrelations",
+    "going_on",
+    "jointly",
+    "regressions",
+    "share_going_on",
+]
 
 #: Values of ρ that are weighed.
 _COUNT = 48
@@ -260,7 +269,12 @@ def going_on(ahead: Array, now: Array, rho: Array, scale: Array, rng: np.random.
     rho, scale : ndarray
         Of each draw. Between whole steps of a negative ρ the sign turns smoothly.
     """
+    known = share_going_on(ahead, rho)
+    return np.asarray(known * now + np.sqrt(1 - known**2) * scale * rng.standard_normal(known.shape))
+
+
+def share_going_on(ahead: Array, rho: Array) -> Array:
+    """Return the share of the last point's noise that is left at each date, (date, draw), as `going_on` has it."""
     steps = np.maximum(ahead, 1.0)[:, None]
     known = np.abs(rho) ** steps * np.where(rho < 0, np.cos(np.pi * steps), 1.0)
-    known = np.where(ahead[:, None] > 0, known, 0.0)
-    return np.asarray(known * now + np.sqrt(1 - known**2) * scale * rng.standard_normal(known.shape))
+    return np.asarray(np.where(ahead[:, None] > 0, known, 0.0))

@@ -108,7 +108,7 @@ def test_what_is_needed_of_a_scenarios_inputs():
     answer = forecast.scenario("brain-parity").with_(choices=choices).ask(**SMALL)
     name = "brain/dettmers-2015.firing_rate"
     found = answer.needed(name, by=2060)
-    assert answer.with_(**{name: found}).median == pytest.approx(2060, abs=0.1)  # frontiers rise in steps
+    assert answer.with_(**{name: found}).median == pytest.approx(2060, abs=0.25)  # frontiers rise in steps
     swapped = answer.with_(machine="hardware/linpack@random-walk")
     assert (swapped.run["projection"]["machine"] != answer.run["projection"]["machine"]).any()
     with pytest.raises(UsageError, match="does not depend on it"):

@@ -256,6 +256,44 @@ def redraw() -> tuple[Cost, Cost]:
     return cpu(moved), cpu(draw_and_rank(2048, 76, 9))
 
 
+def explored() -> tuple[Cost, Cost]:
+    """One change of a large scenario, as it is sent to the page: of what does not depend on it nothing is drawn."""
+    from forecast.cli.explore import server
+    from forecast.cli.explore.session import Session
+
+    session = Session("model-capability").__enter__()
+    session.answer({})
+    turn = iter(range(10**9))
+
+    def moved() -> None:
+        server._json(session.answer({"set": {"flop_per_token": f"{200 + next(turn)}e6"}}))
+
+    return cpu(moved), cpu(lambda: forecast.project("model-capability"))
+
+
+def read() -> tuple[Cost, Cost]:
+    """Every table behind a large scenario: parsed, checked cell by cell and row by row, laid on its grid, flattened."""
+    import pandas as pd
+
+    from forecast import tables
+    from forecast.scenarios.graph import build
+    from forecast.scenarios.scenario import Scenario
+    from forecast.tables import cache, editions
+
+    with editions.standing({}) as read:
+        forecast.project("model-capability", draws=8)
+        build(Scenario.load("model-capability"))
+    packages = [editions.of(path).package for path in read]
+    files = [each.folder / resource.path for each in packages for resource in each.resources if not resource.remote]
+
+    def ours() -> None:
+        cache._kept.clear()
+        for path in read:
+            tables.columns(path)
+
+    return cpu(ours), cpu(lambda: [pd.read_csv(file) for file in files])
+
+
 def attributed() -> tuple[Cost, Cost]:
     """A million draws of an estimate of the brain, with the shares of its uncertain numbers."""
     from forecast.sensitivity.first_and_total import sobol_indices
@@ -327,6 +365,8 @@ BENCHMARKS = [
     Benchmark("worlds/a sweep of 300 values", "numpy: 80 of 2,048 x 76 drawn, ranked", 0.1, sweep, 1),
     Benchmark("worlds/variants of three scenarios", "numpy: 9 of 2,048 x 76 drawn, ranked", 0.05, variants, 2),
     Benchmark("worlds/six changes on the page of explore", "numpy: 9 of 2,048 x 76 drawn, ranked", 0.05, redraw, 2),
+    Benchmark("worlds/a change of model-capability, explored", "the whole of it drawn", 2, explored, 3),
+    Benchmark("worlds/the tables of model-capability", "pandas.read_csv of their files", 0.15, read, 3),
     Benchmark("worlds/1e6 draws of an estimate, attributed", "numpy: 1e6 x 9 drawn, ranked", 1, attributed, 2),
     Benchmark("worlds/random walk, 600 months", BLOCKS, 0.1, lambda: shape("random-walk", 600), 2),
     Benchmark("worlds/damped trend, 120 months", BLOCKS, 0.1, lambda: shape("damped-trend", 120), 2),

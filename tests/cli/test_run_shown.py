@@ -8,6 +8,7 @@ import re
 import pytest
 
 import forecast
+from forecast.projection import engine
 
 SCENARIO = """
 start = 2027
@@ -87,3 +88,30 @@ def test_the_section_shows_the_main_table_at_the_last_year_and_no_helper(said):
     assert "Median and 90 % interval in 2040" in out
     assert "PFLOP/s" in out
     assert len(out.splitlines()) <= 24
+
+
+PARITY = ["run", "brain-parity", "--draws", "200", "--what-if", "machine.growth*0.5 since 2028"]
+
+
+@pytest.mark.parametrize("section", [[], ["--show", "quantities"], ["--show", "limits"], ["--show", "answers"]])
+def test_a_screen_stores_the_ends_of_quantities_and_says_what_one_says_beside_a_file(said, path, monkeypatch, section):
+    stored, project = [], engine.project
+
+    def told(*args, **options):
+        found = project(*args, **options)
+        stored.append(len(found.time))
+        return found
+
+    monkeypatch.setattr(engine, "project", told)
+    alone = said(*PARITY, *section)
+    assert stored == [2, 2]
+    beside = said(*PARITY, *section, "--out", str(path.with_suffix(".nc")))
+    assert stored[2] > 2
+    assert (alone.code, alone.out, alone.err) == (beside.code, beside.out, beside.err)
+
+
+@pytest.mark.parametrize("option", [["--json"], ["--quantity", "speed", "--every", "1"]])
+def test_what_is_printed_step_by_step_is_stored_so(said, path, option):
+    alone = said("run", str(path), "--draws", "50", *option)
+    assert alone.code == 0
+    assert re.search(r"2033(-01-01)?\b", alone.out)

@@ -247,11 +247,12 @@ def test_bad_input_014_a_model_that_writes_into_its_inputs_is_caught(model):
         ("return None", "expected an array of float64, got NoneType"),
         ("return 'x'", "expected an array of float64, got str"),
         ("return [1.0]", "expected an array of float64, got list"),
-        ("return rate", "expected the shape (12, 1024), got (1024,)"),
-        ("return (rate * np.ones((len(time), 1))).T", "expected the shape (12, 1024), got (1024, 12)"),
+        ("return rate", "expected the shape (12, 256), got (256,)"),
+        ("return (rate * np.ones((len(time), 1))).T", "expected the shape (12, 256), got (256, 12)"),
         ("return 1j * rate * np.ones((len(time), 1))", "expected an array of float64, got an array of complex128"),
-        ("return np.nan * rate * np.ones((len(time), 1))", "12288 of 12288 values are not finite"),
+        ("return np.nan * rate * np.ones((len(time), 1))", "3072 of 3072 values are not finite"),
         ("yield rate", "expected an array of float64, got generator"),
+        ("return np.ones((len(time), 1024))", "expected the shape (12, 256), got (12, 1024)"),  # not `streams.draws`
     ],
 )
 def test_bad_input_064_a_model_that_returns_rubbish_is_named(model, body, says):

@@ -199,6 +199,63 @@ def test_a_failed_plugin_is_rolled_back_whole(fake_plugins):
     assert "half/line" not in get_registry().names("law")
 
 
+HALF = good() + "@hookimpl\ndef forecast_claims():\n    raise OSError('disk')\n"
+
+
+def test_a_hook_is_called_when_its_kind_is_asked_for(fake_plugins):
+    fake_plugins.add("half", HALF)
+    found = get_registry()
+    assert found.find("law", "half/line").plugin.status == "loaded"
+    assert found.names("shape")
+    assert [p.status for p in found.installed if p.name == "half"] == ["loaded"]
+    assert "half/line" in found.names("law")
+
+
+def test_a_plugin_that_fails_later_takes_along_what_it_brought(fake_plugins):
+    fake_plugins.add("half", HALF)
+    found = get_registry()
+    assert found.find("law", "half/line")
+    assert not [name for name in found.names("claim") if name.startswith("half/")]
+    with pytest.raises(UnknownNameError, match=r"plugin half \(fake-half 1.0\) is failed: OSError: disk"):
+        found.find("law", "half/line")
+    assert (plugin("half").status, plugin("half").specs) == ("failed", ())
+
+
+def test_a_listing_shows_nothing_of_a_plugin_that_it_calls_failed(fake_plugins, command_copied):
+    fake_plugins.add("half", HALF)
+    done = command_copied("laws", "list", "--json")
+    assert "half/line" not in done.stdout
+    assert "plugin half (fake-half 1.0) failed: OSError: disk" in done.stdout
+
+
+def test_strict_calls_every_hook_at_once(fake_plugins, monkeypatch):
+    fake_plugins.add("half", HALF)
+    monkeypatch.setenv("FORECAST_STRICT", "1")
+    with pytest.raises(PluginError, match=r"plugin half \(fake-half 1.0\): OSError: disk"):
+        get_registry()
+
+
+def test_a_hook_that_asks_for_its_own_kind_fails_and_the_rest_goes_on(fake_plugins):
+    ask = "    import forecast\n    return [forecast.law('{}')] and []\n"
+    fake_plugins.add("circle", HEAD + "def forecast_laws():\n" + ask.format("sound/line"))
+    fake_plugins.add("onward", HEAD + "def forecast_shapes():\n" + ask.format("sound/line"))
+    fake_plugins.add("sound", good())
+    assert get_registry().find("law", "sound/line")
+    assert plugin("circle").reason.endswith("asks for every law while its own are not known yet")
+    assert plugin("onward").status == "loaded"
+
+
+def test_the_time_of_a_plugin_is_that_of_all_its_hooks(fake_plugins, monkeypatch):
+    wait = "@hookimpl\ndef forecast_{}s():\n    import time\n    time.sleep(0.3)\n    return []\n"
+    fake_plugins.add("slow", "from forecast import hookimpl\n" + "".join(map(wait.format, ("law", "shape", "table"))))
+    monkeypatch.setattr(registry, "LOAD_S", 0.5)
+    found = get_registry()
+    found.names("law")
+    assert [p.status for p in found.installed if p.name == "slow"] == ["loaded"]
+    with pytest.warns(UserWarning, match="has not loaded after 0.5 s"):
+        assert plugin("slow").status == "failed"
+
+
 def test_an_interrupt_while_loading_is_not_taken_for_a_failure(fake_plugins):
     fake_plugins.add("slow", "raise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):

@@ -56,15 +56,17 @@ def test_the_spread_is_the_geometric_mean_of_theirs_times_what_the_record_asks_f
     fitted = Pool().fit(T, Y)
     names = ("local-linear", "damped-trend", "changepoint")
 
+    def drawn(made, **options):
+        blocks = (made.sample(AHEAD, Streams(seed=0, node="n", block=i), **options) for i in range(20))
+        return np.log(np.concatenate(list(blocks), axis=1))
+
     def half(made):
-        low, middle, high = np.quantile(np.log(made.sample(AHEAD, STREAMS, observed=True)), [0.05, 0.5, 0.95], axis=1)
+        low, middle, high = np.quantile(drawn(made, observed=True), [0.05, 0.5, 0.95], axis=1)
         return np.stack([middle - low, high - middle])
 
     each = [half(shape(f"trends/{n}").fit(T, Y)) for n in names]
     within = np.exp(np.mean(np.log(each), axis=0)) * fitted.told.factor * fitted.width(AHEAD)
-    middle = np.mean(
-        [np.median(np.log(made.sample(AHEAD, STREAMS)), axis=1) for made in fitted.fitted.values()], axis=0
-    )
+    middle = np.mean([np.median(drawn(made), axis=1) for made in fitted.fitted.values()], axis=0)
     share = fitted._share(AHEAD)
     # and what the line and the shapes disagree on: the variance of a mixture
     expected = np.hypot(
@@ -73,6 +75,20 @@ def test_the_spread_is_the_geometric_mean_of_theirs_times_what_the_record_asks_f
     np.testing.assert_allclose(half(fitted), expected, rtol=0.03)
     assert fitted.told.factor > 1
     assert (half(fitted) > half(Pool(calibrated=False).fit(T, Y))).all()
+
+
+@pytest.mark.parametrize("name", ["local-linear", "damped-trend", "changepoint"])
+@pytest.mark.parametrize("observed", [False, True])
+def test_the_distribution_of_a_shape_is_that_of_its_draws(name, observed):
+    """The pool takes quantiles of a shape from the mixture that its draws come from: here beside 40,000 draws."""
+    dates = np.array([2005.5, *AHEAD])
+    fitted = shape(f"trends/{name}").fit(T, Y)
+    blocks = (fitted.sample(dates, Streams(seed=0, node="n", block=i), observed=observed) for i in range(40))
+    drawn = np.log(np.concatenate(list(blocks), axis=1))
+    said = fitted.marginals(dates, observed=observed).ordered(2048)
+    levels = [0.05, 0.25, 0.5, 0.75, 0.95]
+    away = np.quantile(said, levels, axis=1) - np.quantile(drawn, levels, axis=1)
+    assert (np.abs(away) <= 0.06 * drawn.std(axis=1)).all()
 
 
 def test_beyond_the_record_the_shapes_growth_takes_over():

@@ -218,3 +218,44 @@ def test_paths_that_nobody_asks_for_are_not_stored_and_answers_stay_the_same():
     assert_bitwise(one.worlds["aside"].values, whole.worlds["aside"].values)
     with pytest.raises(UnknownNameError, match="asied"):
         forecast.project(record, draws=50, paths=("asied",))
+
+
+#: What limits bind, what fails in some worlds, and numbers that stand still: all the time, or at both ends alone.
+ENDS = {"start": 2025, "until": 2035, "choices": {"c": {"values": ["1", "2"], "kind": "rival", "weights": "equal"}},
+        "quantities": {
+            "rate": {"normal": [0.1, 0.3], "unit": ""},
+            "spend": {"expression": "exp(rate*(t - start))", "limit": "4"},
+            "path": {"expression": "{c}*spend"},
+            "flat": {"expression": "7 + 0*(t - start)"},
+            "hill": {"expression": "1 + (t - 2025)*(2035 - t)"},
+            "aside": {"expression": "sqrt(rate)*t"}},
+        "questions": {"q": {"when": "path >= 3"}, "v": {"value": "path", "dates": [2030]}}}  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{"draws": 4000}, {"draws": 4000, "keep": 100}])
+def test_of_quantities_stored_at_their_ends_these_and_all_answers_are_the_same(options):
+    whole, ends = (forecast.project(ENDS, **options, ends=each) for each in (False, True))
+    assert [*ends.worlds] == [*whole.worlds]
+    assert [str(each)[:4] for each in ends.time] == ["2025", "2035"]
+    for name, values in whole.worlds.data_vars.items():
+        assert_bitwise(ends.worlds[name].values, values.isel(time=[0, -1]).values)
+    for group in ("questions", "pooled", "values/v"):
+        assert ends[group].to_dataset().identical(whole[group].to_dataset())
+    assert whole.warnings
+    assert (ends.warnings, ends.failing) == (whole.warnings, whole.failing)
+    assert [(each.ever, each.first) for each in ends.limits] == [(each.ever, each.first) for each in whole.limits]
+    cell = ends.quantities["path"].cells[0]
+    assert_bitwise(ends.quantities["path"].quantiles(cell), whole.quantities["path"].quantiles(cell)[:, [0, -1]])
+
+
+def test_what_moves_between_two_equal_ends_is_not_the_same_number_throughout():
+    whole, ends = (forecast.project(ENDS, draws=50, ends=each) for each in (False, True))
+    for run in (whole, ends):
+        assert {name: each.fixed for name, each in run.quantities.items() if each.fixed is not None} == {"flat": 7.0}
+
+
+def test_a_projection_of_ends_is_saved_and_loaded(tmp_path):
+    run = forecast.project(ENDS, draws=50, ends=True)
+    again = forecast.load(run.save(tmp_path / "ends.nc")).run
+    assert again.identical(run)
+    assert again.quantities["hill"].fixed is None

@@ -191,7 +191,7 @@ def test_what_is_not_kept_is_an_error_with_the_first_date_and_the_number_of_worl
 
 def test_worlds_are_counted():
     stated = {"expression": "rate*(t - start)/6"}
-    free = paths(project(more={"x": stated}.items(), draws=1024))["x"]
+    free = paths(project(more={"x": stated}.items(), draws=256))["x"]
     first = 2025 + int((free > 0.8).any(axis=1).argmax())
-    with pytest.raises(DataError, match=rf"on {first}-01-01, .*; {(free > 0.8).any(axis=0).sum()} of 1,024 worlds"):
+    with pytest.raises(DataError, match=rf"on {first}-01-01, .*; {(free > 0.8).any(axis=0).sum()} of 256 worlds"):
         project(more={"x": {**stated, "at_most": 0.8}}.items(), draws=10)

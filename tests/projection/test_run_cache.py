@@ -1,6 +1,7 @@
 """What runs share: an answer with it is, to the last bit, the answer without it."""
 
 import pickle
+import types
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ DRAWS = 64
 
 
 def same(scenario, cache, **options):
-    ours, fresh = (project(scenario, draws=DRAWS, cache=each, **options) for each in (cache, None))
+    ours, fresh = (project(scenario, draws=DRAWS, cache=each, **options) for each in (cache, RunCache(0)))
     assert ours.identical(fresh)
     assert ours.attributes == fresh.attributes
     return ours
@@ -166,6 +167,44 @@ def test_a_model_is_fitted_once(machine, monkeypatch):
     assert len(fitted) == len(set(fitted)) > 0
 
 
+def test_a_second_run_of_a_process_fits_nothing_anew(machine, monkeypatch):
+    from forecast.projection.world import ModelFits
+
+    fitted = []
+    fit = ModelFits._fit
+    monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
+    first = project(machine, draws=DRAWS)
+    assert len(fitted) == len(set(fitted)) > 0
+    fitted.clear()
+    assert project(machine, draws=DRAWS).identical(first)
+    assert fitted == []
+    project(machine, draws=DRAWS, as_of=2018)  # an earlier date is another fit
+    assert {"machine@exponential", "machine@random-walk"} <= set(fitted)
+
+
+def test_other_plugins_fit_anew():
+    """A model that is registered under the name of one that was is fitted by itself."""
+
+    def plugin(level):
+        speed = forecast.Input(name="speed", unit="FLOP/s", distribution={"value": level}, source="reason")
+        spec = forecast.EstimateSpec(
+            name="machine", title="Machine", unit="FLOP/s", expression="2*speed", inputs=(speed,), reference="ours"
+        )
+        module = types.ModuleType("anew")
+        module.forecast_models = forecast.hookimpl(lambda: [spec])
+        return module
+
+    scenario = {"start": 2025, "until": 2026, "quantities": {"x": {"model": "anew/machine"}}}
+    seen = []
+    for level in (1.0, 3.0):
+        forecast.register(plugin(level), name="anew")
+        try:
+            seen.append(float(project(scenario, draws=DRAWS)["projection"]["x"].max()))
+        finally:
+            forecast.unregister("anew")
+    assert seen == [2.0, 6.0]
+
+
 def test_another_file_is_read_anew(machine):
     cache = RunCache()
     first = same(machine, cache)
@@ -200,11 +239,54 @@ def test_what_is_held_stays_within_its_size():
     cache = RunCache(size=1000)
     rests = object()
     for number in range(20):
-        cache.give(("x", number), rests, np.zeros(25), 200)
+        draws = np.zeros(25)
+        cache.give(("x", number), rests, draws, [draws])
     assert [cache.take(("x", n), rests) is not None for n in range(20)] == [False] * 15 + [True] * 5
-    cache.give("large", rests, np.zeros(1000), 8000)
+    large = np.zeros(1000)
+    cache.give("large", rests, large, [large])
     assert cache.take("large", rests) is None
     assert cache.take(("x", 19), object()) is None
+
+
+def test_what_later_runs_use_outlives_what_each_run_draws_for_itself():
+    cache = RunCache(size=1000)
+    for number in range(3):
+        base = np.zeros(25)
+        cache.give(("base", number), 0, base, [base])
+        assert cache.take(("base", number), 0) is base
+    for change in range(10):
+        own = np.zeros(25)
+        cache.give(("own", change), 0, own, [own])
+    assert all(cache.take(("base", n), 0) is not None for n in range(3))
+    assert [n for n in range(10) if cache.take(("own", n), 0) is not None] == [8, 9]
+
+
+def test_memory_that_several_values_share_counts_once():
+    cache = RunCache(size=1000)
+    draws = np.zeros((10, 12))  # 960 bytes
+    for number in range(5):
+        view = draws[number:]
+        cache.give(("view", number), 0, view, [view])
+    assert all(cache.take(("view", n), 0) is not None for n in range(5))
+    cache.give("other", 0, other := np.zeros(100), [other])
+    assert [n for n in range(5) if cache.take(("view", n), 0) is not None] == []
+    assert cache.take("other", 0) is not None
+
+
+def test_a_long_chain_and_a_cycle_are_found_again():
+    record = {
+        "start": 2025, "until": 2027,
+        "quantities": {
+            "x0": {"p05": 1, "p95": 2, "unit": ""}, "fee": {"p05": 0.1, "p95": 0.2, "unit": ""},
+            **{f"x{i + 1}": {"expression": f"x{i}*1.001"} for i in range(400)},
+            "rate": {"expression": "0.1*size*fee + 0.001*x400"},
+        },
+        "stocks": {"size": {"initial": 1, "rate": "rate"}},
+        "questions": {"twice": {"when": "size >= 2"}},
+    }  # fmt: skip
+    cache = RunCache()
+    for asked in ({}, {"fee": 0.15}, {"x0": 1.5}, {}):
+        same(record, cache, with_=asked)
 
 
 def test_nothing_that_is_held_is_sent():

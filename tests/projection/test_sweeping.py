@@ -99,12 +99,12 @@ def test_what_is_swept_is_never_pooled_and_rivals_beside_it_are():
 
 
 def test_an_answer_that_stays_the_same_still_stands_along_what_it_depends_on():
-    tree = run(sweep={"goal": [1e-9, 1e-8]})
+    tree = run(sweep={"goal": [1e-30, 1e-29]})
     assert (tree["questions"]["there_already"] == 1).all()
     assert tree["questions"]["there"].dims == ("quantile", "goal")
     assert tree["questions"]["then"].dims == ("quantile",)
     assert [row["choices"] for row in result_data.questions(tree) if row["name"] == "there"] == [
-        {"goal": "1e-09"}, {"goal": "1e-08"}
+        {"goal": "1e-30"}, {"goal": "1e-29"}
     ]  # fmt: skip
     swapped = run(RIVALS, sweep={"machine.growth": [0.2, 0.3]}, with_={"machine": "hardware/linpack@exponential"})
     assert swapped["questions"]["then"].dims == ("quantile", "machine.growth")

@@ -48,7 +48,7 @@ def said(says, **settings):
 
 
 def test_each_case_has_its_sentence():
-    assert said(SAYS).startswith("Somebody (2020): size is 8 FLOP by 2031 (90 %: 2026 to after 2040); 12 % not")
+    assert said(SAYS).startswith("Somebody (2020): size is 8 FLOP by 2031 (90 %: 2027 to after 2040); 12 % not")
     assert said(SAYS, with_={"goal": 0.5}).startswith(
         "Somebody (2020): size is 0.5 FLOP by 2025 (over 99 %); with goal"
     )

@@ -16,6 +16,7 @@ BASE = {
     "choices": {"how": {"values": ["slow", "fast"], "kind": "definition"}},
     "quantities": {
         "size": {"p05": 1, "p95": 100, "unit": "FLOP"},
+        "kind": {"draw": {"small": 0.25, "mid": 0.25, "large": 0.5}},
     },
     "questions": {"q": {"when": "size >= 10"}},
 }
@@ -30,13 +31,15 @@ def test_levers_keep_their_order_and_say_how_they_are_moved():
         {
             "size": {"label": "its size", "range": [1, "3 FLOP"], "about": "the ends of a guess"},
             "how": {"label": "the way"},
+            "kind": {"label": "the kind"},
         }
     )
     assert [(each.label, each.ends, each.span) for each in scenario.levers] == [
         ("its size", ("1", "3 FLOP"), "1 to 3 FLOP"),
         ("the way", ("slow", "fast"), "slow, fast"),
+        ("the kind", ("small", "mid", "large"), "small, mid, large"),
     ]
-    assert [each.command() for each in scenario.levers] == ["--set size=1", "--set how=fast"]
+    assert [each.command() for each in scenario.levers] == ["--set size=1", "--set how=fast", "--set kind=small"]
     assert scenario.levers[0].command("3 FLOP") == '--set size="3 FLOP"'
 
 

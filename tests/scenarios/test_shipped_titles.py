@@ -10,6 +10,7 @@ import forecast
 from forecast.contract.registry import get_registry
 from forecast.errors import UnknownNameError
 from forecast.formula import tree
+from toolkit import command
 
 SCENARIOS = get_registry().names("scenario")
 
@@ -90,6 +91,33 @@ def test_a_label_goes_with_the_value_that_it_names(tmp_path):
     assert "hpcg" not in narrowed.labels
     (tmp_path / "again.toml").write_text(narrowed.to_toml())
     assert forecast.Scenario.load(tmp_path / "again.toml").labels == narrowed.labels
+
+
+def test_what_is_drawn_and_set_is_called_by_its_label(capsys, tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        """
+        start = 2025
+        until = 2027
+        [labels]
+        kind = "how it goes on"
+        slow = "as before"
+        [quantities.kind]
+        draw = { slow = 0.3, fast = 0.7 }
+        [quantities.x]
+        expression = "where(kind == 'fast', 2, 1)"
+        [questions.q]
+        value = "x"
+        dates = [2026]
+        """,
+        encoding="utf-8",
+    )
+    scenario = forecast.Scenario.load(tmp_path / "mine.toml")
+    assert forecast.Scenario.from_text(scenario.to_toml()).labels == scenario.labels
+    shown = command("run")(capsys, str(tmp_path / "mine.toml"), "--show", "quantities").out
+    assert "how it goes on  as before 30 %, fast 70 %" in shown
+    for given, said in (("slow", "as before"), ("{slow = 0.9, fast = 0.1}", "as before 90 %, fast 10 %")):
+        told = " ".join(command("run")(capsys, str(tmp_path / "mine.toml"), "--set", f"kind={given}").out.split())
+        assert f"; with how it goes on = {said} instead of fast 70 %, as before 30 %" in told
 
 
 def test_a_label_of_nothing_in_the_file_itself_names_the_nearest(tmp_path):

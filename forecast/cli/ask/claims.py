@@ -42,7 +42,7 @@ def claims(identifier: str | None, group: str | None, forecasts: bool, out: str 
 
     if out is not None:
         safe_output(out)  # refuse before the work
-    registry = get_registry()
+    registry = get_registry().complete()
     if identifier is not None:
         if forecasts:
             raise UsageError("--forecasts: is about all of them, not about one claim")

@@ -48,6 +48,7 @@ def compare(questions: tuple[str, ...], draws: int, seed: int, as_json: bool) ->
     from forecast.contract.registry import get_registry
     from forecast.evaluation.shared_questions import compare as compared
 
+    registry = get_registry().complete()
     with render.progress("comparing") as report:
         found = compared(questions, draws=draws, seed=seed, progress=report)
     render.emit(
@@ -55,7 +56,7 @@ def compare(questions: tuple[str, ...], draws: int, seed: int, as_json: bool) ->
         json=as_json,
         command=COMMAND,
         text=lambda: _show(found) if questions else _overview(found),
-        warnings=troubles(get_registry(), "scenario"),
+        warnings=troubles(registry, "scenario"),
         provenance=render.provenance(_plugins(found), computed=True, draws=draws, seed=seed),
     )
 

@@ -216,6 +216,8 @@ def answer(
     drawn |= {} if as_of is None else {"as_of": as_of}
     drawn |= {"data": own} if (own := _own_rows(rows)) else {}
     replaced = replacements(settings, pairs(swaps, "--swap"))
+    # the screen reads no path of a quantity: what lies between its ends is for files, figures and tables of steps
+    on_screen = not (out or plots or report or as_json or shown)
     with render.progress("drawing") as drawing:
         cache = RunCache(SHARED_BYTES) if (replaced or stated or preset) and not sweep else None
         projection = project(
@@ -230,9 +232,11 @@ def answer(
             what_if=stated,
             progress=drawing,
             cache=cache,
+            ends=on_screen,
         )
         if cache is not None and not projection.swept:
-            projection = projection.beside(project(scenario, **grid, **drawn, progress=drawing, cache=cache))
+            as_it_was = project(scenario, **grid, **drawn, progress=drawing, cache=cache, ends=True)
+            projection = projection.beside(as_it_was)
     pages = {} if report is None else {report: partial(_write_page, projection, scenario, report, lever_draws)}
     narrowed: dict[str, Any] = {"section": section, "shown": shown, "by": by, "every": every, "level": level}
     failed = show_projection(projection, command, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed)

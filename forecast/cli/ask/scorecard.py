@@ -44,7 +44,7 @@ def scorecard(ledgers: tuple[str, ...], on: str, every: bool, as_json: bool) -> 
     from forecast.contract.registry import get_registry
     from forecast.evaluation import ledger as lines, scorecard as card
 
-    registry = get_registry()
+    registry = get_registry().complete()
     day = lines.dated(on, "--on")
     paths = [Path(path) for path in ledgers] or list(card.shipped(registry).values())
     if not paths:

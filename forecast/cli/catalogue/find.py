@@ -58,7 +58,7 @@ def find(words: tuple[str, ...], as_json: bool) -> None:
     search_words = [word for text in words for word in text.casefold().split()]
     if not search_words:
         raise UsageError("expected a word to look for, got only spaces")
-    registry = get_registry()
+    registry = get_registry().complete()
     texts = {(r.spec.kind, r.full_name): (r, _texts(r)) for kind in KINDS for r in registry.records(kind)}
     worths = {key: _worth(search_words, said) for key, (_, said) in texts.items()}
     ranked = sorted((-worth, KINDS.index(kind), name) for (kind, name), worth in worths.items() if worth)

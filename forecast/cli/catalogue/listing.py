@@ -102,7 +102,7 @@ def catalogue(
     @(_as_it_is if narrowed is None else _narrowing)
     @json_option
     def list_(plugin: str | None, as_json: bool, unit: str = "", of_kind: str = "") -> None:
-        registry = get_registry()
+        registry = get_registry().complete()
         only = None if plugin is None else {p.name for p in registry.plugin(plugin)}
         records = [r for r in registry.records(kind) if only is None or r.plugin.name in only]
         if narrowed is not None and (unit or of_kind):

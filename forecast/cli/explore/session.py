@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.base import access
 from forecast.cli.ask.run import replacements
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, UsageError, printable
-from forecast.projection.paths.run_cache import RunCache
+from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 
 if TYPE_CHECKING:
     from forecast.projection.result import Projection
@@ -31,8 +31,6 @@ __all__ = ["LARGEST", "MOST_FILES", "Session"]
 
 #: Bytes of one uploaded file, and how many of them are kept.
 LARGEST, MOST_FILES = 10_000_000, 20
-#: Bytes of draws that are cached between answers.
-CACHE_BYTES = 512 * 2**20
 #: What a page may ask with, and what each must be.
 _REQUEST_KEYS: Mapping[str, type] = {
     "scenario": str,
@@ -71,7 +69,7 @@ class Session:
         from forecast.contract.registry import get_registry
 
         self.draws, self.seed, self.allowed = draws, seed, access.current()
-        self.cache = RunCache(CACHE_BYTES)
+        self.cache = RunCache(SHARED_BYTES)
         registry = get_registry()
         self._registered = tuple(registry.names("scenario"))
         if not first and not self._registered:
@@ -247,23 +245,27 @@ class Session:
         request = _checked(request)
         last = self._last
         _, run, worlds = last if last is not None and last[0] == request else self._answered(request)
+        if name != "about":  # it lists what nothing else on the page reads
+            run = self.run(request)
         with self._reach():
             return {"html": part(name, run, worlds, toml=self._scenario(request).to_toml())}
 
     def _answered(self, request: Mapping[str, Any]) -> tuple[Mapping[str, Any], Projection, EncodedDraws]:
         from forecast.report.page.draw_encoding import EncodedDraws
 
-        run = self.run(request)
+        run = self.run(request, whole=False)
         return request, run, EncodedDraws(run)
 
-    def run(self, request: Mapping[str, Any]) -> Projection:
-        """Return the projection that a page asks for."""
+    def run(self, request: Mapping[str, Any], *, whole: bool = True) -> Projection:
+        """Return the projection that a page asks for: the whole of it, or what an answer is made of."""
         from forecast.projection.engine import project
         from forecast.scenarios.quantities.changes import parse
 
         request = _checked(request)
         options: dict[str, Any] = {"draws": self.draws, "seed": self.seed, "keep": self.draws, "cache": self.cache}
         within = {key: each for key, each in request.items() if key in ("scenario", "toml", "data") and each}
+        if not whole:
+            options["paths"] = self._read(request)
         with self._reach():
             replaced = replacements(request.get("set", {}), request.get("swap", {}))
             changes = [parse(text) for text in request.get("changes", [])]
@@ -274,6 +276,16 @@ class Session:
                 base = self._base[1]
                 return project(self._scenario(request), with_=replaced, what_if=changes, **options).beside(base)
             return project(self._scenario(request), **options)
+
+    def _read(self, request: Mapping[str, Any]) -> set[str] | None:
+        """Return the quantities whose paths an answer reads; None where these are all."""
+        from forecast.report.page.page_data import paths_read
+
+        with self._reach():
+            scenario = self._scenario(request)
+        read = paths_read(scenario)
+        numbers = (key.rpartition(".")[0] for key in self.units_of(request))
+        return None if read is None else read | (scenario.quantities.keys() & set(numbers))
 
     def upload(self, name: str, content: bytes) -> dict[str, Any]:
         """Keep a file of comma-separated values, and say what its columns are."""

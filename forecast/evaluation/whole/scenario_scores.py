@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import DataError, UsageError, printable
 from forecast.evaluation.scores import LEVELS, coverage, weighted_interval
@@ -80,13 +80,15 @@ def unit_text(row: Mapping[str, Any]) -> str:
 def scored_forecasts(forecasts: Array, came: Array, coords: Mapping[str, Any]) -> xr.Dataset:
     """Return forecasts, (quantity, vintage, ahead, model, quantile), with their scores against what came."""
     dims = ("quantity", "origin", "ahead")
-    stated = xr.DataArray(forecasts, dims=(*dims, "model", "quantile"), coords={**coords, "quantile": list(LEVELS)})
-    observed = xr.DataArray(came, dims=dims, coords={key: coords[key] for key in dims})
+    levels = {"quantile": list(LEVELS)}
+    # scored without the names along other dimensions: xarray would compare them in every step
+    stated = xr.DataArray(forecasts, dims=(*dims, "model", "quantile"), coords=levels)
+    observed = xr.DataArray(came, dims=dims)
     kept: dict[str, Any] = {"preserve_dims": [*dims, "model"]}
     low, high = (stated.sel(quantile=level, drop=True) for level in (LEVELS[0], LEVELS[-1]))
     found = {
-        "observed": observed,
-        "forecast": stated,
+        "observed": xr.DataArray(came, dims=dims, coords={key: coords[key] for key in dims}),
+        "forecast": xr.DataArray(forecasts, dims=stated.dims, coords={**coords, **levels}),
         "weighted-interval": weighted_interval(stated, observed, logs=False, **kept),
         "half": coverage(stated, observed, level=0.5, **kept),
         "coverage": coverage(stated, observed, level=0.9, **kept),
@@ -116,42 +118,44 @@ def quantity_scores(found: xr.Dataset, *, by_ahead: bool = False) -> list[dict[s
         those that the scenario made too how many (``both``), with the model's own score there (``mine``) and the
         scenario's (``beside``).
     """
-    ahead = map(float, found["ahead"].values) if by_ahead else ()
-    parts = [(None, found), *((years, found.sel(ahead=[years])) for years in ahead)]
+    of = {part: found[part].transpose("quantity", "model", "origin", "ahead").values for part in _SCORES}
+    about = [{key: str(found[key].values[k]) for key in ("quantity", "unit", "scale")} for k in range(len(of["half"]))]
+    ahead = enumerate(map(float, found["ahead"].values)) if by_ahead else ()
+    parts = [(None, slice(None)), *((years, slice(j, j + 1)) for j, years in ahead)]
     rows = [
-        _row(part.sel(quantity=quantity), model, years)
-        for quantity in found["quantity"].values
-        for years, part in parts
-        for model in found["model"].values
+        {**about[k], "model": str(model), "ahead": years, **_row({part: of[part][k, :, :, at] for part in of}, m)}
+        for k in range(len(about))
+        for years, at in parts
+        for m, model in enumerate(found["model"].values)
     ]
     return [row for row in rows if row["forecasts"]]
 
 
-def _row(part: xr.Dataset, model: str, ahead: float | None) -> dict[str, Any]:
-    """Return the scores of a model on one quantity; the first model is the scenario."""
-    scores, own = part["weighted-interval"].sel(model=model), part["weighted-interval"].isel(model=0, drop=True)
-    made, each = scores.notnull(), part.sel(model=model)
-    both = made & own.notnull()
+#: What is averaged, (quantity, vintage, ahead, model).
+_SCORES = ("weighted-interval", "half", "coverage", "width")
+
+
+def _row(of: Mapping[str, Array], model: int) -> dict[str, Any]:
+    """Return the scores of a model on one quantity, (model, vintage, ahead) each; the first model is the scenario."""
+    scores, own = of["weighted-interval"][model], of["weighted-interval"][0]
+    made = ~np.isnan(scores)
+    both = made & ~np.isnan(own)
     return {
-        "quantity": str(part["quantity"].values),
-        "unit": str(part["unit"].values),
-        "scale": str(part["scale"].values),
-        "model": str(model),
-        "ahead": ahead,
         "forecasts": int(made.sum()),
-        "vintages": int(made.any("ahead").sum()),
-        "half": _mean(each["half"]),
-        "held": _mean(each["coverage"]),
-        "width": _mean(each["width"]),
+        "vintages": int(made.any(axis=1).sum()),
+        "half": _mean(of["half"][model]),
+        "held": _mean(of["coverage"][model]),
+        "width": _mean(of["width"][model]),
         "score": _mean(scores),
         "both": int(both.sum()),
-        "mine": _mean(scores.where(both)),
-        "beside": _mean(own.where(both)),
+        "mine": _mean(np.where(both, scores, np.nan)),
+        "beside": _mean(np.where(both, own, np.nan)),
     }
 
 
-def _mean(values: xr.DataArray) -> float | None:
-    return float(values.mean()) if bool(values.notnull().any()) else None
+def _mean(values: Array) -> float | None:
+    known = ~np.isnan(values)
+    return float(np.nanmean(values)) if known.any() else None
 
 
 # --- as rows of a table -----------------------------------------------------------------------------------------------

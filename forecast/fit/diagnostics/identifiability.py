@@ -8,12 +8,13 @@ optimum that chance has made, the curvature is never zero.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import printable
 from forecast.fit.data.residual_autocorrelation import widened
 from forecast.fit.diagnostics.collinearity import edges, together
@@ -215,8 +216,7 @@ def _read(
 
 def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
     """Return parameters that mean nothing if another is 0, as it may be by a test."""
-    from scipy.special import fdtri, gammaincinv
-
+    from forecast.base.first_use.special import fdtri, gammaincinv
     from forecast.fit.solve.multistart import search
 
     made = fit.solutions

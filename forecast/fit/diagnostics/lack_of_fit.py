@@ -5,11 +5,12 @@ What a fit leaves beyond that is lack of fit (Fisher's F test; Draper and Smith,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from forecast.base.first_use.data_classes import dataclass
 
 if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
@@ -72,7 +73,7 @@ def lack_of_fit(problem: Problem, p: Array, *, grouped: bool = False) -> LackOfF
     -----
     Rows that are copies of each other (of one observation, not of one configuration) understate the pure error.
     """
-    from scipy.special import fdtrc
+    from forecast.base.first_use.special import fdtrc
 
     if problem.objective.loss != "squares":
         return None

@@ -54,7 +54,7 @@ def joint_draws(fit: Fit, streams: Streams) -> dict[str, Array]:
     (uniform,) = streams.uniforms("parameters", 1)
     picked = repeated.good[:, (uniform * repeated.good.shape[1]).astype(np.intp)]
     drawn = dict(zip(repeated.names, picked, strict=True))
-    return {n: drawn[n] if n in drawn else np.full(BLOCK, value) for n, value in fit.values.items()}
+    return {n: drawn[n] if n in drawn else np.full(streams.draws, value) for n, value in fit.values.items()}
 
 
 def stated_draws(fit: Fit, scores: Array) -> dict[str, Array]:
@@ -66,7 +66,7 @@ def stated_draws(fit: Fit, scores: Array) -> dict[str, Array]:
     scores : ndarray
         Independent standard normal numbers, (parameters, draws).
     """
-    from scipy.special import ndtr, ndtri
+    from forecast.base.first_use.special import ndtr, ndtri
 
     assert fit.published is not None
     errors = fit.published.errors

@@ -8,15 +8,14 @@ clusters draw whole groups of rows (model families, seeds of one run), as rows o
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -170,6 +169,8 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
 
 def generator_of(resample: str, seed: int, block: int) -> np.random.Generator:
     """Return the stream of one block."""
+    import hashlib
+
     key = int.from_bytes(hashlib.blake2b(f"bootstrap/{resample}".encode(), digest_size=8).digest(), "big")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(key, block))))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.streams import student_t
 from forecast.errors import FitError
 
@@ -118,7 +118,7 @@ class Uncertainty:
 
     def quantile(self, p: float) -> Array:
         """Return the quantile of Student's t for every fit (normal where the scale is known), (B,)."""
-        from scipy.special import ndtri, stdtrit
+        from forecast.base.first_use.special import ndtri, stdtrit
 
         if self.scale_known and not self.clusters:
             return np.full(self.dof.size, float(ndtri(p)))

@@ -9,18 +9,19 @@ so that no (k, k, B, n) array is ever made.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError
 
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["General", "Kernel", "Placement", "State", "natural", "to_logs", "total"]
+__all__ = ["General", "Kernel", "Placement", "State", "natural", "of_fits", "to_logs", "total"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -99,6 +100,9 @@ class Kernel(Protocol):
     def jacobian(self, state: State) -> Array:
         """Return the derivatives of f by the coordinates, (k, B, n)."""
 
+    def fits(self, state: State, rows: Any) -> State | None:
+        """Return the law of some of the fits, whose kernel this is; None where it must be computed anew."""
+
     def take(self, rows: Any) -> Kernel:
         """Return the kernel of some of the fits."""
 
@@ -109,6 +113,18 @@ class Kernel(Protocol):
 def natural(q: Array, logs: NDArray[np.bool_]) -> Array:
     """Return the parameters at coordinates (k, B)."""
     return np.where(logs[:, None], np.exp(np.where(logs[:, None], q, 0.0)), q)
+
+
+def of_fits(state: State, rows: Any) -> State:
+    """Return parameters, value, slopes and curvatures of some of the fits."""
+    p, value, slopes, curves = state.inner
+    count = value.shape[0]
+
+    def of(part: Any) -> Any:
+        return part[rows] if np.ndim(part) == 2 and part.shape[0] == count else part
+
+    some = p[:, rows], value[rows], [of(part) for part in slopes], {pair: of(part) for pair, part in curves.items()}
+    return State(state.f[rows], some)
 
 
 def total(part: Any, weights: Any, shape: tuple[int, int]) -> Array:
@@ -200,6 +216,10 @@ class General:
             return self
         some = {n: v if v.ndim == 1 else v[rows] for n, v in self.variables.items()}
         return General(replace(self.placement, variables=some), program=self.program)
+
+    def fits(self, state: State, rows: Any) -> State:
+        """Return the law of some of the fits."""
+        return of_fits(state, rows)
 
     def some(self, points: slice) -> General:
         """Return the kernel at some of the points."""

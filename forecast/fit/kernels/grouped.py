@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.kernels.general import Placement, State, natural, to_logs
+from forecast.fit.kernels.general import Placement, State, natural, of_fits, to_logs
 from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
@@ -70,6 +70,10 @@ class GroupKernel:
             for i, mine in enumerate(self.places)
             for j in range(i + 1)
         }
+
+    def fits(self, state: State, rows: Any) -> State:
+        """Return the law of some of the fits."""
+        return of_fits(state, rows)
 
     def take(self, rows: Any) -> GroupKernel:
         """Return the kernel of some of the fits."""

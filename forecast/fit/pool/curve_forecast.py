@@ -9,11 +9,12 @@ multiplier widens it; its distribution is Student's t, since noise of real curve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FitError
 from forecast.fit.pool.curve_constants import TUNING, Tuning
 from forecast.fit.pool.law_pool import EXACT, LawPool, pool
@@ -73,7 +74,7 @@ class CurveForecast:
 
     def quantile(self, q: float) -> Array:
         """Return a quantile of the logarithm of an observation, (places,)."""
-        from scipy.special import stdtrit
+        from forecast.base.first_use.special import stdtrit
 
         apart = float(stdtrit(self.freedom, q if self.sign > 0 else 1 - q))
         found = self.sign * self.middle + apart * self.scale  # of the curve that falls

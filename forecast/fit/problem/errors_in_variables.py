@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.kernels.general import Kernel, Placement, State, natural, to_logs
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target
@@ -95,6 +96,9 @@ class EffectiveKernel:
         self.index = [order[n] for n in self.free]
         self.along = [order[n] for n in ratios]
         self.squared = np.array([r * r for r in ratios.values()])
+
+    def fits(self, state: State, rows: Any) -> None:
+        """Return nothing: it is computed anew."""
 
     def take(self, rows: Any) -> EffectiveKernel:
         """Return the kernel of some of the fits."""

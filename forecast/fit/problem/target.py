@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.objectives.losses import Scratch
 from forecast.fit.sizes import CACHE_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from forecast.fit.kernels.general import Kernel
+    from forecast.fit.kernels.general import Kernel, State
     from forecast.fit.objectives.objective import Objective
 
-__all__ = ["EXACT", "ROUNDING", "Target"]
+__all__ = ["EXACT", "ROUNDING", "Evaluation", "Target"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -91,32 +92,35 @@ class Target:
         self, q: Array, share: Array | None = None, ids: NDArray[np.int64] | None = None
     ) -> tuple[Array, Array, Array]:
         """Return value (B,), gradient (k, B) and Hessian (k, k, B) of some fits, a cacheful of them at a time."""
+        return self.evaluation(q, share, ids)[:3]
+
+    def evaluation(self, q: Array, share: Array | None, ids: NDArray[np.int64] | None) -> Evaluation:
+        """Return the same with what was computed for it, where a cacheful holds them all."""
         block = max(16, CACHE_ELEMENTS // self.y.shape[-1])
         parts = []
         for first in range(0, q.shape[1], block):
             rows = slice(first, min(first + block, q.shape[1]))
             part = self.take(rows if ids is None else ids[rows])
-            parts.append(part._evaluate(q[:, rows], None if share is None else share[rows]))
+            parts.append(part._evaluated(q[:, rows], None if share is None else share[rows]))
         if len(parts) == 1:
             return parts[0]
-        value, gradient, hessian = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
-        return value, gradient, hessian
+        value, gradient, hessian = (np.concatenate(p, axis=-1) for p in zip(*(p[:3] for p in parts), strict=True))
+        return Evaluation(value, gradient, hessian, self if ids is None else self.take(ids), None)
 
-    def _evaluate(self, q: Array, share: Array | None) -> tuple[Array, Array, Array]:
-        value, gradient, hessian = self.pieces[0]._summed(q, share)
-        for piece in self.pieces[1:]:
-            for whole, part in zip((value, gradient, hessian), piece._summed(q, share), strict=True):
-                whole += part
-        bad = ~(np.isfinite(value) & np.isfinite(gradient).all(axis=0) & np.isfinite(hessian).all(axis=(0, 1)))
-        if bad.any():
-            value = np.where(bad, np.inf, value)
-            gradient[:, bad] = 0.0
-            hessian[:, :, bad] = 0.0
-        return value, gradient, hessian
-
-    def _summed(self, q: Array, share: Array | None) -> tuple[Array, Array, Array]:
+    def _evaluated(self, q: Array, share: Array | None) -> Evaluation:
+        first, *more = self.pieces
         # without the law's own curvature, its second derivatives are not needed
-        state = self.kernel.at(q, 2 if share is None or share.any() else 1)
+        order = 2 if share is None or share.any() else 1
+        state = first.kernel.at(q, order)
+        value, gradient, hessian = first._summed(state, share)
+        for piece in more:
+            for whole, part in zip(
+                (value, gradient, hessian), piece._summed(piece.kernel.at(q, order), share), strict=True
+            ):
+                whole += part
+        return Evaluation(*_usable(value, gradient, hessian), self, state if order == 2 and not more else None)
+
+    def _summed(self, state: State, share: Array | None) -> tuple[Array, Array, Array]:
         with np.errstate(all="ignore"):
             value, first, second = self.objective.summed(state.f, self.y, self.weights, self.options, self.scratch)
         return value, *self.kernel.contract(state, first, second, share)
@@ -150,6 +154,37 @@ class Target:
     def unit(self) -> Any:
         """Return what counts beside an objective near 0, a number or (B,)."""
         return self.objective.unit * np.mean(self.weights, axis=-1)
+
+
+class Evaluation(NamedTuple):
+    """Value (B,), gradient (k, B) and Hessian (k, k, B) of some fits, whose target it is, and the law there.
+
+    `state` is there if it has the law's second derivatives.
+    """
+
+    value: Array
+    gradient: Array
+    hessian: Array
+    target: Target
+    state: State | None
+
+    def curved(self, q: Array, rows: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+        """Return those of some of the fits, at `q`, with all of the law's own curvature."""
+        target = self.target.take(rows)
+        state = None if self.state is None else target.kernel.fits(self.state, rows)
+        if state is None:
+            return target._evaluated(q[:, rows], None)[:3]
+        return _usable(*target._summed(state, None))
+
+
+def _usable(value: Array, gradient: Array, hessian: Array) -> tuple[Array, Array, Array]:
+    """Return what was summed; inf, and no derivatives, of fits where something is not a number."""
+    bad = ~(np.isfinite(value) & np.isfinite(gradient).all(axis=0) & np.isfinite(hessian).all(axis=(0, 1)))
+    if bad.any():
+        value = np.where(bad, np.inf, value)
+        gradient[:, bad] = 0.0
+        hessian[:, :, bad] = 0.0
+    return value, gradient, hessian
 
 
 def _rows(values: Any, rows: Any) -> Any:

@@ -88,7 +88,7 @@ def _samples(problem: Problem) -> Array:
             low, high = float(places[role].min()), float(places[role].max())
             reach = np.array([0.4, 3.0]) * (high - low)
             lists[i] = np.sort(np.concatenate([lists[i], low - reach, high + reach, [-low, -high]]))
-    table = low_discrepancy(lists, np.random.default_rng(27), TRIED)
+    table = low_discrepancy(lists, (27, ()), TRIED)
     with np.errstate(all="ignore"):
         inside = problem.internal(table[:, [kinds.index(r) for r in roles]] * OFF).T
         inside = np.clip(inside, problem.lower[:, None], problem.upper[:, None])

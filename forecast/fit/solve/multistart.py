@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.problem.problem import Problem, on_bound
 from forecast.fit.problem.rescaling import Rescaled, rescaled
 from forecast.fit.problem.target import ROUNDING

@@ -7,13 +7,13 @@ are dropped from the arrays. A fit has *settled* if its gradient passes a test o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.problem.problem import on_bound
 from forecast.fit.problem.target import Target
 from forecast.fit.sizes import CACHE_ELEMENTS
@@ -252,7 +252,8 @@ class _Run:
     def _advance(self, live: _Live, trial: Array, predicted: Array) -> None:
         """Try a step; take it where the objective falls, and set the damping by how well that was foreseen."""
         share = self._curved(live.share)
-        value, g, h = self.target.evaluate(trial, share, live.ids)
+        found = self.target.evaluation(trial, share, live.ids)
+        value, g, h = found[:3]
         floor, noise = (s[live.ids] if np.ndim(s) else s for s in (self.whole, self.noise))
         with np.errstate(all="ignore"):
             gain = live.value - value
@@ -280,8 +281,11 @@ class _Run:
             if turned.any():
                 live.share[turned], live.damping[turned] = 1.0, self.damping
                 live.done &= ~turned
-                found = self.target.evaluate(live.q[:, turned], None, live.ids[turned])
-                live.value[turned], live.g[:, turned], live.h[:, :, turned] = found
+                # where a step was refused, what was computed is that of another place
+                for which, known in ((turned & better, found), (turned & ~better, found._replace(state=None))):
+                    rows = np.flatnonzero(which)
+                    if rows.size:
+                        live.value[rows], live.g[:, rows], live.h[:, :, rows] = known.curved(live.q, rows)
 
     def _step(self, live: _Live) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return where to go (k, B), by how much the objective should fall, and where that is sure."""

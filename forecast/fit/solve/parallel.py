@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, as_completed
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -17,6 +16,8 @@ from forecast.base import budgets
 from forecast.errors import FitError, UsageError, printable
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
     from forecast.laws import Law
 
 __all__ = ["Progress", "Workers", "check_workers", "share"]
@@ -40,7 +41,7 @@ def check_workers(workers: object, where: str, law: Law | None = None) -> None:
     """
     if workers is None:
         return
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Executor, ThreadPoolExecutor
 
     if isinstance(workers, ThreadPoolExecutor):
         return
@@ -96,6 +97,7 @@ def share(
             done(i)
     else:
         return found
+    from concurrent.futures import as_completed
     from concurrent.futures.process import BrokenProcessPool
 
     assert workers is not None
@@ -125,7 +127,7 @@ def _worth_sharing(workers: Workers, seconds: float, done: int, pieces: int) -> 
     """Tell whether the other pieces go to others, by the time that those took which are done here."""
     if workers is None or workers == 1 or pieces < 2:
         return False
-    if isinstance(workers, Executor):
+    if not isinstance(workers, int):
         return True
     saved = seconds / max(done, 1) * (pieces - done) * (1 - 1 / min(workers, pieces))
     return pieces - done > 1 and (START_SECONDS <= 0 or saved > START_SECONDS)
@@ -134,7 +136,7 @@ def _worth_sharing(workers: Workers, seconds: float, done: int, pieces: int) -> 
 @contextmanager
 def _executor(workers: int | Executor, pieces: int) -> Iterator[Executor]:
     """Give the executor itself, or processes that end with the work."""
-    if isinstance(workers, Executor):
+    if not isinstance(workers, int):
         yield workers
     else:
         import multiprocessing

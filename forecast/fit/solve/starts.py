@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.kernels.general import program_of
 from forecast.fit.problem.rescaling import typical
 from forecast.fit.sizes import TABLE_ELEMENTS
@@ -42,6 +42,8 @@ __all__ = [
 ]
 
 Array: TypeAlias = NDArray[np.float64]
+#: A seed and the key of a stream of it: generators are imported where one is made.
+Seed: TypeAlias = tuple[int, tuple[int, ...]]
 
 #: Sizes a shape parameter is likely to have.
 SIZES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 15.0])
@@ -192,11 +194,15 @@ def halton(count: int, dimensions: int, shift: Array) -> Array:
     return np.asarray((points + shift) % 1.0)
 
 
-def low_discrepancy(lists: list[Array], rng: np.random.Generator, points: int) -> Array:
+def _generator(seed: Seed) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed[0], spawn_key=seed[1]))
+
+
+def low_discrepancy(lists: list[Array], seed: Seed, points: int) -> Array:
     """Return the full product of the lists, or an even share of it, as rows."""
     if math.prod(len(v) for v in lists) <= points:
         return np.array(np.meshgrid(*lists, indexing="ij"), dtype=float).reshape(len(lists), -1).T
-    share = halton(points, len(lists), rng.random(len(lists)))
+    share = halton(points, len(lists), _generator(seed).random(len(lists)))
     columns = []
     for values, u in zip(lists, share.T, strict=True):
         # between the candidates too: a shape parameter need not be one of a dozen sizes
@@ -212,7 +218,7 @@ def low_discrepancy(lists: list[Array], rng: np.random.Generator, points: int) -
 
 
 def laid_out(
-    law: Law, limits: Problem | Coordinates, variables: Mapping[str, Array], points: int, rng: np.random.Generator
+    law: Law, limits: Problem | Coordinates, variables: Mapping[str, Array], points: int, seed: Seed
 ) -> tuple[Array, list[int], list[int]]:
     """Return parameters as rows, (G, k), what is linear still 0; and the places of what is linear and what is not."""
     away = (np.isfinite(limits.lower) & (limits.lower != 0)) | np.isfinite(limits.upper)  # profiling could leave them
@@ -222,7 +228,7 @@ def laid_out(
     roles = [law._role(limits.free[i]) for i in rest]
     kinds = list(dict.fromkeys(roles))  # what each group has of its own starts alike
     lists = plausible_values(law, limits, [rest[roles.index(r)] for r in kinds], variables)
-    grid = low_discrepancy(lists, rng, points) if rest else np.zeros((1, 0))
+    grid = low_discrepancy(lists, seed, points) if rest else np.zeros((1, 0))
     table = np.zeros((len(grid), len(limits.free)))
     table[:, rest] = grid[:, [kinds.index(r) for r in roles]]
     return table, lin, rest
@@ -252,7 +258,7 @@ def coarse_grid(law: Law, seen: Observations, limits: Coordinates, log: bool, co
     """
     linear = law.linear if law.expression is not None else ()
     points = int(min(MAX_GRID_POINTS, max(MIN_GRID_POINTS, MAX_GRID_ELEMENTS // (seen.y.size * (2 + len(linear))))))
-    table, lin, rest = laid_out(law, limits, seen.variables, points, np.random.default_rng(0))
+    table, lin, rest = laid_out(law, limits, seen.variables, points, (0, ()))
     y, weights = subsample(seen.y, seen.weights, seen.columns, log)
     profile = ProjectedGrid(law=law, limits=limits, variables=seen.variables, y=y, weights=weights, lin=lin)
     answers, left = profile.best(table)
@@ -280,8 +286,7 @@ class Grid:
 
     def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS) -> None:
         self.problem = problem = problem.thinned(MAX_POINTS_SEARCHED)
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x57A27, points)))
-        table, lin, rest = laid_out(problem.law, problem, problem.variables, points, rng)
+        table, lin, rest = laid_out(problem.law, problem, problem.variables, points, (seed, (0x57A27, points)))
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
         self.hard = len(rest) > 2
         y, weights = subsample(problem.observed, problem.weights, problem.options, problem.objective.log)

@@ -37,22 +37,26 @@ class Binding(Columns):
     kept : int
         The number of worlds that are kept one by one.
     updates : Updates
+    steps : slice
+        Those at which it is told whether a limit binds.
     counting : bool
         Worlds are counted.
     """
 
-    def __init__(self, graph: ScenarioGraph, years: Array, kept: int, updates: Updates, *, counting: bool) -> None:
+    def __init__(
+        self, graph: ScenarioGraph, years: Array, kept: int, updates: Updates, *, steps: slice, counting: bool
+    ) -> None:
         super().__init__(graph)
-        self.updates = updates
+        self.updates, self._steps = updates, steps
         self._limits = [(n, part) for n, node in graph.nodes.items() if node.limits for part in node.limits.conditions]
         new_counts = partial(DateHistogram, years[0], years[-1], weighted=updates.weighing) if counting else None
         for of in self._limits:
-            dims, steps = graph.dims([of[0], *graph.weighed_by]), len(years)
+            dims, rows = graph.dims([of[0], *graph.weighed_by]), len(years[steps])
             # when it first binds; how often the quantity failed
             self.columns["date", of] = Column(graph, dims, kept, new_counts=new_counts, sums=1)
             # whether it binds, step by step: in the kept worlds, or how much of the counted ones
-            kept_steps, sums = (0, steps) if counting else (steps, 0)
-            self.columns["binds", of] = Column(graph, dims, kept, (kept_steps,), sums=sums, fill=False)
+            kept_rows, sums = (0, rows) if counting else (rows, 0)
+            self.columns["binds", of] = Column(graph, dims, kept, (kept_rows,), sums=sums, fill=False)
 
     def fill(self, world: World, part: BlockSlice) -> None:
         """See what binds in some worlds; a quantity that fails is listed as such, and has no answer here."""
@@ -66,7 +70,8 @@ class Binding(Columns):
                     when.add(combination, 1)
                     continue
                 failing = lost(faults, part.worlds)
-                binds, weights = binds[:, : part.worlds] & ~failing, self.updates.of(when.dims, combination, part)
+                binds = binds[self._steps, : part.worlds] & ~failing
+                weights = self.updates.of(when.dims, combination, part)
                 when.put(combination, np.where(failing, np.nan, first.date[: part.worlds]), part, weights)
                 bound.put(combination, binds[: len(bound.kept)], part)
                 if when.counts:

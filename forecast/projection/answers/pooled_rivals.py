@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.sobol import BLOCK
 from forecast.base.streams import Streams, choice as chosen
+from forecast.projection import blocks
 from forecast.projection.answers.crossing_dates import DateDraws, Dates, answered
 from forecast.projection.failures import too_many
 from forecast.projection.streaming.columns import Column, Columns
@@ -47,11 +47,9 @@ def rival_of_draw(
     >>> rival_of_draw("trend", [0.0, 1.0], seed=0, worlds=3).tolist()
     [1, 1, 1]
     """
-    begin = first // BLOCK
-    blocks = [
-        Streams(seed, stream, block).uniforms("choice", 1)[0] for block in range(begin, begin + -(-worlds // BLOCK))
-    ]
-    return chosen(weights, np.concatenate(blocks)[:worlds])
+    numbers = blocks.covering(first, first + worlds)
+    drawn = [blocks.streams(Streams, seed, stream, number).uniforms("choice", 1)[0] for number in numbers]
+    return chosen(weights, np.concatenate(drawn)[:worlds])
 
 
 class PooledDates(Columns):

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.settings import ports, setting_targets, setting_values
 
 if TYPE_CHECKING:
+    from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["dimension", "swept"]
@@ -33,7 +35,9 @@ EVERY = "*"
 #: What belongs to one question, after its name.
 _PARTS = ("", "_already", "_by", "_date", "_error", "_failing", "_never")
 
-Run = Callable[["Scenario", Mapping[str, Any], int, int], "xr.DataTree"]
+Run = Callable[["Scenario", Mapping[str, Any], int, int], "Projection"]
+#: The groups of a projection by their places, and its attributes.
+Parts = tuple[Mapping[str, "xr.Dataset"], Mapping[str, Any]]
 
 
 def dimension(key: str) -> str:
@@ -49,7 +53,7 @@ def dimension(key: str) -> str:
 
 def swept(
     scenario: Scenario, along: Mapping[str, Any], given: Mapping[str, Any], swaps: Mapping[str, str], run: Run
-) -> xr.DataTree:
+) -> tuple[dict[str, xr.Dataset], dict[str, str]]:
     """Run a scenario along every combination of the values of what is swept.
 
     Parameters
@@ -66,15 +70,18 @@ def swept(
 
     Returns
     -------
-    xarray.DataTree
-        As of one projection, with a further dimension for each name, which the attribute ``choices`` lists too; a
-        quantity that is swept is this coordinate, and no variable.
+    groups : dict of str to Dataset
+        As of one projection, with a further dimension for each name; a quantity that is swept is this coordinate, and
+        no variable.
+    attributes : dict of str to str
+        As of one projection, JSON text; ``choices`` lists what is swept too.
 
     Raises
     ------
     UsageError
         For no values, equal ones, or too many; also if a name is set too.
     """
+    scenario = replace(scenario, swept={})
     values = {key: _values(scenario, key, stated) for key, stated in along.items()}
     for key in values:
         if key in given:
@@ -92,23 +99,24 @@ def swept(
         raise UsageError(f"sweep: {runs:,} runs; at most {MOST_RUNS:,}")
     done = iter(range(runs))
     first = {key: next(iter(each.values())) for key, each in others.items()}
-    swept_over = ports.swapped(scenario, swaps)
-    setting_targets.check_has_effect(graphs.build(swept_over, given), others, "sweep")
-    graph = graphs.build(swept_over, {**given, **first})
-    touched = {key: _touched(graph, key) for key in others}
 
-    def side_by_side(left: Sequence[str], chosen: Mapping[str, Any]) -> xr.DataTree:
+    def side_by_side(left: Sequence[str], chosen: Mapping[str, Any]) -> Parts:
         if not left:
-            return run(scenario, {**given, **chosen}, next(done), runs)
+            made = run(scenario, {**given, **chosen}, next(done), runs)
+            return made.groups, made.attributes
         key, *rest = left
-        trees = [side_by_side(rest, {**chosen, key: value}) for value in others[key].values()]
-        return _joined(trees, key, list(others[key]), touched[key])
+        parts = [side_by_side(rest, {**chosen, key: value}) for value in others[key].values()]
+        return _joined(parts, key, list(others[key]), touched[key])
 
-    tree = side_by_side(list(others), {})
+    with graphs.numbers_change():
+        swept_over = ports.swapped(scenario, swaps)
+        setting_targets.check_has_effect(graphs.build(swept_over, given), others, "sweep")
+        graph = graphs.build(swept_over, {**given, **first})
+        touched = {key: _touched(graph, key) for key in others}
+        groups, about = side_by_side(list(others), {})
     said = {dimension(key): list(each) for key, each in values.items()}
-    tree.attrs["sweep"] = json.dumps(said, sort_keys=True)
-    tree.attrs["set"] = json.dumps({k: v for k, v in json.loads(tree.attrs["set"]).items() if k in given})
-    return tree
+    about = {**about, "sweep": said, "set": {k: v for k, v in about["set"].items() if k in given}}
+    return dict(groups), {k: json.dumps(v, sort_keys=k not in _ORDERED) for k, v in about.items()}
 
 
 def _values(scenario: Scenario, key: str, stated: Any) -> dict[str, Any]:
@@ -135,22 +143,22 @@ def _touched(graph: ScenarioGraph, key: str) -> set[str]:
     return {name for name, of in names.items() if not meant.isdisjoint(setting_targets.behind(graph, of))}
 
 
-def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: set[str]) -> xr.DataTree:
+def _joined(every: Sequence[Parts], key: str, labels: list[str], touched: set[str]) -> Parts:
     """Put projections side by side along a new dimension: what is `touched`, and elsewhere what differs."""
-    name = dimension(key)
-    if name in trees[0]["projection"].dims:
+    name, about = dimension(key), [each for _, each in every]
+    first = every[0][0]
+    if name in first["/projection"].dims:
         raise UsageError(f"sweep {printable(key, 80)}: results have a dimension of this name")
-    about = [{str(k): json.loads(v) for k, v in tree.attrs.items()} for tree in trees]
     questions = about[0]["questions"]
     failing = any(each.get("failing") for each in about)
     out = {}
-    for node in trees[0].subtree:
-        nodes = [node, *(tree[node.path] for tree in trees[1:])]
-        data = [each.to_dataset(inherit=False).drop_vars(key, errors="ignore") for each in nodes]  # type: ignore[call-arg]
-        group = node.path.strip("/").partition("/")[0]
-        if group == "past" and (node.children or not all(data[0].identical(each) for each in data[1:])):
-            continue  # what differs is of points that differ: it has no common dates
+    for path in first:
+        data = [groups[path].drop_vars(key, errors="ignore") for groups, _ in every]
+        group = path.strip("/").partition("/")[0]
         names = [str(n) for n in data[0].data_vars]
+        beside = _Beside(data)
+        if group == "past" and not beside.identical(names, whole=True):
+            continue  # what differs is of points that differ: it has no common dates
         alone = group in ("projection", "posterior", "levels") and not failing
         together = {n: [n] for n in names} if alone else {"": names}
         if group in ("questions", "pooled") and not failing:
@@ -160,7 +168,7 @@ def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: 
         made = data[0]
         for owner, members in together.items():
             present = [n for n in names if n in members]
-            if owner not in touched and all(data[0][present].identical(each[present]) for each in data[1:]):
+            if owner not in touched and beside.identical(present):
                 continue
             coordinate = xr.Variable(name, np.array(labels))
             for n in present:
@@ -173,17 +181,69 @@ def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: 
                     combine_attrs="override",
                 )
                 made = made.drop_vars(n).assign({n: values.transpose(*data[0][n].dims, name)})
-        out[node.path] = made[names] if group != "observed" else made
-    tree = xr.DataTree.from_dict(out)
-    tree.attrs.update({k: json.dumps(v, sort_keys=k not in _ORDERED) for k, v in _about(about, name, labels).items()})
-    return tree
+        out[path] = made[names] if group != "observed" else made
+    return _in_order(out), _about(about, name, labels)
+
+
+def _in_order(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Return groups in the order that files have: those around others first, and what is left of the past last."""
+    past = {path: data for path, data in groups.items() if path.startswith("/past/")}
+    every = dict.fromkeys(
+        str(each)
+        for path in groups
+        if path not in past
+        for each in reversed((PurePosixPath(path), *PurePosixPath(path).parents))
+    )
+    every.pop("/", None)
+    return {path: groups.get(path, xr.Dataset()) for path in sorted(every, key=lambda path: path.count("/"))} | past
+
+
+class _Beside:
+    """Datasets of one group, which may differ from the first.
+
+    Equal bytes are the same; xarray is asked where they differ, for a hole is one however it is written.
+    """
+
+    def __init__(self, data: Sequence[xr.Dataset]) -> None:
+        self.data, self._variables = data, [each.variables for each in data]
+        coordinates = [set(each.coords) for each in data]
+        self._alike = [
+            own == coordinates[0] and each.attrs == data[0].attrs and self._same_bytes(place, own)
+            for place, (own, each) in enumerate(zip(coordinates, data, strict=True))
+        ]
+
+    def identical(self, names: Sequence[str], *, whole: bool = False) -> bool:
+        """Tell whether all hold the same under these names, or only these where they are the `whole`."""
+        if whole and any(set(each.data_vars) != set(names) for each in self.data):
+            return False
+        return all(
+            (self._alike[place] and self._same_bytes(place, names)) or self.data[0][names].identical(each[names])
+            for place, each in enumerate(self.data)
+            if place
+        )
+
+    def _same_bytes(self, place: int, names: Iterable[Hashable]) -> bool:
+        one, other = self._variables[0], self._variables[place]
+        return all(_same_bytes(one[name], other[name]) for name in names)
+
+
+def _same_bytes(one: xr.Variable, other: xr.Variable) -> bool:
+    if one.dims != other.dims or one.attrs != other.attrs or one.dtype != other.dtype or one.dtype.hasobject:
+        return False
+    a, b = one.values, other.values
+    if a is b:
+        return True
+    if a.shape != b.shape or a.strides != b.strides:
+        return False
+    once = tuple(slice(None) if step else slice(1) for step in a.strides)  # along a broadcast axis all is one
+    return a[once].tobytes() == b[once].tobytes()
 
 
 #: Attributes whose order says something.
 _ORDERED = ("questions", "rankings", "values", "first")
 
 
-def _about(every: Sequence[dict[str, Any]], name: str, labels: list[str]) -> dict[str, Any]:
+def _about(every: Sequence[Mapping[str, Any]], name: str, labels: list[str]) -> dict[str, Any]:
     """Return the attributes of projections that stand side by side."""
     about = dict(every[0])
     about["choices"] = {**about["choices"], name: labels}

@@ -8,16 +8,22 @@ the one that a run would compute: a lookup matches only if all dependencies comp
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from forecast.base import access
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.streams import Streams
+from forecast.contract.registry import Registry, get_registry
 from forecast.errors import ForecastError
+from forecast.formula import TIME
 from forecast.models import FittedModel, Model
 from forecast.models.nesting import nested
 from forecast.projection.failures import Fault
@@ -34,8 +40,12 @@ T = TypeVar("T")
 
 #: What runs of one scenario share may take so much memory.
 SHARED_BYTES = 2**30
+#: Fits, and what is told of them, that a cache has room for.
+MAX_FITS = 1000
+#: Of the draws that are cached, what no later run has used leaves first down to this share.
+UNTAKEN_SHARE = 0.25
 
-__all__ = ["CachedResult", "CachedStreams", "Dependencies", "RunCache"]
+__all__ = ["CachedResult", "CachedStreams", "Dependencies", "RunCache", "fits_of_process"]
 
 #: The quantity and the model that warns, with the texts of the warnings.
 ModelWarnings = tuple[tuple[str, str], tuple[str, ...]]
@@ -68,16 +78,32 @@ class _Entry:
     key: Hashable
     dependencies: Any
     value: Any
-    size: int
+    buffers: Mapping[int, int]
+
+
+class _Origin:
+    """What a value is computed from, its own part and the origins of what it needs; equal ones are one object.
+
+    So origins compare by identity, and one that is shared by a thousand values is compared once a run.
+    """
+
+    __slots__ = ("__weakref__", "parts")
+
+    def __init__(self, parts: Any) -> None:
+        self.parts = parts
 
 
 class RunCache:
-    """Fits and draws of earlier runs; the least recently used draws leave first when the cache is full.
+    """Fits and draws of earlier runs; when it is full, draws leave that no later run has used, the oldest first.
+
+    So what many runs share outlives what each run draws for itself. Where little of that is left, the least recently
+    used leaves.
 
     Parameters
     ----------
     size : int
-        Most bytes of draws; fits are small and stay in any case.
+        Most bytes of draws, memory that several of them share counted once; of fits, which are small, the last
+        `MAX_FITS` stay in any case.
 
     Examples
     --------
@@ -92,8 +118,14 @@ class RunCache:
 
     def __init__(self, size: int = 256 * 2**20) -> None:
         self.size = size
-        self._entries: OrderedDict[int, _Entry] = OrderedDict()
+        self._entries: dict[int, _Entry] = {}
         self._places: dict[Hashable, list[int]] = {}
+        # of what can leave: what nobody has taken yet, and what somebody has, the least recently used first
+        self._untaken: OrderedDict[int, None] = OrderedDict()
+        self._taken: OrderedDict[int, None] = OrderedDict()
+        self._fits: OrderedDict[int, None] = OrderedDict()  # the least recently used first
+        self._holders: dict[int, int] = {}  # of a buffer, how many entries keep it
+        self._origins: dict[Hashable, list[weakref.ref[_Origin]]] = {}
         self._bytes, self._next, self._lock = 0, 0, threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -109,23 +141,77 @@ class RunCache:
             for number in self._places.get(key, ()):
                 entry = self._entries[number]
                 if entry.dependencies == dependencies:
-                    self._entries.move_to_end(number)
+                    if entry.buffers:
+                        self._untaken.pop(number, None)
+                        self._taken[number] = None
+                        self._taken.move_to_end(number)
+                    else:
+                        self._fits.move_to_end(number)
                     return entry.value
         return None
 
-    def give(self, key: Hashable, dependencies: Any, value: Any, size: int = 0) -> None:
-        """Cache a value; evict the least recently used ones if there is no room."""
-        if size > self.size:
+    def give(self, key: Hashable, dependencies: Any, value: Any, arrays: Iterable[NDArray[Any]] = ()) -> None:
+        """Cache a value; others leave if there is no room.
+
+        `arrays` are those that it keeps in memory.
+        """
+        buffers = dict(map(_buffer, arrays))
+        if sum(buffers.values()) > self.size:
             return
         with self._lock:
-            self._entries[self._next] = _Entry(key, dependencies, value, size)
-            self._places.setdefault(key, []).append(self._next)
-            self._next, self._bytes = self._next + 1, self._bytes + size
+            number, self._next = self._next, self._next + 1
+            self._entries[number] = _Entry(key, dependencies, value, buffers)
+            self._places.setdefault(key, []).append(number)
+            for buffer, size in buffers.items():
+                holders = self._holders.get(buffer, 0)
+                self._holders[buffer] = holders + 1
+                self._bytes += 0 if holders else size
+            (self._untaken if buffers else self._fits)[number] = None
             while self._bytes > self.size:
-                number = next(n for n, entry in self._entries.items() if entry.size)
-                evicted = self._entries.pop(number)
-                self._places[evicted.key].remove(number)
-                self._bytes -= evicted.size
+                self._remove(self._next_to_leave(number))
+            while len(self._fits) > MAX_FITS:
+                self._remove(self._fits.popitem(last=False)[0])
+
+    def _next_to_leave(self, newest: int) -> int:
+        """Take an entry of draws off the lists, and not the newest."""
+        oldest = next(iter(self._untaken), newest)
+        many = len(self._untaken) > UNTAKEN_SHARE * (len(self._untaken) + len(self._taken))
+        if oldest != newest and (many or not self._taken):
+            del self._untaken[oldest]
+            return oldest
+        return self._taken.popitem(last=False)[0]
+
+    def _remove(self, number: int) -> None:
+        evicted = self._entries.pop(number)
+        self._places[evicted.key].remove(number)
+        for buffer, size in evicted.buffers.items():
+            self._holders[buffer] -= 1
+            if not self._holders[buffer]:
+                del self._holders[buffer]
+                self._bytes -= size
+
+    def origin(self, key: Hashable, parts: Any) -> _Origin:
+        """Return the one object for these parts of this key, as long as something refers to it."""
+        with self._lock:
+            alive = [(ref, found) for ref in self._origins.get(key, ()) if (found := ref()) is not None]
+            for _, found in alive:
+                if found.parts == parts:
+                    return found
+            made = _Origin(parts)
+            self._origins[key] = [*(ref for ref, _ in alive), weakref.ref(made)]
+            return made
+
+
+#: The fits of this process, and the plugins that they are of.
+_process: list[tuple[Registry, RunCache]] = []
+
+
+def fits_of_process() -> RunCache:
+    """Return the cache of fits that all runs of this process share, and no draws; other plugins start another one."""
+    registry = get_registry()
+    if not _process or _process[0][0] is not registry:
+        _process[:] = [(registry, RunCache(0))]
+    return _process[0][1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,11 +227,11 @@ class CachedStreams(Streams):
 
     def once(self, of: object, what: Hashable, make: Callable[[], T]) -> T:
         """Return the cached value for this object and purpose; compute and cache it on a miss."""
-        key, dependencies = ("once", self.seed, self.node, self.block, what), _ById(of)
+        key, dependencies = ("once", self.seed, self.node, self.block, self.piece, what), _ById(of)
         value: T | None = self.cache.take(key, dependencies)
         if value is None:
             value = _read_only(make())
-            self.cache.give(key, dependencies, value, _bytes(value))
+            self.cache.give(key, dependencies, value, _arrays(value))
         return value
 
 
@@ -167,20 +253,25 @@ class Dependencies:
     seed: int
     _known: dict[Any, Any] = field(default_factory=dict)
 
+    @property
+    def keeps_draws(self) -> bool:
+        """Whether the cache has room for draws, and not for fits alone."""
+        return self.cache.size > 0
+
     # --- fits -------------------------------------------------------------------------------------------------------
 
     def fit(self, model: Model, make: Callable[[], FittedModel | ForecastError]) -> FittedModel | ForecastError:
         """Return the cached fit; compute it on a miss. Failed fits are not cached."""
         # a registered model notes the tables it reads; for files that a scenario names the hashes are dependencies
         files = {} if "/" in model.name else self._data
-        dependencies = self.as_of, self.seed, files, self._origin(model)
+        dependencies = self.as_of, self.seed, access.current(), files, self._origin(model)
         return self._noting(("fit", model.name), dependencies, make, lambda fit: not isinstance(fit, ForecastError))
 
     def aside(self, world: Any, model: Model, what: str, make: Callable[[], T]) -> T:
         """Return cached data of a fitted model beside its samples; compute them on a miss. Failures are not cached."""
         failed = len(world.fits.failures)
         try:
-            dependencies = self.seed, self.as_of, self._together, self._model(world, model)
+            dependencies = self.seed, self.as_of, access.current(), self._together, self._model(world, model)
         except ForecastError:
             return make()
         return self._noting((what, model.name), dependencies, make, lambda _: len(world.fits.failures) == failed)
@@ -244,20 +335,28 @@ class Dependencies:
         if dependencies is not None and all(
             quantity in self._behind(*_names(self.graph, key)) for (quantity, _), _ in result.warnings
         ):
-            self.cache.give((*key, world.blocks), dependencies, result, _bytes(result.value))
+            self.cache.give((*key, world.blocks), dependencies, result, _arrays(result.value))
 
     def _of(self, world: Any, key: Any) -> Any:
         """Return the dependencies of a per-draw value; None if it is never cached."""
+        if not self.keeps_draws:
+            return None
         if key not in self._known:
             try:
                 self._known[key] = self._parts(world, key)
             except ForecastError:
                 self._known[key] = None
         parts = self._known[key]
-        if parts is None:
-            return None
-        scenario = self.graph.scenario
-        return world.time.tobytes(), self.seed, self.as_of, scenario.start, self._together, parts
+        return None if parts is None else (self._run(world.time.tobytes()), parts)
+
+    def _run(self, time: bytes) -> _Origin:
+        """Return what all draws of a run depend on, at these dates."""
+        key = "run", time
+        if key not in self._known:
+            parts = time, self.seed, self.as_of, self.graph.scenario.start, self._together
+            self._known[key] = self.cache.origin("run", parts)
+        origin: _Origin = self._known[key]
+        return origin
 
     @property
     def _together(self) -> Any:
@@ -265,14 +364,16 @@ class Dependencies:
         return self.graph.correlated, self.graph.ordered, self.graph.scenario.streams
 
     def _parts(self, world: Any, key: Any) -> Any:
+        """Return what a value is computed from; None of what is on the way to it, as a quantity without its limits.
+
+        That would double what is kept, and is asked for where the value itself is computed.
+        """
         if key[0] == "model" and key[2] is None:  # it needs no other quantity
             return self._model(world, self.graph.models[key[1]])
         if key[0] == "input" and key[1] in self.graph.inputs:
             return self.graph.inputs[key[1]], self.graph.set_inputs.get(key[1])
-        if key[0] in ("quantity", "free", "binding"):
+        if key[0] in ("quantity", "binding"):
             return tuple(self._each(world, key, self.graph.nodes[key[1]].dims))
-        if key[0] == "side":
-            return tuple(self._each(world, key, key[4]))
         if key[0] == "crossed":
             return self.graph.scenario.questions[key[1]].when.text, tuple(self._each(world, key, key[2]))
         return None
@@ -283,27 +384,52 @@ class Dependencies:
         behind: list[str] = self._known["behind", names]
         return behind
 
-    def _each(self, world: Any, key: Any, dims: tuple[str, ...]) -> Iterator[Any]:
-        """Yield the dependencies of each upstream quantity, in this combination of choices."""
-        for each in self._behind(*_names(self.graph, key)):
-            yield self._node(world, each, world.restrict(each, dims, key[-1]))
+    def _each(self, world: Any, key: Any, dims: tuple[str, ...]) -> Iterator[_Origin]:
+        """Yield the origin of each quantity that a value is computed from, in this combination of choices."""
+        for name in _names(self.graph, key):
+            if name not in TIME:
+                yield self._node(world, name, world.restrict(name, dims, key[-1]))
 
-    def _node(self, world: Any, name: str, combination: Combination) -> Any:
-        key = "node", name, combination
-        if key not in self._known:
-            node = self.graph.nodes[name]
-            chosen = dict(zip(node.dims, combination, strict=True))
-            own = node.own_in(chosen)
-            model = node.models.get(own)
-            self._known[key] = (
-                (name, node.unit, chosen, node.own, node.needs, node.past, node.steady, node.owner, node.fixed),
-                _plain(node.variants.get(own, node.quantity)),
-                node.figures.get(own),
-                (node.limits, node.changes, node.cycle, self.graph.scenario.before.get(name)),
-                None if node.own_draws is None else node.own_draws.tobytes(),
-                None if model is None else self._model(world, model),
-            )
-        return self._known[key]
+    def _node(self, world: Any, name: str, combination: Combination) -> _Origin:
+        """Return the origin of a quantity: what it is itself, and the origins of its sources.
+
+        What stands on a cycle has its origin together with the others. A long chain is walked without recursion.
+        """
+        left = [(name, combination)]
+        while left:
+            of, at = left[-1]
+            if ("node", of, at) in self._known:
+                left.pop()
+                continue
+            members = self.graph.nodes[of].cycle or (of,)
+            dims = self.graph.nodes[of].dims
+            outside = dict.fromkeys(n for each in members for n in self.graph.nodes[each].sources if n not in members)
+            needed = [(n, world.restrict(n, dims, at)) for n in outside]
+            unknown = [each for each in needed if ("node", *each) not in self._known]
+            if unknown:
+                left += unknown
+                continue
+            own = tuple(self._own(world, each, world.restrict(each, dims, at)) for each in members)
+            parts = own, tuple(self._known["node", *each] for each in needed)
+            for each in members:
+                self._known["node", each, world.restrict(each, dims, at)] = self.cache.origin(("node", each, at), parts)
+        origin: _Origin = self._known["node", name, combination]
+        return origin
+
+    def _own(self, world: Any, name: str, combination: Combination) -> Any:
+        """Return what a quantity is itself, in this combination of choices, beside its sources."""
+        node = self.graph.nodes[name]
+        chosen = dict(zip(node.dims, combination, strict=True))
+        own = node.own_in(chosen)
+        model = node.models.get(own)
+        return (
+            (name, node.unit, chosen, node.own, node.needs, node.past, node.steady, node.owner, node.fixed),
+            _plain(node.variants.get(own, node.quantity)),
+            node.figures.get(own),
+            (node.limits, node.changes, node.cycle, self.graph.scenario.before.get(name)),
+            None if node.own_draws is None else node.own_draws.tobytes(),
+            None if model is None else self._model(world, model),
+        )
 
     def _model(self, world: Any, model: Model) -> Any:
         """Return the fit and the settings of a model, and those of the models it contains."""
@@ -323,8 +449,6 @@ def _names(graph: ScenarioGraph, key: Any) -> tuple[str, ...]:
     """Return the names of the quantities from which the value of a key is computed."""
     if key[0] == "crossed":
         return graph.scenario.questions[key[1]].when.names
-    if key[0] == "side":
-        return tuple(key[1])
     return (key[1],) if key[0] not in ("model", "input") else ()
 
 
@@ -345,10 +469,18 @@ def _read_only(value: Any) -> Any:
     return view
 
 
-def _bytes(value: Any) -> int:
-    """Return the bytes of the arrays in a value; a broadcast axis counts once."""
+def _arrays(value: Any) -> Iterator[NDArray[Any]]:
+    """Walk the arrays in a value."""
     if isinstance(value, np.ndarray):
-        sizes = (n if step else 1 for n, step in zip(value.shape, value.strides, strict=True))
-        return int(value.itemsize * np.prod(list(sizes)))
+        yield value
+        return
     parts = value if isinstance(value, tuple) else (value if isinstance(value, Mapping) else vars(value)).values()
-    return sum(_bytes(each) for each in parts)
+    for each in parts:
+        yield from _arrays(each)
+
+
+def _buffer(array: NDArray[Any]) -> tuple[int, int]:
+    """Return what tells the memory behind an array apart while the array is alive, and its size in bytes."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return id(array), array.nbytes

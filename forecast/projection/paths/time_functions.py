@@ -9,11 +9,12 @@ What a path was before the first step is its `Past`: what was observed, or a num
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import DataError, ScenarioError, printable
 from forecast.models.shapes.frontiers import highest
 
@@ -80,7 +81,7 @@ class Past:
         seen = self.value.max(initial=-np.inf) if self.record is None else self.record
         return float(seen if self.before is None else max(seen, self.before))
 
-    def at(self, when: Array, start: float, first: Array | None, what: str) -> Array:
+    def at(self, when: Array, start: float, first: Array | None, function: str) -> Array:
         """Return what a path was at dates before its first step.
 
         Parameters
@@ -92,8 +93,8 @@ class Past:
         first : ndarray or None
             The path's first row, (draw,): dates after the last observation are interpolated towards it. Without it the
             last observation stays constant.
-        what : str
-            Who asks, for the message.
+        function : str
+            Which asks, for the message.
 
         Raises
         ------
@@ -102,7 +103,7 @@ class Past:
         """
         unseen = np.ones(when.shape, dtype=bool) if not len(self.time) else when < self.time[0] - SAME_DATE
         if unseen.any() and self.before is None:
-            self._refuse(float(when[unseen].max()), start, what)
+            self._refuse(float(when[unseen].max()), start, function)
         if not len(self.time):
             return np.full(when.shape, self.before)
         value = _between(self.time, self.value[:, np.newaxis], np.minimum(when, self.time[-1]))
@@ -112,14 +113,14 @@ class Past:
             value = np.where(late, _interpolated(self.value[-1], first, np.clip(share, 0.0, 1.0)), value)
         return value if self.before is None else np.where(unseen, self.before, value)
 
-    def _refuse(self, when: float, start: float, what: str) -> None:
+    def _refuse(self, when: float, start: float, function: str) -> None:
         last = f"the first observation is of {self.time[0]:.6g}" if len(self.time) else "nothing was observed"
         way = f"[quantities.{self.name}] before = NUMBER says what it was"
         if not self.name.isidentifier():
             way = f"make '{printable(self.name, 40)}' a quantity of its own, where before = NUMBER says what it was"
         raise ScenarioError(
-            f"{what} needs '{printable(self.name, 60)}' at {when:.6g}, before the first step, {start:.6g}, "
-            f"and {last}; {way}"
+            f"{_call(function, self)} needs '{printable(self.name, 60)}' at {when:.6g}, before the first step, "
+            f"{start:.6g}, and {last}; {way}"
         )
 
 
@@ -224,9 +225,15 @@ def at_step(
         running = (last > 0) | (_holds(rows[step - 1]) == 1)
         unknown = np.isnan(last) | np.isnan(rows[step]) | np.isnan(rows[step - 1])
         return np.where(unknown, np.nan, np.where(running, last + (time[step] - time[step - 1]), 0.0))
+    if function == "previous" and step:
+        return np.asarray(rows[step - 1])
     given = None if argument is None else np.atleast_1d(np.asarray(argument, dtype=np.float64))[np.newaxis]
     found = _looked_up(function, np.array([step]), time, rows, given, past)
     return np.asarray(np.broadcast_to(found, (1, rows.shape[1]))[0])
+
+
+def _call(function: str, past: Past) -> str:
+    return f"{function}({printable(past.name, 60)})"
 
 
 def _holds(condition: Array) -> Array:
@@ -250,28 +257,27 @@ def _looked_up(
 ) -> Array:
     """Compute, at some steps, what reads the path at other dates; `rows` are the ones that are known."""
     _check(function, argument, past)
-    what = f"{function}({printable(past.name, 60)})"
     if function == "previous":
         index = steps - 1
         shifted = rows[np.maximum(index, 0)] if len(rows) else np.empty((len(steps), rows.shape[1]))
         if index[0] < 0:
             step = time[1] - time[0] if len(time) > 1 else ONE_YEAR
-            shifted[0] = past.at(np.array([[time[0] - step]]), time[0], None, what)[0]
+            shifted[0] = past.at(np.array([[time[0] - step]]), time[0], None, function)[0]
         return shifted
     now = time[steps][:, np.newaxis]
     if function == "growth":
         years = np.array([[ONE_YEAR]]) if argument is None else argument
         with np.errstate(divide="ignore", invalid="ignore"):
-            gained = np.log(rows[steps]) - np.log(_at(now - years, time, rows, past, what))
+            gained = np.log(rows[steps]) - np.log(_at(now - years, time, rows, past, function))
             return np.asarray(gained / years)
     assert argument is not None
     when = argument if function == "at" else now - argument
     if function == "at" and len(argument) == len(time):
         when = argument[steps]
-    return _at(when, time, rows, past, what)
+    return _at(when, time, rows, past, function)
 
 
-def _at(when: Array, time: Array, rows: Array, past: Past, what: str) -> Array:
+def _at(when: Array, time: Array, rows: Array, past: Past, function: str) -> Array:
     """Return a path at dates, (m, 1) or (m, draw); `rows` are the ones that are known."""
     known = time[: len(rows)]
     end = known[-1] if len(rows) else -np.inf
@@ -279,14 +285,14 @@ def _at(when: Array, time: Array, rows: Array, past: Past, what: str) -> Array:
     if (~early & (when > end + SAME_DATE)).any():
         latest = float(when[when > end + SAME_DATE].max())
         last = f"the last step is {end:.6g}" if len(rows) == len(time) else "that is not known yet: a longer lag is"
-        raise ScenarioError(f"{what} needs '{printable(past.name, 60)}' at {latest:.6g}; {last}")
+        raise ScenarioError(f"{_call(function, past)} needs '{printable(past.name, 60)}' at {latest:.6g}; {last}")
     if early.all():
-        found = past.at(when, time[0], rows[0] if len(rows) else None, what)
+        found = past.at(when, time[0], rows[0] if len(rows) else None, function)
         return np.broadcast_to(found, (len(when), rows.shape[1]))
     value = _between(known, rows, np.maximum(when, time[0]))
     if not early.any():
         return value
-    before = past.at(np.where(early, when, when[early].max()), time[0], rows[0], what)
+    before = past.at(np.where(early, when, when[early].max()), time[0], rows[0], function)
     return np.where(early, before, value)
 
 

@@ -8,7 +8,7 @@ positive ones in the logarithm, and functions over time keep the value that they
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,8 @@ from forecast.projection.failures import others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread
 from forecast.projection.paths.apply_limits import limited
-from forecast.projection.paths.step_formula import StepFormula
+from forecast.projection.paths.function_calls import function_calls
+from forecast.projection.paths.step_program import Changes, StepDates, StepProgram, StepValue
 from forecast.projection.paths.time_functions import at_step
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.kinds.function_ref import FunctionRef
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Rows = dict[str, Array]
+Call = Callable[[], object]
 
 
 __all__ = ["step_through"]
@@ -162,11 +164,7 @@ class _Stepper:
         #: Of each function its arguments: the name, the quantity, and the unit in which it takes it.
         self._arguments = {name: list(self._takes(name)) for name in self.functions}
         self.free: Rows = {}
-        self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
         self.paths_so_far: Rows = {}
-        at = {name: clock(name, self.time) for name in TIME}
-        self._clocks = {False: at, True: {**at, "t": at["t"] + 0.5 * at["dt"]}}
-        self._at_steps: dict[tuple[int, bool], StepFormula] = {}
         self._halves: Rows = {}
 
     def _model(self, name: str) -> Model:
@@ -179,40 +177,52 @@ class _Stepper:
             assert isinstance(need, OtherQuantity)
             yield key, self.nodes[name].source(key), need.unit
 
-    def _called(self, name: str, step: int, rows: Rows, *, half: bool = False) -> Array:
-        """Return a function of a plugin's at a step, or between it and the next one."""
-        node, model = self.nodes[name], self._model(name)
-        given: dict[str, Array] = {}
-        for key, source, unit in self._arguments[name]:
-            row, own = rows.get(source), self.world.graph.nodes[source].unit
-            row = self._row(source, step, half=half) if row is None else row
-            given[key] = (row if own == unit else units.convert(row, own, unit, where=name))[np.newaxis]
-        value = self.world.called(self.functions[name], model, given, self.time[step : step + 1])[0]
-        return np.asarray(units.convert(value, model.unit, node.unit, where=name))
+    def _function(self, name: str, program: StepProgram) -> StepValue:
+        """Add a function of a plugin's, at a step or between it and the next one."""
+        dates, fitted, model, unit = program.dates, self.functions[name], self._model(name), self.nodes[name].unit
+        parts: dict[str, StepValue] = {}
+        for key, source, wanted in self._arguments[name]:
+            value, own = program.names.get(source) or dates.value(source), self.world.graph.nodes[source].unit
+            if own != wanted:
+                converted = partial(units.convert, source=own, target=wanted, where=name)
+                value = program.called(("unit", own, wanted), converted, [value])
+            parts[key] = value
+        call = function_calls(self.world, fitted, model, {key: value.array[np.newaxis] for key, value in parts.items()})
+
+        def computed(*_: Array) -> Array:
+            step = max(dates.step, 0)
+            value = call(self.time[step : step + 1])[0]
+            return value if model.unit == unit else np.asarray(units.convert(value, model.unit, unit, where=name))
+
+        least = Changes.DATES if getattr(fitted, "dated", True) else Changes.NEVER
+        return program.called(("function", name), computed, [*parts.values()], least)
 
     def _path(self, name: str) -> Array:
         """Return the path of a quantity that is no member, (time, draw)."""
         if name not in self.needed:
             path = self.world.path(name, next(iter(self.nodes.values())), self.combination)
             if self.draws == self.world.draws:
-                self.needed[name] = dense(path)
+                self.needed[name] = dense(path) if len(path) == 1 else path
             elif _one_world(path):
                 self.needed[name] = pair(path)
             else:
                 raise _DifferError
         return self.needed[name]
 
-    def _row(self, name: str, step: int, *, half: bool) -> Array:
-        """Return a quantity that is no member at a step, or between it and the next one."""
-        path = self._between(name) if half else self._path(name)
-        return np.asarray(path[0] if len(path) == 1 else path[step])
-
     def _between(self, name: str) -> Array:
         """Return a path between its steps; one row where it does not change."""
         if name not in self._halves:
             path = self._path(name)
-            self._halves[name] = halfway(path) if len(path) > 1 else path
+            if len(path) == 1:
+                self._halves[name] = path
+            elif alike(path):
+                self._halves[name] = spread(halfway(pair(path)), self.draws)
+            else:
+                self._halves[name] = halfway(path)
         return self._halves[name]
+
+    def _labels(self, name: str) -> tuple[str, ...]:
+        return () if name in TIME else tuple(self.world.graph.nodes[name].labels)
 
     def _prepared(self, formula: Formula, name: str, *, target: str, rates: bool | None = None) -> Prepared:
         graph = self.world.graph
@@ -227,19 +237,24 @@ class _Stepper:
         known = {n: graph.nodes[n].measured for n in sides.right.names if n not in TIME}
         return units.prepared(sides.right, known, target=sides.unit, where=where, rates=sides.rates), sides.unit
 
-    def _constrained(self, name: str, step: int, value: Array, rows: Rows, *, half: bool = False) -> Array:
-        """Apply the limits of a member to its value at a step, and store the value without them."""
-        node = self.nodes[name]
+    def _limited(self, name: str, program: StepProgram, value: StepValue, *, half: bool) -> StepValue:
+        """Add the limits of a member to it; the value without them is stored."""
+        conditions = self.nodes[name].limits.conditions  # type: ignore[union-attr]
+        bounds = {part: program.formula(self.bounds[name, part][0]) for part in conditions}
+        within = partial(self._within, name, program.dates, [*bounds], half)
+        return program.called(("limits", name), within, [value, *bounds.values()], Changes.MEMBERS)
+
+    def _within(self, name: str, dates: StepDates, parts: list[str], half: bool, value: Array, *bounds: Array) -> Array:
+        """Return the value of a member at a step within its limits, and store the one without them."""
+        node, step = self.nodes[name], dates.step
         limits = node.limits
-        if limits is None or node.fixed is not None:
-            return value
+        assert limits is not None
         if not half:
             self.free[name][step] = value
         at = {
-            part: np.asarray(units.convert(self._value(self.bounds[name, part][0], step, rows, half=half),
-                                           self.bounds[name, part][1], node.unit, where=name))
-            for part in limits.conditions
-        }  # fmt: skip
+            part: np.asarray(units.convert(bound, self.bounds[name, part][1], node.unit, where=name))
+            for part, bound in zip(parts, bounds, strict=True)
+        }
         if "limit" in at:
             value = limited(value, at["limit"], limits.how, limits.sharpness)
         if "at_least" in at:
@@ -252,30 +267,50 @@ class _Stepper:
 
     def paths(self) -> dict[str, Array]:
         """Go through time; what overflows is inf, and nothing warns."""
-        with np.errstate(all="ignore"):
-            return self._walked()
+        at, spare = {name: clock(name, self.time) for name in TIME}, list[Array]()
+        halfway = {**at, "t": at["t"] + 0.5 * at["dt"]}
+        at_steps = StepDates(self.draws, at, self._path, self._labels, spare)
+        between = StepDates(self.draws, halfway, self._between, self._labels, spare)
+        try:
+            with np.errstate(all="ignore"):
+                return self._walked(at_steps, between)
+        finally:  # what they call refers to them: the arrays would stay until Python looks for such circles
+            at_steps.clear()
+            between.clear()
 
-    def _walked(self) -> dict[str, Array]:
-        steps = len(self.time)
-        shape = (steps, self.draws)
+    def _walked(self, at_steps: StepDates, between: StepDates) -> dict[str, Array]:
+        steps, shape = len(self.time), (len(self.time), self.draws)
         self.paths_so_far = {name: np.empty(shape) for name in self.nodes}
         self.free = {name: np.empty(shape) for name, node in self.nodes.items() if node.limits is not None}
-        still = self._still(at_steps=True)
-        moving = [name for name in self.nodes if name not in still]
-        state: Rows = {}
+        names = {name: StepValue(row, Changes.NEVER) for name, row in self.fixed.items()}
         for name in self.solved:
-            state[name] = self._solution(name, state)
+            names[name] = StepValue(self._solution(name, at_steps, names), Changes.NEVER)
+        begun = StepProgram(at_steps, names)
+        initial = {name: begun.formula(made).array for name, made in self.initial.items()}
+        stocks = {name: np.empty(self.draws) for name in self.stocks}
+        rows = StepProgram(at_steps, names | {n: StepValue(row, Changes.MEMBERS) for n, row in stocks.items()})
+        self._add_members(rows)
+        moves = _Moves(self, rows, between, stocks)
+        begun.run(0)
+        for name, row in initial.items():
+            np.copyto(stocks[name], row)
+        rows.run(0)
+        for name in self.nodes:
+            if rows.names[name].changes is Changes.NEVER:
+                self.paths_so_far[name] = np.broadcast_to(rows.names[name].array, shape)
+        moving = [
+            (self.paths_so_far[name], rows.names[name].array)
+            for name in self.nodes
+            if rows.names[name].changes is not Changes.NEVER
+        ]
         for step in range(steps):
-            if not step:
-                rows = self._rows(step, {**state, **self._begun(state)})
-                kept = {name: rows[name] for name in still}
-            else:
-                rows = self._rows(step, {**kept, **state}, moving)
-            for name, row in rows.items():
-                self.paths_so_far[name][step] = row
+            if step:
+                moves.on(step - 1)
+                rows.run(step)
+            for path, row in moving:
+                path[step] = row
             if step + 1 < steps:
                 check_time("walking through time", step, steps, "steps")
-                state = {**{n: rows[n] for n in self.solved}, **self._moved(step, rows)}
         return self._without_failing()
 
     def _without_failing(self) -> dict[str, Array]:
@@ -284,6 +319,8 @@ class _Stepper:
         Those of limited members are without their limits, which the world takes of whole paths, to the same numbers.
         """
         self.paths_so_far |= self.free
+        if all(np.isfinite(path.sum()) for path in self.paths_so_far.values()):  # then every value is
+            return self.paths_so_far
         failing = {
             n: ~np.isfinite(path) if n in self.stocks else np.isnan(path) for n, path in self.paths_so_far.items()
         }
@@ -299,95 +336,68 @@ class _Stepper:
         )
         return {n: others_instead(p, bad.any(axis=0)) for n, p in self.paths_so_far.items()}
 
-    def _begun(self, state: Rows) -> Rows:
-        """Return the stocks at the first step."""
-        return {name: self._value(made, 0, state) for name, made in self.initial.items()}
-
-    def _rows(self, step: int, state: Rows, members: Collection[str] | None = None) -> Rows:
-        """Return every member at a step, or some: `state` has the stocks and what was solved for."""
-        rows = {**self.fixed, **state}
+    def _add_members(self, program: StepProgram, members: Collection[str] | None = None) -> None:
+        """Add every member at a step, or some: `program` has the stocks and what was solved for."""
         for name, made in self.ceilings.items():
-            rows[name] = np.minimum(rows[name], self._value(made, step, rows))
+            parts = program.names[name], program.formula(made)
+            program.names[name] = program.called(("ceiling", name), np.minimum, parts)
         for name, node in self.nodes.items():
-            if members is not None and name not in members:
-                continue
-            if name in self.formulas:
-                rows[name] = self._value(self.formulas[name], step, rows)
-            elif name in self.functions:
-                rows[name] = self._called(name, step, rows)
-            elif isinstance(node.quantity, OverTime):
-                rows[name] = self._over_time(name, node.quantity, step, rows)
-            rows[name] = self._constrained(name, step, rows[name], rows) if node.limits is not None else rows[name]
-        return rows
+            if members is None or name in members:
+                if name in self.formulas:
+                    program.names[name] = program.formula(self.formulas[name])
+                elif name in self.functions:
+                    program.names[name] = self._function(name, program)
+                elif isinstance(node.quantity, OverTime) and node.fixed is None:
+                    program.names[name] = self._over_time(name, node.quantity, program)
+                if node.limits is not None and node.fixed is None:
+                    program.names[name] = self._limited(name, program, program.names[name], half=False)
 
-    def _over_time(self, name: str, quantity: OverTime, step: int, rows: Rows) -> Array:
-        """Return a function over time at a step, from the rows so far."""
-        world, node = self.world, self.nodes[name]
-        argument: Array | float | None = quantity.argument if not isinstance(quantity.argument, str) else None
-        if isinstance(quantity.argument, str):
-            unit = world.graph.nodes[quantity.argument].unit
-            given = rows.get(quantity.argument)
-            if given is None:
-                path = self._path(quantity.argument)
-                given = path[0] if len(path) == 1 else path[step]
-            argument = units.convert(given, unit, "" if units.same_dimension(unit, "") else "year")
-        of = quantity.of
+    def _over_time(self, name: str, quantity: OverTime, program: StepProgram) -> StepValue:
+        """Add a function over time, which reads the rows so far."""
+        world, node, of, dates = self.world, self.nodes[name], quantity.of, program.dates
+        past = world.past(of, node, self.combination)
+        named = quantity.argument if isinstance(quantity.argument, str) else ""
+        stated = quantity.argument if not isinstance(quantity.argument, str) else None
+        given = (program.names.get(named) or dates.value(named)) if named else None
+        unit = world.graph.nodes[named].unit if named else ""
+        years = "" if units.same_dimension(unit, "") else "year"
+        now = program.names.get(of)
         if of in self.nodes:
             path = self.paths_so_far[of]
-            if of in rows:
-                path[step] = rows[of]
-            seen = path[: step + 1] if of in rows else path[:step]
         else:
-            seen = np.broadcast_to(self._path(of), (len(self.time), self.draws))[: step + 1]
-        own = self.paths_so_far[name][:step]
-        return at_step(quantity.function, step, self.time, seen, own, argument, world.past(of, node, self.combination))
+            path = np.broadcast_to(dense(self._path(of)), (len(self.time), self.draws))
 
-    def _outside(self, made: Prepared, name: str, *, half: bool) -> Array:
-        """Return the path of a quantity that is no member, as a formula takes it; of half-steps, that between steps."""
-        path, labels = self._between(name) if half else self._path(name), self.world.graph.nodes[name].labels
-        return np.asarray(labels)[path.astype(np.intp)] if labels else made.base(name, path)
+        def computed() -> Array:
+            step = dates.step
+            if now is not None:
+                path[step] = now.array
+            seen = path[:step] if now is None and of in self.nodes else path[: step + 1]
+            own = self.paths_so_far[name][:step]
+            argument = stated if given is None else units.convert(given.array, unit, years)
+            return at_step(quantity.function, step, self.time, seen, own, argument, past)
 
-    def _value(self, made: Prepared, step: int, rows: Mapping[str, Array], *, half: bool = False) -> Array:
-        """Compute a formula at a step, or between it and the next one."""
-        formula = self._at_steps.get((id(made), half))
-        if formula is None:
-            outside = partial(self._outside, made, half=half)
-            formula = self._at_steps[id(made), half] = StepFormula(made, rows.keys(), outside, self._clocks[half])
-        value = np.asarray(formula(step, rows), dtype=np.float64)
-        return value if value.ndim else np.full(self.draws, float(value))
-
-    def _still(self, *, at_steps: bool) -> set[str]:
-        """Return the formulas and functions that rest only on what stays the same: between steps too, or at steps.
-
-        Between two equal values lies one that differs in its last digit (see `halfway`).
-        """
-        known = {*self.fixed, *self.solved}
-        still: set[str] = set()
-
-        def stays(name: str) -> bool:
-            if name in self.nodes or name in TIME:
-                return name in known or name in still
-            path = self._path(name)
-            return len(path) == 1 or (at_steps and _same(path[0], path[-1]) and _same(path, path[:1]))
-
-        for name, node in self.nodes.items():
-            if name in self.formulas:
-                reads = {*self.formulas[name].formula.names}
-            elif name in self.functions and not getattr(self.functions[name], "dated", True):
-                reads = {source for _, source, _ in self._arguments[name]}
-            else:
-                continue
-            if node.limits is None and all(map(stays, reads)):
-                still.add(name)
-        return still
+        return program.called(("over time", name), computed, least=Changes.MEMBERS)
 
     @cached_property
-    def _moving(self) -> list[str]:
+    def moving(self) -> list[str]:
         """The formulas and functions on which the rates of stocks rest at one step, each after those that it needs."""
         rates = [made for n, made in self.changes.items() if self.stocks[n].move != "next"]
         needed = self._needed({name for made in rates for name in made.formula.names})
-        needed -= self._still(at_steps=False)
         return [n for n in self.nodes if n in needed and (n in self.formulas or n in self.functions)]
+
+    def stage(self, rows: StepProgram, dates: StepDates, stocks: Rows) -> tuple[StepProgram, Rows]:
+        """Return what computes the rates of the stocks where these stand as given, and where it writes them.
+
+        Functions over time stay as they are at the step.
+        """
+        here = {name: StepValue(row, Changes.MEMBERS) for name, row in stocks.items()}
+        program, half = StepProgram(dates, rows.names | here), dates is not rows.dates
+        for name in self.moving:
+            made = program.formula(self.formulas[name]) if name in self.formulas else self._function(name, program)
+            if self.nodes[name].limits is not None:
+                made = self._limited(name, program, made, half=half)
+            program.names[name] = made
+        return program, {name: program.formula(self.changes[name]).array for name in stocks}
 
     def _needed(self, names: set[str]) -> set[str]:
         """Return these names, and those of the members that they need at the same step."""
@@ -406,47 +416,7 @@ class _Stepper:
             names = read - found
         return found
 
-    def _moved(self, step: int, rows: Rows) -> Rows:
-        """Return the stocks at the next step."""
-        dt = float(self.time[step + 1] - self.time[step])
-        first = {name: self._value(made, step, rows) for name, made in self.changes.items()}
-        rates = {name: rate for name, rate in first.items() if self.stocks[name].move != "next"}
-        if self.rk4:
-            halfway = self._stage(step, rows, self._gone(rows, rates, dt / 2), half=True)
-            again = self._stage(step, rows, self._gone(rows, halfway, dt / 2), half=True)
-            ended = self._stage(step + 1, rows, self._gone(rows, again, dt), half=False)
-            rates |= {
-                name: (rate + 2 * halfway[name] + 2 * again[name] + ended[name]) / 6
-                for name, rate in rates.items()
-                if self.stocks[name].method == "rk4"
-            }
-        return {**self._gone(rows, rates, dt), **{n: v for n, v in first.items() if n not in rates}}
-
-    def _stage(self, step: int, rows: Rows, state: Rows, *, half: bool) -> Rows:
-        """Return the rates of the stocks where these stand as given; functions over time stay as they are."""
-        here = {**rows, **state}
-        for name in self._moving:
-            if name in self.formulas:
-                value = self._value(self.formulas[name], step, here, half=half)
-            else:
-                value = self._called(name, step, here, half=half)
-            here[name] = self._constrained(name, step, value, here, half=half)
-        return {
-            name: self._value(made, step, here, half=half)
-            for name, made in self.changes.items()
-            if self.stocks[name].move != "next"
-        }
-
-    def _gone(self, rows: Rows, rates: Rows, years: float) -> Rows:
-        """Return the stocks after some years at these rates."""
-        return {
-            name: rows[name] * np.exp(years * rate)
-            if self.stocks[name].move == "log_rate"
-            else rows[name] + years * rate
-            for name, rate in rates.items()
-        }
-
-    def _solution(self, name: str, state: Rows) -> Array:
+    def _solution(self, name: str, dates: StepDates, known: Mapping[str, StepValue]) -> Array:
         """Return the number a world for which an equation holds at the first step."""
         quantity = self.solved[name]
         graph, where = self.world.graph, f"solve.{name}.so"
@@ -455,15 +425,20 @@ class _Stepper:
         left, right = (self._prepared(side, name, target=sides.unit, rates=True) for side in (sides.left, sides.right))
         draws, members = self.draws, self._needed({*left.formula.names, *right.formula.names})
         size: Array = np.ones(draws)
+        tried: Array = np.empty(draws)
+        program = StepProgram(dates, {**known, name: StepValue(tried, Changes.MEMBERS)})
+        program.names |= {stock: program.formula(made) for stock, made in self.initial.items()}
+        self._add_members(program, members)
+        a, b = program.formula(left).array, program.formula(right).array
 
-        def difference(trial: Array) -> Array:
+        def difference(trial: Array | float) -> Array:
             nonlocal size
-            known = {**state, name: trial}
+            np.copyto(tried, trial)
             with np.errstate(all="ignore"):
-                rows = self._rows(0, {**known, **self._begun(known)}, members)
-                a, b = self._value(left, 0, rows), self._value(right, 0, rows)
+                program.run(0)
             size = np.maximum(np.abs(a), np.abs(b))
-            return a - b
+            apart: Array = a - b
+            return apart
 
         best, several = np.full(draws, np.nan), np.zeros(draws, dtype=bool)
 
@@ -478,15 +453,19 @@ class _Stepper:
                 between = np.abs(difference((place + best) / 2))
                 several[again & (between > ROUNDING * size)] = True
 
+        values, zero = np.empty((len(DECADES), draws)), np.empty((len(DECADES), draws), dtype=bool)
+        changes = np.empty((len(DECADES) - 1, draws), dtype=bool)
         for sign in (1.0, -1.0):
             trials = sign * 10.0**DECADES
-            values, zero = np.empty((2, len(trials), draws))
             for i, trial in enumerate(trials):
-                values[i] = difference(np.full(draws, trial))
+                values[i] = difference(trial)
                 zero[i] = np.isfinite(size) & (np.abs(values[i]) <= ROUNDING * size)
-            flat = (zero[:-1] > 0) & (zero[1:] > 0)
-            several |= flat[np.abs(trials[:-1]) >= SMALL].any(axis=0)
-            changes = np.isfinite(values[:-1]) & np.isfinite(values[1:]) & (values[:-1] * values[1:] <= 0) & ~flat
+                if i:
+                    flat = zero[i - 1] & zero[i]
+                    if np.abs(trials[i - 1]) >= SMALL:
+                        several |= flat
+                    known = np.isfinite(values[i - 1]) & np.isfinite(values[i])
+                    changes[i - 1] = known & (values[i - 1] * values[i] <= 0) & ~flat
             for _ in range(MOST_SOLUTIONS):
                 place, found = changes.argmax(axis=0), changes.any(axis=0) & ~several
                 if not found.any():
@@ -512,8 +491,80 @@ class _Stepper:
         return np.asarray(solved[0])
 
 
-def _same(a: Array, b: Array) -> bool:
-    return bool((a == b).all())
+class _Moves:
+    """What moves the stocks of a cycle from one step to the next.
+
+    Parameters
+    ----------
+    stepper : _Stepper
+    rows : StepProgram
+        What computes every member at a step.
+    between : StepDates
+        What is read halfway between steps.
+    stocks : mapping of str to ndarray
+        Where the stocks stand, which are moved.
+    """
+
+    def __init__(self, stepper: _Stepper, rows: StepProgram, between: StepDates, stocks: Rows) -> None:
+        self.time, self.kinds = stepper.time, stepper.stocks
+        self._here = {name: rows.names[name].array for name in stocks}
+        self._work = np.empty(stepper.draws), np.empty(stepper.draws)
+        self._years, self._half = np.empty(()), np.empty(())
+        first = StepProgram(rows.dates, rows.names)
+        changes = {name: first.formula(made).array for name, made in stepper.changes.items()}
+        rates = {name: rate for name, rate in changes.items() if self.kinds[name].move != "next"}
+        #: What is computed at the step, or the one after it, and what is then called.
+        self._parts: list[tuple[StepProgram, int, list[Call]]] = []
+        mean = {name: np.empty(stepper.draws) for name in rates if self.kinds[name].method == "rk4"}
+        calls: list[Call] = []
+        if mean:
+            at = {name: np.empty(stepper.draws) for name in rates}
+            halfway, middle = stepper.stage(rows, between, at)
+            ending, ended = stepper.stage(rows, rows.dates, at)
+            twice = self._work[0]
+            self._parts.append((first, 0, self._gone(at, rates, self._half)))
+            calls = [
+                call
+                for name, total in mean.items()
+                for call in (partial(np.multiply, 2, middle[name], twice), partial(np.add, rates[name], twice, total))
+            ]
+            self._parts.append((halfway, 0, [*calls, *self._gone(at, middle, self._half)]))
+            calls = [
+                call
+                for name, total in mean.items()
+                for call in (partial(np.multiply, 2, middle[name], twice), partial(np.add, total, twice, total))
+            ]
+            self._parts.append((halfway, 0, [*calls, *self._gone(at, middle, self._years)]))
+            calls = [
+                call
+                for name, total in mean.items()
+                for call in (partial(np.add, total, ended[name], total), partial(np.divide, total, 6, total))
+            ]
+        calls += self._gone(stocks, {**rates, **mean}, self._years)
+        calls += [partial(np.copyto, stocks[n], change) for n, change in changes.items() if n not in rates]
+        self._parts.append((ending, 1, calls) if mean else (first, 0, calls))
+
+    def on(self, step: int) -> None:
+        """Move the stocks to the next step."""
+        years = float(self.time[step + 1] - self.time[step])
+        self._years[()], self._half[()] = years, years / 2
+        for program, later, calls in self._parts:
+            program.run(step + later)
+            for call in calls:
+                call()
+
+    def _gone(self, to: Rows, rates: Rows, years: Array) -> list[Call]:
+        """Return the calls that write where stocks are after some years at these rates."""
+        change, factor = self._work
+        calls: list[Call] = []
+        for name, rate in rates.items():
+            calls.append(partial(np.multiply, years, rate, change))
+            if self.kinds[name].move == "log_rate":
+                calls.append(partial(np.exp, change, factor))
+                calls.append(partial(np.multiply, self._here[name], factor, to[name]))
+            else:
+                calls.append(partial(np.add, self._here[name], change, to[name]))
+        return calls
 
 
 def halfway(path: Array) -> Array:
@@ -521,7 +572,12 @@ def halfway(path: Array) -> Array:
     out = np.empty((len(path) - 1, *path.shape[1:]))
     rows = max(CACHED // path.shape[1], 1)
     for first in range(0, len(out), rows):
-        low, high = path[first : first + rows + 1][:-1], path[first + 1 : first + rows + 1]
+        some = path[first : first + rows + 1]
+        low, high = some[:-1], some[1:]
+        if (some > 0).all():
+            each = np.sqrt(some)
+            np.multiply(each[:-1], each[1:], out=out[first : first + rows])
+            continue
         both = (low > 0) & (high > 0)
         out[first : first + rows] = np.where(both, np.sqrt(np.abs(low)) * np.sqrt(np.abs(high)), (low + high) / 2)
     return out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.dates import decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, FormulaError
 from forecast.formula import Comparison, Formula, Measured, Name, parse_condition, parse_expression, tree
@@ -59,7 +59,7 @@ def observed(
     """
     if f"observed/{name}" not in answer.run:
         return _through_formula(answer, name, unit, chosen)
-    seen = answer.run[f"observed/{name}"].to_dataset()
+    seen = answer.run.dataset(f"observed/{name}")
     keep = of_choices(seen, answer, chosen)
     values = units.convert(seen["value"].values[keep], str(seen["value"].attrs["units"]), unit)
     names = [str(each) for each in seen["row"].values[keep]] if "row" in seen else []
@@ -111,7 +111,7 @@ def threshold(answer: ProjectedAnswer) -> Threshold | None:
     for of, level, op in (
         (sides.left, sides.right, condition.op), (sides.right, sides.left, _MIRRORED[condition.op]),
     ):  # fmt: skip
-        known = {name: _fixed(answer, name) for name in level.names}
+        known = {name: quantities[name].fixed for name in level.names}
         if not tree.constant(of.root) and None not in known.values():
             value = units.evaluate(level, known, its_units, target=sides.unit, rates=sides.rates)
             root = level.root
@@ -135,7 +135,7 @@ def _through_formula(
     if not moving:
         return nothing
     formula = parse_expression(text)
-    fixed = {each: value for each in formula.names if (value := _fixed(answer, each)) is not None}
+    fixed = {each: value for each in formula.names if (value := quantities[each].fixed) is not None}
     dates, values, names = observed(answer, moving, quantities[moving].unit, chosen)
     if not dates.size:
         return nothing
@@ -155,7 +155,7 @@ def _moving(answer: ProjectedAnswer, text: str) -> str:
     names = parse_expression(text).names
     if any(each not in answer.run.quantities for each in names):
         return ""
-    moving = [each for each in names if _fixed(answer, each) is None]
+    moving = [each for each in names if answer.run.quantities[each].fixed is None]
     return moving[0] if len(moving) == 1 else ""
 
 
@@ -191,7 +191,7 @@ def _of_formula(
             return None  # time itself, a choice, or a quantity that was not kept
         if (point := _newest(answer, name, chosen)) is not None:
             newest[name] = point
-        elif (value := _fixed(answer, name)) is not None:
+        elif (value := quantities[name].fixed) is not None:
             fixed[name] = value
         elif depth and (made := _of_expression(answer, name, chosen, depth - 1)) is not None:
             newest[name] = made
@@ -246,7 +246,7 @@ def _newest(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tu
     """Return value, date and name of the newest observation of a quantity, or of the record where it keeps one."""
     if f"observed/{name}" not in answer.run:
         return None
-    seen = answer.run[f"observed/{name}"].to_dataset()
+    seen = answer.run.dataset(f"observed/{name}")
     places = np.flatnonzero(of_choices(seen, answer, chosen))
     values, dates = seen["value"].values[places], seen["date"].values[places]
     known = np.isfinite(values)
@@ -265,20 +265,11 @@ def _newest(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tu
 def keeps_records(answer: ProjectedAnswer, name: str) -> bool:
     """Tell whether a quantity is a running record, is observed as one, or is a formula of one and of fixed numbers."""
     if f"past/{name}" in answer.run:
-        return answer.run[f"past/{name}"].to_dataset()["level"].attrs.get("keeps") == "frontier"
+        return answer.run.dataset(f"past/{name}")["level"].attrs.get("keeps") == "frontier"
     if f"observed/{name}" in answer.run:
-        return answer.run[f"observed/{name}"].to_dataset()["value"].attrs.get("keeps") == "frontier"
+        return answer.run.dataset(f"observed/{name}")["value"].attrs.get("keeps") == "frontier"
     of = _moving(answer, answer.run.expressions.get(name, ""))
     return of not in ("", name) and keeps_records(answer, of)
-
-
-def _fixed(answer: ProjectedAnswer, name: str) -> float | None:
-    """Return a quantity that is one number in all worlds and at all steps."""
-    worlds = answer.run.quantities[name].worlds
-    if worlds.dtype.kind != "f":
-        return None
-    values = worlds.values
-    return float(values.flat[0]) if values.size and (values == values.flat[0]).all() else None
 
 
 def of_choices(seen: xr.Dataset, answer: ProjectedAnswer, chosen: Mapping[str, str]) -> NDArray[np.bool_]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -13,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
 from forecast.projection.answers.crossing_dates import DateDraws, answered
 from forecast.projection.answers.first_event import earliest
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.likelihood_weights import failing_of, select, value_quantiles, weighted_share
-from forecast.projection.result.combinations import combinations, places
+from forecast.projection.result.combinations import combinations
 
 if TYPE_CHECKING:
     from forecast.projection.result.projection import Projection
@@ -148,10 +148,15 @@ class ProjectedAnswer:
         """What every stored world says, (draw, choices)."""
         raise NotImplementedError
 
+    @property
+    def _data(self) -> xr.Dataset:
+        """The group that holds it."""
+        raise NotImplementedError
+
     @cached_property
     def choices(self) -> list[str]:
         """The choices on which the answer depends."""
-        return [str(d) for d in self.worlds.dims if d != "draw"]
+        raise NotImplementedError
 
     @cached_property
     def definitions(self) -> list[str]:
@@ -166,7 +171,7 @@ class ProjectedAnswer:
 
     def values(self, choice: str) -> list[str]:
         """Return the values of one of them."""
-        return [str(v) for v in self.worlds[choice].values]
+        return _labels(self._data, choice)
 
     @cached_property
     def default(self) -> dict[str, str]:
@@ -236,8 +241,9 @@ class ProjectedAnswer:
     @cached_property
     def rows(self) -> list[AnswerRow]:
         """The answer in every combination of choices, and then pooled over rivals for every definition."""
-        every = [AnswerRow(choices=c, distribution=self.distribution(c)) for c, _ in places(self.worlds, ("draw",))]
-        return [*every, *self.pooled_rows]
+        values = itertools.product(*(self.values(d) for d in self.choices))
+        every = (dict(zip(self.choices, each, strict=True)) for each in values)
+        return [*(AnswerRow(choices=c, distribution=self.distribution(c)) for c in every), *self.pooled_rows]
 
     @cached_property
     def row_count(self) -> int:
@@ -290,9 +296,14 @@ class DateAnswer(ProjectedAnswer):
         """The unit of decimal years."""
         return "year"
 
-    @cached_property
+    @property
     def _data(self) -> xr.Dataset:
-        return self.run["questions"].to_dataset()
+        return self.run.dataset("questions")
+
+    @cached_property
+    def choices(self) -> list[str]:
+        """The choices on which the date depends."""
+        return [str(d) for d in self._data.variables[f"{self.name}_date"].dims if d != "draw"]
 
     def probability(self, by: float) -> float:
         """Return the probability that it is so by a date, a decimal year, under the choices of the sentence."""
@@ -323,22 +334,23 @@ class DateAnswer(ProjectedAnswer):
 
     def _distribution(self, chosen: dict[str, str]) -> AnswerDistribution | None:
         for group in ("questions", "pooled"):  # of all worlds, where they are more than those stored
-            data = self.run[group].to_dataset() if group in self.run else {}
-            if self.name in data and set(chosen) == {str(d) for d in data[self.name].dims if d != "quantile"}:
+            if group not in self.run or self.name not in (data := self.run.dataset(group)).variables:
+                continue
+            if set(chosen) == {str(d) for d in data.variables[self.name].dims if d != "quantile"}:
                 return self._read(data, chosen)
         return self.of_worlds(*self.pooled_draws(chosen))
 
-    def _read(self, data: Any, chosen: dict[str, str]) -> AnswerDistribution | None:
-        never = float(data[f"{self.name}_never"].sel(chosen))
+    def _read(self, data: xr.Dataset, chosen: dict[str, str]) -> AnswerDistribution | None:
+        never = float(_cell(data, f"{self.name}_never", chosen))
         if math.isnan(never):
             return None
-        dates = data[self.name].sel(chosen).values
-        by = data[f"{self.name}_by"].sel(chosen).values if "dates" in self._question else ()
+        dates = _cell(data, self.name, chosen)
+        by = _cell(data, f"{self.name}_by", chosen) if "dates" in self._question else ()
         return AnswerDistribution(
             quantiles=_five(np.where(np.isnat(dates), np.inf, decimal_year(dates))),
             never=never,
-            already=float(data[f"{self.name}_already"].sel(chosen)),
-            error=float(data[f"{self.name}_error"].sel(chosen).values[2]),
+            already=float(_cell(data, f"{self.name}_already", chosen)),
+            error=float(_cell(data, f"{self.name}_error", chosen)[2]),
             by=tuple(map(float, by)),
         )
 
@@ -392,9 +404,14 @@ class ValueAnswer(ProjectedAnswer):
         """The same at each of the dates."""
         return [ValueAnswer(self.run, self.name, self._question, place) for place in range(len(self.dates))]
 
-    @cached_property
+    @property
     def _data(self) -> xr.Dataset:
-        return self.run[f"values/{self.name}"].to_dataset()
+        return self.run.dataset(f"values/{self.name}")
+
+    @cached_property
+    def choices(self) -> list[str]:
+        """The choices on which the value depends."""
+        return [str(d) for d in self._data.variables["value"].dims if d not in ("draw", "date")]
 
     @property
     def unit(self) -> str:
@@ -483,22 +500,22 @@ class FirstAnswer(ProjectedAnswer):
         return [_first_row(self.events, *each) for each in (self._counted() if counted else self._compared())]
 
     def _counted(self) -> Iterator[tuple[dict[str, str], Array]]:
-        data = self.run["first"].to_dataset()[self.name]
+        data = self.run.dataset("first")[self.name]
         yield from ((chosen, each.values) for chosen, each in combinations(data, (f"{self.name}_event",)))
 
     def _compared(self) -> Iterator[tuple[dict[str, str], Array]]:
         """Compare the dates of every world."""
-        data, weights = self.run["questions"].to_dataset(), self.run.weights
-        dated = [data[f"{each}_date"].reset_coords(drop=True) for each in self.events]
-        every = xr.concat(xr.broadcast(*dated), dim="event")
-        failing = [failing_of(data, each) for each in self.events]
-        for chosen, dates in combinations(every, ("event", "draw")):
-            failed = any(_failed(data[f"{each}_never"], chosen) for each in self.events)
-            left_out = np.zeros(dates.sizes["draw"], dtype=bool)
-            for own in failing:
-                left_out |= own.sel({d: v for d, v in chosen.items() if d in own.dims}).values
-            stamps = dates.transpose("event", "draw").values
+        data, weights = self.run.dataset("questions"), self.run.weights
+        dims = dict.fromkeys(d for each in self.events for d in data.variables[f"{each}_date"].dims if d != "draw")
+        failing = [f"{each}_failing" for each in self.events if f"{each}_failing" in data.variables]
+        for values in itertools.product(*(_labels(data, d) for d in dims)):
+            chosen = dict(zip(map(str, dims), values, strict=True))
+            failed = any(np.isnan(_cell(data, f"{each}_never", chosen)) for each in self.events)
+            stamps = np.stack([_cell(data, f"{each}_date", chosen) for each in self.events])
             years = np.where(np.isnat(stamps), np.inf, stamps.astype("datetime64[s]").astype(float))
+            left_out = np.zeros(years.shape[1], dtype=bool)
+            for own in failing:
+                left_out |= _cell(data, own, chosen) == 1
             shares = [float(weighted_share(holds, select(weights, chosen), left_out)) for holds in earliest(years)]
             yield chosen, np.full(len(shares), np.nan) if failed else np.array(shares)
 
@@ -539,10 +556,6 @@ def _mean(rows: list[tuple[float, FirstRow]]) -> list[float]:
     whole = sum(weight for weight, _ in rows)
     every = [(weight, [*row.first.values(), row.together, row.none]) for weight, row in rows]
     return [sum(weight * own[i][0] for weight, own in every) / whole for i in range(len(every[0][1]))]
-
-
-def _failed(never: xr.DataArray, chosen: dict[str, str]) -> bool:
-    return bool(np.isnan(never.sel({d: v for d, v in chosen.items() if d in never.dims}).values).any())
 
 
 # --- Orders -----------------------------------------------------------------------------------------------------------
@@ -623,9 +636,9 @@ class RankingAnswer(ProjectedAnswer):
         """What those that take part must meet."""
         return list(self._question["among"])
 
-    @cached_property
+    @property
     def _data(self) -> xr.Dataset:
-        return self.run["rankings"].to_dataset()
+        return self.run.dataset("rankings")
 
     @property
     def unit(self) -> str:
@@ -671,6 +684,18 @@ class RankingAnswer(ProjectedAnswer):
             return None
         kept = self._data[[f"{self.name}_value", f"{self.name}_takes"]]
         return kept.rename({f"{self.name}_value": "value", f"{self.name}_takes": "takes"})
+
+
+def _labels(data: xr.Dataset, choice: Hashable) -> list[str]:
+    """Return the values of a choice."""
+    return [str(value) for value in data.variables[choice].values.tolist()]
+
+
+def _cell(data: xr.Dataset, name: str, chosen: Mapping[str, str]) -> NDArray[Any]:
+    """Return what a variable holds under values of choices: as xarray selects it, for a fraction of its cost."""
+    variable = data.variables[name]
+    place = (_labels(data, d).index(chosen[str(d)]) if d in chosen else slice(None) for d in variable.dims)
+    return np.asarray(variable.values[tuple(place)])
 
 
 def _five(levels: Any) -> tuple[float, float, float, float, float]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.likelihood_weights import select, weighted_share
@@ -60,7 +60,7 @@ def limits(run: Projection) -> Iterator[ProjectedLimit]:
         if name not in run.worlds:  # it was left out: nothing was known of it
             continue
         for bound in (part for part in ("limit", "at_least") if part in own):
-            data = run[f"limits/{name}"].to_dataset()
+            data = run.dataset(f"limits/{name}")
             for chosen, shares in combinations(data[bound], ("time",)):
                 read = _counted if f"{bound}_ever" in data else _drawn
                 ever, first = read(run, data, name, bound, chosen)

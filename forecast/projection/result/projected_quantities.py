@@ -16,7 +16,10 @@ from forecast.projection.result.combinations import places
 if TYPE_CHECKING:
     from forecast.projection.result.projection import Projection
 
-__all__ = ["ProjectedQuantity"]
+__all__ = ["RETURNS", "ProjectedQuantity"]
+
+#: The attribute of what is stored at its ends alone, is the same number at both in all worlds, and moves between them.
+RETURNS = "returns"
 
 
 class ProjectedQuantity:
@@ -50,6 +53,15 @@ class ProjectedQuantity:
     def label(self) -> str:
         """What it is called for people: its label, or its name."""
         return self._run.labels.get(self.name, self.name)
+
+    @cached_property
+    def fixed(self) -> float | None:
+        """The number that it is in all worlds and at all steps; None where it is not one."""
+        values = self.worlds.values
+        if values.dtype.kind != "f" or not values.size or RETURNS in self.worlds.attrs:
+            return None
+        first = values.flat[0]
+        return float(first) if values.flat[-1] == first and (values == first).all() else None
 
     @cached_property
     def _along(self) -> xr.DataArray:

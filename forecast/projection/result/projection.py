@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.projection.answers.pooled_rivals import rival_of_draw
 from forecast.projection.likelihood_weights import effective_sample_size, weights_of
@@ -129,6 +130,32 @@ class Projection:
     def __init__(self, tree: xr.DataTree) -> None:
         self._tree = tree
 
+    @classmethod
+    def of(cls, groups: Mapping[str, xr.Dataset], attributes: Mapping[str, str]) -> Projection:
+        """Return what these groups hold, by their places, with the attributes of the root as JSON text."""
+        made = cls.__new__(cls)
+        made._parts = dict(groups), dict(attributes)
+        return made
+
+    @cached_property
+    def _tree(self) -> xr.DataTree:
+        groups, attributes = self._parts
+        tree = xr.DataTree.from_dict({"/": xr.Dataset(), **groups})
+        tree.attrs.update(attributes)
+        return tree
+
+    @cached_property
+    def _parts(self) -> tuple[dict[str, xr.Dataset], dict[str, str]]:
+        every = {node.path: node.to_dataset(inherit=False) for node in self._tree.subtree}
+        inner = {node.path for node in self._tree.subtree if node.children}
+        groups = {path: data for path, data in every.items() if data.variables or path not in inner}
+        return groups, {str(key): text for key, text in self._tree.attrs.items()}
+
+    @property
+    def groups(self) -> dict[str, xr.Dataset]:
+        """The groups that hold something, by their places."""
+        return self._parts[0]
+
     def to_xarray(self) -> xr.DataTree:
         """Return it as files hold it; its attributes are JSON text."""
         return self._tree
@@ -136,12 +163,17 @@ class Projection:
     def __getitem__(self, group: str) -> xr.DataTree:
         return self._tree[group]  # type: ignore[return-value]
 
+    def dataset(self, group: str) -> xr.Dataset:
+        """Return the data of a group, each time the same object."""
+        return self.groups[f"/{group.strip('/')}"]
+
     def __contains__(self, group: str) -> bool:
         return f"/{group.strip('/')}" in self._groups
 
     @cached_property
     def _groups(self) -> frozenset[str]:
-        return frozenset(self._tree.groups)
+        places = (PurePosixPath(place) for place in self.groups)
+        return frozenset(str(each) for place in places for each in (place, *place.parents))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it as netCDF, whole or not at all; `forecast.load` reads it.
@@ -180,7 +212,7 @@ class Projection:
     @property
     def attributes(self) -> dict[str, Any]:
         """The attributes of the root as Python has them: lists, mappings and numbers, and not the text of files."""
-        return {str(key): json.loads(text) for key, text in self._tree.attrs.items()}
+        return {key: json.loads(text) for key, text in self._parts[1].items()}
 
     def identical(self, other: Projection) -> bool:
         """Tell whether both hold the same, attributes among it."""
@@ -335,7 +367,7 @@ class Projection:
     @cached_property
     def worlds(self) -> xr.Dataset:
         """Every quantity in every stored world, (time, draw, choices)."""
-        return self._tree["projection"].to_dataset()
+        return self.dataset("projection")
 
     @cached_property
     def weights(self) -> xr.DataArray | None:
@@ -345,7 +377,7 @@ class Projection:
     @cached_property
     def quantities(self) -> dict[str, ProjectedQuantity]:
         """The quantities, regimes among them, in the order of the scenario."""
-        counted = self._tree["levels"].to_dataset() if "levels" in self._tree else None
+        counted = self.dataset("levels") if "levels" in self else None
         return {
             str(name): ProjectedQuantity(self, str(name), values, None if counted is None else counted[str(name)])
             for name, values in self.worlds.data_vars.items()
@@ -367,7 +399,7 @@ class Projection:
                 out[str(name)] = np.asarray(drawn.isel(first).values, dtype=float)
         return out
 
-    @property
+    @cached_property
     def numeric(self) -> list[str]:
         """The names of the quantities that are numbers, and no regimes."""
         return [name for name, each in self.quantities.items() if each.kind != "regime"]

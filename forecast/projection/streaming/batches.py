@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.streams import BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import ForecastError
+from forecast.projection import blocks
 from forecast.projection.failures import BlockSlice
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.moment_fits import pass_before
@@ -74,6 +76,8 @@ class Job:
         What has no data as of the date.
     paths : frozenset of str, optional
         The quantities that are stored and may change with time; all by default.
+    ends : bool
+        What is stored step by step is stored at the first and the last step alone.
     """
 
     scenario: Scenario
@@ -85,6 +89,7 @@ class Job:
     kept: int
     left_out: LeftOut = field(default_factory=LeftOut)
     paths: frozenset[str] | None = None
+    ends: bool = False
     _made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -120,15 +125,15 @@ class Job:
             pass_before(first)
             self._made["references"] = None
             if self.kept < self.worlds:
-                updates, part = Updates(self.graph, 0), BlockSlice(0, BLOCK, slice(0, 0))
+                updates, part = Updates(self.graph, 0), BlockSlice(0, first.draws, slice(0, 0))
                 updates.fill(first, part, partial(_quietly, first))
                 self._made["references"] = updates.highest(part)
         made: Mapping[tuple[str, ...], float] | None = self._made["references"]
         return made
 
-    def world(self, blocks: range) -> World:
+    def world(self, numbers: range) -> World:
         """Return some blocks of worlds, which draw nothing yet."""
-        return World(self.graph, self.fits, self.years, self.seed, blocks)
+        return World(self.graph, self.fits, self.years, self.seed, numbers)
 
     @property
     def batches(self) -> int:
@@ -143,7 +148,7 @@ class Job:
     def empty(self, size: Size) -> Sampled:
         """Return what holds no world yet."""
         updates = Updates(self.graph, size.n_kept, self.references)
-        return Sampled(self.graph, self.years, size, updates, self.paths)
+        return Sampled(self.graph, self.years, size, updates, self.paths, ends=self.ends)
 
     def batch(self, number: int) -> Sampled:
         """Draw one batch."""
@@ -151,11 +156,10 @@ class Job:
 
     def fill(self, sampled: Sampled, number: int, progress: Callable[[int, int], None] | None = None) -> Sampled:
         """Draw one batch into what may hold others already."""
-        size, step = self.size(number), self._blocks_together
-        first, last = size.low // BLOCK, -(-size.high // BLOCK)
-        for low in range(first, last, step):
-            sampled.fill(self.world(range(low, min(low + step, last))))
-            done = min((low + step) * BLOCK, size.high)
+        size, step = self.size(number), self._blocks_together * BLOCK
+        for low in range(size.low, size.high, step):
+            done = min(low + step, size.high)
+            sampled.fill(self.world(blocks.covering(low, done)))
             if progress is not None:
                 progress(done, self.worlds)
             budgets.check_time(f"{self.scenario.where}: drawing", done, self.worlds, "worlds")
@@ -201,7 +205,7 @@ def _quietly(world: World, name: str, combination: tuple[str, ...], make: Callab
         made, _ = world.watched(make)
     except ForecastError:
         return None
-    return made, np.zeros(BLOCK, dtype=bool)
+    return made, np.zeros(world.draws, dtype=bool)
 
 
 def run_batches(

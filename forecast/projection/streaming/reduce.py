@@ -6,7 +6,6 @@ A batch of worlds is reduced as soon as it is drawn. What two batches hold toget
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import (
     DataError,
@@ -32,6 +32,7 @@ from forecast.projection.answers.ranking import Ranked
 from forecast.projection.answers.values import ValueReducer
 from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog
 from forecast.projection.likelihood_weights import Updates
+from forecast.projection.result.projected_quantities import RETURNS
 from forecast.projection.streaming.accumulators import WorldColumn, merge
 from forecast.projection.streaming.columns import LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
@@ -89,6 +90,8 @@ class Sampled:
         What worlds count for.
     paths : frozenset of str, optional
         The quantities that are kept and may change with time; all by default.
+    ends : bool
+        What is kept step by step is kept at the first and the last step alone.
     """
 
     def __init__(
@@ -98,18 +101,23 @@ class Sampled:
         size: Size,
         updates: Updates,
         paths: frozenset[str] | None = None,
+        *,
+        ends: bool = False,
     ) -> None:
         self.graph, self.years, self.size, self.updates = graph, years, size, updates
         # By what failed and the combination: the first world of the block, and the error of the first block.
         self._failed: dict[tuple[str, Combination], tuple[int, ForecastError]] = {}
         self._unanswered: set[tuple[str, Combination]] = set()
         self._record = FailureLog()
+        self._steps = slice(None, None, max(len(years) - 1, 1) if ends else 1)
+        # Quantities that are the same number at both ends, and another one between them.
+        self._returning: set[str] = set()
         self._levels, self._dates, self._counted = Columns(graph), Columns(graph), Columns(graph)
         weighing, weighted, counting = graph.dims(graph.weighed_by), updates.weighing, size.counting
         for name, node in graph.quantities.items():
             if not (node.steady or paths is None or name in paths):
                 continue
-            rows = 1 if node.steady else len(years)
+            rows = 1 if node.steady else len(years[self._steps])
             self._levels.columns[name] = Column(graph, node.dims, size.n_kept, (rows,), complete=True)
             if counting:  # along what weighs the worlds, too
                 along = (*node.dims, *(d for d in weighing if d not in node.dims))
@@ -125,7 +133,7 @@ class Sampled:
         self._earliest = Earliest(graph, self._dates, counting=counting)
         self._ranked = Ranked(graph, size.n_kept, updates, counting=counting)
         self._figures = ValueReducer(graph, years, size.n_kept, updates, counting=counting)
-        self._binding = Binding(graph, years, size.n_kept, updates, counting=counting)
+        self._binding = Binding(graph, years, size.n_kept, updates, steps=self._steps, counting=counting)
         self._parts = (
             self._levels, self._counted, self._dates, updates,
             self._pools, self._earliest, self._ranked, self._figures, self._binding,
@@ -162,12 +170,13 @@ class Sampled:
                 drawn = attempt(name, combination, partial(world.quantity, name, combination))
                 if drawn is not None:
                     level, failing = drawn
-                    level = level[: len(column.kept), :worlds]
+                    level = self._rows(name, level[:, :worlds], n_kept)
                     level = np.where(failing, np.nan, level) if failing.any() else level
                     column.put(combination, level, part)
-                    levels.append((name, combination, level))
+                    if size.counting:  # once it is known what worlds count for
+                        levels.append((name, combination, level))
         self.updates.fill(world, part, attempt)
-        for name, combination, level in levels if size.counting else ():
+        for name, combination, level in levels:
             column = self._counted[name]
             for along in column.index:
                 if along[: len(combination)] == combination:
@@ -190,6 +199,15 @@ class Sampled:
         self._figures.fill(world, part, attempt)
         self._binding.fill(world, part)
 
+    def _rows(self, name: str, level: Array, n_kept: int) -> Array:
+        """Return the steps of a level that are kept: one of what does not change."""
+        if self.graph.quantities[name].steady:
+            return level[:1]
+        rows = level[self._steps]
+        if len(rows) < len(level) and _returns(level[:, :n_kept]):
+            self._returning.add(name)
+        return rows
+
     def _fail(self, name: str, combination: Combination, block: int, error: ForecastError) -> None:
         first = self._failed.get((name, combination), (block, error))
         self._failed[name, combination] = min(first, (block, error), key=lambda failure: failure[0])
@@ -206,6 +224,7 @@ class Sampled:
             "record": [
                 [n, list(c), t.worlds, t.first, t.block, *_stated(t.error)] for (n, c), t in self._record.tallies()
             ],
+            "returning": sorted(self._returning),
         }
 
     def note(self, notes: Mapping[str, Any]) -> None:
@@ -213,6 +232,7 @@ class Sampled:
         for name, combination, block, *error in notes["failed"]:
             self._fail(name, tuple(combination), block, _error(*error))
         self._unanswered |= {(name, tuple(combination)) for name, combination in notes["unanswered"]}
+        self._returning |= set(notes["returning"])
         for name, combination, worlds, first, block, *error in notes["record"]:
             self._record.tally((name, tuple(combination)), FailureCounts(worlds, first, block, _error(*error)))
 
@@ -284,6 +304,7 @@ class Sampled:
 
     def groups(self, time: NDArray[np.datetime64], seed: int) -> dict[str, xr.Dataset]:
         """Return what was asked for, by its place in the result."""
+        time = time[self._steps]
         out = {"/projection": self._projection(time), "/questions": self._questions()}
         if (pooled := self._pooled(seed)).data_vars:
             out["/pooled"] = pooled
@@ -308,7 +329,8 @@ class Sampled:
 
     def _about(self, name: str) -> dict[str, str]:
         node = self.graph.quantities[name]
-        return {"units": node.unit, "kind": node.quantity.KIND, **_flags(node.labels)}
+        between = {RETURNS: "another number between its ends"} if name in self._returning else {}
+        return {"units": node.unit, "kind": node.quantity.KIND, **_flags(node.labels), **between}
 
     def _counted_levels(self, time: NDArray[np.datetime64]) -> xr.Dataset:
         """Return the quantiles of the levels of all worlds; of a regime the share of each label."""
@@ -359,6 +381,13 @@ class Sampled:
             data |= answers(name, dims, tuple(len(self.graph.scenario.choices[d].values) for d in dims), each)
         definitions = {d for dims in self._pools.definitions.values() for d in dims}
         return xr.Dataset(data, coords={**self._answer_coordinates(data), **self._pools.coordinates(definitions)})
+
+
+def _returns(level: Array) -> bool:
+    """Tell whether a level, (time, draw), is the same number at both ends of all worlds, and another one between."""
+    if not level.size or level[0, 0] != level[-1, 0]:
+        return False
+    return bool((level[[0, -1]] == level[0, 0]).all() and (level != level[0, 0]).any())
 
 
 #: Errors that are made of a sentence alone.

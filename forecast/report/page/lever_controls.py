@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from forecast import units
+from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.result import DateAnswer, Projection, ValueAnswer
 from forecast.report.headline import Words
 from forecast.report.page.appendices import Called, foreign
-from forecast.report.words.number_text import amount
+from forecast.report.words.number_text import amount, percent
+from forecast.report.words.patterns import fill
 from forecast.scenarios.quantities.changes import as_phrase
 from forecast.scenarios.quantities.levers import Lever
 from forecast.scenarios.settings.setting_values import measured
@@ -114,12 +115,25 @@ def _control(run: Projection, lever: Lever, words: Words, called: Called) -> Lev
     middle = float(np.median(numbers)) if len(numbers) else math.nan
     changes = lever.since is not None
     about: dict[str, Any] = {"name": lever.name, "label": lever.label, "about": lever.about, "changes": changes}
+    if shares := _shares(run, lever):
+        said = [fill("share", label=words(label), percent=percent(share)) for label, share in shares.items()]
+        likely = max(shares, key=lambda label: shares[label])
+        stated = ", ".join(said) if shares[likely] < 1 else words(likely)
+        return LeverControl(stops=tuple(stops), at=list(shares).index(likely), stated=stated, **about)
     fixed = len(numbers) > 0 and float(np.min(numbers)) == float(np.max(numbers))
     if not fixed or any(math.isnan(each.size) for each in stops):
         return LeverControl(stops=tuple(stops), at=_nearest(stops, middle), stated=_spread(numbers, unit), **about)
     own = LeverStop(value="", label=_said(lever, middle, unit), size=middle)
     stops = _with(stops, own)
     return LeverControl(stops=tuple(stops), at=stops.index(own), stated=own.label, **about)
+
+
+def _shares(run: Projection, lever: Lever) -> dict[str, float]:
+    """Return how likely each label is where a lever is one of several labels a world; else nothing."""
+    quantity = run.quantities.get(lever.name)
+    if quantity is None or quantity.kind != "regime" or lever.since is not None:
+        return {}
+    return quantity.probabilities(quantity.cells[0])
 
 
 def _with(stops: list[LeverStop], own: LeverStop) -> list[LeverStop]:

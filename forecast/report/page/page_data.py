@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,7 +44,10 @@ from forecast.report.words.patterns import patterns
 from forecast.scenarios.authored_sentences import SLOTS
 from forecast.sensitivity.first_order import uncertain
 
-__all__ = ["answer", "contents", "scales", "settable"]
+if TYPE_CHECKING:
+    from forecast.scenarios.scenario import Scenario
+
+__all__ = ["answer", "contents", "paths_read", "scales", "settable"]
 
 
 def contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], toml: str = "") -> dict[str, Any]:
@@ -164,6 +167,16 @@ def answer(run: Projection, worlds: EncodedDraws, moved: LeverAnswers | None = N
         "values": figures,
         "paths": list(_paths(run, words, packed.pop("paths"))),
     }
+
+
+def paths_read(scenario: Scenario) -> set[str] | None:
+    """Return the quantities whose paths `answer` reads; None where these are all."""
+    if not scenario.shown:
+        return None
+    groups: tuple[Mapping[str, Any], ...] = (scenario.questions, scenario.figures, scenario.rankings)
+    needed = {name for group in groups for question in group.values() for name in question.needs}
+    levers = {lever.name for lever in scenario.levers}
+    return scenario.quantities.keys() & {*scenario.shown, *levers, *needed}
 
 
 def _levers(run: Projection, moved: LeverAnswers | None) -> Iterator[dict[str, Any]]:

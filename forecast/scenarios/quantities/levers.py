@@ -5,7 +5,7 @@
     [levers.brain]                     # what --set takes: a quantity, an input, or a choice
     label = "Computing a brain needs"  # by default its label in the scenario
     range = ["1e14 FLOP/s", "1e18 FLOP/s"]
-    [levers.metric]                    # a choice: its values are its range
+    [levers.metric]                    # a choice: its values are its range; a draw has its labels where no range stands
     label = "How machines are measured"
     [levers.machine]                   # growth from a date on, as --what-if takes it
     label = "Growth of supercomputers"
@@ -22,9 +22,9 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import number
 from forecast.errors import UnknownNameError, printable
 from forecast.scenarios.quantities import changes
@@ -32,6 +32,7 @@ from forecast.scenarios.settings.setting_values import measured
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
+    from forecast.scenarios.quantities.kind import QuantityKind
     from forecast.scenarios.spec import Choice
 
 __all__ = ["POINTS", "Lever", "check", "read"]
@@ -59,8 +60,8 @@ class Lever:
     label : str
         What it is called for people.
     ends : tuple of str
-        What it is set to, from one end to the other: texts with units, values of a choice, or factors of growth such
-        as ``"0.5*"``.
+        What it is set to, from one end to the other: texts with units, values of a choice or a draw, or factors of
+        growth such as ``"0.5*"``.
     since : float or None
         From when on growth is changed; None for what is set.
     choice : bool
@@ -102,7 +103,8 @@ class Lever:
         if self.since is not None:
             factors = " to ".join(f"{end.removesuffix('*')} ×" for end in (self.ends[0], self.ends[-1]))
             return f"{factors} since {self.since:.10g}"
-        return (", " if self.choice else " to ").join(self.ends)
+        words = self.choice or self.ends[0][:1].isalpha()
+        return (", " if words else " to ").join(self.ends)
 
     def points(self) -> tuple[str, ...]:
         """Return what it is tried at from one end to the other, as texts like its ends; of a choice its values.
@@ -154,6 +156,8 @@ def _numbers(ends: tuple[str, ...]) -> tuple[tuple[float, float], str] | None:
     """
     from forecast import units
 
+    if len(ends) != 2:
+        return None
     found = [measured(end) for end in ends]
     if all(each is not None for each in found):
         (low, unit), (high, other) = (each for each in found if each is not None)
@@ -181,7 +185,7 @@ def _rounded(value: float, size: float) -> str:
 def read(
     reader: ScenarioReader,
     record: Mapping[str, Any],
-    quantities: Collection[str],
+    quantities: Mapping[str, QuantityKind],
     choices: Mapping[str, Choice],
     labels: Mapping[str, str],
 ) -> Iterator[Lever]:
@@ -200,7 +204,8 @@ def read(
         label = reader.text(stated, "label", key, default=labels.get(name, "")).strip()
         if not label:
             raise reader.fail(f"{key}.label", "is missing: what the lever is called for people")
-        since, ends = _ends(reader, stated, key, choices.get(name))
+        labels_of = quantities[name].labels if name in quantities else ()
+        since, ends = _ends(reader, stated, key, choices.get(name), labels_of)
         if len(ends) > 1:  # of a choice that was narrowed one value is left
             about = reader.text(stated, "about", key, default="")
             yield Lever(name=name, label=label, ends=ends, since=since, choice=name in choices, about=about)
@@ -224,9 +229,9 @@ def _known(name: str, quantities: Collection[str], choices: Collection[str]) -> 
 
 
 def _ends(
-    reader: ScenarioReader, stated: Mapping[str, Any], key: str, choice: Choice | None
+    reader: ScenarioReader, stated: Mapping[str, Any], key: str, choice: Choice | None, drawn: tuple[str, ...]
 ) -> tuple[float | None, tuple[str, ...]]:
-    """Return from when on it is moved, None for what is set, and its ends."""
+    """Return from when on it is moved, None for what is set, and its ends; `drawn` are the labels of a draw."""
     if ("growth" in stated) != ("since" in stated) or ("growth" in stated and "range" in stated):
         raise reader.fail(key, "expected range = [lowest, highest], or growth = ['0.5*', '1.5*'] with since = 2028")
     if "growth" in stated:
@@ -238,6 +243,8 @@ def _ends(
         if "range" in stated:
             raise reader.fail(f"{key}.range", "the range of a choice are its values")
         return None, choice.values
+    if drawn and "range" not in stated:
+        return None, drawn
     if "range" not in stated:
         raise reader.fail(f"{key}.range", "is missing: the lowest and the highest that it is set to")
     given = _two(reader, stated["range"], f"{key}.range")

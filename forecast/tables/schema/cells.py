@@ -17,10 +17,14 @@ import datetime
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
 
-__all__ = ["boolean", "date", "integer", "is_date", "is_nothing", "is_number", "meant_as_number", "number", "text"]
+__all__ = [
+    "boolean", "date", "integer", "is_date", "is_nothing", "is_number", "meant_as_number", "number", "numbers", "text",
+]  # fmt: skip
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?")
+_NUMBERS = re.compile(rf"(?:{_NUMBER.pattern}\n)*+{_NUMBER.pattern}")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _LONGEST = 400
@@ -52,6 +56,22 @@ def number(cell: str) -> float:
     if math.isinf(value) or (value == 0 and any(c in "123456789" for c in re.split("[eE]", cell)[0])):
         raise ValueError("the number is outside the range of double precision")
     return value
+
+
+def numbers(column: Sequence[str]) -> list[float]:
+    """Read many numbers; ValueError where one of them is none.
+
+    Examples
+    --------
+    >>> numbers(["1234.5", "-1e9"])
+    [1234.5, -1000000000.0]
+    """
+    if max(map(len, column), default=0) > _LONGEST or not _NUMBERS.fullmatch("\n".join(column)):
+        return list(map(number, column))
+    values = list(map(float, column))
+    if 0.0 in values or math.inf in values or -math.inf in values:
+        return list(map(number, column))
+    return values
 
 
 #: Other people's spellings of numbers, and what to say about them.

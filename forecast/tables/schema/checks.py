@@ -16,9 +16,10 @@ from __future__ import annotations
 import datetime
 from calendar import isleap
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FormulaError, TableError, nearest, printable
 from forecast.formula import Condition, parse_row_condition
 
@@ -255,7 +256,9 @@ def _failing(
     import numpy as np
 
     wanted = check.columns()
-    rows = [r for r in range(len(csv.lines)) if all(_text(columns[c][r]) in v for c, v in check.where.items())]
+    rows = list(range(len(csv.lines)))
+    for column, texts in check.where.items():
+        rows = [r for r in rows if _text(columns[column][r]) in texts]
     there = {OTHER: _others(check, resource, keys, rows), PREVIOUS: _before(check, columns, rows)}
     figures: dict[str, Array] = {}
     for name, (prefix, column) in wanted.items():

@@ -41,6 +41,8 @@ def models() -> Iterator[ModelSpec]:
         ("growth-spread", "Spread of a year's growth of spending and of sites", "", "growth_spread", ""),
         ("share-gain", "The share of spending that the largest run costs, over that at the start", "", "share_gain",
          "seven years, from GPT-3 to GPT-6 Astra; of some the cost is by what a FLOP cost"),
+        ("tracked-now", "Chips of tracked sites over those of all owners, at the end of the last year", "", "last",
+         "more sites are tracked every year: the share is held as it stands"),
         ("planned-chips", "Chips of tracked sites, built and planned, H100 equivalents", "", "planned",
          "plans of 2026-09, to the end of 2028"),
         ("planned-research", "R&D compute of the largest laboratory, by its own forecast", "USD/year", "planned",

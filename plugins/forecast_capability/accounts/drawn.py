@@ -17,14 +17,14 @@ from forecast import ModelSpec
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, ModelRecord
 from forecast.streams import student_t
-from forecast_capability.accounts.ratios import EDITION, FOUR, LAB, RATIOS, Tables, of_link, pooled_spread
+from forecast_capability.accounts.ratios import EDITION, FOUR, LAB, RATIOS, Ratio, Tables, of_link, pooled_spread
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
 
 Array = NDArray[np.float64]
 
-__all__ = ["GROWTHS", "SHARES_AND_FACTORS", "capex", "growth_spread", "planned", "ratio", "share_gain", "walk"]
+__all__ = ["GROWTHS", "SHARES_AND_FACTORS", "capex", "growth_spread", "last", "planned", "ratio", "share_gain", "walk"]
 
 #: Links whose spread around their mean is pooled: of shares and factors, and of growth.
 SHARES_AND_FACTORS = (
@@ -66,9 +66,7 @@ class _Ratio(ModelRecord):
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         tables = Tables(as_of)
-        found = of_link(self.link, tables)
-        if not found:
-            raise DataError(f"{self.name}: no year of the accounts has it: {RATIOS[self.link].title}")
+        found = _known(self.link, tables, self.name)
         spread, dof = pooled_spread(tables, SHARES_AND_FACTORS)
         logs = np.log([ratio.value for ratio in found])
         return _FittedRatio(
@@ -82,6 +80,14 @@ class _Ratio(ModelRecord):
             dof=dof,
             most=RATIOS[self.link].most,
         )
+
+
+def _known(link: str, tables: Tables, name: str) -> list[Ratio]:
+    """Return the ratios of a link by year, or say that there are none."""
+    found = of_link(link, tables)
+    if not found:
+        raise DataError(f"{name}: no year of the accounts has it: {RATIOS[link].title}")
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,26 +209,48 @@ def walk(name: str, spec: ModelSpec) -> Model:
 class _GrowthSpread(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         spread, dof = pooled_spread(Tables(as_of), GROWTHS)
-        return _FittedSpread(
+        return _FittedNumber(
             model=self,
             said=f"{spread:.3f}: standard deviation of a year's logarithmic growth of spending, and of the power of "
             f"sites, around the mean of each, {dof} degrees of freedom",
             facts={"spread": spread},
-            spread=spread,
+            number=spread,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class _FittedSpread(_Fitted):
-    spread: float
+class _FittedNumber(_Fitted):
+    number: float
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        return np.full((len(time), streams.draws), self.spread)
+        return np.full((len(time), streams.draws), self.number)
 
 
 def growth_spread(name: str, spec: ModelSpec) -> Model:
     """Build the spread of growth of spending and of sites."""
     return _GrowthSpread(**_base(spec, name))  # type: ignore[arg-type]
+
+
+# --- A ratio as it stands -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Last(ModelRecord):
+    link: str
+
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        last = _known(self.link, Tables(as_of), self.name)[-1]
+        return _FittedNumber(
+            model=self,
+            said=f"{last.value:.3g} at the end of {last.year}: {last.over}",
+            facts={"year": float(last.year), "value": last.value},
+            number=last.value,
+        )
+
+
+def last(name: str, spec: ModelSpec) -> Model:
+    """Build the model of a ratio as it was in its last year, as certain as the two figures in it."""
+    return _Last(**_base(spec, name), link=spec.name.removeprefix(PREFIX).removesuffix("-now"))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)

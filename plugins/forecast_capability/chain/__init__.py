@@ -47,20 +47,19 @@ MODELS = {
 
 
 def models() -> Iterator[ModelSpec]:
-    """Bring every part of the chain in both forms."""
-    for form, what in FORMS.items():
-        for name, (title, quantity, unit, keeps) in MODELS.items():
-            yield ModelSpec(
-                name=f"chain-{name}-{form}",
-                title=f"{title}, of one joint estimate: {what}",
-                quantity=f"capability.{quantity}",
-                unit=unit,
-                keeps=keeps,
-                table=OBSERVED.get(name, ""),
-                target=f"forecast_capability.chain.going_on:{name}",
-                note="algorithms are everything but training compute: data, distillation, post-training, inference",
-                reference=REFERENCE,
-            )
+    """Bring every part of the chain: each world has one of the two forms."""
+    for name, (title, quantity, unit, keeps) in MODELS.items():
+        yield ModelSpec(
+            name=f"chain-{name}",
+            title=f"{title}, of one joint estimate in two forms",
+            quantity=f"capability.{quantity}",
+            unit=unit,
+            keeps=keeps,
+            table=OBSERVED.get(name, ""),
+            target=f"forecast_capability.chain.going_on:{name}",
+            note="algorithms are everything but training compute: data, distillation, post-training, inference",
+            reference=REFERENCE,
+        )
     yield ModelSpec(
         name="chain-world",
         title="Which joint draw of the chain a world has, ordered by how fast the index rises",

@@ -2,7 +2,8 @@
 
 A world is a row of the joint draws (`worlds`): its numbers, and the state at the date from which it goes on. Given its
 row a world needs nothing else of the past, since level and slope of a line with walks are all that its future depends
-on. Which row a world has says the quantity `posterior`, one number that all models of a scenario share (`world`).
+on. Which row a world has say two quantities that all models of a scenario share: `bends`, of which form it is, and
+`posterior`, its place among the draws of that form (`world`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from forecast import Input, ModelSpec
 from forecast.errors import EmptyDataError, NoDataAtDateError
 from forecast.models import Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity, Unfitted
-from forecast_capability.chain.likelihood import INDEX_OF_ANCHOR, worth
+from forecast_capability.chain.likelihood import BENT, INDEX_OF_ANCHOR, STRAIGHT, worth
 from forecast_capability.chain.records import largest_runs
 from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP
 from forecast_capability.chain.worlds import SAME_DATE, SPAN, Worlds, worlds
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Needs = Mapping[str, OtherQuantity]
+#: Of the straight and of the bent form, or of the index alone.
+Drawn = tuple[Worlds, ...]
 
 #: Orders of magnitude that a path gains at most: numbers end at 308.
 MOST = 250.0
@@ -38,43 +41,50 @@ __all__ = ["algorithms", "growth", "horizon", "index", "index_alone", "pace", "p
 
 @dataclass(frozen=True, kw_only=True)
 class _OfPosterior(ModelRecord):
-    """A model that reads the joint draws of a form."""
+    """A model that reads the joint draws: of both forms, or of the index alone."""
 
-    form: str
+    forms: tuple[str, ...] = (STRAIGHT.name, BENT.name)
     #: It means something only where models with an index are among the rows.
     rated: bool = True
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        found = worlds(self.form, as_of)
-        if self.rated and not found.rows.rated.any():
-            raise EmptyDataError(f"{self.name}: no model with an index is dated before {found.now:.2f}")
-        return self.fitted(found, as_of)
+        drawn = tuple(worlds(form, as_of) for form in self.forms)
+        if self.rated and not drawn[0].rows.rated.any():
+            raise EmptyDataError(f"{self.name}: no model with an index is dated before {drawn[0].now:.2f}")
+        return self.fitted(drawn, as_of)
 
     @abstractmethod
-    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
         """Return the model with these draws."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Fitted(FittedModel):
     model: _OfPosterior
-    drawn: Worlds = field(repr=False)
+    drawn: Drawn = field(repr=False)
 
     def worlds(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Return the row of every world."""
-        count = len(self.drawn)
-        row = np.minimum((inputs["posterior"][0] * count).astype(np.intp), count - 1)
-        return {name: values[row] for name, values in self.drawn.columns.items()}
+        rows = [each.at(inputs["posterior"][0]) for each in self.drawn]
+        if len(rows) == 1:
+            return rows[0]
+        straight, bent = rows
+        return {name: np.where(inputs["bends"][0] > 0.5, bent[name], straight[name]) for name in straight}
 
     def described(self, name: str) -> str:
-        """Return the quantiles of a column."""
-        low, middle, high = np.quantile(self.drawn.columns[name], [0.05, 0.5, 0.95])
-        return f"{middle:.3g} (90 %: {low:.3g} to {high:.3g})"
+        """Return the quantiles of a column, in each form."""
+        told = []
+        for each in self.drawn:
+            low, middle, high = np.quantile(each.columns[name], [0.05, 0.5, 0.95])
+            form = f"{each.form}; " if len(self.drawn) > 1 else ""
+            told.append(f"{middle:.3g} ({form}90 %: {low:.3g} to {high:.3g})")
+        return " or ".join(told)
 
     def said(self, summary: str, *assumptions: str) -> Description:
         """Return a description with what every part of the chain assumes."""
+        drawn = f"{len(self.drawn[0])} joint draws{' of each form' if len(self.drawn) > 1 else ''}"
         return Description(
-            summary=f"{summary}; {len(self.drawn)} joint draws ({self.model.form}) from {len(self.drawn.rows)} rows",
+            summary=f"{summary}; {drawn} from {len(self.drawn[0].rows)} rows",
             assumptions=(
                 *assumptions,
                 "how fast slopes change is mostly the prior's: what lies beyond five years rests on it",
@@ -83,16 +93,18 @@ class _Fitted(FittedModel):
         )
 
 
-def _made(of: type[_OfPosterior], name: str, spec: ModelSpec, needs: Needs | None = None, **more: Any) -> Model:
-    posterior = OtherQuantity(unit="", title="which joint draw a world has, from 0 to 1")
+PLACE = {"posterior": OtherQuantity(unit="", title="place among the joint draws, from 0 to 1")}
+FORM = {"bends": OtherQuantity(unit="", title="1 where an order of compute is worth less beyond 1e25 FLOP, else 0")}
+
+
+def _made(of: type[_OfPosterior], name: str, spec: ModelSpec, needs: Needs, **more: Any) -> Model:
     return of(
         name=name,
         unit=spec.unit,
-        inputs={"posterior": posterior, **(needs or {})},
+        inputs={**PLACE, **needs},
         note=spec.note,
         sources=(spec.reference,),
         keeps=spec.keeps,
-        form=spec.name.rpartition("-")[2],
         **more,
     )
 
@@ -110,7 +122,7 @@ class _World(Unfitted):
 
 
 def world(name: str, spec: ModelSpec) -> Model:
-    """Build the model of which joint draw a world has: one number for all parts of the chain, in every form."""
+    """Build the model of which joint draw a world has: one number for all parts of the chain, in either form."""
     place = Input(
         name="place",
         unit="",
@@ -129,7 +141,7 @@ class _Column(_OfPosterior):
     column: str
     what: str
 
-    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
         return _FittedColumn(model=self, drawn=drawn)
 
 
@@ -147,19 +159,19 @@ class _FittedColumn(_Fitted):
 
 def points(name: str, spec: ModelSpec) -> Model:
     """Build the model of points per order of compute (at 1e25 FLOP)."""
-    return _made(_Column, name, spec, column="points", what="points of the index per order of compute")
+    return _made(_Column, name, spec, FORM, column="points", what="points of the index per order of compute")
 
 
 def pace(name: str, spec: ModelSpec) -> Model:
     """Build the model of the pace of algorithms, with which their path goes on."""
     what = "orders of magnitude of compute a year that algorithms give at the end of the rows"
-    return _made(_Column, name, spec, column="algorithms_slope", what=what)
+    return _made(_Column, name, spec, FORM, column="algorithms_slope", what=what)
 
 
 def growth(name: str, spec: ModelSpec) -> Model:
     """Build the model of the growth of the largest run so far."""
     what = f"orders of magnitude a year that the largest run grew over {SPAN:g} years"
-    return _made(_Column, name, spec, column="growth", what=what, rated=False)
+    return _made(_Column, name, spec, FORM, column="growth", what=what, rated=False)
 
 
 # --- Paths ----------------------------------------------------------------------------------------------------------
@@ -171,7 +183,7 @@ class _FittedPath(_Fitted):
 
     def gained(self, time: Array, slope: Array, of: str, world: dict[str, Array], streams: Streams) -> Array:
         """Return what a path gains from the date to each time; `of` begins the names of its columns."""
-        now, wander, turn_a_year = self.drawn.now, world[f"{of}walk"], world[f"{of}turn"]
+        now, wander, turn_a_year = self.drawn[0].now, world[f"{of}walk"], world[f"{of}turn"]
         if time[0] < now - SAME_DATE:
             told = f"{self.model.name}: the chain goes on from {now:g}, got a first step at {time[0]:g}"
             raise NoDataAtDateError(told)
@@ -189,14 +201,14 @@ class _FittedPath(_Fitted):
     def moving(self, what: str, of: str) -> Description:
         """Return the description of a path."""
         return self.said(
-            f"{what} gains {self.described(f'{of}_slope')} orders of magnitude a year at {self.drawn.now:g}",
+            f"{what} gains {self.described(f'{of}_slope')} orders of magnitude a year at {self.drawn[0].now:g}",
             "a straight line, a random walk and an integrated one",
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Run(_OfPosterior):
-    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
         return _FittedRun(model=self, drawn=drawn, points=largest_runs(self.name, as_of))
 
 
@@ -219,7 +231,7 @@ class _FittedRun(_FittedPath):
 
 @dataclass(frozen=True, kw_only=True)
 class _Algorithms(_OfPosterior):
-    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
         return _FittedAlgorithms(model=self, drawn=drawn)
 
 
@@ -235,12 +247,13 @@ class _FittedAlgorithms(_FittedPath):
 
 def run(name: str, spec: ModelSpec) -> Model:
     """Build the path of the compute of a frontier run, which the records lie on, each on its day."""
-    return _made(_Run, name, spec, rated=False)
+    return _made(_Run, name, spec, FORM, rated=False)
 
 
 def algorithms(name: str, spec: ModelSpec) -> Model:
     """Build the path of what algorithms give, over those at the date, which goes on at a pace."""
-    return _made(_Algorithms, name, spec, {"pace": OtherQuantity(unit="1/year", title="orders of magnitude a year")})
+    needs = {"pace": OtherQuantity(unit="1/year", title="orders of magnitude a year")}
+    return _made(_Algorithms, name, spec, FORM | needs)
 
 
 # --- What they give -------------------------------------------------------------------------------------------------
@@ -248,13 +261,13 @@ def algorithms(name: str, spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, kw_only=True)
 class _Index(_OfPosterior):
-    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
         return _FittedIndex(model=self, drawn=drawn, points=_leaders(drawn, self.name))
 
 
-def _leaders(drawn: Worlds, name: str) -> Observations:
+def _leaders(drawn: Drawn, name: str) -> Observations:
     """Return the models that led the index."""
-    rows, called = drawn.rows.leading, _called(INDEX, "model", name)
+    rows, called = drawn[0].rows.leading, _called(INDEX, "model", name)
     names = tuple(called.get(str(model), str(model)) for model in rows.model)
     return Observations(time=rows.date, value=rows.value, unit="", names=names)
 
@@ -284,10 +297,9 @@ class _FittedIndex(_Fitted):
     def describe(self) -> Description:
         return self.said(
             f"an order of magnitude of compute is worth {self.described('points')} points at 1e25 FLOP, and as much "
-            f"where algorithms give it; the frontier stands at {self.described('level')} at {self.drawn.now:g}",
-            "an order of compute is worth as much everywhere"
-            if self.model.form == "straight"
-            else "an order of compute is worth less beyond 1e25 FLOP, by a law that four models there show",
+            f"where algorithms give it; the frontier stands at {self.described('level')} at {self.drawn[0].now:g}",
+            "an order of compute is worth as much everywhere, or in the bent form less beyond 1e25 FLOP, by a law that "
+            "four models there show",
         )
 
 
@@ -302,7 +314,7 @@ def _best_so_far(
 
 @dataclass(frozen=True, kw_only=True)
 class _IndexAlone(_OfPosterior):
-    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
         return _FittedIndexAlone(model=self, drawn=drawn, points=_leaders(drawn, self.name))
 
 
@@ -321,14 +333,14 @@ class _FittedIndexAlone(_FittedPath):
     def describe(self) -> Description:
         return self.said(
             f"the index of the frontier gained {self.described('so_far')} points a year and gains "
-            f"{self.described('slope')} at {self.drawn.now:g}, where it stands at {self.described('level')}",
+            f"{self.described('slope')} at {self.drawn[0].now:g}, where it stands at {self.described('level')}",
             "a straight line, a random walk and an integrated one; compute and algorithms play no part",
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Horizon(_OfPosterior):
-    def fitted(self, drawn: Worlds, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
         from forecast.tables import series
 
         read = series.read_columns(
@@ -365,14 +377,14 @@ def index(name: str, spec: ModelSpec) -> Model:
         "algorithms": OtherQuantity(unit="", title="what algorithms give, over those at the start"),
         "points": OtherQuantity(unit="", title="points of the index per order of compute, at 1e25 FLOP"),
     }
-    return _made(_Index, name, spec, needs)
+    return _made(_Index, name, spec, FORM | needs)
 
 
 def index_alone(name: str, spec: ModelSpec) -> Model:
     """Build the index of the best model so far by its own trend, from the same rows of the frontier."""
-    return _made(_IndexAlone, name, spec)
+    return _made(_IndexAlone, name, spec, {}, forms=("alone",))
 
 
 def horizon(name: str, spec: ModelSpec) -> Model:
     """Build the time horizon at an index."""
-    return _made(_Horizon, name, spec, {"index": OtherQuantity(unit="", title="capability index (ECI)")})
+    return _made(_Horizon, name, spec, FORM | {"index": OtherQuantity(unit="", title="capability index (ECI)")})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 import sys
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.files import write_atomic
 from forecast.errors import UsageError
 from forecast_capability.chain.estimate import NOW, SINCE
 from forecast_capability.chain.likelihood import FORMS, LEVELS, STRAIGHT, TANGENT, Form
@@ -57,11 +59,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _write(folder: Path, of: str, form: Form, rows: Rows, drawn: dict[str, Array], titles: Mapping[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{folder.name}.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(drawn)
-        writer.writerows([f"{value:.6g}" for value in row] for row in zip(*drawn.values(), strict=True))
+    written = io.StringIO(newline="")
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(drawn)
+    writer.writerows([f"{value:.6g}" for value in row] for row in zip(*drawn.values(), strict=True))
+    path = write_atomic(folder / f"{folder.name}.csv", written.getvalue())
     fields = [{"name": name, "type": "number", "unit": "", "title": title} for name, title in titles.items()]
     descriptor = {
         "name": folder.name,
@@ -85,7 +87,7 @@ def _write(folder: Path, of: str, form: Form, rows: Rows, drawn: dict[str, Array
         ],
     }
     for name, content in (("datapackage.json", descriptor), ("made-from.json", made_from(rows, form))):
-        (folder / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        write_atomic(folder / name, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -88,6 +88,11 @@ class Worlds:
     def __len__(self) -> int:
         return len(self.columns["level"])
 
+    def at(self, place: Array) -> dict[str, Array]:
+        """Return the draws at places from 0 to 1 among them."""
+        row = np.minimum((place * len(self)).astype(np.intp), len(self) - 1)
+        return {name: values[row] for name, values in self.columns.items()}
+
 
 def columns(rows: Rows, form: Form, *, now: float, draws: int, steps: int, seed: int = 0) -> dict[str, Array]:
     """Draw `COLUMNS`, (draw,) each, ordered by how fast the index rises at the date: what a scenario's worlds read.

@@ -20,6 +20,8 @@ __all__ = ["labour"]
 TAIL = 1e-6
 #: What of the tasks is automated at present lies so far within 0 and 1, as in the source.
 EDGE = 1e-9
+#: Worlds that are solved leave where no more than this share is not.
+SOLVED = 0.75
 #: Steps of Newton's method at most; where one does not halve what is left, the bracket is halved.
 STEPS = 100
 
@@ -55,35 +57,50 @@ def labour(**given: Array) -> Array:
             return np.array(people)
         pull = -rho / (1 - rho) * slope * steep  # chips go to the harder tasks, by exp(pull*i)
         supply = np.log(given["rate"] * given["chips"] / people) - slope * first  # what all chips do of task 0
-        # machines stop at the task on which a chip adds as much as the people whom it frees: with b(i) what chips do of
-        # the tasks up to i, log b(i) + slope*steep*i/(1 - rho) - log(1 - i) = supply; in z = log(i/(1 - i)) the left
-        # side rises at least as fast as z
         drift = slope * steep / (1 - rho)
-        high = supply
-        low = supply - _spread(pull)[0] - drift
-        z, before = np.minimum(high, np.log(can / (1 - can))), np.inf
-        close = 1e-9 * (1 + np.abs(supply))
-        for _ in range(STEPS):
-            i = 1 / (1 + np.exp(-z))
-            spread, slope_there = _spread(pull * i)
-            off = z + spread + drift * i - supply
-            under = off < 0
-            low, high = np.where(under, z, low), np.where(under, high, z)
-            rise = 1 + (pull * slope_there + drift) * i * (1 - i)
-            step = z - off / rise
-            away = np.abs(off)
-            near = (away < before / 2) | (away < close)
-            step = np.where((step >= low) & (step <= high) & near, step, (low + high) / 2)
-            before = away
-            moved = np.abs(step - z) > 1e-8 * (1 + np.abs(z))  # convergence is quadratic: the next step is rounding
-            z = step
-            if not moved.any():
-                break
-        last = np.minimum(1 / (1 + np.exp(-z)), can)
+        last = _last(*np.broadcast_arrays(supply, pull, drift, can))
         by_people = (1 - rho) * np.log1p(-last)
         by_chips = rho * supply + (1 - rho) * (np.log(last) + _spread(pull * last)[0])
         done = people * np.exp(np.logaddexp(by_people, by_chips) / rho)
     return np.asarray(np.where(can > 0, done, people))
+
+
+def _last(supply: Array, pull: Array, drift: Array, can: Array) -> Array:
+    """Return the task on which a chip adds as much as the people whom it frees, or the last one that machines `can` do.
+
+    With b(i) what chips do of the tasks up to i, log b(i) + drift*i - log(1 - i) = supply; in z = log(i/(1 - i)) the
+    left side rises at least as fast as z. Worlds leave as they are solved.
+    """
+    last, edge = can.copy(), np.log(can / (1 - can))
+    z = np.minimum(supply, edge)
+    below = (can > 0) & ((z < edge) | (z + _spread(pull * can)[0] + drift * can > supply))
+    place = np.flatnonzero(below)
+    z, supply, pull, drift = (each[below] for each in (z, supply, pull, drift))
+    high, low, before = supply, supply - _spread(pull)[0] - drift, np.full(len(z), np.inf)
+    close = 1e-9 * (1 + np.abs(supply))
+    for _ in range(STEPS):
+        i = 1 / (1 + np.exp(-z))
+        spread, slope_there = _spread(pull * i)
+        off = z + spread + drift * i - supply
+        under = off < 0
+        low, high = np.where(under, z, low), np.where(under, high, z)
+        rise = 1 + (pull * slope_there + drift) * i * (1 - i)
+        step = z - off / rise
+        away = np.abs(off)
+        near = (away < before / 2) | (away < close)
+        step = np.where((step >= low) & (step <= high) & near, step, (low + high) / 2)
+        moved = np.abs(step - z) > 1e-8 * (1 + np.abs(z))  # convergence is quadratic: the next step is rounding
+        z, before, left = step, away, np.count_nonzero(moved)
+        if left <= SOLVED * len(z):
+            done = ~moved
+            last.flat[place[done]] = np.minimum(1 / (1 + np.exp(-z[done])), last.flat[place[done]])
+            place, z, low, high, before, close, supply, pull, drift = (
+                each[moved] for each in (place, z, low, high, before, close, supply, pull, drift)
+            )
+        if not left:
+            break
+    last.flat[place] = np.minimum(1 / (1 + np.exp(-z)), last.flat[place])
+    return last
 
 
 def _spread(x: Array) -> tuple[Array, Array]:

@@ -24,6 +24,8 @@ _QUANTILES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 _POWERS = (1.5, 9.5 / 7, 8.5 / 7, 1.0, 4 / 7, 0.0)
 #: What the machines' own task takes of all cognitive work at the start.
 COMPUTE_SHARE = 0.01
+#: So many allocations are kept: those of goods, hardware and software.
+KEPT = 3
 #: A task counts as automated where machines do so many times what people do of it.
 MOSTLY = 10.0
 
@@ -38,12 +40,27 @@ def composite(**given: Array) -> Array:
         ``run`` (FLOP), ``need``, ``need_gap``, ``runtime`` (FLOP a year and person), ``runtime_gap``, ``trade``,
         ``trade_most`` and ``rho``: each of one shape.
     """
-    return _allocated(given)[0]
+    return _known(given)[0]
 
 
 def automated(**given: Array) -> Array:
     """Return the share of the hundred tasks that machines do for the most part; the same arguments."""
-    return _allocated(given)[1]
+    return _known(given)[1]
+
+
+def _known(given: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Return the composite and the share automated: a model that asks for both has them computed once."""
+    shape = np.shape(given["labour"])
+    every = np.stack([*given.values()])
+    if len(shape) > 1 and shape[-1] > 1 and (every == every[..., :1]).all():  # all worlds are one
+        one = _computed(tuple(given), (*shape[:-1], 1), every[..., :1].tobytes())
+        return np.broadcast_to(one[0], shape), np.broadcast_to(one[1], shape)
+    return _computed(tuple(given), shape, every.tobytes())
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _computed(names: tuple[str, ...], shape: tuple[int, ...], every: bytes) -> tuple[Array, Array]:
+    return _allocated(dict(zip(names, np.frombuffer(every).reshape(len(names), *shape), strict=True)))
 
 
 @functools.cache
@@ -55,9 +72,6 @@ def _places(count: int) -> Array:
 def _allocated(given: Mapping[str, Array]) -> tuple[Array, Array]:
     """Return the composite and the share automated, in the shape of the arguments."""
     whole = np.shape(given["labour"])
-    if len(whole) > 1 and whole[-1] > 1 and all((values == values[..., :1]).all() for values in given.values()):
-        alike = _allocated({name: values[..., :1] for name, values in given.items()})  # all worlds are one
-        return np.broadcast_to(alike[0], whole), np.broadcast_to(alike[1], whole)
     flat = {name: np.ravel(values)[None] for name, values in given.items()}
     labour, compute, run, rho = (flat[name] for name in ("labour", "compute", "run", "rho"))
     sigma = 1 / (1 - rho)

@@ -48,6 +48,17 @@ def models() -> Iterator[ModelSpec]:
         note="a horizon above 16 h says that it is at least that; both rest on some of the same benchmarks of code",
         reference=f"METR, time horizons TH1.1; {INDEX}",
     )
+    yield ModelSpec(
+        name="horizon-80-from-horizon",
+        title="Time horizon at 80 % success of the best model so far, from that at 50 %",
+        quantity="capability.time_horizon_80",
+        unit="min",
+        keeps="frontier",
+        table="datasets/time-horizons",
+        target="forecast_capability.quantities.success:reliable",
+        note="by the factor between both horizons of one model, which moved neither with date nor with length",
+        reference="METR, time horizons TH1.1, as compiled in datasets/time-horizons",
+    )
 
 
 #: The parts of ``model-capability``, and the whole: each is a scenario of its own, in the file of its name.

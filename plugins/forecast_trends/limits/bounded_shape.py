@@ -38,7 +38,7 @@ STILL = 3
 #: Times that a drawn step is halved at most.
 HALVINGS = 60
 #: For so many blocks of draws the curves below given caps are kept: as many as a run has by default.
-LATELY = 2
+LATELY = 8
 #: Points without which three parameters are not looked for.
 FEWEST = 5
 _LARGEST = 600.0

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.models import Description, FittedShape, regressed
-from forecast_trends.autoregression import Mixture, Regressions, going_on, regressions
+from forecast_trends.autoregression import Mixture, Regressions, going_on, regressions, share_going_on
 from forecast_trends.evidence import from_record
+from forecast_trends.student_mixture import StudentMixture
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
@@ -109,6 +110,29 @@ class FittedLine(FittedShape):
             ahead = (np.asarray(time, dtype=float) - date) / self.apart
             level = level + going_on(ahead, now, drawn["autocorrelation"], drawn["scatter"], streams("noise"))
         return np.exp(np.clip(level, -_LARGEST, _LARGEST))
+
+    def marginals(self, time: Array, *, observed: bool = False) -> StudentMixture:
+        """Return the distribution of the log level at each date, or of one observation's: that of `sample`."""
+        time = np.asarray(time, dtype=float)
+        columns, mixed = self._columns(time), self.lines
+        centres = variances = np.zeros((len(time), len(mixed.weights)))
+        if observed:
+            if self.last is None:
+                raise ValueError("the noise of an observation goes on from the last one: a frontier has another")
+            date, value = self.last
+            known = share_going_on((time - date) / self.apart, mixed.rho)
+            centres, variances = known * value, (1 - known**2) * mixed.scale**2
+            columns = columns - known[..., None] * self._columns(np.array([date]))
+        centres = centres + np.einsum("tck,ck->tc", columns, mixed.centre)
+        turned = np.einsum("tck,ckj->tcj", columns, mixed.root)
+        variances = variances + np.einsum("tcj,tcj->tc", turned, turned)
+        return StudentMixture(centres=centres, widths=np.sqrt(variances), dof=mixed.dof, weights=mixed.weights)
+
+    def _columns(self, time: Array) -> Array:
+        """Return what each coefficient is multiplied by, (date, component, coefficient)."""
+        if self.breaks is None:
+            return np.broadcast_to(design(time, self.origin, None)[:, None], (len(time), len(self.lines.weights), 2))
+        return np.moveaxis(design(time, self.origin, self.breaks[self.lines.design]), 0, 1)
 
     @property
     def settable(self) -> Mapping[str, str]:  # type: ignore[override]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from forecast.base.files import write_atomic
 from forecast.errors import ForecastError
 from forecast_trends.pool.pool_record import FAMILIES, HINDCASTS, TRACK_RECORD
 
@@ -84,11 +86,11 @@ def records() -> Iterator[dict[str, Any]]:
 def main(folder: str | None = None) -> None:
     """Write ``hindcasts.csv`` and ``track-record.csv``, the second with what the first tells the pool."""
     for path, walk in ((HINDCASTS, hindcasts), (TRACK_RECORD, records)):
-        rows = list(walk())
-        with (path if folder is None else Path(folder) / path.name).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        rows, written = list(walk()), io.StringIO(newline="")
+        writer = csv.DictWriter(written, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_atomic(path if folder is None else Path(folder) / path.name, written.getvalue())
 
 
 if __name__ == "__main__":

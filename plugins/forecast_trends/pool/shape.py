@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ from forecast.errors import FitError
 from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast_trends.evidence import log_series
 from forecast_trends.lines.changepoint import Changepoint
+from forecast_trends.lines.line import FittedLine
 from forecast_trends.points import LARGEST, growth_facts, said_growth
 from forecast_trends.pool.pool_record import Calibration, calibration, family_of
 from forecast_trends.walks.damped import DampedTrend
@@ -46,6 +47,10 @@ _TESTED = 10.0
 #: or .7. A change by 30 % moves the mean score by at most 1 % (the share of a frontier: 2 %).
 _REACH_POWER, _POINTS_POWER, _FRONTIER = -0.25, -0.15, 0.8
 _USUAL_REACH, _USUAL_POINTS, _LEAST_REACH = 0.2, 20.0, 0.05
+#: Values that stand for a distribution, and lists of dates for which they are kept.
+_VALUES, _GRIDS = 2048, 8
+#: A range of log levels, over their size, that is rounding.
+_CERTAIN = 1e-12
 #: Shortest half-life of a point's weight, and the time in which growth dies away, as shares of the span.
 _HALF_LIFE, _DAMPING = 0.03, 0.5
 
@@ -163,7 +168,7 @@ def _fit(family: str, calibrated: bool, times: bytes, values: bytes, *, frontier
 
     time, value = (np.frombuffer(cells, dtype=float) for cells in (times, values))
     when, y = log_series(time, value, frontier=frontier)
-    fitted: dict[str, FittedShape] = {}
+    fitted: dict[str, FittedStates | FittedLine] = {}
     for name, shape in (
         ("local-linear", LocalLinear()), ("damped-trend", DampedTrend()), ("changepoint", Changepoint()),
     ):  # fmt: skip
@@ -174,6 +179,18 @@ def _fit(family: str, calibrated: bool, times: bytes, values: bytes, *, frontier
                 raise
     told = calibration(family, before=float(when[-1])) if calibrated else Calibration(factor=1.0)
     return FittedPool(fitted=fitted, line=recent(when, y), told=told, points=len(y), frontier=frontier)
+
+
+def _spread(ordered: Array) -> Array:
+    """Return the standard deviation of a normal with the same 90 % interval, of values in order at each date."""
+    last = ordered.shape[1] - 1
+    low, high = (ordered[:, round(q * last)] for q in (0.05, 0.95))
+    return np.asarray((high - low) / 2 / _HALF)
+
+
+def _middle_of(ordered: Array) -> Array:
+    """Return the median of values in order at each date."""
+    return np.asarray(ordered[:, (ordered.shape[1] - 1) // 2] + ordered[:, ordered.shape[1] // 2]) / 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,31 +209,55 @@ class FittedPool(FittedShape):
         The series never falls: neither does what is said of it.
     """
 
-    fitted: Mapping[str, FittedShape]
+    fitted: Mapping[str, FittedStates | FittedLine]
     line: Recent
     told: Calibration
     points: int
     frontier: bool = False
+    _known: dict[tuple[bytes, bool], tuple[Array, Array]] = field(default_factory=dict, repr=False, compare=False)
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
-        """Draw each shape, and bring their distributions at each date together."""
+        """Draw the first shape, and put each draw where the pool has what is as likely."""
         time = np.asarray(time, dtype=float)
-        drawn = [np.log(shape.sample(time, streams, observed=observed)) for shape in self.fitted.values()]
-        order = np.argsort(drawn[0], axis=1, kind="stable")
-        each = [np.take_along_axis(drawn[0], order, axis=1), *(np.sort(values, axis=1) for values in drawn[1:])]
-        middles = [np.median(values, axis=1) for values in each]
+        drawn = np.log(self._first.sample(time, streams, observed=observed))
+        first, pooled = self._tables(time, observed)
+        middles = _middle_of(first), _middle_of(pooled)
+        for i, (here, own, ours) in enumerate(zip(drawn, first, pooled, strict=True)):
+            if own[-1] - own[0] <= _CERTAIN * (1 + abs(own[0])):  # its draws are one: chance places them in the pool
+                here[:] = np.interp(streams.uniforms("place", 1)[0], np.linspace(0, 1, _VALUES), ours)
+                continue
+            moved = np.interp(here, own, ours)
+            for end, out in ((0, here < own[0]), (-1, here > own[-1])):  # as far out as the table's end
+                stretched = (ours[end] - middles[1][i]) / (own[end] - middles[0][i])
+                moved[out] = ours[end] + (here[out] - own[end]) * stretched
+            here[:] = moved
+        return np.asarray(np.exp(np.clip(drawn, -LARGEST, LARGEST)))
+
+    @property
+    def _first(self) -> FittedStates | FittedLine:
+        return next(iter(self.fitted.values()))
+
+    def _tables(self, time: Array, observed: bool) -> tuple[Array, Array]:
+        """Return log levels of the first shape and of the pool that are as likely, in order: (date, value) each."""
+        key = time.tobytes(), observed
+        if key not in self._known:
+            each = [shape.marginals(time, observed=observed).ordered(_VALUES) for shape in self.fitted.values()]
+            if len(self._known) >= _GRIDS:
+                self._known.clear()
+            self._known[key] = each[0], self._pooled(time, each)
+        return self._known[key]
+
+    def _pooled(self, time: Array, each: Sequence[Array]) -> Array:
+        """Bring the distributions of the shapes at each date together."""
+        middles = [_middle_of(values) for values in each]
         around = np.stack([values - middle[:, None] for values, middle in zip(each, middles, strict=True)])
         with np.errstate(divide="ignore"):
             size = np.exp(np.mean(np.log(np.abs(around)), axis=0))
         factor = np.where(time > self.line.last, self.told.factor * self.width(time), 1.0)[:, None]
         away, middle = np.sign(around[0]) * size * factor, np.mean(middles, axis=0)
         # what they disagree on is doubt too: the variance of a mixture is that within and that between
-        within = np.diff(np.quantile(away, [0.05, 0.95], axis=1), axis=0)[0] / 2 / _HALF
-        wider = np.sqrt(1 + self._between(time, middle) / np.maximum(within, 1e-12) ** 2)
-        pooled = self._middle(time, middle)[:, None] + away * wider[:, None]
-        out = np.empty_like(pooled)
-        np.put_along_axis(out, order, pooled, axis=1)
-        return np.asarray(np.exp(np.clip(out, -LARGEST, LARGEST)))
+        wider = np.sqrt(1 + self._between(time, middle) / np.maximum(_spread(away), 1e-12) ** 2)
+        return np.asarray(self._middle(time, middle)[:, None] + away * wider[:, None])
 
     def width(self, time: Array) -> Array:
         """Return what the width is multiplied by, apart from what the record of other series asks for.
@@ -249,13 +290,9 @@ class FittedPool(FittedShape):
     @functools.cached_property
     def _shares(self) -> tuple[Array, Array]:
         """Dates ahead, and the share of the line at each: the same for draws of the level and of observations."""
-        from forecast.streams import Streams
-
         time = self.line.last + self.line.lasting / _DAMPING * np.array(_AHEAD)
-        streams = Streams(seed=0, node="pool", block=0)
-        each = [np.log(shape.sample(time, streams, observed=True)) for shape in self.fitted.values()]
-        half = [np.diff(np.quantile(values, [0.05, 0.95], axis=1), axis=0)[0] / 2 / _HALF for values in each]
-        spread = np.exp(np.mean(np.log(np.maximum(half, 1e-12)), axis=0)) ** 2
+        each = [_spread(shape.marginals(time, observed=True).ordered(_VALUES)) for shape in self.fitted.values()]
+        spread = np.exp(np.mean(np.log(np.maximum(each, 1e-12)), axis=0)) ** 2
         return time, _RECENT * spread / (spread + self.line.variance(time) + 1e-24)
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:

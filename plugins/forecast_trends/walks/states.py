@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from forecast.models import Anchored, Description, FittedShape
 from forecast_trends.points import LARGEST, Path, growth_facts, mirrored, quantile
+from forecast_trends.student_mixture import StudentMixture
 from forecast_trends.walks.filtering import StateSpaces, filtered
 
 if TYPE_CHECKING:
@@ -225,6 +226,11 @@ def _level_of(level: Array, both: Array) -> Array:
     return np.asarray(level @ both.reshape(len(level), -1)).reshape(both.shape[1:])
 
 
+def _variance(along: Array, covariance: Array) -> Array:
+    """Return the variance of a combination of the state, of each point."""
+    return np.asarray(np.sum((covariance @ along[..., None])[..., 0] * along, axis=-1))
+
+
 def _between(when: Array, grid: Array, values: Array) -> Array:
     """Return what `np.interp` does of every column of values, (date, column)."""
     place = np.clip(np.searchsorted(grid, when, side="right") - 1, 0, len(grid) - 2)
@@ -365,18 +371,55 @@ class FittedStates(FittedShape):
             out += mirrored(size, 1.0) * streams("scatter").standard_normal(out.shape)
         return np.exp(np.clip(out, -LARGEST, LARGEST))
 
+    def marginals(self, time: Array, *, observed: bool = False) -> StudentMixture:
+        """Return the distribution of the log level at each date, or of one observation's: that of `sample`."""
+        time = np.asarray(time, dtype=float)
+        transition, selection, root, state = (
+            np.stack([getattr(p, name) for p in self.points]) for name in ("transition", "selection", "root", "state")
+        )
+        level, ahead = self.points[0].level, (time - self.grid.last) / self.grid.step
+        covariance = root @ np.swapaxes(root, 1, 2)
+        shocks, turned = selection @ np.swapaxes(selection, 1, 2), np.swapaxes(transition, 1, 2)
+        centres, variances = np.empty((2, len(time), len(self.points)))
+        done, k = int(np.sum(ahead < 0)), 0
+        if done:
+            centres[:done], ratio = self._before(time[:done])
+            variances[:done] = ratio**2 * _variance(level, covariance)
+        step = level @ transition  # what a state is to the level one step on
+        moved = _variance(level, shocks)
+        while done < len(time):
+            while done < len(time) and ahead[done] <= k + 1:
+                share = ahead[done] - k
+                along = (1 - share) * level + share * step
+                centres[done] = np.sum(along * state, axis=-1)
+                variances[done] = _variance(along, covariance) + share**2 * moved
+                done += 1
+            state = (transition @ state[..., None])[..., 0]
+            covariance = transition @ covariance @ turned + shocks
+            k += 1
+        if observed:
+            variances += np.square([p.scatter for p in self.points])
+        scale = np.array([p.scale for p in self.points])
+        return StudentMixture(
+            centres=centres, widths=scale * np.sqrt(np.maximum(variances, 0.0)), dof=self.dof, weights=self.weights
+        )
+
     def _past(self, when: Array, pick: NDArray[np.intp], level: Array, away: Array) -> Array:
         """Return centre and deviation at dates before the last cell, (date, which of the two, draw).
 
         The smoothed level of the draw's own parameters; draws that are high at the last cell are high before it.
         """
+        centre, ratio = self._before(when)
+        return np.stack([centre[:, pick], away * ratio[:, pick]], axis=1)
+
+    def _before(self, when: Array) -> tuple[Array, Array]:
+        """Return every point's smoothed level at dates before the last cell, and its deviation over the last one's."""
         grid, past, spread = self.grid.time, self._smoothed[0], self._smoothed[1]
         at, wide = (_between(when, grid, each) for each in (past, spread))
         last = spread[-1]
         ratio = np.where(last > 0, wide / np.where(last > 0, last, 1.0), 0.0)
         back = (past[1] - past[0]) / self.grid.step
-        centre = at + back * np.minimum(when - grid[0], 0.0)[:, None]
-        return np.stack([centre[:, pick], away * ratio[:, pick]], axis=1)
+        return at + back * np.minimum(when - grid[0], 0.0)[:, None], ratio
 
     @functools.cached_property
     def _smoothed(self) -> Array:

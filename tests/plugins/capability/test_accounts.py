@@ -23,7 +23,7 @@ USUAL = {"variant": "trends continue"}
 
 
 class Worlds:
-    """The worlds of a scenario in one variant, (time, draw); of a choice that is pooled the first value."""
+    """The worlds of a scenario in one variant, (time, draw)."""
 
     def __init__(self, name, draws, **asked):
         self.run = forecast.project(name, draws=draws, **asked)
@@ -123,6 +123,17 @@ def test_the_spread_of_the_ratios_is_what_is_drawn():
     assert (share > 0).all()
 
 
+def test_the_share_that_is_tracked_is_that_of_the_last_year():
+    """One place: what `forecast accounts` prints of the link is what the chips that are planned are divided by."""
+    last = of_link("tracked", Tables())[-1]
+    assert (last.year, last.value) == (2025, pytest.approx(5735148 / 20926382))
+    np.testing.assert_array_equal(worlds()("tracked_share"), last.value)
+    earlier = forecast.model("capability/accounts-tracked-now").fit(as_of=2025.5).describe().facts
+    assert (earlier["year"], earlier["value"]) == (2024, of_link("tracked", Tables())[-2].value)
+    with pytest.raises(DataError, match="accounts-tracked-now: no year of the accounts has it"):
+        forecast.model("capability/accounts-tracked-now").fit(as_of=2023.0)
+
+
 def test_without_two_years_nothing_is_drawn():
     with pytest.raises(DataError, match="accounts-research-of-capex: no year of the accounts has it"):
         forecast.model("capability/accounts-research-of-capex").fit(as_of=2023.0)
@@ -162,9 +173,8 @@ def test_a_run_of_2028_is_seldom_cheaper_than_today_s():
     capex, at = of("capex", "USD/year"), of.at(2028)
     goes_on = capex[at] >= capex[0]
     assert 0.1 < (~goes_on).mean() < 0.5
-    cost = of.data["spending"].sel(variant="trends continue", drop=True).transpose("time", "form", "draw").values
-    cheaper = (cost[at] < cost[0] * (1 - 1e-9)).mean(axis=0)  # of both forms, which are pooled evenly
-    assert cheaper[goes_on].mean() <= 0.05
+    cost = of("spending", "USD")
+    assert (cost[at] < cost[0] * (1 - 1e-9))[goes_on].mean() <= 0.05
 
 
 def test_power_and_chips_are_inside_what_is_built_and_planned_until_2028():

@@ -255,11 +255,12 @@ def test_drawn_anew_the_posterior_is_the_shipped_one(form):
 
 
 def _path(part: str, form: str, times: np.ndarray, pace: float = 1.0) -> np.ndarray:
-    model = forecast.model(f"capability/chain-{part}-{form}")
+    model = forecast.model(f"capability/chain-{part}")
     streams = [Streams(seed=0, node="demo", block=block) for block in range(8)]
     # one row of the draws, so that what varies is the walk
     given = {"posterior": np.full((len(times), streams[0].draws), 0.5)}
     given["pace"] = np.full_like(given["posterior"], pace)
+    given["bends"] = np.full_like(given["posterior"], float(form == "bent"))
     fitted = model.fit()
     return np.log10(np.concatenate([fitted.sample(times, given, each) for each in streams], axis=1))
 
@@ -344,11 +345,12 @@ def test_before_any_model_had_an_index_the_chain_still_has_runs():
         "until": 2028,
         "quantities": {
             "posterior": {"uniform": [0, 1], "width": 1, "unit": ""},
-            "points": {"model": "capability/chain-points-bent"},
-            "pace": {"model": "capability/chain-pace-bent"},
-            "run": {"model": "capability/chain-run-bent"},
-            "algorithms": {"model": "capability/chain-algorithms-bent"},
-            "index": {"model": "capability/chain-index-bent"},
+            "bends": {"value": 1, "unit": ""},
+            "points": {"model": "capability/chain-points"},
+            "pace": {"model": "capability/chain-pace"},
+            "run": {"model": "capability/chain-run"},
+            "algorithms": {"model": "capability/chain-algorithms"},
+            "index": {"model": "capability/chain-index"},
         },
         "questions": {"run_25": {"when": "run >= 1e25"}, "index_130": {"when": "index >= 130"}},
     }
@@ -364,13 +366,13 @@ def test_before_any_model_had_an_index_the_chain_still_has_runs():
 @lru_cache
 def crossings() -> dict[tuple[str, str], float]:
     """Return the median of index 200 as a decimal year, by form and variant; infinite where it is "never"."""
-    found = forecast.project("chain", draws=2048)["questions"].to_dataset()["index_200"].sel(quantile=0.5)
-    dates = {
-        (form, variant): found.sel(form=form, variant=variant).values
-        for form in FORMS
-        for variant in found.coords["variant"].values.tolist()
+    run = forecast.project("chain", draws=4096)
+    dates, form = run.answers["index_200"].worlds, run.worlds["form"].isel(time=0).values
+    return {
+        (name, variant): float(np.median(dates.sel(variant=variant).values[form == code]))
+        for code, name in enumerate(FORMS)  # a regime is its place in the draw
+        for variant in dates.coords["variant"].values.tolist()
     }
-    return {at: np.inf if np.isnat(date) else float(tables.decimal_year(date)) for at, date in dates.items()}
 
 
 def test_the_pace_of_algorithms_moves_the_index_by_years_and_compute_matters():

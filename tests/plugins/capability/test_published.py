@@ -157,7 +157,7 @@ def test_algorithms_of_one_model_drive_another():
         "capability/direct-approach", until=2031, draws=1024, with_={"pace": "capability/ho-2024-pace"}
     )
     assert read(own, "pace p50") == pytest.approx(0.51, abs=0.01)
-    assert read(other, "pace p50") == pytest.approx(0.4278, abs=0.002)  # 12 log10(2)/8.444
+    assert read(other, "pace p50") == pytest.approx(0.4278, abs=0.004)  # 12 log10(2)/8.444
     assert read(other, "algorithms p50 2030") < read(own, "algorithms p50 2030")
 
 

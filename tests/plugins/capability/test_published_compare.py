@@ -8,12 +8,14 @@ import subprocess
 import sys
 
 import pytest
+import xarray as xr
 
 import forecast
 from forecast.cli import main
 from forecast.contract.registry import get_registry
 from forecast.errors import ScenarioError, UnknownNameError
 from forecast.evaluation.shared_questions import compare, shared_questions, sharing
+from forecast.scenarios.scenario import Scenario
 from toolkit import json_of
 
 
@@ -153,3 +155,19 @@ def test_a_question_is_shared_under_values_that_are_there():
     record["questions"]["there"]["comparable_as"] = {"horizon-8h": 3}
     with pytest.raises(ScenarioError, match=r"comparable_as.horizon-8h: expected values of choices"):
         forecast.Scenario.from_dict(record)
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [("model-capability", ["horizon_month", "saved"]), ("ftm-2023-aggressive", ["agi", "run_2025"])],
+)
+def test_a_scenario_that_asks_some_of_its_questions_answers_them_as_before(name, names):
+    scenario = Scenario.load(name)
+    some, every = (forecast.project(each, draws=256, paths=()) for each in (scenario.asking(names), scenario))
+    assert len(some.answers) == len(names) < len(every.answers)
+    for one in names:
+        group = "questions" if one in scenario.questions else f"values/{one}"
+        answered = [column for column in some[group].data_vars if column.startswith(one) or group != "questions"]
+        assert answered
+        for column in answered:
+            xr.testing.assert_identical(some[group].to_dataset()[column], every[group].to_dataset()[column])

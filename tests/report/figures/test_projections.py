@@ -11,6 +11,7 @@ import forecast
 from forecast import units
 from forecast.base import plot_style
 from forecast.errors import ForecastError, UsageError
+from forecast.projection.result import Projection
 from forecast.projection.result.observed_values import observed
 from forecast.report import figures
 from forecast.report.brief import brief
@@ -365,10 +366,11 @@ def test_bad_input_023_024_hostile_names_are_text_in_a_figure(tmp_path):
     run = forecast.project(made, draws=10)
     # a choice value may be any text once a plugin offers a model of that name
     coords = {"c": ["<script>alert(2)</script>", "$\\alpha_{$ ]]> &amp;"]}
-    run.to_xarray().attrs["choices"] = json.dumps(coords)
+    tree = run.to_xarray()
+    tree.attrs["choices"] = json.dumps(coords)
     for group in ("projection", "questions"):
-        run.to_xarray()[group] = run[group].to_dataset().assign_coords(coords)
-    path = figures.plot(run, tmp_path / "a.svg")
+        tree[group] = tree[group].to_dataset().assign_coords(coords)
+    path = figures.plot(Projection(tree), tmp_path / "a.svg")
     raw = path.read_text()
     assert "<script" not in raw
     assert "<img" not in raw

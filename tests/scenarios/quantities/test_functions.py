@@ -80,7 +80,7 @@ def test_a_function_of_python(demo):
     record = {"function": doubled, "unit": "", "inputs": {"chips": ""}, "chips": "bought"}
     levels = forecast.project(mapping(record), draws=20)["projection"]
     assert (levels["power"].values == 2 * levels["bought"].values).all()
-    assert seen == [((3, 1024), False), ((3, 7), False)]  # the second to see that each element is made alone
+    assert seen == [((3, 256), False), ((3, 7), False)]  # the second to see that each element is made alone
     hashes = {forecast.project(mapping(record), draws=20).attributes["scenario_hash"] for _ in range(2)}
     assert len(hashes) == 1
 
@@ -88,8 +88,8 @@ def test_a_function_of_python(demo):
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
-        (lambda chips: chips[:1], PluginContractError, r"expected the shape .*, \(3, 1024\), got \(1, 1024\)"),
-        (lambda chips: np.log(-chips), PluginContractError, r"3072 of 3072 values are not finite"),
+        (lambda chips: chips[:1], PluginContractError, r"expected the shape .*, \(3, 256\), got \(1, 256\)"),
+        (lambda chips: np.log(-chips), PluginContractError, r"768 of 768 values are not finite"),
         (lambda chips: chips * 1j, PluginContractError, r"expected real numbers, got complex128"),
         (lambda chips: "1", PluginContractError, r"expected an array, got str"),
         (lambda chips: 1 / 0, PluginError, r"model 'power': sample: ZeroDivisionError"),

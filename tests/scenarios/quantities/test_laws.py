@@ -221,7 +221,7 @@ def test_far_outside_the_data_warns(runs):
 
 def test_where_the_law_has_no_value_it_says_so():
     negative = {"normal": [-3e9, 1e9], "unit": "param"}
-    with pytest.raises(DataError, match=r"loss: the law has no value in \d+ of 2048 cases; it was given N -"):
+    with pytest.raises(DataError, match=r"loss: the law has no value in \d+ of 512 cases; it was given N -"):
         run(PUBLISHED, quantities={**SIZES, "size": negative, "loss": PUBLISHED})
 
 

@@ -54,7 +54,7 @@ def drawn(expression, settings=None, **more):
         ("lag(machine, 2)", lambda q: np.where(YEARS < 2, 1.0, q["machine"] / np.exp(2 * q["rate"]))),
         ("lag(machine, delay)", lambda q: np.where(YEARS < 1.5, 1.0, q["machine"] / np.exp(1.5 * q["rate"]))),
         ("lag(machine, delay/2)", lambda q: np.where(YEARS < 0.75, 1.0, q["machine"] / np.exp(0.75 * q["rate"]))),
-        ("previous(machine)", lambda q: np.vstack([np.ones((1, 1024)), q["machine"][:-1]])),
+        ("previous(machine)", lambda q: np.vstack([np.ones((1, 256)), q["machine"][:-1]])),
         ("previous(then)", lambda q: np.where(YEARS < 2, np.where(YEARS < 1, 7, 3), 2023 + YEARS)),
         ("previous(jump)", lambda q: np.where(YEARS < 1, 0.25, 1.0)),
         ("previous(spend*2)", lambda q: 10 + 0 * YEARS),

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.problem.target import ROUNDING, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS
 from forecast.fit.solve.newton import NewtonResult
@@ -353,7 +354,7 @@ def projected(law: Law, seen: Observations, coordinates: Coordinates, target: Ta
 
 def _grid(law: Law, coordinates: Coordinates, at: int, variables: Mapping[str, Array]) -> Array:
     """Return likely values of the nonlinear parameter in its coordinate, without wide gaps."""
-    values = np.unique(plausible_values(law, coordinates, [at], variables)[0])
+    values = np.array(sorted(set(plausible_values(law, coordinates, [at], variables)[0].tolist())))
     if not coordinates.logs[at]:
         return values
     grid = np.log(values)

@@ -1,0 +1,78 @@
+"""How the worlds of a run are cut into blocks: one of 256 worlds, one of 768, and from there on 1,024 each.
+
+Models draw a whole block, however few of its worlds are asked for: with small blocks first, few draws cost little, and
+many are drawn in large ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from forecast.base.sobol import BLOCK, PIECES
+from forecast.base.streams import Streams
+
+__all__ = ["covering", "places", "start", "streams"]
+
+S = TypeVar("S", bound=Streams)
+
+#: The later blocks count as much less than their number among the streams.
+_SHIFT = len(PIECES) - 1
+
+
+def start(number: int) -> int:
+    """Return the first world of a block.
+
+    Examples
+    --------
+    >>> [start(number) for number in range(6)]
+    [0, 256, 1024, 2048, 3072, 4096]
+    """
+    return PIECES[number].start if number < len(PIECES) else (number - _SHIFT) * BLOCK
+
+
+def covering(low: int, high: int) -> range:
+    """Return the numbers of the blocks that hold the worlds from `low`, at the beginning of a block, up to `high`.
+
+    Examples
+    --------
+    >>> covering(0, 64), covering(0, 1024), covering(1024, 5000)
+    (range(0, 1), range(0, 2), range(2, 6))
+    """
+    return range(_number(low), _number(max(high - 1, low)) + 1)
+
+
+def _number(world: int) -> int:
+    """Return the number of the block that holds a world."""
+    if world >= BLOCK:
+        return world // BLOCK + _SHIFT
+    return next(number for number, piece in enumerate(PIECES) if world in piece)
+
+
+def places(numbers: Iterable[int]) -> list[slice]:
+    """Return where the worlds of each block stand among those of all these blocks.
+
+    Examples
+    --------
+    >>> places(range(2))
+    [slice(0, 256, None), slice(256, 1024, None)]
+    """
+    out, done = [], 0
+    for number in numbers:
+        size = start(number + 1) - start(number)
+        out.append(slice(done, done + size))
+        done += size
+    return out
+
+
+def streams(kind: type[S], seed: int, node: str, number: int, **more: Any) -> S:
+    """Return the streams of a node in a block of a run.
+
+    Examples
+    --------
+    >>> [streams(Streams, 0, "demo", number).draws for number in range(4)]
+    [256, 768, 1024, 1024]
+    """
+    if number < len(PIECES):
+        return kind(seed, node, 0, number, **more)
+    return kind(seed, node, number - _SHIFT, **more)

@@ -1,0 +1,102 @@
+"""Programs of a step: the digits of formulas as they are written, and nothing that stays behind."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast import units
+from forecast.formula import parse_expression
+from forecast.projection.paths import time_stepping
+from forecast.projection.paths.step_program import Changes, StepDates, StepProgram, StepValue
+
+DRAWS = 64
+STEPS = 3
+
+
+def worlds(*, special=True):
+    values = np.exp(np.random.default_rng(1).normal(0, 2, DRAWS))
+    if special:
+        values[:6] = [0.0, -1.0, np.nan, np.inf, -np.inf, 1.0]
+    return values
+
+
+def made_of(text):
+    return units.prepared(parse_expression(text), {"x": "", "w": "", "still": "", "dated": ""}, target="")
+
+
+def dates_of(paths):
+    clocks = {"t": 2025.0 + np.arange(STEPS), "start": np.array([2025.0]), "dt": np.array([1.0])}
+    return StepDates(DRAWS, clocks, lambda name: paths[name], lambda name: (), [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x*w + still/dated - 3",
+        "-x**2 + x**0.5*w**-1 + x**1.7 + 2**x + x**(t - start)",
+        "min(x, 0.9, w) + max(w, 0) - clip(x, still, 2)",
+        "where(x >= w, still, dated) + where(x == 1, 1, where(dated < x, x, -w))",
+        "(x > w) + (still <= dated)*(t > 2026)",
+        "logistic(x) + exp(-w) + log(x*dated) + sqrt(still) + heaviside(x)",
+        "ces([x, dated], [0.3, 0.7], -0.5) + softmin(x, still, w, 8) + saturate(x, w)",
+        "dated**still*x + dated**still*w",
+        "still*dated + t*dt",
+        "x",
+        "2*3",
+    ],
+)
+def test_a_program_computes_what_the_formula_computes_to_the_last_digit(text):
+    paths = {"still": worlds()[None] + 1.5, "dated": np.abs(np.random.default_rng(2).normal(size=(STEPS, DRAWS)))}
+    made, dates, moving = made_of(text), dates_of(paths), {"x": np.empty(DRAWS), "w": np.empty(DRAWS)}
+    program = StepProgram(dates, {name: StepValue(row, Changes.MEMBERS) for name, row in moving.items()})
+    with np.errstate(all="ignore"):
+        value, again = program.formula(made), program.formula(made_of(f"({text})*2"))
+        for step in (0, 1, 2, 1):
+            rows = {"x": worlds() * (1 + step), "w": worlds(special=False)[::-1] + step}
+            for name, row in rows.items():
+                np.copyto(moving[name], row)
+            program.run(step)
+            known = {**rows, "still": paths["still"][0], "dated": paths["dated"][step]}
+            known |= {"t": np.float64(2025 + step), "start": np.float64(2025), "dt": np.float64(1)}
+            expected = np.full(DRAWS, made.compute(known)) if text == "2*3" else made.compute(known)
+            assert value.array.tobytes() == np.ascontiguousarray(expected).tobytes()
+            np.testing.assert_array_equal(again.array, expected * 2)
+
+
+def test_what_no_member_moves_is_computed_once_and_what_dates_move_once_a_step():
+    paths = {"still": worlds(special=False)[None], "dated": np.ones((STEPS, DRAWS)) * [[1.0], [2.0], [3.0]]}
+    program = StepProgram(dates_of(paths), {"x": StepValue(np.ones(DRAWS), Changes.MEMBERS)})
+    changes = {text: program.formula(made_of(text)).changes for text in ("still**2", "still*dated", "still*x")}
+    assert [*changes.values()] == [Changes.NEVER, Changes.DATES, Changes.MEMBERS]
+    assert len(program.calls) == 1
+
+
+def test_a_walk_leaves_no_arrays_behind(monkeypatch):
+    made = []
+
+    class Noted(StepDates):
+        def __init__(self, *args):
+            super().__init__(*args)
+            made.append(weakref.ref(self))
+
+    monkeypatch.setattr(time_stepping, "StepDates", Noted)
+    record = {
+        "start": 2025, "until": 2035,
+        "quantities": {"g": {"p05": 0.1, "p95": 0.2, "unit": "1/year"},
+                       "drag": {"expression": "max(S*(t - 2025), 1)"}},
+        "stocks": {"S": {"initial": 1, "log_rate": "g*drag**-0.1"}},
+        "questions": {"twice": {"when": "S >= 2"}},
+    }  # fmt: skip
+    gc.collect()
+    gc.disable()
+    try:
+        forecast.project(record, draws=100)
+        assert made
+        assert not [each for each in made if each() is not None]
+    finally:
+        gc.enable()
