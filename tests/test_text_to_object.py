@@ -26,8 +26,7 @@ PLACES = {
     "base/first_use/data_classes.py: _deferred.finish: delattr": OURS,
     "base/first_use/data_classes.py: _deferred: setattr": OURS,
     "base/first_use/data_classes.py: _method.method: getattr": OURS,
-    "base/first_use/lean_scipy.py: _at_first_use.attribute: getattr": OURS,
-    "base/first_use/lean_scipy.py: import_lean: import_module": OURS,
+    "cli/lean_scipy.py: _at_first_use.attribute: getattr": OURS,
     "cli/__init__.py: LazyGroup.get_command: getattr": LISTED,  # COMMANDS
     "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,
     "cli/__init__.py: _plugin_command: resolve": RECORD,

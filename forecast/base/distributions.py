@@ -107,8 +107,7 @@ class Distribution:
     def _value(self, p: NDArray[np.float64], *, upper: bool) -> NDArray[np.float64]:
         """Return the value below which, or (`upper`) above which, lies the probability `p`."""
         import numpy as np
-
-        from forecast.base.first_use.special import ndtri
+        from scipy.special import ndtri
 
         if self.family == "triangular":
             low, mode, high = (v for _, v in self.points)
@@ -134,8 +133,7 @@ class Distribution:
     def _tail(self, x: float, *, upper: bool) -> float:
         """Return the probability below `x`, or above it."""
         import numpy as np
-
-        from forecast.base.first_use.special import ndtr
+        from scipy.special import ndtr
 
         if self.family == "triangular":
             low, mode, high = (v for _, v in self.points)
@@ -161,8 +159,7 @@ class Distribution:
     def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return where the points stand on the scales on which they are joined by straight lines."""
         import numpy as np
-
-        from forecast.base.first_use.special import ndtri
+        from scipy.special import ndtri
 
         places, values = (np.array(column) for column in zip(*self.points, strict=True))
         return (

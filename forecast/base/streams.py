@@ -141,7 +141,7 @@ def student_t(uniforms: NDArray[np.float64], dof: float) -> NDArray[np.float64]:
     >>> student_t(np.array([[0.5, 0.975], [0.3, 0.3]]), np.inf).round(2).tolist()
     [[0.0, 1.96]]
     """
-    from forecast.base.first_use.special import ndtri
+    from scipy.special import ndtri
 
     normal = np.asarray(ndtri(uniforms[:-1]))
     return normal * np.exp(_log_scale(dof, ndtri(uniforms[-1]))) if np.isfinite(dof) else normal
@@ -154,7 +154,7 @@ _LAST, _STEP = 8.25, 1 / 64
 @functools.lru_cache(maxsize=64)
 def _scales(dof: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the logarithm of what makes a normal number a Student t, and its slope, at the scores of a table."""
-    from forecast.base.first_use.special import gammainccinv, gammaincinv, gammaln, ndtr
+    from scipy.special import gammainccinv, gammaincinv, gammaln, ndtr
 
     score = np.arange(-_LAST, _LAST + _STEP / 2, _STEP)
     tail = ndtr(-np.abs(score))  # each half from its own tail

@@ -3,7 +3,7 @@
 They import both, where they are there, to recognise arrays and columns that a command never makes: a tenth of a
 second of CPU and 50 MB. Whoever imports dask or pyarrow itself gets it: a cluster, a Parquet file, a plugin.
 
-Of numpy scipy gets the parts that are used (`forecast.base.first_use.lean_scipy`), whoever imports it; and the
+Of numpy scipy gets the parts that are used (`forecast.cli.lean_scipy`); and the
 descriptions of its functions, which a command never shows, stay as they are.
 """
 
@@ -17,7 +17,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-from forecast.base.first_use.lean_scipy import COPY, copied_lazily
+from forecast.cli.lean_scipy import COPY, copied_lazily
 
 __all__ = ["LeanImports"]
 

@@ -87,7 +87,7 @@ def _tried(record: Record) -> _Trial:
 
 def fewest(trials: int) -> int:
     """Return how many of so many observations a band of nine in ten holds but for bad luck of one in a thousand."""
-    from forecast.base.first_use.special import bdtr
+    from scipy.special import bdtr
 
     return next(covered for covered in range(trials + 1) if bdtr(covered, trials, SHARE) >= CHANCE)
 

@@ -304,7 +304,7 @@ def coverage(covered: int, of: int, level: float = 0.9) -> tuple[float, float]:
     >>> [round(end, 3) for end in coverage(2, 3)]
     [0.135, 0.983]
     """
-    from forecast.base.first_use.special import betaincinv
+    from scipy.special import betaincinv
 
     outside = (1 - level) / 2
     low = float(betaincinv(covered, of - covered + 1, outside)) if covered else 0.0

@@ -65,7 +65,7 @@ class Curve:
 
         It is the last value and the noise of a point, as `forecast.extrapolate` has it.
         """
-        from forecast.base.first_use.special import stdtrit
+        from scipy.special import stdtrit
 
         sign = -1.0 if rises(self.x, self.y) else 1.0
         last = ceiling_of(self.x, self.y, sign)

@@ -164,7 +164,7 @@ def implementation(name: str) -> Callable[..., Any]:
     if name in own:
         return own[name]
     if name in ("erf", "erfc"):
-        from forecast.base.first_use import special
+        from scipy import special
 
         error_function: Callable[..., Any] = getattr(special, name)
         return error_function

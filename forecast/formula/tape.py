@@ -37,7 +37,7 @@ def _function(op: str) -> tuple[Callable[..., Any], bool]:
     if op == "heaviside":
         return (lambda x: np.heaviside(x, 0.5)), False
     if op in ("erf", "erfc"):
-        from forecast.base.first_use import special
+        from scipy import special
 
         return getattr(special, op), True
     return getattr(np, _PLAIN[op] if op in _PLAIN else FUNCTIONS[op].numpy), True

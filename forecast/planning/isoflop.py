@@ -157,7 +157,7 @@ def _parabola(x: Array, y: Array) -> dict[str, Any]:
 
 
 def _line(x: Array, y: Array, level: float) -> dict[str, Any]:
-    from forecast.base.first_use.special import stdtrit
+    from scipy.special import stdtrit
 
     slope = float(np.sum((x - x.mean()) * (y - y.mean())) / np.sum((x - x.mean()) ** 2))
     dof = x.size - 2

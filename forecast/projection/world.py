@@ -545,7 +545,7 @@ class World:
         """Return the uniforms of what draws one number a world, (draw,); correlated where the scenario says so."""
         if node not in self.graph.correlated:
             return self._own_uniform(node)
-        from forecast.base.first_use.special import ndtr
+        from scipy.special import ndtr
 
         group, weights = self.graph.correlated[node]
         score = np.zeros(self.draws)
@@ -555,7 +555,7 @@ class World:
 
     def _own_score(self, node: str) -> Array:
         """Return the normal scores of a node's own uniforms; what moves together needs those of several."""
-        from forecast.base.first_use.special import ndtri
+        from scipy.special import ndtri
 
         if node not in self.scores:
             self.scores[node] = np.asarray(ndtri(self._own_uniform(node)))
@@ -700,7 +700,7 @@ class World:
         return self._kept(("order", model.name), lambda: self._order(model, number, name))
 
     def _order(self, model: Model, number: str, name: str) -> NDArray[np.intp]:
-        from forecast.base.first_use.special import ndtri
+        from scipy.special import ndtri
 
         graph, given = self.graph, self.inputs(model)
         group = next(each for each in graph.scenario.correlations if name in each.of)

@@ -216,7 +216,8 @@ def _read(
 
 def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
     """Return parameters that mean nothing if another is 0, as it may be by a test."""
-    from forecast.base.first_use.special import fdtri, gammaincinv
+    from scipy.special import fdtri, gammaincinv
+
     from forecast.fit.solve.multistart import search
 
     made = fit.solutions

@@ -73,7 +73,7 @@ def lack_of_fit(problem: Problem, p: Array, *, grouped: bool = False) -> LackOfF
     -----
     Rows that are copies of each other (of one observation, not of one configuration) understate the pure error.
     """
-    from forecast.base.first_use.special import fdtrc
+    from scipy.special import fdtrc
 
     if problem.objective.loss != "squares":
         return None

@@ -66,7 +66,7 @@ def stated_draws(fit: Fit, scores: Array) -> dict[str, Array]:
     scores : ndarray
         Independent standard normal numbers, (parameters, draws).
     """
-    from forecast.base.first_use.special import ndtr, ndtri
+    from scipy.special import ndtr, ndtri
 
     assert fit.published is not None
     errors = fit.published.errors

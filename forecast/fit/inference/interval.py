@@ -126,7 +126,7 @@ def origin(fit: Fit, level: float) -> str:
 
 def stated(fit: Fit, name: str, level: float) -> tuple[float, float]:
     """Return the normal interval of a published standard error, as far as the bounds of the law let it reach."""
-    from forecast.base.first_use.special import ndtri
+    from scipy.special import ndtri
 
     stated = fit.published.errors if fit.published else {}
     if name not in stated:

@@ -45,7 +45,7 @@ class _Prior:
     """Minus the log density of a prior in the solver's coordinate, and its derivatives."""
 
     def __init__(self, of: Distribution, log: bool, where: str) -> None:
-        from forecast.base.first_use.special import ndtr
+        from scipy.special import ndtr
 
         values = of.ppf(np.clip(ndtr(SCORES), 1e-15, 1 - 1e-15))
         if log and not (values > 0).all():

@@ -118,7 +118,7 @@ class Uncertainty:
 
     def quantile(self, p: float) -> Array:
         """Return the quantile of Student's t for every fit (normal where the scale is known), (B,)."""
-        from forecast.base.first_use.special import ndtri, stdtrit
+        from scipy.special import ndtri, stdtrit
 
         if self.scale_known and not self.clusters:
             return np.full(self.dof.size, float(ndtri(p)))

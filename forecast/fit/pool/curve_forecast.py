@@ -74,7 +74,7 @@ class CurveForecast:
 
     def quantile(self, q: float) -> Array:
         """Return a quantile of the logarithm of an observation, (places,)."""
-        from forecast.base.first_use.special import stdtrit
+        from scipy.special import stdtrit
 
         apart = float(stdtrit(self.freedom, q if self.sign > 0 else 1 - q))
         found = self.sign * self.middle + apart * self.scale  # of the curve that falls

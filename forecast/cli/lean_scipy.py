@@ -1,20 +1,20 @@
-"""scipy without the parts of numpy that nobody uses: a quarter of what a first fit takes.
+"""scipy without the parts of numpy that a command never uses: a tenth of what a first fit takes.
 
 scipy copies all names of numpy into a namespace of its own, and thereby imports numpy's compiler of Fortran, its tools
 for tests, masked arrays, polynomials and generators of random numbers. While it copies, numpy lists of its parts those
-that are there already; the copy has the others too, and imports each at its first use.
+that are there already; the copy has the others too, and imports each at its first use. In somebody else's Python
+nothing of numpy or scipy is touched.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from importlib import import_module
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-__all__ = ["COPY", "copied_lazily", "import_lean"]
+__all__ = ["COPY", "copied_lazily"]
 
 #: The module of scipy that copies the names of numpy.
 COPY = "scipy._lib.array_api_compat.numpy"
@@ -45,10 +45,3 @@ def _at_first_use(numpy: ModuleType, names: frozenset[str]) -> Any:
         raise AttributeError(f"module '{COPY}' has no attribute '{name}'")
 
     return attribute
-
-
-def import_lean() -> None:
-    """Import the copy, where nobody has imported it yet; of a scipy that makes none, nothing."""
-    if COPY not in sys.modules:
-        with copied_lazily(), suppress(ImportError):
-            import_module(COPY)
