@@ -308,7 +308,6 @@ from forecast import ModelSpec, hookimpl
 
 def make(name, spec):
     from forecast.models import Description, Unfitted
-    from forecast.streams import BLOCK
 
     @dataclass(frozen=True, kw_only=True)
     class Noisy(Unfitted):
@@ -320,7 +319,7 @@ def make(name, spec):
                 import time as clock; clock.sleep(600)
             if what == "grows":
                 bytearray(1 << 45)
-            return streams("noise").lognormal(size=(len(time), BLOCK))
+            return streams("noise").lognormal(size=(len(time), streams.draws))
 
         def describe(self):
             return Description(summary="noise", sources=self.sources)

@@ -15,7 +15,6 @@ from forecast.projection.claim_values import figure
 #: What does not reproduce, and is said so: a verdict is never tuned. Each has a note that says why.
 DISAGREE = {
     "ai-futures-median",
-    "ai-2027-a-printed-p90",
     "ai-2027-b-futuresearch-printed-p50",
     "ai-2027-b-printed",
     "direct-algorithms-2050-p90",
