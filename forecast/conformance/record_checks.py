@@ -33,6 +33,8 @@ Array = NDArray[np.float64]
 
 __all__ = ["CHECKS", "FUNCTION_CHECKS"]
 
+#: Years in which models are sampled: after their last observations, before which some have no path of their own.
+YEARS = 2028.0, 2040.0
 #: Worlds in which every scenario of a plugin is run.
 WORLDS = 64
 #: And those in which its answers are held to one another: shares of fewer say little.
@@ -66,7 +68,7 @@ class _Trial:
 
         self.record = record
         self.model: Model = model(record.full_name, shape=shape)
-        self.time = np.arange(2026.0, 2038.0)
+        self.time = np.arange(*YEARS)
         self.time.flags.writeable = False
         self.free = False  # needs quantities of a scenario, which are made up here
         self.inputs = self._inputs(self.model)

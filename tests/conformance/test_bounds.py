@@ -76,7 +76,7 @@ def test_a_model_is_held_to_what_it_declares(fake_plugins, high, more, says):
     fake_plugins.add("kit", ESTIMATE.format(high=high, more=more))
     found = failures("kit")
     assert found == {} if says is None else says in found[KEEPS]
-    assert says is None or found[KEEPS].endswith("percent on 2026-01-01")
+    assert says is None or found[KEEPS].endswith("percent on 2028-01-01")
 
 
 @pytest.mark.parametrize(

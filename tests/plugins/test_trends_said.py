@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from forecast.testing import run_checks
 from forecast_trends.learning.experience import Experience
 from forecast_trends.lines.changepoint import Changepoint
 from forecast_trends.lines.exponential import Exponential
@@ -70,10 +69,3 @@ def test_a_growth_beyond_percentages_is_said_in_logs(growth):
     said = learnt(0.3, growth=growth)
     assert f"production is said to grow by {growth:g} a year in logs" in said
     assert len(said) < 400
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("plugin", ["trends", "resources"])
-def test_the_plugins_meet_their_contract(plugin):
-    """The frontier refuses twenty points and is tried on sixty."""
-    assert [f"{o.label}: {o.message}" for o in run_checks(plugin) if not o.ok and o.status != "skipped"] == []
