@@ -248,6 +248,12 @@ def test_of_quantities_stored_at_their_ends_these_and_all_answers_are_the_same(o
     assert_bitwise(ends.quantities["path"].quantiles(cell), whole.quantities["path"].quantiles(cell)[:, [0, -1]])
 
 
+def test_the_ends_are_the_same_for_any_number_of_workers():
+    many = {"draws": 70_000, "keep": 100, "ends": True}  # three batches
+    one, two = (forecast.project(ENDS, **many, workers=workers) for workers in (1, 2))
+    assert one.identical(two)
+
+
 def test_what_moves_between_two_equal_ends_is_not_the_same_number_throughout():
     whole, ends = (forecast.project(ENDS, draws=50, ends=each) for each in (False, True))
     for run in (whole, ends):

@@ -237,7 +237,8 @@ def run_batches(
         (whole,) = _here(job, range(1), job.empty(job.size()), progress)
         return whole
     whole = job.empty(job.size())
-    text = json.dumps([dict(identity or {}), job.worlds, job.kept, BATCH], sort_keys=True)
+    stored = [None if job.paths is None else sorted(job.paths), job.ends]
+    text = json.dumps([dict(identity or {}), job.worlds, job.kept, BATCH, *stored], sort_keys=True)
     fingerprint = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
     begin = 0 if checkpoint is None else checkpoint.load(job, whole, fingerprint)
     written, kept, rest = time.monotonic(), begin, range(begin, job.batches)

@@ -260,6 +260,9 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, monkeypatch):
         DataError, match="part: is of another run: the scenario, its data, a setting or a version differs"
     ):
         forecast.project(record(), draws=DRAWS, seed=1, checkpoint=place, resume=True)
+    for stored in ({"ends": True}, {"paths": ()}):  # it holds what this run does not store
+        with pytest.raises(DataError, match="part: is of another run"):
+            forecast.project(record(), draws=DRAWS, **stored, checkpoint=place, resume=True)
     place.write_bytes(b"nothing")
     with pytest.raises(DataError, match="part: is no checkpoint, or one of another version"):
         forecast.project(record(), draws=DRAWS, checkpoint=place, resume=True)
