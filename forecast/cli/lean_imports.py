@@ -3,8 +3,8 @@
 They import both, where they are there, to recognise arrays and columns that a command never makes: a tenth of a
 second of CPU and 50 MB. Whoever imports dask or pyarrow itself gets it: a cluster, a Parquet file, a plugin.
 
-Of numpy scipy gets the parts that are used (`forecast.cli.lean_scipy`); and the
-descriptions of its functions, which a command never shows, stay as they are.
+scipy gets the parts of numpy that are used (`forecast.cli.lean_scipy`), and the descriptions of its functions, which a
+command never shows, stay as they are.
 """
 
 from __future__ import annotations

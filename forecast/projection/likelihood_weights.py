@@ -10,6 +10,7 @@ import functools
 import operator
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from forecast.projection.streaming.columns import Column, Columns
 from forecast.projection.world import World
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.node import Combination
+
+if TYPE_CHECKING:
+    from forecast.projection.result import Projection
 
 Array = NDArray[np.float64]
 
@@ -95,7 +99,7 @@ def weighted_share(holds: NDArray[np.bool_], weights: Array | None, failing: NDA
         return np.asarray((holds * left).sum(axis=0) / left.sum(axis=0))
 
 
-def weights_of(tree: xr.DataTree) -> xr.DataArray | None:
+def weights_of(tree: xr.DataTree | Projection) -> xr.DataArray | None:
     """Return the weights of a projection's worlds, (draw, choices); None where all count alike."""
     if "update" not in tree:
         return None

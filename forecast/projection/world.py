@@ -43,7 +43,7 @@ from forecast.projection.crossing import Crossing, crossing
 from forecast.projection.failures import Fault, lacks_data, lost, others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.moment_fits import by_moments
-from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread
+from forecast.projection.paths.alike import PAIR, alike, dense, pair, read_only, spread
 from forecast.projection.paths.apply_changes import grown, replaced
 from forecast.projection.paths.apply_limits import binding, check_kept, frontier, limited
 from forecast.projection.paths.branches import only_in_branches
@@ -246,12 +246,6 @@ class ModelFits:
         except ForecastError as error:
             self.failures.setdefault(what, str(error))
             return None
-
-
-def _frozen(values: Array) -> Array:
-    view = values.view()
-    view.flags.writeable = False
-    return view
 
 
 @dataclass
@@ -488,20 +482,10 @@ class World:
         """Return the side of a condition that is the greater one when it holds, and the other, (time, draw)."""
         found = units.sides(when, {n: self.graph.nodes[n].measured for n in when.names if n not in TIME}, where=where)
         left, right = (
-            self._side(side, dims, combination, target=found.unit, where=where, rates=found.rates)
+            self.formula(side, dims, combination, target=found.unit, where=where, rates=found.rates)
             for side in (found.left, found.right)
         )
         return (left, right) if ">" in when.op else (right, left)
-
-    def _side(self, tree: Formula, dims: tuple[str, ...], combination: Combination, **how: Any) -> Array:
-        """Return one side of a condition; where runs share draws, that of the choices on which it depends, once."""
-        if self.fits.rests is None or not self.fits.rests.keeps_draws:
-            return self.formula(tree, dims, combination, **how)
-        chosen, names = dict(zip(dims, combination, strict=True)), tuple(n for n in tree.names if n not in TIME)
-        own = self.graph.dims(names)
-        at = tuple(chosen[d] for d in own)
-        key = ("side", names, tree.text, tuple(how.values()), own, at)
-        return self._once(key, lambda: self.formula(tree, own, at, **how))
 
     def crossed(self, name: str, dims: tuple[str, ...], combination: Combination) -> Crossing:
         """Return when what a question asks for comes."""
@@ -562,12 +546,14 @@ class World:
         return self.scores[node]
 
     def _own_uniform(self, node: str) -> Array:
-        stream = self.graph.stream(node)
-        every = (blocks.streams(Streams, self.seed, stream, number) for number in self.blocks)
-        return np.concatenate([each.uniforms("uniform", 1)[0] for each in every])
+        return np.concatenate([self._streams(node, number).uniforms("uniform", 1)[0] for number in self.blocks])
+
+    def _streams(self, node: str, number: int) -> Streams:
+        """Return the streams of a node, or of a model, in one of the blocks."""
+        return blocks.streams(Streams, self.seed, self.graph.stream(node), number)
 
     def _once(self, key: Any, make: Callable[[], Array]) -> Array:
-        return self._kept(key, lambda: _frozen(make()))
+        return self._kept(key, lambda: read_only(make()))
 
     def _kept(self, key: Any, make: Callable[[], T]) -> T:
         """Compute a value once; a second use repeats its faults and its warnings."""
@@ -710,7 +696,7 @@ class World:
         for here, number_of_block in zip(self.places, self.blocks, strict=True):
             posterior = self.fits.posterior(
                 model,
-                blocks.streams(Streams, self.seed, self.graph.stream(model.name), number_of_block),
+                self._streams(model.name, number_of_block),
                 {n: v[here] for n, v in given.items()},
                 {},
             )
@@ -729,7 +715,7 @@ class World:
         each = [
             self.fits.posterior(
                 model,
-                blocks.streams(Streams, self.seed, self.graph.stream(model.name), number),
+                self._streams(model.name, number),
                 *({n: v[here] for n, v in own.items()} for own in (inputs, set_parameters)),
             )
             for here, number in zip(self.places, self.blocks, strict=True)
@@ -748,12 +734,13 @@ class World:
             else:
                 source = node.source(name)
                 value = dense(self.quantity(source, self.restrict(source, node.dims, combination)))
-                inputs[name] = _frozen(units.convert(value, self.graph.nodes[source].unit, need.unit, where=node.name))
+                value = units.convert(value, self.graph.nodes[source].unit, need.unit, where=node.name)
+                inputs[name] = read_only(value)
         order = self.order(model)
         if order is not None:  # what it is handed belongs to the worlds, and stays there
             back = np.argsort(order)
             inputs, set_parameters = (
-                {n: _frozen(v[..., back]) for n, v in each.items()} for each in (inputs, set_parameters)
+                {n: read_only(v[..., back]) for n, v in each.items()} for each in (inputs, set_parameters)
             )
         parts = [self._sampled(fitted, node, model, inputs, set_parameters, place) for place in range(len(self.blocks))]
         drawn = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
@@ -771,16 +758,16 @@ class World:
         place: int,
     ) -> Array:
         """Sample one block of a model."""
-        dependencies = self.fits.rests
-        name, number, own = self.graph.stream(model.name), self.blocks[place], self.places[place]
-        streams = blocks.streams(Streams, self.seed, name, number)
-        if dependencies is not None:
+        number, own, dependencies = self.blocks[place], self.places[place], self.fits.rests
+        streams = self._streams(model.name, number)
+        if dependencies is not None and dependencies.keeps_draws:
+            name = self.graph.stream(model.name)
             streams = blocks.streams(CachedStreams, self.seed, name, number, cache=dependencies.cache)
         inputs = {name: values[..., own] for name, values in given.items()}
         if set_parameters:
             fitted = fitted.with_parameters({name: values[own] for name, values in set_parameters.items()})
         what = f"model '{model.name}': sample"
-        drawn = guarded(what, lambda: fitted.sample(_frozen(self.time), inputs, streams))
+        drawn = guarded(what, lambda: fitted.sample(read_only(self.time), inputs, streams))
         if self.blocks[place] == 0:  # the others are draws of the same
             aside = f"model '{model.name}': warnings"
             texts = guarded(aside, lambda: tuple(map(str, fitted.warnings(inputs))))

@@ -13,7 +13,7 @@ from forecast.base.streams import Streams
 
 Array = NDArray[np.float64]
 
-__all__ = ["PAIR", "PairStreams", "alike", "dense", "pair", "spread"]
+__all__ = ["PAIR", "PairStreams", "alike", "dense", "pair", "read_only", "spread"]
 
 #: The worlds that are computed in place of all.
 PAIR = 2
@@ -38,6 +38,13 @@ def alike(values: Array) -> bool:
     (True, False)
     """
     return values.strides[-1] == 0
+
+
+def read_only(values: Array) -> Array:
+    """Return a view of values that nobody can write to."""
+    view = np.asarray(values).view()
+    view.flags.writeable = False
+    return view
 
 
 def pair(values: Array) -> Array:

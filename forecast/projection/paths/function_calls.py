@@ -13,7 +13,7 @@ from forecast.base.streams import Streams
 from forecast.contract.plugin_calls import guarded
 from forecast.models.check_output import checked_draws
 from forecast.projection import blocks
-from forecast.projection.paths.alike import PAIR, PairStreams
+from forecast.projection.paths.alike import PAIR, PairStreams, read_only
 
 if TYPE_CHECKING:
     from forecast.models import FittedModel, Model
@@ -47,19 +47,13 @@ def function_calls(
     kind, stream, each = PairStreams if two else Streams, world.graph.stream(model.name), []
     for here, number in list(zip(world.places, world.blocks, strict=True))[: 1 if two else None]:
         streams = blocks.streams(kind, world.seed, stream, number)
-        each.append(({name: _frozen(values[..., here]) for name, values in given.items()}, streams))
+        each.append(({name: read_only(values[..., here]) for name, values in given.items()}, streams))
 
     def call(time: Array) -> Array:
         parts = []
         for own, streams in each:
-            drawn = guarded(what, partial(fitted.sample, _frozen(time), dict(own), streams))
+            drawn = guarded(what, partial(fitted.sample, read_only(time), dict(own), streams))
             parts.append(checked_draws(drawn, (len(time), streams.draws), what))
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     return call
-
-
-def _frozen(values: Array) -> Array:
-    view = values.view()
-    view.flags.writeable = False
-    return view

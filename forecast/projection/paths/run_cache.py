@@ -27,6 +27,7 @@ from forecast.formula import TIME
 from forecast.models import FittedModel, Model
 from forecast.models.nesting import nested
 from forecast.projection.failures import Fault
+from forecast.projection.paths.alike import read_only
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.quantities.node import Combination
@@ -464,9 +465,7 @@ def _read_only(value: Any) -> Any:
         return tuple(map(_read_only, value))
     if isinstance(value, Mapping):
         return {name: _read_only(each) for name, each in value.items()}
-    view = np.asarray(value).view()
-    view.flags.writeable = False
-    return view
+    return read_only(value)
 
 
 def _arrays(value: Any) -> Iterator[NDArray[Any]]:

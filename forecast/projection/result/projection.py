@@ -219,7 +219,7 @@ class Projection:
         return self._tree.identical(other.to_xarray())
 
     def _attribute(self, name: str, default: Any = None) -> Any:
-        return json.loads(self._tree.attrs[name]) if name in self._tree.attrs else default
+        return json.loads(self._parts[1][name]) if name in self._parts[1] else default
 
     # --- what was run -----------------------------------------------------------------------------------------------
 
@@ -350,7 +350,7 @@ class Projection:
     @cached_property
     def time(self) -> NDArray[np.datetime64]:
         """The dates of the steps."""
-        return np.asarray(self._tree["projection"]["time"].values)
+        return np.asarray(self.worlds["time"].values)
 
     @cached_property
     def years(self) -> NDArray[np.float64]:
@@ -372,7 +372,7 @@ class Projection:
     @cached_property
     def weights(self) -> xr.DataArray | None:
         """What every world counts, in sum 1, (draw, choices); None where all count alike."""
-        return weights_of(self._tree)
+        return weights_of(self)
 
     @cached_property
     def quantities(self) -> dict[str, ProjectedQuantity]:
@@ -477,7 +477,7 @@ class Projection:
         """Return the same in every combination of the choices on which it depends; None where no world is possible."""
         if self.weights is None:
             return []
-        if "levels" in self._tree:  # of worlds that are counted the least over the choices is known
+        if "levels" in self:  # of worlds that are counted the least over the choices is known
             return [({}, self.effective_draws)]
         counts = self.weights.isel(draw=0).copy(data=effective_sample_size(self.weights.values))
         rows = ((chosen, float(counts.values[place])) for chosen, place in places(counts))
@@ -505,8 +505,7 @@ class Projection:
         Its first steps, and every date *already* reached at the first of them, then show the fit and not a forecast.
         """
         first = int(self.span[0])
-        observed = self._tree["observed"].leaves if "observed" in self._tree else ()
-        ends = [node.to_dataset()["date"].values.max() for node in observed]
+        ends = [data["date"].values.max() for place, data in self.groups.items() if place.startswith("/observed/")]
         last = int(decimal_year(max(ends))) if ends else first
         if first >= last:
             return ""
