@@ -332,7 +332,7 @@ class World:
         ForecastError
             If a model behind it fails in this combination of choices.
         """
-        node = self.graph.nodes[name]
+        node, combination = self.graph.nodes[name], self.graph.equivalent.of(name, combination)
         return self._once(("quantity", name, combination), lambda: self._finite(node, self._within(node, combination)))
 
     def _free(self, node: Node, combination: Combination) -> Array:
@@ -409,6 +409,7 @@ class World:
 
     def binding(self, name: str, part: str, combination: Combination) -> tuple[NDArray[np.bool_], Crossing]:
         """Tell where one bound of a quantity, ``"limit"`` or ``"at_least"``, binds, and when it first does."""
+        combination = self.graph.equivalent.of(name, combination)
         return self._kept(("binding", name, part, combination), lambda: self._binding(name, part, combination))
 
     def _binding(self, name: str, part: str, combination: Combination) -> tuple[NDArray[np.bool_], Crossing]:
@@ -490,6 +491,8 @@ class World:
     def crossed(self, name: str, dims: tuple[str, ...], combination: Combination) -> Crossing:
         """Return when what a question asks for comes."""
         when = self.graph.scenario.questions[name].when
+        names = tuple(n for n in when.names if n not in TIME)
+        combination = self.graph.equivalent.of_all(names, dims, combination)
 
         def cross() -> Crossing:
             greater, lesser = self.sides(when, dims, combination, where=f"questions.{name}.when")
