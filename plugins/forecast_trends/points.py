@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UsageError, printable
+from forecast_trends.bracketed_root import bracketed_root
 from forecast_trends.evidence import first_of_each_record, log_series
 
 Array = NDArray[np.float64]
@@ -162,7 +163,6 @@ def said_growth(facts: Mapping[str, float], now: str = "") -> str:
 
 def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array) -> float:
     """Return a quantile of a mixture of Student t distributions."""
-    from scipy.optimize import brentq
     from scipy.special import stdtr, stdtrit
 
     widths = np.maximum(widths, 1e-12 * (1 + np.abs(centres)))
@@ -170,6 +170,6 @@ def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array
     low, high = float((centres + reach * widths).min()), float((centres + reach * widths).max())
     if high - low < 1e-12 * (1 + abs(high)):
         return low
-    return float(
-        brentq(lambda x: weights @ stdtr(dof, (x - centres) / widths) - q, low, high, xtol=1e-9 * (high - low))
+    return bracketed_root(
+        lambda x: float(weights @ stdtr(dof, (x - centres) / widths) - q), low, high, xtol=1e-9 * (high - low)
     )

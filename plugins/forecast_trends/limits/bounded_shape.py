@@ -309,8 +309,8 @@ class FittedCapped(FittedShape):
         each = np.exp(self.noise.likelihood - self.noise.likelihood.max(axis=1, keepdims=True))
         edges = np.cumsum(each, axis=1)[pick]
         rho = np.sum(edges[:, :-1] < uniforms[-1][:, None] * edges[:, -1:], axis=1)
-        pairs, which = np.unique(np.stack([pick, rho]), axis=1, return_inverse=True)
-        step = np.einsum("dij,jd->di", self.noise.roots(*pairs)[which.ravel()], z)
+        pairs, which = np.unique(pick * len(self.noise.rho) + rho, return_inverse=True)
+        step = np.einsum("dij,jd->di", self.noise.roots(*np.divmod(pairs, len(self.noise.rho)))[which], z)
         rise = self._rise(curves.centre[pick], step)
         most = np.sum(curves.residuals[pick] ** 2, axis=1) + 4 * rise
         a, r = (curves.centre[pick] + self._shortened(curves.centre[pick], curves.caps[pick], step, most)).T
