@@ -1,7 +1,9 @@
 """xarray, pandas and pint as where neither dask nor pyarrow is installed: for the process of a command.
 
 They import both, where they are there, to recognise arrays and columns that a command never makes: a tenth of a
-second of CPU and 50 MB. Whoever imports dask or pyarrow itself gets it: a cluster, a Parquet file, a plugin.
+second of CPU and 50 MB. Whoever imports dask or pyarrow itself gets it: a cluster, a Parquet file, a plugin. Their
+dataclasses, and those of what they import, are finished at their first use as ours are
+(`forecast.base.first_use.data_classes`), which three of four never have: a fiftieth of a second.
 
 scipy gets the parts of numpy that are used (`forecast.cli.lean_scipy`), and the descriptions of its functions, which a
 command never shows, stay as they are.
@@ -9,6 +11,7 @@ command never shows, stay as they are.
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,6 +20,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.cli.lean_scipy import COPY, copied_lazily
 
 __all__ = ["LeanImports"]
@@ -28,13 +32,16 @@ LEAN = (COPY, NOTING, "pandas", "pint", "xarray")
 
 
 @contextmanager
-def _hidden() -> Iterator[None]:
-    """Let the import system find none of what is hidden and not imported yet."""
+def _leanly() -> Iterator[None]:
+    """Let the import system find none of what is hidden and not imported yet, and finish no dataclass."""
     absent = [name for name in HIDDEN if name not in sys.modules]
     sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type] # None says that there is no such module
+    finished = dataclasses.dataclass
+    dataclasses.dataclass = dataclass
     try:
         yield
     finally:
+        dataclasses.dataclass = finished
         for name in absent:
             if sys.modules.get(name) is None:
                 del sys.modules[name]
@@ -69,7 +76,7 @@ def _without_notes() -> Iterator[None]:
             tools[READER] = reader
 
 
-#: What is done while a module is imported, where it is not to hide `HIDDEN`.
+#: What is done while a module is imported, where it is not `_leanly`.
 BESIDE = {COPY: copied_lazily, NOTING: _without_notes}
 
 
@@ -87,7 +94,7 @@ class _Lean:
         spec = module.__spec__
         assert spec is not None
         spec.loader = module.__loader__ = self.loader
-        with BESIDE.get(spec.name, _hidden)():
+        with BESIDE.get(spec.name, _leanly)():
             self.loader.exec_module(module)
             if spec.name == "xarray":
                 module.Variable((), 0)  # with its first array it decides which libraries there are

@@ -105,13 +105,17 @@ class Regressions:
     def roots(self, designs: NDArray[np.intp], rhos: NDArray[np.intp]) -> Array:
         """Return roots of the covariance of plain least squares, the scale included, for pairs of a design and a ρ."""
         # the columns go backwards through the autoregression that makes such noise of white noise
-        rho, columns = self.rho[rhos][:, None], np.moveaxis(self.columns, 1, 0)
-        state = np.zeros((len(designs), self.back.shape[1]))
-        out = self.alone[designs]
-        for i in range(len(columns) - 1, -1, -1):
-            state = columns[i][designs] + rho * state
-            new = state if i == 0 else np.sqrt(1 - rho**2) * state
-            out = out + new[:, :, None] * new[:, None, :]
+        rho = self.rho[rhos]
+        states = np.ascontiguousarray(np.moveaxis(self.columns[designs], 0, -1))  # (row, coefficient, pair)
+        for i in range(len(states) - 2, -1, -1):
+            states[i] += rho * states[i + 1]
+        states[1:] *= np.sqrt(1 - rho**2)
+        out, terms = self.alone[designs], np.empty((len(states) + 1, len(designs)))
+        for i in range(out.shape[1]):
+            for j in range(i + 1):
+                terms[0] = out[:, i, j]
+                np.multiply(states[::-1, i], states[::-1, j], out=terms[1:])
+                out[:, i, j] = out[:, j, i] = terms.sum(axis=0)
         return np.asarray(self.scale[designs, rhos, None, None] * (self.back[designs] @ np.linalg.cholesky(out)))
 
 
