@@ -36,7 +36,7 @@ PLACES = {
     "cli/ask/claims.py: _one.text: getattr": OURS,
     "cli/catalogue/plugins.py: _pip: find_spec": OURS,
     "cli/lean_imports.py: _without_notes: import_module": OURS,
-    "cli/lean_imports.py: LeanImports.find_spec: find_spec": LISTED,  # LEAN
+    "cli/lean_imports.py: LeanImports.find_spec: find_spec": LISTED,  # LEAN, LATE
     "conformance/called_with_data.py: _code: resolve": RECORD,
     "conformance/record_checks.py: _command_loads: resolve": RECORD,
     "conformance/record_checks.py: _function_vectorises: resolve": RECORD,

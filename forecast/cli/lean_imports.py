@@ -5,6 +5,8 @@ second of CPU and 50 MB. Whoever imports dask or pyarrow itself gets it: a clust
 dataclasses, and those of what they import, are finished at their first use as ours are
 (`forecast.base.first_use.data_classes`), which three of four never have: a fiftieth of a second.
 
+xarray imports asyncio for what it reads beside other work: here that is imported at its first use.
+
 scipy gets the parts of numpy that are used (`forecast.cli.lean_scipy`), and the descriptions of its functions, which a
 command never shows, stay as they are.
 """
@@ -26,6 +28,8 @@ from forecast.cli.lean_scipy import COPY, copied_lazily
 __all__ = ["LeanImports"]
 
 HIDDEN = ("dask", "pyarrow")
+#: What they import and a command hardly ever uses.
+LATE = ("asyncio",)
 #: The module of scipy that writes a note into the description of each of its functions, and what it reads them with.
 NOTING, READER = "scipy.special._support_alternative_backends", "FunctionDoc"
 LEAN = (COPY, NOTING, "pandas", "pint", "xarray")
@@ -106,10 +110,18 @@ class LeanImports:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how to import one of `LEAN`; of everything else nothing, so that others find it."""
-        if fullname not in LEAN:
+        """Return how to import one of `LEAN` or `LATE`; of everything else nothing, so that others find it."""
+        if fullname not in LEAN and fullname not in LATE:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Lean(spec.loader)  # type: ignore[assignment] # importlib.abc costs three milliseconds
+            loader: Any = _Lean(spec.loader) if fullname in LEAN else _late(spec.loader)
+            spec.loader = loader
         return spec
+
+
+def _late(loader: Any) -> Any:
+    """Return what makes a module when it is read, or imported once more."""
+    from importlib.util import LazyLoader
+
+    return LazyLoader(loader)
