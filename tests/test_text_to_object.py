@@ -23,11 +23,9 @@ ANSWERS = (RECORD, OURS, LISTED, NAMED)
 PLACES = {
     "api/scenario_quantities.py: at_home: getattr": OURS,
     "base/first_use/data_classes.py: _Fact.__get__: getattr": OURS,
-    "base/first_use/data_classes.py: _deferred.begin: setattr": OURS,
-    "base/first_use/data_classes.py: _deferred.finish: setattr": OURS,
+    "base/first_use/data_classes.py: _deferred.finish: delattr": OURS,
     "base/first_use/data_classes.py: _deferred: setattr": OURS,
     "base/first_use/data_classes.py: _method.method: getattr": OURS,
-    "base/first_use/data_classes.py: _take_off: delattr": OURS,
     "cli/lean_scipy.py: _at_first_use.attribute: getattr": OURS,
     "cli/__init__.py: LazyGroup.get_command: getattr": LISTED,  # COMMANDS
     "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,
@@ -36,7 +34,7 @@ PLACES = {
     "cli/ask/claims.py: _one.text: getattr": OURS,
     "cli/catalogue/plugins.py: _pip: find_spec": OURS,
     "cli/lean_imports.py: _without_notes: import_module": OURS,
-    "cli/lean_imports.py: LeanImports.find_spec: find_spec": LISTED,  # LEAN, LATE
+    "cli/lean_imports.py: LeanImports.find_spec: find_spec": LISTED,  # LEAN
     "conformance/called_with_data.py: _code: resolve": RECORD,
     "conformance/record_checks.py: _command_loads: resolve": RECORD,
     "conformance/record_checks.py: _function_vectorises: resolve": RECORD,

@@ -1,11 +1,7 @@
 """xarray, pandas and pint as where neither dask nor pyarrow is installed: for the process of a command.
 
 They import both, where they are there, to recognise arrays and columns that a command never makes: a tenth of a
-second of CPU and 50 MB. Whoever imports dask or pyarrow itself gets it: a cluster, a Parquet file, a plugin. Their
-dataclasses, and those of what they import, are finished at their first use as ours are
-(`forecast.base.first_use.data_classes`), which three of four never have: a fiftieth of a second.
-
-xarray imports asyncio for what it reads beside other work: here that is imported at its first use.
+second of CPU and 50 MB. Whoever imports dask or pyarrow itself gets it: a cluster, a Parquet file, a plugin.
 
 scipy gets the parts of numpy that are used (`forecast.cli.lean_scipy`), and the descriptions of its functions, which a
 command never shows, stay as they are.
@@ -13,7 +9,6 @@ command never shows, stay as they are.
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,30 +17,24 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.cli.lean_scipy import COPY, copied_lazily
 
 __all__ = ["LeanImports"]
 
 HIDDEN = ("dask", "pyarrow")
-#: What they import and a command hardly ever uses.
-LATE = ("asyncio",)
 #: The module of scipy that writes a note into the description of each of its functions, and what it reads them with.
 NOTING, READER = "scipy.special._support_alternative_backends", "FunctionDoc"
 LEAN = (COPY, NOTING, "pandas", "pint", "xarray")
 
 
 @contextmanager
-def _leanly() -> Iterator[None]:
-    """Let the import system find none of what is hidden and not imported yet, and finish no dataclass."""
+def _hidden() -> Iterator[None]:
+    """Let the import system find none of what is hidden and not imported yet."""
     absent = [name for name in HIDDEN if name not in sys.modules]
     sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type] # None says that there is no such module
-    finished = dataclasses.dataclass
-    dataclasses.dataclass = dataclass
     try:
         yield
     finally:
-        dataclasses.dataclass = finished
         for name in absent:
             if sys.modules.get(name) is None:
                 del sys.modules[name]
@@ -80,7 +69,7 @@ def _without_notes() -> Iterator[None]:
             tools[READER] = reader
 
 
-#: What is done while a module is imported, where it is not `_leanly`.
+#: What is done while a module is imported, where it is not to hide `HIDDEN`.
 BESIDE = {COPY: copied_lazily, NOTING: _without_notes}
 
 
@@ -98,7 +87,7 @@ class _Lean:
         spec = module.__spec__
         assert spec is not None
         spec.loader = module.__loader__ = self.loader
-        with BESIDE.get(spec.name, _leanly)():
+        with BESIDE.get(spec.name, _hidden)():
             self.loader.exec_module(module)
             if spec.name == "xarray":
                 module.Variable((), 0)  # with its first array it decides which libraries there are
@@ -110,18 +99,10 @@ class LeanImports:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how to import one of `LEAN` or `LATE`; of everything else nothing, so that others find it."""
-        if fullname not in LEAN and fullname not in LATE:
+        """Return how to import one of `LEAN`; of everything else nothing, so that others find it."""
+        if fullname not in LEAN:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            loader: Any = _Lean(spec.loader) if fullname in LEAN else _late(spec.loader)
-            spec.loader = loader
+            spec.loader = _Lean(spec.loader)  # type: ignore[assignment] # importlib.abc costs three milliseconds
         return spec
-
-
-def _late(loader: Any) -> Any:
-    """Return what makes a module when it is read, or imported once more."""
-    from importlib.util import LazyLoader
-
-    return LazyLoader(loader)

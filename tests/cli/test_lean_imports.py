@@ -70,30 +70,3 @@ def test_the_tools_of_numpy_are_imported_only_by_who_wants_them(tmp_path: Path) 
         words, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(tmp_path)}
     )
     assert done.stdout.split("\n")[:-1] == ["[] 0.5", "numpy.f2py True"], done.stderr
-
-
-FINISHED = """
-import dataclasses, sys
-from forecast.base.first_use.data_classes import dataclass
-from forecast.cli.lean_imports import LeanImports
-sys.meta_path.insert(0, LeanImports())
-before = dataclasses.dataclass
-import pint, xarray
-print("asyncio.events" in sys.modules)
-import asyncio
-print(asyncio.run(asyncio.sleep(0, "read")))
-made = [c for m in list(sys.modules.values()) if m.__name__.startswith("pint.") for c in vars(m).values()
-        if isinstance(c, type) and c.__module__ == m.__name__ and "__dataclass_fields__" in vars(c)]
-late = [c for c in made if not isinstance(vars(c)["__dataclass_fields__"], dict)]
-print(dataclasses.dataclass is before is not dataclass, len(late) > len(made) / 2)
-unit = pint.UnitRegistry(cache_folder=None).parse_units("kWh / day")
-print(unit.dimensionality == pint.get_application_registry().watt.dimensionality)
-asked = [dataclasses.fields(c) for c in late]
-print(any(asked) and all(isinstance(vars(c)["__dataclass_fields__"], dict) for c in late))
-print(xarray.DataTree.from_dict({"/a": xarray.Dataset({"x": 1})}).equals(xarray.DataTree()))
-"""
-
-
-def test_dataclasses_of_libraries_and_asyncio_are_made_at_their_first_use_and_no_others_change():
-    done = subprocess.run([sys.executable, "-c", FINISHED], capture_output=True, text=True, check=False)
-    assert done.stdout.split("\n")[:-1] == ["False", "read", "True True", "True", "True", "False"], done.stderr

@@ -2,15 +2,13 @@
 
 For every class it writes the text of six methods and has Python compile each: a third to a whole millisecond, and
 there are 270 classes behind a forecast, many of which a command never uses. Here the standard library finishes a class
-when it is called, or its fields or its signature are read; what shows, compares and hashes its instances, which few
-commands do, it writes when one of these is done.
+when one of its methods is called, or its fields or its signature are read.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass as _at_once
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +17,6 @@ __all__ = ["dataclass"]
 #: What `dataclasses` adds to a class: what its instances call, and what is read of the class itself.
 _METHODS = ("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__")
 _FACTS = ("__dataclass_fields__", "__dataclass_params__", "__match_args__", "__signature__")
-#: Of the methods those that are written last, each with the option that leaves it out.
-_LAST = {"__repr__": "repr", "__eq__": "eq", "__hash__": "eq"}
 
 _LOCK = RLock()
 
@@ -53,29 +49,17 @@ def _deferred(cls: type, options: dict[str, Any]) -> type:
     """Put into a class what finishes it."""
     places: dict[str, Any] = {}
 
-    def begin() -> None:
-        with _LOCK:  # what another thread begins is whole when this one goes on
-            first = [name for name in places if name not in _LAST]
-            if first:
-                for name in first:
-                    _take_off(cls, name, places.pop(name))
-                left_to_last = {_LAST[name]: False for name in places}
-                _at_once(**options | left_to_last)(cls)
-                for option in left_to_last:
-                    setattr(cls.__dataclass_params__, option, True)  # type: ignore[attr-defined]
-
     def finish() -> None:
-        begin()
-        with _LOCK:
+        with _LOCK:  # what another thread begins is whole when this one goes on
             if places:
-                methods = _last_methods(cls)
-                for name in list(places):
-                    if _take_off(cls, name, places.pop(name)):
-                        setattr(cls, name, methods[name])
+                for name, place in places.items():
+                    if cls.__dict__.get(name) is place:
+                        delattr(cls, name)
+                places.clear()
+                dataclasses.dataclass(**options)(cls)
 
     eq, frozen = options.get("eq", True), options.get("frozen", False)
     left_out = {
-        "__repr__": not options.get("repr", True),
         "__eq__": not eq,
         "__hash__": not (eq and frozen) or "__eq__" in cls.__dict__,
         "__setattr__": not frozen,
@@ -83,34 +67,13 @@ def _deferred(cls: type, options: dict[str, Any]) -> type:
     }
     for name in _METHODS:
         if not left_out.get(name, False) and name not in cls.__dict__:
-            places[name] = _method(cls, name, finish if name in _LAST else begin)
-    places |= {name: _Fact(name, begin) for name in _FACTS}
+            places[name] = _method(cls, name, finish)
+    places |= {name: _Fact(name, finish) for name in _FACTS}
     if eq and not frozen and "__hash__" not in cls.__dict__:
         cls.__hash__ = None  # type: ignore[assignment]
     for name, place in places.items():
         setattr(cls, name, place)
     return cls
-
-
-def _take_off(cls: type, name: str, place: Any) -> bool:
-    """Take a place off a class, and tell whether it was still there: somebody may have put something in it."""
-    there = cls.__dict__.get(name) is place
-    if there:
-        delattr(cls, name)
-    return there
-
-
-def _last_methods(cls: type) -> dict[str, Any]:
-    """Return the methods that show, compare and hash instances: those of a class of the same fields."""
-    fields = [
-        (each.name, object, dataclasses.field(repr=each.repr, hash=each.hash, compare=each.compare))
-        for each in dataclasses.fields(cls)
-    ]
-    twin = dataclasses.make_dataclass(cls.__name__, fields, init=False, unsafe_hash=True)
-    methods = {name: vars(twin)[name] for name in _LAST}
-    for name, method in methods.items():
-        method.__qualname__, method.__module__ = f"{cls.__qualname__}.{name}", cls.__module__
-    return methods
 
 
 if TYPE_CHECKING:
@@ -140,4 +103,4 @@ else:
             return lambda cls: dataclass(cls, **options)
         own = "__init__" in vars(cls) or not options.get("init", True)  # which would begin nothing
         at_once = own or any(options.get(name) for name in ("slots", "order", "unsafe_hash"))
-        return _at_once(cls, **options) if at_once else _deferred(cls, options)
+        return dataclasses.dataclass(cls, **options) if at_once else _deferred(cls, options)
