@@ -97,18 +97,26 @@ def direction_numbers() -> NDArray[np.uint64]:
     return np.array([[m << (NUMBER - 1 - k) for k, m in enumerate(row)] for row in rows], dtype=np.uint64)
 
 
+@functools.cache
+def _binary() -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]]:
+    """Return where scrambling matrices are random, and are one, and the generator matrices digit by digit."""
+    places = np.arange(NUMBER - 1, -1, -1, dtype=np.uint64)
+    generators = (direction_numbers()[:, None, :] >> places[:, None] & np.uint64(1)).astype(np.float32)
+    return np.tri(DIGITS, NUMBER, -1, dtype=np.int8), np.eye(DIGITS, NUMBER, dtype=np.float32), generators
+
+
 @functools.lru_cache(maxsize=512)
 def _scrambled(spawn_key: tuple[int, ...], seed: int, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return the first points of a block, (point, randomisation, dimension), and what later digits add to them."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=spawn_key)))
-    scramble = np.tril(rng.integers(0, 2, (REPLICATES, count, DIGITS, NUMBER), dtype=np.int8), -1).astype(np.float32)
-    scramble += np.eye(DIGITS, NUMBER, dtype=np.float32)
+    below, diagonal, generators = _binary()
+    scramble = rng.integers(0, 2, (REPLICATES, count, DIGITS, NUMBER), dtype=np.int8) * below
     shift = rng.integers(0, 2**DIGITS, (REPLICATES, count), dtype=np.uint64)
-    places = np.arange(NUMBER - 1, -1, -1, dtype=np.uint64)
-    generators = (direction_numbers()[:count, None, :] >> places[:, None] & np.uint64(1)).astype(np.float32)
-    columns = scramble @ generators % 2  # sums below 2^7: exact in single precision
+    # sums below 2^7: exact in single precision, and in a byte their last digit is read at once
+    sums = (scramble + diagonal) @ generators[:count]
+    columns = (sums.astype(np.uint8) & np.uint8(1)).astype(np.float64)
     powers = 2.0 ** np.arange(DIGITS - 1, -1, -1)
-    digits = np.einsum("rjdk,d->krj", columns, powers).astype(np.uint64)
+    digits = np.moveaxis(powers @ columns, -1, 0).astype(np.uint64)
     first = np.empty((POINTS, REPLICATES, count), dtype=np.uint64)
     first[0] = shift
     for k in range(BITS):

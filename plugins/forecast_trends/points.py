@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.roots import roots
 from forecast.errors import FitError, UsageError, printable
 from forecast_trends.evidence import first_of_each_record, log_series
 
@@ -162,14 +163,17 @@ def said_growth(facts: Mapping[str, float], now: str = "") -> str:
 
 def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array) -> float:
     """Return a quantile of a mixture of Student t distributions."""
-    from scipy.optimize import brentq
     from scipy.special import stdtr, stdtrit
 
     widths = np.maximum(widths, 1e-12 * (1 + np.abs(centres)))
-    reach = stdtrit(dof, q)
-    low, high = float((centres + reach * widths).min()), float((centres + reach * widths).max())
+    ends = centres + stdtrit(dof, q) * widths
+    low, high = float(ends.min()), float(ends.max())
     if high - low < 1e-12 * (1 + abs(high)):
         return low
-    return float(
-        brentq(lambda x: weights @ stdtr(dof, (x - centres) / widths) - q, low, high, xtol=1e-9 * (high - low))
+    beyond = 1e-9 * (high - low)  # at an end all of the weight may lie on one side, but for rounding
+    (root,) = roots(
+        lambda x: stdtr(dof, (x[:, None] - centres) / widths) @ weights - q,
+        np.array([low - beyond]),
+        np.array([high + beyond]),
     )
+    return float(root)

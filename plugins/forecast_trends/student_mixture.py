@@ -50,11 +50,9 @@ class StudentMixture:
         Component and quantile are the two coordinates of a lattice of the golden ratio, each evenly spread by itself
         and both together; the error of a quantile falls almost as 1 / `count`.
         """
-        from scipy.special import stdtrit
-
-        first, second = _lattice(count)
+        first, _ = _lattice(count)
         pick = choice(self.weights, first)
-        values = self.centres[:, pick] + self.widths[:, pick] * stdtrit(self.dof, second)
+        values = self.centres[:, pick] + self.widths[:, pick] * _quantiles(self.dof, count)
         values.sort(axis=1)
         return values
 
@@ -64,3 +62,11 @@ def _lattice(count: int) -> tuple[Array, Array]:
     """Return the points of a lattice in the open unit square."""
     number = np.arange(count)
     return (number + 0.5) / count, (number * _GOLDEN + 0.5) % 1.0
+
+
+@functools.lru_cache(maxsize=64)
+def _quantiles(dof: float, count: int) -> Array:
+    """Return the quantiles of Student t at the second coordinates: a shape asks for them on every grid of dates."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(dof, _lattice(count)[1]))

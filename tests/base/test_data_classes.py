@@ -109,6 +109,23 @@ def test_one_of_the_standard_library_may_inherit_ours():
         dataclasses.dataclass(type("Loose", (frozen,), {}))
 
 
+@pytest.mark.parametrize("options", [{}, {"init": False}, {"frozen": True}], ids=str)
+def test_a_class_that_has_its_own_init_keeps_it(options):
+    def made(dataclass):
+        @dataclass(**options)
+        class Own:
+            x: float
+            y: float = dataclasses.field(default=2.0, compare=False)
+
+            def __init__(self, half: float) -> None:
+                object.__setattr__(self, "x", 2 * half)
+
+        return Own(half=1.5), Own.y, Own(1.5) == Own(1.5)
+
+    theirs, ours = made(dataclasses.dataclass), made(data_classes.dataclass)
+    assert (repr(ours[0]), *ours[1:]) == (repr(theirs[0]), *theirs[1:])
+
+
 @data_classes.dataclass(frozen=True)
 class Kept:
     """One that a file may hold."""

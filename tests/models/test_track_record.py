@@ -1,5 +1,6 @@
 """Track records: read from what a plugin ships, said, and turned into weights."""
 
+import os
 import sys
 
 import pytest
@@ -56,6 +57,18 @@ def test_a_record_is_read_and_one_that_cannot_be_says_whose():
         track_record.of_shape("lost")
     with pytest.raises(UnknownNameError, match="did you mean 'mine/good'"):
         track_record.of_shape("goood")
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_record_that_has_changed_is_read_anew_and_nobody_changes_what_others_read(tmp_path):
+    before = track_record.of_shape("mine/good")
+    before[0]["held"] = 0.0
+    assert track_record.of_shape("mine/good")[0]["held"] == 0.9
+    file = tmp_path / "record.csv"
+    later = file.stat().st_mtime_ns + 10**9
+    file.write_text(file.read_text(encoding="utf-8").replace("0.2,0.9,0.5", "0.2,0.8,0.5"), encoding="utf-8")
+    os.utime(file, ns=(later, later))
+    assert track_record.of_shape("mine/good")[0]["held"] == 0.8
 
 
 @pytest.mark.usefixtures("kept")

@@ -43,6 +43,19 @@ def test_likelihood_scale_and_covariance_are_those_of_the_full_matrices():
     assert np.diff(found.likelihood[0, picks]) == pytest.approx(np.diff(expected), rel=1e-9)
 
 
+def test_designs_are_weighed_together_as_each_is_alone():
+    rng = np.random.default_rng(4)
+    y = np.cumsum(rng.standard_normal(N))
+    basis = np.linalg.qr(rng.standard_normal((5, N, 3)))[0]
+    rest = y - np.einsum("dnk,dk->dn", basis, np.einsum("dnk,n->dk", basis, y))
+    options = {"records": np.arange(N) % 4 < 3}
+    found = regressions(basis, rest, np.broadcast_to(np.eye(3), (5, 3, 3)), **options)
+    for i in range(5):
+        alone = regressions(basis[i : i + 1], rest[i : i + 1], np.eye(3)[None], **options)
+        assert found.likelihood[i] == pytest.approx(alone.likelihood[0], rel=1e-12)
+        assert found.scale[i] == pytest.approx(alone.scale[0], rel=1e-12)
+
+
 def test_rows_that_repeat_a_record_share_its_vote():
     x = np.stack([np.ones(N), TIME], axis=1)
     y = np.maximum.accumulate(0.3 * TIME + np.random.default_rng(1).standard_normal(N))

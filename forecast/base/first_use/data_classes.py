@@ -66,7 +66,7 @@ def _deferred(cls: type, options: dict[str, Any]) -> type:
         "__delattr__": not frozen,
     }
     for name in _METHODS:
-        if not left_out.get(name, False) and (name == "__init__" or name not in cls.__dict__):
+        if not left_out.get(name, False) and name not in cls.__dict__:
             places[name] = _method(cls, name, finish)
     places |= {name: _Fact(name, finish) for name in _FACTS}
     if eq and not frozen and "__hash__" not in cls.__dict__:
@@ -87,7 +87,8 @@ else:
         ----------
         cls : type
         **options : bool
-            Those of the standard library; with ``slots``, which makes another class, it is made at once.
+            Those of the standard library; with ``slots``, which makes another class, ``order`` or ``unsafe_hash``, and
+            where a class is not begun by an ``__init__`` that is written here, it is made at once.
 
         Examples
         --------
@@ -100,4 +101,6 @@ else:
         """
         if cls is None:
             return lambda cls: dataclass(cls, **options)
-        return dataclasses.dataclass(cls, **options) if options.get("slots") else _deferred(cls, options)
+        own = "__init__" in vars(cls) or not options.get("init", True)  # which would begin nothing
+        at_once = own or any(options.get(name) for name in ("slots", "order", "unsafe_hash"))
+        return dataclasses.dataclass(cls, **options) if at_once else _deferred(cls, options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -63,19 +64,26 @@ def _rows(what: str, name: str) -> list[dict[str, Any]]:
     if not record.spec.record:
         return []
     try:
-        with Path(record.spec.record).open(encoding="utf-8", newline="") as file:
-            own = [row for row in csv.DictReader(file) if row[what] == record.full_name]
-            return [
-                {
-                    "kind": row["kind"], "horizon": row["horizon"], "series": int(row["series"]),
-                    "forecasts": int(row["forecasts"]), "score": float(row["score"]), "held": float(row["held"]),
-                    "over_last_value": float(row["over_last_value"]), **_more(row),
-                }
-                for row in own
-            ]  # fmt: skip
+        path = Path(record.spec.record)
+        return [
+            {
+                "kind": row["kind"], "horizon": row["horizon"], "series": int(row["series"]),
+                "forecasts": int(row["forecasts"]), "score": float(row["score"]), "held": float(row["held"]),
+                "over_last_value": float(row["over_last_value"]), **_more(row),
+            }
+            for row in _read(path, path.stat().st_mtime_ns)
+            if row[what] == record.full_name
+        ]  # fmt: skip
     except (OSError, KeyError, ValueError, TypeError) as problem:
         why = printable(f"{type(problem).__name__}: {problem}", 200)
         raise PluginError(f"{what} '{record.full_name}': its record of past forecasts cannot be read: {why}") from None
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path, modified: int) -> tuple[Mapping[str, str], ...]:
+    """Return the rows of a table as it stands: an answer looks up each of the shapes behind it."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
 
 
 def _more(row: Mapping[str, str]) -> dict[str, Any]:

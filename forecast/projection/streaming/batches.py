@@ -28,8 +28,6 @@ from forecast.projection.likelihood_weights import Updates
 from forecast.projection.moment_fits import pass_before
 from forecast.projection.streaming.accumulators import packed, unpack
 from forecast.projection.streaming.checkpoint import Checkpoint
-from forecast.projection.streaming.cluster import connected, of_cluster
-from forecast.projection.streaming.processes import of_processes
 from forecast.projection.streaming.reduce import Sampled, Size
 from forecast.projection.without_data import LeftOut, hidden
 from forecast.projection.world import ModelFits, World
@@ -276,12 +274,16 @@ def _source(
 ) -> Iterator[Iterator[Sampled]]:
     """Offer the batches in their order, drawn by whoever is there."""
     if client is not None:
+        from forecast.projection.streaming.cluster import connected, of_cluster
+
         with connected(client) as opened:
             yield of_cluster(job, numbers, opened)
     elif workers == 1:
         # whole numbers add up alike in any order; weights are summed batch by batch, whoever draws
         yield _here(job, numbers, None if job.graph.scenario.updates else whole, progress)
     else:
+        from forecast.projection.streaming.processes import of_processes
+
         source = of_processes(job, numbers, min(workers, len(numbers) or 1))
         try:
             yield source

@@ -210,7 +210,7 @@ def below(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
     for _ in range(ITERATIONS):
         # a few caps take many times the steps of the rest: only those that still move are looked at
         at, was = p[left], cost[left]
-        table = shape.slope(at @ design.T)[:, :, None] * design
+        table = _gained(shape.slope(at @ design.T), time)
         turned = np.swapaxes(table, 1, 2)
         normal, gradient = turned @ table, turned @ found[left, :, None]
         diagonal = np.einsum("cii->ci", normal)
@@ -224,10 +224,18 @@ def below(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
         left = left[(still[left] < STILL) & (damping[left] < 1e12)]
         if not left.size:
             break
-    table = shape.slope(p @ design.T)[:, :, None] * design
+    table = _gained(shape.slope(p @ design.T), time)
     basis, singular, turned = np.linalg.svd(table, full_matrices=False)
     back = np.swapaxes(turned, 1, 2) / np.maximum(singular, 1e-8 * singular[:, :1] + 1e-300)[:, None, :]
     return Curves(caps=caps, centre=p, basis=basis, back=back, residuals=-found)
+
+
+def _gained(slope: Array, time: Array) -> Array:
+    """Return what log value gains with a and with r, (cap, point, 2)."""
+    table = np.empty((*slope.shape, 2))
+    table[..., 0] = slope
+    np.multiply(slope, time, out=table[..., 1])
+    return table
 
 
 def _solved(normal: Array, added: Array, right: Array) -> Array:
@@ -309,8 +317,8 @@ class FittedCapped(FittedShape):
         each = np.exp(self.noise.likelihood - self.noise.likelihood.max(axis=1, keepdims=True))
         edges = np.cumsum(each, axis=1)[pick]
         rho = np.sum(edges[:, :-1] < uniforms[-1][:, None] * edges[:, -1:], axis=1)
-        pairs, which = np.unique(np.stack([pick, rho]), axis=1, return_inverse=True)
-        step = np.einsum("dij,jd->di", self.noise.roots(*pairs)[which.ravel()], z)
+        pairs, which = np.unique(pick * len(self.noise.rho) + rho, return_inverse=True)
+        step = np.einsum("dij,jd->di", self.noise.roots(*np.divmod(pairs, len(self.noise.rho)))[which], z)
         rise = self._rise(curves.centre[pick], step)
         most = np.sum(curves.residuals[pick] ** 2, axis=1) + 4 * rise
         a, r = (curves.centre[pick] + self._shortened(curves.centre[pick], curves.caps[pick], step, most)).T

@@ -226,7 +226,9 @@ class FittedPool(FittedShape):
             if own[-1] - own[0] <= _CERTAIN * (1 + abs(own[0])):  # its draws are one: chance places them in the pool
                 here[:] = np.interp(streams.uniforms("place", 1)[0], np.linspace(0, 1, _VALUES), ours)
                 continue
-            moved = np.interp(here, own, ours)
+            order = np.argsort(here)  # one after the other they are found in half the time
+            moved = np.empty_like(here)
+            moved[order] = np.interp(here[order], own, ours)
             for end, out in ((0, here < own[0]), (-1, here > own[-1])):  # as far out as the table's end
                 stretched = (ours[end] - middles[1][i]) / (own[end] - middles[0][i])
                 moved[out] = ours[end] + (here[out] - own[end]) * stretched

@@ -231,6 +231,44 @@ def _variance(along: Array, covariance: Array) -> Array:
     return np.asarray(np.sum((covariance @ along[..., None])[..., 0] * along, axis=-1))
 
 
+def _carried(covariance: Array, move: tuple[Array, Array]) -> Array:
+    """Return the covariance of a state after a move: a transition, and the covariance of the shocks on its way."""
+    transition, shocks = move
+    return transition @ covariance @ np.swapaxes(transition, 1, 2) + shocks
+
+
+def _moves(step: tuple[Array, Array], count: int) -> tuple[Array, Array]:
+    """Return so many moves of one step as one, by doubling."""
+    if count == 1:
+        return step
+    half = _moves(step, count // 2)
+    parts = (half, half, step) if count % 2 else (half, half)
+    transition, shocks = parts[0]
+    for part in parts[1:]:
+        transition, shocks = part[0] @ transition, _carried(shocks, part)
+    return transition, shocks
+
+
+def _reached(
+    steps: NDArray[np.int_], state: Array, covariance: Array, step: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    """Return the mean of the state and its covariance after numbers of steps that do not fall, (number, point, …).
+
+    From one number to the next it is one move, however many steps lie between: a horizon of a century has more than a
+    thousand months.
+    """
+    states, covariances = np.empty((len(steps), *state.shape)), np.empty((len(steps), *covariance.shape))
+    known: dict[int, tuple[Array, Array]] = {}
+    for i, count in enumerate(np.diff(steps, prepend=0).tolist()):
+        if count:
+            if count not in known:
+                known[count] = _moves(step, count)
+            state = (known[count][0] @ state[..., None])[..., 0]
+            covariance = _carried(covariance, known[count])
+        states[i], covariances[i] = state, covariance
+    return states, covariances
+
+
 def _between(when: Array, grid: Array, values: Array) -> Array:
     """Return what `np.interp` does of every column of values, (date, column)."""
     place = np.clip(np.searchsorted(grid, when, side="right") - 1, 0, len(grid) - 2)
@@ -378,25 +416,19 @@ class FittedStates(FittedShape):
             np.stack([getattr(p, name) for p in self.points]) for name in ("transition", "selection", "root", "state")
         )
         level, ahead = self.points[0].level, (time - self.grid.last) / self.grid.step
-        covariance = root @ np.swapaxes(root, 1, 2)
-        shocks, turned = selection @ np.swapaxes(selection, 1, 2), np.swapaxes(transition, 1, 2)
+        covariance, shocks = (each @ np.swapaxes(each, 1, 2) for each in (root, selection))
         centres, variances = np.empty((2, len(time), len(self.points)))
-        done, k = int(np.sum(ahead < 0)), 0
+        done = int(np.sum(ahead < 0))
         if done:
             centres[:done], ratio = self._before(time[:done])
             variances[:done] = ratio**2 * _variance(level, covariance)
-        step = level @ transition  # what a state is to the level one step on
-        moved = _variance(level, shocks)
-        while done < len(time):
-            while done < len(time) and ahead[done] <= k + 1:
-                share = ahead[done] - k
-                along = (1 - share) * level + share * step
-                centres[done] = np.sum(along * state, axis=-1)
-                variances[done] = _variance(along, covariance) + share**2 * moved
-                done += 1
-            state = (transition @ state[..., None])[..., 0]
-            covariance = transition @ covariance @ turned + shocks
-            k += 1
+        whole = np.maximum(np.ceil(ahead[done:]) - 1, 0).astype(int)
+        states, covariances = _reached(whole, state, covariance, (transition, shocks))
+        share = (ahead[done:] - whole)[:, None]
+        # what a state is to the level on the way to the next step
+        along = (1 - share)[..., None] * level + share[..., None] * (level @ transition)
+        centres[done:] = np.sum(along * states, axis=-1)
+        variances[done:] = _variance(along, covariances) + share**2 * _variance(level, shocks)
         if observed:
             variances += np.square([p.scatter for p in self.points])
         scale = np.array([p.scale for p in self.points])

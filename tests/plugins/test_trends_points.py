@@ -1,0 +1,38 @@
+"""Quantiles of mixtures of Student t, held against scipy's root finder."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import stdtr, stdtrit
+
+from forecast_trends.points import quantile
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("level", [0.05, 0.5, 0.95])
+def test_a_quantile_of_a_mixture_is_the_root_that_scipy_finds(seed, level):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 50))
+    centres = 10 ** rng.uniform(-3, 2) * rng.standard_normal(count)
+    widths = 10 ** rng.uniform(-3, 2) * rng.exponential(size=count) + 1e-6
+    dof, weights = rng.uniform(1, 60), rng.dirichlet(np.ones(count))
+    ends = centres + stdtrit(dof, level) * widths
+    expected = brentq(
+        lambda x: float(weights @ stdtr(dof, (x - centres) / widths) - level), ends.min(), ends.max(), xtol=1e-14
+    )
+    assert quantile(level, centres, widths, dof, weights) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.5, 0.95])
+def test_where_all_weight_is_of_one_component_the_quantile_is_its_own(level):
+    weights, centres, widths = np.array([0.0, 1.0, 0.0]), np.array([-1.0, 2.0, 5.0]), np.array([0.1, 0.3, 0.2])
+    for order in ([0, 1, 2], [1, 0, 2], [0, 2, 1]):
+        found = quantile(level, centres[order], widths[order], 7.0, weights[order])
+        assert found == pytest.approx(2.0 + 0.3 * stdtrit(7.0, level), rel=1e-9)
+
+
+def test_components_without_width_are_one_number():
+    centres = np.full(3, 0.25)
+    assert quantile(0.95, centres, np.zeros(3), 5.0, np.ones(3) / 3) == pytest.approx(0.25, rel=1e-9)
