@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread
 from forecast.projection.paths.apply_limits import limited
 from forecast.projection.paths.function_calls import function_calls
 from forecast.projection.paths.step_program import Changes, StepDates, StepProgram, StepValue
-from forecast.projection.paths.time_functions import at_step
+from forecast.projection.paths.time_functions import at_step, at_steps
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.kinds.function_ref import FunctionRef
 from forecast.scenarios.kinds.over_time import OverTime
@@ -356,16 +356,20 @@ class _Stepper:
         """Add a function over time, which reads the rows so far."""
         world, node, of, dates = self.world, self.nodes[name], quantity.of, program.dates
         past = world.past(of, node, self.combination)
-        named = quantity.argument if isinstance(quantity.argument, str) else ""
-        stated = quantity.argument if not isinstance(quantity.argument, str) else None
-        given = (program.names.get(named) or dates.value(named)) if named else None
-        unit = world.graph.nodes[named].unit if named else ""
-        years = "" if units.same_dimension(unit, "") else "year"
+        known: Any = quantity.argument
+        moving = None
+        if isinstance(known, str):
+            convert = partial(units.convert, source=world.graph.nodes[known].unit, target="year")
+            if units.same_dimension(world.graph.nodes[known].unit, ""):
+                convert = partial(convert, target="")
+            moving = program.names.get(known)
+            known = None if moving is not None else convert(self._path(known))
         now = program.names.get(of)
         if of in self.nodes:
             path = self.paths_so_far[of]
         else:
             path = np.broadcast_to(dense(self._path(of)), (len(self.time), self.draws))
+        before = at_steps(quantity.function, self.time, known, past)
 
         def computed() -> Array:
             step = dates.step
@@ -373,8 +377,9 @@ class _Stepper:
                 path[step] = now.array
             seen = path[:step] if now is None and of in self.nodes else path[: step + 1]
             own = self.paths_so_far[name][:step]
-            argument = stated if given is None else units.convert(given.array, unit, years)
-            return at_step(quantity.function, step, self.time, seen, own, argument, past)
+            if moving is None:
+                return before(step, seen, own)
+            return at_step(quantity.function, step, self.time, seen, own, convert(moving.array), past)
 
         return program.called(("over time", name), computed, least=Changes.MEMBERS)
 
