@@ -95,6 +95,11 @@ class _FittedFunction(FittedModel):
     dated: bool
     tried: list[bool] = field(default_factory=list, compare=False, repr=False)
 
+    @property
+    def pointwise(self) -> bool:
+        """Whether each element is made of those at its place, so that any worlds may be computed together."""
+        return not self.model.along
+
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
 

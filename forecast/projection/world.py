@@ -1,8 +1,9 @@
 """Some blocks of draws: every quantity of a graph in the same worlds.
 
 The same draw index means the same world in every quantity: a model, an input or a quantity that is used twice is drawn
-once. A model is foreign code: it computes one block at a time, and every call of one goes through
-`forecast.models.check_output`. All else is computed for all blocks together, which takes fewer steps through Python.
+once. A model is foreign code: it computes one block at a time (a function that makes each element of those at its
+place, all worlds where it is called step by step), and every call of one goes through `forecast.models.check_output`.
+All else is computed for all blocks together, which takes fewer steps through Python.
 """
 
 from __future__ import annotations

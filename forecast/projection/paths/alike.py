@@ -9,23 +9,32 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.streams import Streams
 
 Array = NDArray[np.float64]
 
-__all__ = ["PAIR", "PairStreams", "alike", "dense", "pair", "read_only", "spread"]
+__all__ = ["PAIR", "DrawlessStreams", "alike", "dense", "pair", "read_only", "spread"]
 
 #: The worlds that are computed in place of all.
 PAIR = 2
 
 
-class PairStreams(Streams):
-    """Streams of what draws nothing, and is computed for two worlds."""
+@dataclass(frozen=True)
+class DrawlessStreams(Streams):
+    """Streams of what draws nothing, and is computed for any number of worlds.
+
+    Parameters
+    ----------
+    worlds : int
+    """
+
+    worlds: int = PAIR
 
     @property
     def draws(self) -> int:
         """How many worlds there are."""
-        return PAIR
+        return self.worlds
 
 
 def alike(values: Array) -> bool:
