@@ -19,6 +19,7 @@ from forecast.base.first_use.data_classes import dataclass
 from forecast.formula import FUNCTIONS, Binary, Call, Comparison, Name, Node, Sequence as Listed, Text, Unary
 from forecast.formula.functions import ces_of, implementation
 from forecast.formula.tree import apply, children, common_power, compiled, walk
+from forecast.projection.paths.alike import still
 from forecast.units import Prepared
 
 Array = NDArray[np.float64]
@@ -108,7 +109,7 @@ class StepDates:
         """Return the numbers of what is no member of the cycle."""
         if name not in self._known:
             path = self._clocks[name] if name in self._clocks else self._path(name)
-            if len(path) == 1 or (_same(path[0], path[-1]) and _same(path, path[:1])):
+            if len(still(path)) == 1 or (_same(path[0], path[-1]) and _same(path, path[:1])):
                 self._known[name] = StepValue(np.array(path[0]), Changes.NEVER)
             else:
                 array = np.empty(path.shape[1:])
