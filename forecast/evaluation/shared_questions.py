@@ -141,6 +141,7 @@ def compare(
     """
     from forecast.contract.registry import get_registry
     from forecast.projection.engine import project
+    from forecast.projection.paths.run_cache import RunCache
     from forecast.sensitivity.first_order import uncertain
 
     registry = get_registry()
@@ -154,6 +155,7 @@ def compare(
         if (wanted := [each for each in shared if not only or each.question in only])
     ]
     answers: dict[str, list[dict[str, Any]]] = {name: [] for name in (only or questions)}
+    cache = RunCache(0)  # the scenarios share series, and no draws that would be worth their memory
     for done, (scenario, wanted) in enumerate(wanted_of_scenarios):
         first = {n: c.values[0] for n, c in scenario.choices.items() if c.kind == "definition" and len(c.values) > 1}
         made = scenario.stated.get("published_on", scenario.stated.get("issued_on"))
@@ -171,6 +173,7 @@ def compare(
                     keep=draws,
                     seed=seed,
                     paths=(),
+                    cache=cache,
                     progress=partial(_within, progress, done, len(wanted_of_scenarios)),
                 )
             run = runs[key]

@@ -18,13 +18,13 @@ from forecast.contract.specs import (
     SeriesShape,
     TrendSpec,
 )
-from forecast.errors import PluginContractError, PluginError, UsageError, printable
+from forecast.errors import ForecastError, PluginContractError, PluginError, UsageError, printable
 from forecast.models import estimates, functions, mixtures, relations, trends
 from forecast.models.check_output import checked_model
 from forecast.models.protocol import Broken, Model, ModelRecord
 from forecast.units import qualifiers
 
-__all__ = ["POOLED", "Named", "attempt", "model", "named"]
+__all__ = ["POOLED", "Named", "attempt", "is_registered", "model", "named", "same"]
 
 #: The pool of the shapes to which a series gives weights, where a shape is named: ``hardware/gpu-bandwidth@pooled``.
 POOLED = "pooled"
@@ -178,6 +178,33 @@ def attempt(name: str, *, shape: str = "", options: Mapping[str, Any] | None = N
         return _build(entry, options or {}, where=where)
     except PluginError as error:
         return Broken(name=entry.name, unit=entry.spec.unit, error=error, qualifiers=entry.spec.qualifiers)
+
+
+def is_registered(made: Model) -> bool:
+    """Tell whether a model is what the registry gives under its name, and not an object of one's own.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import forecast
+    >>> machine = forecast.model("hardware/linpack")
+    >>> is_registered(machine), is_registered(replace(machine, at_most=1e21))
+    (True, False)
+    """
+    if "/" not in made.name:
+        return False
+    try:
+        return same(attempt(made.name), made)
+    except ForecastError:
+        return False
+
+
+def same(one: Model, other: Model) -> bool:
+    """Tell whether two models are one, or equal; those that cannot be compared are not."""
+    try:
+        return one is other or bool(one == other)
+    except Exception:  # foreign code, or arrays in a record
+        return False
 
 
 def _build(entry: Named, options: Mapping[str, Any], *, where: str = "", within: tuple[str, ...] = ()) -> Model:

@@ -28,7 +28,7 @@ from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.likelihood_weights import FEWEST
 from forecast.projection.own_rows import OwnRows
-from forecast.projection.paths.run_cache import Dependencies, RunCache, fits_of_process
+from forecast.projection.paths.run_cache import Dependencies, RunCache, cache_of_process
 from forecast.projection.paths.time_functions import SAME_DATE
 from forecast.projection.provenance import provenance
 from forecast.projection.result import Projection
@@ -136,7 +136,7 @@ def project(
         Called with (blocks done, blocks in all).
     cache : RunCache, optional
         What earlier runs have fitted and drawn; of it is taken what this run would fit and draw alike. The runs of a
-        sweep share one in any case, and all runs of a process what they fit.
+        sweep share one by default, and all runs of a process what models of plugins fit and draw, up to 128 MB.
 
     Returns
     -------
@@ -178,8 +178,7 @@ def project(
         options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
         options |= {"as_of": as_of, "keep": keep, "paths": paths, "ends": ends, "workers": workers}
         options |= {"client": client, "data": data}
-        # blocks that are only counted are too many to keep: of them the runs share the fits
-        options |= {"cache": (RunCache() if draws <= keep else RunCache(0)) if cache is None else cache}
+        options |= {"cache": RunCache() if cache is None else cache}
 
         def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> Projection:
             told = None if progress is None else lambda worlds, of: progress(done * of + worlds, runs * of)
@@ -195,7 +194,9 @@ def project(
         if added:  # a choice may have its values from a table
             swapped_scenario = swapped_scenario.restated(swapped_scenario.stated)
         graph = graphs.build(swapped_scenario, settings)
-        rests = Dependencies(graph, fits_of_process() if cache is None else cache, as_of, seed)
+        shared = cache_of_process() if cache is None else cache
+        # blocks that are only counted are too many to keep: of them runs share the fits
+        rests = Dependencies(graph, shared, as_of, seed, draws=draws <= keep)
         fits = ModelFits(as_of=as_of, seed=seed, rests=rests)
         fits.check_settings(graph, graph.models)
         fits.check_correlations(graph, seed)

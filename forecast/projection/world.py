@@ -772,7 +772,7 @@ class World:
         """Sample one block of a model."""
         number, own, dependencies = self.blocks[place], self.places[place], self.fits.rests
         streams = self._streams(model.name, number)
-        if dependencies is not None and dependencies.keeps_draws:
+        if dependencies is not None and dependencies.keeps_draws(model):
             name = self.graph.stream(model.name)
             streams = blocks.streams(CachedStreams, self.seed, name, number, cache=dependencies.cache)
         inputs = {name: values[..., own] for name, values in given.items()}

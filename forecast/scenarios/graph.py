@@ -20,7 +20,7 @@ from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.specs import Input
 from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Condition, Formula
-from forecast.models import Model
+from forecast.models import Model, model_lookup
 from forecast.models.nesting import asks, nested
 from forecast.scenarios import home, qualifiers as bases
 from forecast.scenarios.quantities import constraints, hidden_quantities
@@ -317,15 +317,16 @@ def _needed(scenario: Scenario, nodes: dict[str, Node]) -> tuple[Scenario, dict[
 
 def _check_names(nodes: Mapping[str, Node]) -> None:
     """Refuse two different models under one name: they would share one fit and one stream of random numbers."""
-    seen: dict[str, tuple[str, Model]] = {}
+    seen: dict[str, tuple[str, Model, bool]] = {}
     for node in nodes.values():
-        for outer in node.models.values():
+        for combination, outer in node.models.items():
+            object_of_python = bool(node.variants.get(combination, node.quantity).parts[1])
             for made in nested(outer):
-                owner, first = seen.setdefault(made.name, (node.name, made))
+                owner, first, beside = seen.setdefault(made.name, (node.name, made, object_of_python))
                 if first is made:
                     continue
                 at = f"quantities {owner} and {node.name}: two models have the name '{made.name}'"
-                if "/" not in made.name:
+                if "/" not in made.name or ((object_of_python or beside) and not model_lookup.same(first, made)):
                     raise UsageError(f"{at}; give each a name of its own")
                 # a registered name is one model however often it is made, but for what stands beside a series
                 if "@" in made.name and _beside(first) != _beside(made):

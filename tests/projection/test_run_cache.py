@@ -2,11 +2,13 @@
 
 import pickle
 import types
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import forecast
+from forecast.models import Description, Model, Unfitted
 from forecast.projection.engine import project
 from forecast.projection.paths.run_cache import CachedStreams, RunCache
 
@@ -62,8 +64,9 @@ when = "machine >= brain"
     return tmp_path / "machine.toml"
 
 
-def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine):
-    cache = RunCache()
+@pytest.mark.parametrize("shared", [True, False])
+def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine, shared):
+    cache = RunCache() if shared else None  # what all runs of a process share
     changes = [
         {},
         {"with_": {"brain/dettmers-2015.firing_rate": 3}},
@@ -180,6 +183,92 @@ def test_a_second_run_of_a_process_fits_nothing_anew(machine, monkeypatch):
     assert fitted == []
     project(machine, draws=DRAWS, as_of=2018)  # an earlier date is another fit
     assert {"machine@exponential", "machine@random-walk"} <= set(fitted)
+
+
+def test_a_second_run_of_a_process_draws_no_model_anew(monkeypatch):
+    from forecast.projection.world import World
+
+    sampled, sample = [], World._sample
+    monkeypatch.setattr(
+        World, "_sample", lambda self, model, *rest: sampled.append(model.name) or sample(self, model, *rest)
+    )
+    machine, brain = {"model": "hardware/hpcg@exponential"}, {"model": "brain/dettmers-2015"}
+    first = {"start": 2025, "until": 2030, "quantities": {"machine": machine, "brain": brain}}
+    other = {**first, "quantities": {"computer": machine, "goal": {"expression": "brain*2"}, "brain": brain}}
+    run = project(first, draws=DRAWS, seed=5)
+    assert set(sampled) == {"hardware/hpcg@exponential", "brain/dettmers-2015"}
+    sampled.clear()
+    again, elsewhere = (project(each, draws=DRAWS, seed=5) for each in (first, other))
+    assert sampled == []
+    assert again.identical(run)
+    assert elsewhere["projection"]["computer"].values.tobytes() == run["projection"]["machine"].values.tobytes()
+    project(first, draws=DRAWS, seed=5, with_={"brain/dettmers-2015.firing_rate": 3})
+    assert sampled == ["brain/dettmers-2015"]
+    sampled.clear()
+    project(first, draws=DRAWS, seed=5, keep=DRAWS // 2)  # worlds that are only counted are too many to keep
+    assert set(sampled) == {"hardware/hpcg@exponential", "brain/dettmers-2015"}
+
+
+class Flat(Model):
+    """A model of somebody's own, which can be changed after a run."""
+
+    def __init__(self, name, level):
+        self.name, self.unit, self.inputs, self.level = name, "", {}, level
+
+    def fit(self, *, as_of=None, seed=0):
+        return Level(name=self.name, unit="", level=self.level)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level(Unfitted):
+    level: float
+
+    def sample(self, time, inputs, streams):
+        return np.full((len(time), streams.draws), self.level)
+
+    def describe(self):
+        return Description(summary=f"always {self.level}")
+
+
+@pytest.mark.parametrize("name", ["flat", "own/flat", "hardware/linpack@pool"])
+def test_an_object_of_python_is_what_it_is_now(name):
+    """Two objects of one name are two models, and a changed one is another one, also with a slash in its name."""
+
+    def level(model):
+        run = project({"start": 2025, "until": 2027, "quantities": {"x": {"model": model}}}, draws=DRAWS)
+        assert run.attributes["models"][name]["summary"] == f"always {model.level}"
+        return float(run["projection"]["x"].max())
+
+    first = Flat(name, 1.0)
+    assert [level(first), level(Flat(name, 2.0)), level(Level(name=name, unit="", level=3.0))] == [1.0, 2.0, 3.0]
+    first.level = 4.0
+    assert level(first) == 4.0
+
+
+@pytest.mark.parametrize("name", ["own/flat", "hardware/linpack@pool"])
+def test_two_models_of_one_name_are_refused_in_one_scenario(name):
+    def run(*models):
+        quantities = {f"x{i}": {"model": each} for i, each in enumerate(models)}
+        return project({"start": 2025, "until": 2027, "quantities": quantities}, draws=DRAWS)
+
+    one, other = (Level(name=name, unit="", level=level) for level in (1.0, 2.0))
+    with pytest.raises(forecast.errors.UsageError, match="two models have the name"):
+        run(one, other)
+    run(one, Level(name=name, unit="", level=1.0))
+    linpack = forecast.model("hardware/linpack")
+    run(linpack, "hardware/linpack")  # it is the registered one
+    with pytest.raises(forecast.errors.UsageError, match="two models have the name"):
+        run(replace(linpack, at_most=1e20), linpack.name)
+
+
+def test_a_registered_model_is_shared_however_it_is_named(monkeypatch):
+    from forecast.projection.world import ModelFits
+
+    fitted, fit = [], ModelFits._fit
+    monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
+    for model in ("hardware/gpu-best", forecast.model("hardware/gpu-best"), "hardware/gpu-best"):
+        project({"start": 2025, "until": 2027, "quantities": {"x": {"model": model}}}, draws=DRAWS, seed=9)
+    assert len(fitted) == len(set(fitted)) > 0
 
 
 def test_other_plugins_fit_anew():

@@ -219,7 +219,8 @@ def answer(
     # the screen reads no path of a quantity: what lies between its ends is for files, figures and tables of steps
     on_screen = not (out or plots or report or as_json or shown)
     with render.progress("drawing") as drawing:
-        cache = RunCache(SHARED_BYTES) if (replaced or stated or preset) and not sweep else None
+        # a process that asks once keeps no draws for a second time
+        cache = RunCache(SHARED_BYTES if replaced or stated or preset else 0) if not sweep else None
         projection = project(
             scenario,
             **grid,
@@ -234,7 +235,7 @@ def answer(
             cache=cache,
             ends=on_screen,
         )
-        if cache is not None and not projection.swept:
+        if cache is not None and cache.size and not projection.swept:
             as_it_was = project(scenario, **grid, **drawn, progress=drawing, cache=cache, ends=True)
             projection = projection.beside(as_it_was)
     pages = {} if report is None else {report: partial(_write_page, projection, scenario, report, lever_draws)}

@@ -3,6 +3,10 @@
 A model determines its fit, and its dependencies determine a draw: streams have names, so that a quantity that is not
 downstream of a change has the same bytes before and after it. `RunCache` keeps both between runs. A cached value equals
 the one that a run would compute: a lookup matches only if all dependencies compare equal.
+
+All runs of a process share what they fit and draw of the models that plugins register, which is a function of its
+dependencies by their contract. An object of Python that a caller hands over may be another one tomorrow under the same
+identity: of it nothing is shared but between runs that are asked for together, as those of a sweep.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from forecast.base.streams import Streams
 from forecast.contract.registry import Registry, get_registry
 from forecast.errors import ForecastError
 from forecast.formula import TIME
-from forecast.models import FittedModel, Model
+from forecast.models import FittedModel, Model, model_lookup
 from forecast.models.nesting import nested
 from forecast.projection.failures import Fault
 from forecast.projection.paths.alike import read_only
@@ -39,14 +43,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: What runs of one scenario share may take so much memory.
-SHARED_BYTES = 2**30
+#: What runs of one scenario share may take so much memory, and what all runs of a process do.
+SHARED_BYTES, PROCESS_BYTES = 2**30, 128 * 2**20
 #: Fits, and what is told of them, that a cache has room for.
 MAX_FITS = 1000
 #: Of the draws that are cached, what no later run has used leaves first down to this share.
 UNTAKEN_SHARE = 0.25
 
-__all__ = ["CachedResult", "CachedStreams", "Dependencies", "RunCache", "fits_of_process"]
+__all__ = ["CachedResult", "CachedStreams", "Dependencies", "RunCache", "cache_of_process"]
 
 #: The quantity and the model that warns, with the texts of the warnings.
 ModelWarnings = tuple[tuple[str, str], tuple[str, ...]]
@@ -105,6 +109,8 @@ class RunCache:
     size : int
         Most bytes of draws, memory that several of them share counted once; of fits, which are small, the last
         `MAX_FITS` stay in any case.
+    lasting : bool
+        Runs that nobody asked for together share it: it keeps what registered models fit and draw, and nothing else.
 
     Examples
     --------
@@ -117,8 +123,8 @@ class RunCache:
     True
     """
 
-    def __init__(self, size: int = 256 * 2**20) -> None:
-        self.size = size
+    def __init__(self, size: int = 256 * 2**20, *, lasting: bool = False) -> None:
+        self.size, self.lasting = size, lasting
         self._entries: dict[int, _Entry] = {}
         self._places: dict[Hashable, list[int]] = {}
         # of what can leave: what nobody has taken yet, and what somebody has, the least recently used first
@@ -130,11 +136,11 @@ class RunCache:
         self._bytes, self._next, self._lock = 0, 0, threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Send only the size to another process, which fills a cache of its own."""
-        return {"size": self.size}
+        """Send only what it may keep to another process, which fills a cache of its own."""
+        return {"size": self.size, "lasting": self.lasting}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__init__(state["size"])  # type: ignore[misc]
+        self.__init__(**state)  # type: ignore[misc]
 
     def take(self, key: Hashable, dependencies: Any) -> Any:
         """Return the cached value for this key and these dependencies; None on a miss."""
@@ -203,15 +209,15 @@ class RunCache:
             return made
 
 
-#: The fits of this process, and the plugins that they are of.
+#: What runs of this process share, and the plugins that it is of.
 _process: list[tuple[Registry, RunCache]] = []
 
 
-def fits_of_process() -> RunCache:
-    """Return the cache of fits that all runs of this process share, and no draws; other plugins start another one."""
+def cache_of_process() -> RunCache:
+    """Return the cache that all runs of this process share; other plugins start another one."""
     registry = get_registry()
     if not _process or _process[0][0] is not registry:
-        _process[:] = [(registry, RunCache(0))]
+        _process[:] = [(registry, RunCache(PROCESS_BYTES, lasting=True))]
     return _process[0][1]
 
 
@@ -246,30 +252,44 @@ class Dependencies:
     cache : RunCache
     as_of : float or None
     seed : int
+    draws : bool
+        Whether draws are cached, beside fits; those of many worlds, which are only counted, are too many.
     """
 
     graph: ScenarioGraph
     cache: RunCache
     as_of: float | None
     seed: int
+    draws: bool = True
     _known: dict[Any, Any] = field(default_factory=dict)
 
+    def keeps_draws(self, model: Model) -> bool:
+        """Tell whether the cache has room for the draws of a model, and may keep them."""
+        return self._draws and self._may_keep(model)
+
     @property
-    def keeps_draws(self) -> bool:
-        """Whether the cache has room for draws, and not for fits alone."""
-        return self.cache.size > 0
+    def _draws(self) -> bool:
+        return self.draws and self.cache.size > 0
+
+    def _may_keep(self, model: Model) -> bool:
+        """Tell whether the cache may keep what a model fits and draws."""
+        return not (self.cache.lasting and id(model) in self._objects)
 
     # --- fits -------------------------------------------------------------------------------------------------------
 
     def fit(self, model: Model, make: Callable[[], FittedModel | ForecastError]) -> FittedModel | ForecastError:
         """Return the cached fit; compute it on a miss. Failed fits are not cached."""
+        if not self._may_keep(model):
+            return make()
         # a registered model notes the tables it reads; for files that a scenario names the hashes are dependencies
-        files = {} if "/" in model.name else self._data
+        files = {} if self._registered(model) else self._data
         dependencies = self.as_of, self.seed, access.current(), files, self._origin(model)
         return self._noting(("fit", model.name), dependencies, make, lambda fit: not isinstance(fit, ForecastError))
 
     def aside(self, world: Any, model: Model, what: str, make: Callable[[], T]) -> T:
         """Return cached data of a fitted model beside its samples; compute them on a miss. Failures are not cached."""
+        if not self._may_keep(model):
+            return make()
         failed = len(world.fits.failures)
         try:
             dependencies = self.seed, self.as_of, access.current(), self._together, self._model(world, model)
@@ -303,9 +323,26 @@ class Dependencies:
 
         return source_tables.hashes(self.graph)
 
+    @cached_property
+    def _objects(self) -> dict[int, Model]:
+        """The models that are, or are within, objects of Python that no plugin registers; by their identity."""
+        return {
+            id(model): model
+            for node in self.graph.nodes.values()
+            for combination, outer in node.models.items()
+            if not all(map(model_lookup.is_registered, node.variants.get(combination, node.quantity).parts[1]))
+            for model in nested(outer)
+        }
+
+    def _registered(self, model: Model) -> bool:
+        """Tell whether a plugin registered a model."""
+        return "/" in model.name and id(model) not in self._objects
+
     def _origin(self, model: Model) -> Any:
         """Return the identity of a model; of a registered one, the shape and options that its name leaves open."""
-        if "/" in model.name:
+        if id(model) in self._objects:
+            return _ById(model)
+        if self._registered(model):
             shape, options = getattr(model, "shape", None), getattr(model, "options", None)
             return (shape if isinstance(shape, str | None) else _ById(shape)), options, model.keeps
         return self._origins.get(model.name, _ById(model))
@@ -340,7 +377,7 @@ class Dependencies:
 
     def _of(self, world: Any, key: Any) -> Any:
         """Return the dependencies of a per-draw value; None if it is never cached."""
-        if not self.keeps_draws:
+        if not self._draws:
             return None
         if key not in self._known:
             try:
@@ -362,7 +399,10 @@ class Dependencies:
     @property
     def _together(self) -> Any:
         """The correlated inputs, the models whose draws are reordered, and the names by which quantities draw."""
-        return self.graph.correlated, self.graph.ordered, self.graph.scenario.streams
+        graph = self.graph
+        # which of what moves together is drawn and which is fitted
+        drawn = frozenset(n for g in graph.scenario.correlations for n in g.of if n in graph.nodes or n in graph.inputs)
+        return graph.correlated, graph.ordered, graph.scenario.streams, drawn
 
     def _parts(self, world: Any, key: Any) -> Any:
         """Return what a value is computed from; None of what is on the way to it, as a quantity without its limits.
@@ -370,7 +410,10 @@ class Dependencies:
         That would double what is kept, and is asked for where the value itself is computed.
         """
         if key[0] == "model" and key[2] is None:  # it needs no other quantity
-            return self._model(world, self.graph.models[key[1]])
+            model = self.graph.models[key[1]]
+            return self._model(world, model) if self._may_keep(model) else None
+        if self.cache.lasting:  # a quantity may rest on an object
+            return None
         if key[0] == "input" and key[1] in self.graph.inputs:
             return self.graph.inputs[key[1]], self.graph.set_inputs.get(key[1])
         if key[0] in ("quantity", "binding"):
