@@ -79,25 +79,27 @@ class _Aside:
 _aside = _Aside()
 
 
-@contextlib.contextmanager
-def stdout_is_data() -> Iterator[None]:
+class stdout_is_data:
     """Send what foreign code prints to stderr: stdout carries results, which a program may be reading.
 
     Calls of several threads overlap: were each to put back what it had found, one of them would find the stderr that
     another had put there, and the results of that program would go to stderr from then on.
     """
-    depth = getattr(_aside.own, "depth", 0)
-    with _aside.lock:
-        # within another call of this thread stdout is whatever foreign code made of it
-        if not _aside.calls or (not depth and sys.stdout is not _aside.stream):
-            _aside.stdout = sys.stdout
-        _aside.calls += 1
-        sys.stdout = _aside.stream = sys.stderr
-    _aside.own.depth = depth + 1
-    try:
-        yield
-    finally:
-        _aside.own.depth = depth
+
+    __slots__ = ("_depth",)
+
+    def __enter__(self) -> None:
+        self._depth = getattr(_aside.own, "depth", 0)
+        with _aside.lock:
+            # within another call of this thread stdout is whatever foreign code made of it
+            if not _aside.calls or (not self._depth and sys.stdout is not _aside.stream):
+                _aside.stdout = sys.stdout
+            _aside.calls += 1
+            sys.stdout = _aside.stream = sys.stderr
+        _aside.own.depth = self._depth + 1
+
+    def __exit__(self, *_: object) -> None:
+        _aside.own.depth = self._depth
         with _aside.lock:
             _aside.calls -= 1
             if not _aside.calls:
@@ -119,8 +121,7 @@ def left_out() -> Mapping[str, str]:
     return {str(k): str(v) for k, v in kept.items()} if isinstance(kept, dict) else {}
 
 
-@contextlib.contextmanager
-def code(what: str) -> Iterator[None]:
+class code:
     """Run code of a plugin in this context; `what` says whose it is: ``"model 'demo/x': fit"``.
 
     Raises
@@ -128,17 +129,29 @@ def code(what: str) -> Iterator[None]:
     PluginError
         If it is left out.
     """
-    if what in left_out():
-        raise PluginError(f"{what}: left out: {left_out()[what]}")
-    process = os.getpid()
-    with crash_journal.inside(what), stdout_is_data():
+
+    __slots__ = ("_inside", "_process", "_stdout", "what")
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None:
+        if self.what in left_out():
+            raise PluginError(f"{self.what}: left out: {left_out()[self.what]}")
+        self._process = os.getpid()
+        self._inside, self._stdout = crash_journal.inside(self.what), stdout_is_data()
+        self._inside.__enter__()
+        self._stdout.__enter__()
+
+    def __exit__(self, *_: object) -> None:
         try:
-            yield
-        finally:
-            if os.getpid() != process:
-                _end(f"{what}: it copied the process (fork); the copy ends here", 70)
+            if os.getpid() != self._process:
+                _end(f"{self.what}: it copied the process (fork); the copy ends here", 70)
             if _stdout is not None and not _open(_stdout):
-                _end(f"{what}: it closed the output of this process", 1)  # and that it was inside stays recorded
+                _end(f"{self.what}: it closed the output of this process", 1)  # that it was inside stays recorded
+        finally:
+            self._stdout.__exit__()
+            self._inside.__exit__()
 
 
 def guarded(what: str, call: Callable[[], T]) -> T:

@@ -11,6 +11,7 @@ import ast
 import functools
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal, cast
 
 from forecast.base.first_use.data_classes import dataclass
@@ -259,7 +260,17 @@ def parse_expression(text: object, *, where: str = "") -> Formula:
     >>> parse_expression('where(kind == "super", growth(x, 2), 0.1)*(t - start)').text
     'where(kind == "super", growth(x, 2), 0.1)*(t - start)'
     """
+    if type(text) is str:
+        with suppress(FormulaError):  # what is wrong with it is said with `where`
+            return _expression(text)
     reader = Reader(text, where, "expression", scenario=True)
+    return Formula(reader.formula(reader.syntax()))
+
+
+@functools.lru_cache(maxsize=4096)
+def _expression(text: str) -> Formula:
+    """Read an expression once: scenarios are often read again, with a setting or beside another one."""
+    reader = Reader(text, "", "expression", scenario=True)
     return Formula(reader.formula(reader.syntax()))
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "SCENARIO_FUNCTIONS",
     "YEARS",
     "Function",
+    "ces_of",
     "implementation",
 ]
 
@@ -196,37 +197,72 @@ def _softmin(*args: Any) -> Any:
 
 
 def _ces(goods: tuple[Any, ...], shares: tuple[Any, ...], rho: Any) -> Any:
-    """Compute ``(w1*x1**rho + w2*x2**rho + ...)**(1/rho)``; at rho = 0 its limit, the product of ``x**w``.
+    """Compute ``(w1*x1**rho + w2*x2**rho + ...)**(1/rho)``; at rho = 0 its limit, the product of ``x**w``."""
+    return ces_of(shares, rho)(goods)
+
+
+def ces_of(shares: tuple[Any, ...], rho: Any) -> Callable[[tuple[Any, ...]], Any]:
+    """Return the function ``ces`` with these shares and this power, for whoever computes it of many goods.
 
     The shares are not negative and add up to 1, else the result is no number. The largest term is taken out of the sum,
     and the rest is computed by expm1 and log1p: nothing overflows, and nothing is lost near rho = 0.
+
+    Parameters
+    ----------
+    shares : tuple of float or ndarray
+    rho : float or ndarray
+
+    Returns
+    -------
+    callable
+        Takes the goods, as many as there are shares; it leaves numpy's warnings as they are.
+
+    Examples
+    --------
+    >>> float(ces_of((0.5, 0.5), 1.0)((2.0, 4.0)))
+    3.0
     """
     import numpy as np
 
-    power = np.asarray(rho)
-    shape = np.broadcast(*goods, *shares, power).shape
-    u, w = np.empty((len(goods), *shape)), np.empty((len(shares), *shape))
-    for whole, parts in ((u, goods), (w, shares)):
-        for place, part in enumerate(parts):
-            whole[place] = part
-    np.log(u, out=u)
-    rises, counts = power > 0, w > 0
+    power = np.asarray(rho, dtype=np.float64)
+    w = np.empty((len(shares), *np.broadcast(*shares, power).shape))
+    for place, share in enumerate(shares):
+        w[place] = share
+    with np.errstate(all="ignore"):
+        rises, flat, counts = power > 0, np.abs(power) < FLAT, w > 0
+        fair = (np.abs(w.sum(axis=0) - 1) <= SHARES) & (w >= 0).all(axis=0)
     every = bool(counts.all())  # then no argument is left out
-    up, down = (u, u) if every else (np.where(counts, u, -np.inf), np.where(counts, u, np.inf))
-    first = np.where(rises, up.max(axis=0), down.min(axis=0))
-    exponent = power * (u - first)
-    if not every:  # an argument below zero has no logarithm, and the result none either
-        exponent = np.where(counts, exponent, 0.0 * np.nan_to_num(u, nan=np.nan, neginf=0.0))
-    rest = (w * np.expm1(exponent)).sum(axis=0)
-    logarithm, near = np.log1p(rest), rest > -0.5
-    if not near.all():
-        logarithm = np.where(near, logarithm, np.log((w * np.exp(exponent)).sum(axis=0)))
-    flat = np.abs(power) < FLAT
-    if flat.any():
-        product = (w * np.where(counts, u, 0.0)).sum(axis=0)
-        value = np.exp(np.where(flat, product, first + logarithm / np.where(flat, 1.0, power)))
-    else:
-        value = np.exp(first + logarithm / power)
-    value = np.where(np.isneginf(first), 0.0, value)
-    fair = (np.abs(w.sum(axis=0) - 1) <= SHARES) & (w >= 0).all(axis=0)
-    return np.where(fair, value, np.nan)[()]
+    one_way = bool(rises.all()) or not rises.any()
+    largest = np.maximum if rises.all() else np.minimum
+    some_flat, all_fair = bool(flat.any()), bool(fair.all())
+
+    def computed(goods: tuple[Any, ...]) -> Any:
+        shape = np.broadcast(*goods, w[0]).shape
+        u, own = np.empty((len(goods), *shape)), w
+        if w.ndim < u.ndim:
+            own = w.reshape(len(w), *[1] * (u.ndim - w.ndim), *w.shape[1:])
+        for place, good in enumerate(goods):
+            u[place] = good
+        np.log(u, out=u)
+        up, down = (u, u) if every else (np.where(own > 0, u, -np.inf), np.where(own > 0, u, np.inf))
+        if one_way:
+            first = largest.reduce(up if largest is np.maximum else down, axis=0)
+        else:
+            first = np.where(rises, np.maximum.reduce(up, axis=0), np.minimum.reduce(down, axis=0))
+        exponent = power * (u - first)
+        if not every:  # an argument below zero has no logarithm, and the result none either
+            exponent = np.where(own > 0, exponent, 0.0 * np.nan_to_num(u, nan=np.nan, neginf=0.0))
+        rest = np.add.reduce(own * np.expm1(exponent), axis=0)
+        logarithm, near = np.log1p(rest), rest > -0.5
+        if np.count_nonzero(near) < near.size:
+            logarithm = np.where(near, logarithm, np.log((own * np.exp(exponent)).sum(axis=0)))
+        if some_flat:
+            product = (own * np.where(own > 0, u, 0.0)).sum(axis=0)
+            value = np.exp(np.where(flat, product, first + logarithm / np.where(flat, 1.0, power)))
+        else:
+            value = np.exp(first + logarithm / power)
+        if np.count_nonzero(none := first == -np.inf):
+            value = np.where(none, 0.0, value)
+        return (value if all_fair else np.where(fair, value, np.nan))[()]
+
+    return computed

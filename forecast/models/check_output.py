@@ -91,11 +91,18 @@ def _floats(array: object, shape: tuple[int, ...], what: str, dims: str) -> Arra
 def checked_draws(drawn: object, shape: tuple[int, int], what: str) -> Array:
     """Return what a model sampled as float64, or say how it breaks its contract; NaN stays, for the world to fail.
 
+    Where every date is one row in memory, so it is in what is returned.
+
     Raises
     ------
     PluginContractError
     """
-    return _floats(drawn, shape, what, "(time, draw)")
+    import numpy as np
+
+    dims = "(time, draw)"
+    if isinstance(drawn, np.ndarray) and drawn.shape == shape and shape[0] > 1 and drawn.strides[0] == 0:
+        return np.broadcast_to(_floats(drawn[:1], (1, shape[1]), what, dims), shape)
+    return _floats(drawn, shape, what, dims)
 
 
 def checked_posterior(drawn: object, draws: int, what: str) -> dict[str, Array]:

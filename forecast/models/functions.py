@@ -95,6 +95,11 @@ class _FittedFunction(FittedModel):
     dated: bool
     tried: list[bool] = field(default_factory=list, compare=False, repr=False)
 
+    @property
+    def pointwise(self) -> bool:
+        """Whether each element is made of those at its place, so that any worlds may be computed together."""
+        return not self.model.along
+
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
 
@@ -212,6 +217,6 @@ def _checked(returned: object, shape: tuple[int, int], what: str) -> Array:
         array = np.ma.filled(returned.astype(np.float64), np.nan)
     if array.shape not in ((), shape):
         raise PluginContractError(f"{what}: expected the shape of its inputs, {shape}, got {array.shape}")
-    if lost := int((~np.isfinite(array)).sum()):
+    if lost := array.size - np.count_nonzero(np.isfinite(array)):
         raise PluginContractError(f"{what}: {lost} of {array.size} values are not finite")
-    return np.array(np.broadcast_to(array, shape), dtype=np.float64)
+    return array.astype(np.float64) if array.shape == shape else np.full(shape, array, dtype=np.float64)

@@ -1,8 +1,9 @@
 """Some blocks of draws: every quantity of a graph in the same worlds.
 
 The same draw index means the same world in every quantity: a model, an input or a quantity that is used twice is drawn
-once. A model is foreign code: it computes one block at a time, and every call of one goes through
-`forecast.models.check_output`. All else is computed for all blocks together, which takes fewer steps through Python.
+once. A model is foreign code: it computes one block at a time (a function that makes each element of those at its
+place, all worlds where it is called step by step), and every call of one goes through `forecast.models.check_output`.
+All else is computed for all blocks together, which takes fewer steps through Python.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from forecast.projection.crossing import Crossing, crossing
 from forecast.projection.failures import Fault, lacks_data, lost, others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.moment_fits import by_moments
-from forecast.projection.paths.alike import PAIR, alike, dense, pair, read_only, spread
+from forecast.projection.paths.alike import PAIR, alike, dense, distinct, pair, read_only, spread, still
 from forecast.projection.paths.apply_changes import grown, replaced
 from forecast.projection.paths.apply_limits import binding, check_kept, frontier, limited
 from forecast.projection.paths.branches import only_in_branches
@@ -260,6 +261,9 @@ class World:
         Decimal years.
     seed : int
     blocks : range
+    read : frozenset of str, optional
+        The quantities that are asked for from outside of the cycle on which they stand: the paths of the others on it
+        are not kept. All by default.
     """
 
     graph: ScenarioGraph
@@ -267,6 +271,7 @@ class World:
     time: Array
     seed: int
     blocks: range
+    read: frozenset[str] | None = None
     memo: dict[Any, CachedResult | ForecastError] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     told: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
@@ -313,7 +318,7 @@ class World:
         ForecastError
             If every world fails.
         """
-        if not np.isnan(values[:, :1] if alike(values) else values).any():
+        if not np.isnan(distinct(values)).any():
             return values
         bad = np.isnan(values)
         failing = np.asarray(bad.any(axis=0))
@@ -370,10 +375,10 @@ class World:
 
     def _finite(self, node: Node, path: Array) -> Array:
         """Return the path of a quantity without those worlds in which its level is infinite: they fail."""
-        infinite = np.isinf(path[:, :1] if alike(path) else path)
-        if node.hidden or not infinite.any():  # a part of a formula may be: a date that never comes
+        # a part of a formula may be infinite: a date that never comes
+        if node.hidden or not np.isinf(distinct(path)).any():
             return path
-        where = f"quantities.{node.name}"
+        where, infinite = f"quantities.{node.name}", np.isinf(path)
         return self.numbers(np.where(infinite, np.nan, path), partial(failures.infinite_values, where, path.size))
 
     def _frontier(self, node: Node, path: Array, combination: Combination) -> Array:
@@ -465,14 +470,14 @@ class World:
     def _branch(self, tree: Formula, name: str, combination: Combination) -> tuple[Array, NoDataAtDateError | None]:
         """Return a quantity that a formula reads; where ``where`` may choose another one, NaN where it has no data."""
         if self.fits.as_of is None or not only_in_branches(tree.root, name):
-            return self._still(name, self.quantity(name, combination)), None
+            return still(self._still(name, self.quantity(name, combination))), None
         try:
             path, faults = self.watched(lambda: self.quantity(name, combination))
         except NoDataAtDateError as error:
             return np.full((1, self.draws), np.nan), error
         without = [fault for fault in faults if isinstance(fault.error, NoDataAtDateError)]
         self.faults.extend(fault for fault in faults if fault not in without)
-        path = self._still(name, path)
+        path = still(self._still(name, path))
         if without:
             path = np.where(lost(without, self.draws), np.nan, path)
         return path, next((fault.error for fault in without if isinstance(fault.error, NoDataAtDateError)), None)
@@ -611,12 +616,16 @@ class World:
     def level(self, node: Node, combination: Combination) -> Array:
         """Return draws of a quantity as its model has it, (time, draw), in its unit: without changes and limits."""
         model = node.models[node.own_values(combination)]
-        drawn: Array = units.convert(self._model(model, node, combination), model.unit, node.unit, where=node.name)
-        return drawn
+        drawn = self._model(model, node, combination)
+        converted: Array = units.convert(still(drawn), model.unit, node.unit, where=node.name)
+        return np.broadcast_to(converted, drawn.shape)
 
     def _walked(self, node: Node, combination: Combination) -> dict[str, Array]:
-        """Return the paths of a cycle's members, walked through time once."""
-        return self._kept(("walk", node.cycle, combination), lambda: step_through(self, node.cycle, combination))
+        """Return the paths of a cycle's members, walked through time once; at least that of this one."""
+        key, read = ("walk", node.cycle, combination), self.read
+        if read is not None and node.name in read:
+            return self._kept(key, lambda: step_through(self, node.cycle, combination, read))
+        return self._kept((*key, "whole"), lambda: step_through(self, node.cycle, combination))
 
     def over_time(self, node: Node, combination: Combination) -> Array:
         """Return a function over time of another quantity's path."""
@@ -746,8 +755,11 @@ class World:
                 {n: read_only(v[..., back]) for n, v in each.items()} for each in (inputs, set_parameters)
             )
         parts = [self._sampled(fitted, node, model, inputs, set_parameters, place) for place in range(len(self.blocks))]
+        shape = len(self.time), self.draws
+        if all(part.strides[0] == 0 for part in parts):
+            parts = [part[:1] for part in parts]
         drawn = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-        drawn = drawn if order is None else drawn[:, order]
+        drawn = np.broadcast_to(drawn if order is None else drawn[:, order], shape)
         what = f"model '{model.name}': sample"
         return self.numbers(drawn, lambda bad: PluginContractError(f"{what}: {bad} of {drawn.size} values are NaN"))
 

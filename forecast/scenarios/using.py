@@ -17,6 +17,7 @@ among it, and of a named part that both have its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
@@ -129,8 +130,9 @@ def read(reader: ScenarioReader, given: Any) -> Scenario:
     whole = Scenario(name="", where="")
     if not isinstance(given, (Mapping, list, tuple)):
         raise reader.fail("use", 'expected names of scenarios, such as { mc = "model-capability" }, or a list of them')
-    for alias, each in entries(given):
-        whole = _beside(whole, *_one(reader, alias, each))
+    with _each_once():
+        for alias, each in entries(given):
+            whole = _beside(whole, *_one(reader, alias, each))
     return whole
 
 
@@ -159,18 +161,26 @@ def _loaded(name: str | Path, where: str) -> Scenario:
     """Return a scenario by its name or from its file; one that several others use is read once."""
     from forecast.scenarios.scenario import Scenario
 
+    with _each_once() as reading:
+        try:
+            if name not in reading:
+                reading[name] = None
+                reading[name] = Scenario.load(name)
+            if (used := reading[name]) is None:
+                raise ScenarioError(f"{where}: '{printable(Path(name).name, 120)}' is used by what it uses")
+            return used
+        except UnknownNameError as error:
+            raise ScenarioError(f"{where}: {error}") from None
+
+
+@contextmanager
+def _each_once() -> Iterator[dict[str | Path, Scenario | None]]:
+    """Have each scenario read once while what uses them is read, and offer those that are."""
     outer = _reading.get()
     reading: dict[str | Path, Scenario | None] = {} if outer is None else outer
     token = _reading.set(reading)
     try:
-        if name not in reading:
-            reading[name] = None
-            reading[name] = Scenario.load(name)
-        if (used := reading[name]) is None:
-            raise ScenarioError(f"{where}: '{printable(Path(name).name, 120)}' is used by what it uses")
-        return used
-    except UnknownNameError as error:
-        raise ScenarioError(f"{where}: {error}") from None
+        yield reading
     finally:
         _reading.reset(token)
 

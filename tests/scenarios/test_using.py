@@ -309,3 +309,16 @@ def test_a_scenario_extends_several():
 def test_what_is_wrong_with_home_is_said(home, says):
     with pytest.raises(ScenarioError, match=says):
         forecast.scenario({"until": 2030, "quantities": {"x": {"value": 1, "unit": ""}}, "home": home})
+
+
+def test_a_file_that_several_parts_use_is_read_once(tmp_path, monkeypatch):
+    quantity = '[quantities]\n{0} = {{ value = 1, unit = "" }}\n'
+    (tmp_path / "base.toml").write_text(quantity.format("base"))
+    for part in ("left", "right"):
+        (tmp_path / f"{part}.toml").write_text('use = ["base.toml"]\n' + quantity.format(part))
+    (tmp_path / "whole.toml").write_text('start = 2025\nuntil = 2026\nuse = ["left.toml", "right.toml", "base.toml"]\n')
+    loaded, load = [], Scenario.load
+    monkeypatch.setattr(Scenario, "load", classmethod(lambda _, file: loaded.append(file.name) or load(file)))
+    whole = load(tmp_path / "whole.toml")
+    assert sorted(whole.quantities) == ["base", "left", "right"]
+    assert loaded == ["left.toml", "base.toml", "right.toml"]

@@ -9,23 +9,32 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.first_use.data_classes import dataclass
 from forecast.base.streams import Streams
 
 Array = NDArray[np.float64]
 
-__all__ = ["PAIR", "PairStreams", "alike", "dense", "pair", "read_only", "spread"]
+__all__ = ["PAIR", "DrawlessStreams", "alike", "dense", "distinct", "pair", "read_only", "spread", "still"]
 
 #: The worlds that are computed in place of all.
 PAIR = 2
 
 
-class PairStreams(Streams):
-    """Streams of what draws nothing, and is computed for two worlds."""
+@dataclass(frozen=True)
+class DrawlessStreams(Streams):
+    """Streams of what draws nothing, and is computed for any number of worlds.
+
+    Parameters
+    ----------
+    worlds : int
+    """
+
+    worlds: int = PAIR
 
     @property
     def draws(self) -> int:
         """How many worlds there are."""
-        return PAIR
+        return self.worlds
 
 
 def alike(values: Array) -> bool:
@@ -38,6 +47,23 @@ def alike(values: Array) -> bool:
     (True, False)
     """
     return values.strides[-1] == 0
+
+
+def still(values: Array) -> Array:
+    """Return the one row of values, (time, draw), whose rows are all the same memory; else the values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> still(np.broadcast_to(np.arange(4.0), (3, 4))).shape, still(np.ones((3, 4))).shape
+    ((1, 4), (3, 4))
+    """
+    return values[:1] if values.strides[0] == 0 else values
+
+
+def distinct(values: Array) -> Array:
+    """Return what there is in memory of values, (time, draw): one row, or one world, where all are that one."""
+    return still(values[:, :1] if alike(values) else values)
 
 
 def read_only(values: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from forecast.base.streams import Streams
 from forecast.contract.plugin_calls import guarded
 from forecast.models.check_output import checked_draws
 from forecast.projection import blocks
-from forecast.projection.paths.alike import PAIR, PairStreams, read_only
+from forecast.projection.paths.alike import PAIR, DrawlessStreams, read_only
 
 if TYPE_CHECKING:
     from forecast.models import FittedModel, Model
@@ -42,12 +42,15 @@ def function_calls(
     callable
         From dates to values, (time, draw).
     """
-    what = f"model '{model.name}': sample"
-    two = all(values.shape[-1] == PAIR for values in given.values())
-    kind, stream, each = PairStreams if two else Streams, world.graph.stream(model.name), []
-    for here, number in list(zip(world.places, world.blocks, strict=True))[: 1 if two else None]:
-        streams = blocks.streams(kind, world.seed, stream, number)
-        each.append(({name: read_only(values[..., here]) for name, values in given.items()}, streams))
+    what, stream = f"model '{model.name}': sample", world.graph.stream(model.name)
+    draws = PAIR if all(values.shape[-1] == PAIR for values in given.values()) else world.draws
+    places: Iterable[tuple[slice, Streams]]
+    if draws == PAIR or getattr(fitted, "pointwise", False):
+        places = [(slice(None), blocks.streams(DrawlessStreams, world.seed, stream, world.blocks[0], worlds=draws))]
+    else:
+        every = [blocks.streams(Streams, world.seed, stream, number) for number in world.blocks]
+        places = zip(world.places, every, strict=True)
+    each = [({n: read_only(values[..., here]) for n, values in given.items()}, streams) for here, streams in places]
 
     def call(time: Array) -> Array:
         parts = []

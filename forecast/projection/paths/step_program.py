@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from forecast.base.first_use.data_classes import dataclass
 from forecast.formula import FUNCTIONS, Binary, Call, Comparison, Name, Node, Sequence as Listed, Text, Unary
-from forecast.formula.functions import implementation
+from forecast.formula.functions import ces_of, implementation
 from forecast.formula.tree import apply, children, common_power, compiled, walk
+from forecast.projection.paths.alike import still
 from forecast.units import Prepared
 
 Array = NDArray[np.float64]
@@ -108,7 +109,7 @@ class StepDates:
         """Return the numbers of what is no member of the cycle."""
         if name not in self._known:
             path = self._clocks[name] if name in self._clocks else self._path(name)
-            if len(path) == 1 or (_same(path[0], path[-1]) and _same(path, path[:1])):
+            if len(still(path)) == 1 or (_same(path[0], path[-1]) and _same(path, path[:1])):
                 self._known[name] = StepValue(np.array(path[0]), Changes.NEVER)
             else:
                 array = np.empty(path.shape[1:])
@@ -235,6 +236,8 @@ class StepProgram:
                 return self._node(Call("min", (Call("max", (value, low)), high)), made, into)
             case Call("min" | "max" as function, args) if not _constant(node):
                 return self._least(function, args, made, into)
+            case Call("ces", (Listed(goods), Listed(shares), rho)) if not _constant(node):
+                return self._ces(node, [goods, shares, (rho,)], made, into)
         if _constant(node):
             return self.dates.computed(node, lambda: compiled(node)({}), [])
         if (compared := self._compared(node, made, into)) is not None:
@@ -249,6 +252,15 @@ class StepProgram:
         key = (type(node), getattr(node, "function", None) or getattr(node, "op", None), *lengths)
         return self._added(key, partial(_applied, node, lengths), parts, into)
 
+    def _ces(self, node: Node, args: Sequence[Sequence[Node]], made: Prepared, into: Array | None) -> StepValue:
+        """Add a ``ces``; where its shares and its power never change, what they alone tell is computed here."""
+        goods, shares, power = ([self._node(each, made) for each in group] for group in args)
+        if any(part.changes is not Changes.NEVER for part in (*shares, *power)):
+            lengths = (len(goods), len(shares), 0)
+            return self._added(("ces", lengths), partial(_applied, node, lengths), [*goods, *shares, *power], into)
+        function = ces_of(tuple(part.array for part in shares), power[0].array)
+        return self._added(function, lambda *parts: function(parts), goods, into)
+
     def _compared(self, node: Node, made: Prepared, into: Array | None) -> StepValue | None:
         """Add a comparison of numbers, or the choice by one, which then is no array of its own; None for all else."""
         match node:
@@ -262,7 +274,9 @@ class StepProgram:
         if any(isinstance(side, Text) for side in (left, right)):
             return None
         parts = [self._node(each, made) for each in read]
-        return self._added((function, op), partial(function, _COMPARED[op]), parts, into)
+        numbers = [part.changes is Changes.NEVER and not np.isnan(part.array).any() for part in parts[:2]]
+        unsure = [place for place, number in enumerate(numbers) if not number]
+        return self._added((function, op, *unsure), partial(function, _COMPARED[op], unsure), parts, into)
 
     def _power(self, node: Binary, made: Prepared, into: Array | None) -> StepValue:
         """Add a power: an exponent that never changes tells what computes it."""
@@ -329,19 +343,25 @@ def _applied(node: Node, lengths: Sequence[int], *parts: Any) -> Any:
     return apply(node, tuple(tuple(itertools.islice(rest, n)) if n else next(rest) for n in lengths))
 
 
-def _holds(compare: np.ufunc, left: Any, right: Any) -> Any:
-    """Return whether a comparison holds; no number where a side is none, as in `forecast.formula.tree`."""
-    return _without(left, right, compare(left, right))
+def _holds(compare: np.ufunc, unsure: Sequence[int], left: Any, right: Any) -> Any:
+    """Return whether a comparison holds; no number where a side is none, as in `forecast.formula.tree`.
+
+    `unsure` says which sides, the left one (0) or the right one (1), may be no number.
+    """
+    return _without(unsure, (left, right), compare(left, right))
 
 
-def _chosen(compare: np.ufunc, left: Any, right: Any, one: Any, other: Any) -> Any:
+def _chosen(compare: np.ufunc, unsure: Sequence[int], left: Any, right: Any, one: Any, other: Any) -> Any:
     """Return one value where a comparison holds, another one where not, and no number where a side is none."""
-    return _without(left, right, np.where(compare(left, right), one, other))
+    return _without(unsure, (left, right), np.where(compare(left, right), one, other))
 
 
-def _without(left: Any, right: Any, value: Any) -> Any:
-    none = np.isnan(left) | np.isnan(right)
-    return np.where(none, np.nan, value) if np.count_nonzero(none) else value
+def _without(unsure: Sequence[int], sides: Sequence[Any], value: Any) -> Any:
+    for place in unsure:
+        none = np.isnan(sides[place])
+        if np.count_nonzero(none):
+            value = np.where(none, np.nan, value)
+    return value
 
 
 def _constant(node: Node) -> bool:

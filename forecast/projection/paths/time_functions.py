@@ -9,6 +9,7 @@ What a path was before the first step is its `Past`: what was observed, or a num
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 
 import numpy as np
@@ -21,7 +22,7 @@ from forecast.models.shapes.frontiers import highest
 Array = NDArray[np.float64]
 
 
-__all__ = ["Past", "at_step", "over_time"]
+__all__ = ["Past", "at_step", "at_steps", "over_time"]
 
 #: Dates closer than this are the same: a third of a second, far above the rounding of a decimal year.
 SAME_DATE = 1e-8
@@ -232,6 +233,50 @@ def at_step(
     return np.asarray(np.broadcast_to(found, (1, rows.shape[1]))[0])
 
 
+def at_steps(
+    function: str, time: Array, argument: Array | float | None, past: Past
+) -> Callable[[int, Array, Array], Array]:
+    """Return what computes a function at a step, of the rows so far and of its own, where its argument is known before.
+
+    It gives what `at_step` does. Where all worlds lag by the same time, the rows that steps read are found once for all
+    of them.
+
+    Parameters
+    ----------
+    function : str
+    time : ndarray
+        Decimal years, increasing, (time,).
+    argument : ndarray, float or None
+        A number, (1, draw) or (time, draw), as `over_time` takes it.
+    past : Past
+
+    Examples
+    --------
+    >>> time, rows = np.array([2025.0, 2026.0, 2027.0]), np.array([[1.0], [4.0], [9.0]])
+    >>> lag = at_steps("lag", time, 0.5, Past(name="x"))
+    >>> lag(2, rows, np.empty((2, 1))).round(9).tolist()
+    [6.0]
+    """
+    years = np.atleast_2d(np.asarray(np.nan if argument is None else argument, dtype=np.float64))
+
+    def whole(step: int, rows: Array, own: Array) -> Array:
+        given = None if argument is None else years[min(step, len(years) - 1)]
+        return at_step(function, step, time, rows, own, given, past)
+
+    if function != "lag" or not ((years == years[:, :1]) & (years >= 0) & (years < np.inf)).all():
+        return whole
+    when = time - years[:, 0]
+    early = when < time[0] - SAME_DATE
+    below, above, share = _neighbours(time, np.maximum(when, time[0]))
+
+    def read(step: int, rows: Array, own: Array) -> Array:
+        if early[step] or above[step] >= len(rows):
+            return whole(step, rows, own)
+        return _interpolated(rows[below[step]], rows[above[step]], share[step])
+
+    return read
+
+
 def _call(function: str, past: Past) -> str:
     return f"{function}({printable(past.name, 60)})"
 
@@ -298,12 +343,18 @@ def _at(when: Array, time: Array, rows: Array, past: Past, function: str) -> Arr
 
 def _between(time: Array, rows: Array, when: Array) -> Array:
     """Interpolate rows at dates between the first and the last of them; what lies before the first is the first."""
+    below, above, share = _neighbours(time, when)
+    return _interpolated(_taken(rows, below), _taken(rows, above), share)
+
+
+def _neighbours(time: Array, when: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+    """Return between which two steps dates lie, and how far from the first of them, as a share."""
     below = np.maximum(np.searchsorted(time, when + SAME_DATE, side="right") - 1, 0)
     above = np.minimum(below + 1, len(time) - 1)
     gap = np.where(above > below, time[above] - time[below], 1.0)
     share = (when - time[below]) / gap
     share = np.where((above > below) & (share * gap > SAME_DATE), share, 0.0)
-    return _interpolated(_taken(rows, below), _taken(rows, above), share)
+    return below, above, share
 
 
 def _taken(rows: Array, index: NDArray[np.int64]) -> Array:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,11 @@ from forecast.formula import TIME, Condition, Formula
 from forecast.models.protocol import OtherQuantity
 from forecast.projection.failures import others_instead
 from forecast.projection.horizon import clock
-from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread
+from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread, still
 from forecast.projection.paths.apply_limits import limited
 from forecast.projection.paths.function_calls import function_calls
 from forecast.projection.paths.step_program import Changes, StepDates, StepProgram, StepValue
-from forecast.projection.paths.time_functions import at_step
+from forecast.projection.paths.time_functions import at_step, at_steps
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.kinds.function_ref import FunctionRef
 from forecast.scenarios.kinds.over_time import OverTime
@@ -64,7 +64,9 @@ WITHIN = np.arange(1, 16) / 16
 CACHED = 2**15
 
 
-def step_through(world: World, members: tuple[str, ...], combination: Combination) -> dict[str, Array]:
+def step_through(
+    world: World, members: tuple[str, ...], combination: Combination, read: Collection[str] | None = None
+) -> dict[str, Array]:
     """Return the paths of a cycle's members, (time, draw) each, in their units.
 
     Parameters
@@ -74,6 +76,8 @@ def step_through(world: World, members: tuple[str, ...], combination: Combinatio
         The nodes of one cycle, each after those that it needs at the same step.
     combination : tuple of str
         The values of the choices, which all members share.
+    read : collection of str, optional
+        The members that are needed; all by default. Paths of others are returned where they are there anyway.
 
     Raises
     ------
@@ -82,12 +86,19 @@ def step_through(world: World, members: tuple[str, ...], combination: Combinatio
     """
     paths = _walked_once(world, members, combination)
     if paths is None:
-        return _Stepper(world, members, combination, world.draws).paths()
+        try:
+            return _Stepper(world, members, combination, world.draws, read).paths()
+        except _FailingError:  # which of all members fails first, and where, their whole paths tell
+            return _Stepper(world, members, combination, world.draws).paths()
     return {name: spread(path, world.draws) for name, path in paths.items()}
 
 
 class _DifferError(Exception):
     """Worlds differ in what a cycle needs."""
+
+
+class _FailingError(Exception):
+    """A value is no number, where not all paths are kept."""
 
 
 def _walked_once(world: World, members: tuple[str, ...], combination: Combination) -> Rows | None:
@@ -112,8 +123,8 @@ def _walked_once(world: World, members: tuple[str, ...], combination: Combinatio
 
 def _one_world(path: Array, row: Array | None = None) -> bool:
     """Tell whether all worlds are one, and that of another path."""
-    first = path[:, :1]
-    own = alike(path) or bool((path == first).all())
+    first, rows = path[:, :1], still(path)
+    own = alike(path) or (bool((rows[0] == rows[0, 0]).all()) and bool((rows == rows[:, :1]).all()))
     return own and (row is None or np.array_equal(first, row[:, :1]))
 
 
@@ -126,7 +137,14 @@ class _Stepper:
         What is outside of the cycle, (time, draw).
     """
 
-    def __init__(self, world: World, members: tuple[str, ...], combination: Combination, draws: int) -> None:
+    def __init__(
+        self,
+        world: World,
+        members: tuple[str, ...],
+        combination: Combination,
+        draws: int,
+        read: Collection[str] | None = None,
+    ) -> None:
         self.world, self.combination, self.time, self.draws = world, combination, world.time, draws
         self.needed: Rows = {}
         self.nodes: dict[str, Node] = {name: world.graph.nodes[name] for name in members}
@@ -161,6 +179,14 @@ class _Stepper:
                     f"{world.graph.scenario.where}: quantities.{name}: its function needs the path up to a date "
                     "(along='time'), and stands in a cycle, which is computed date by date: make what adds up a stock"
                 )
+        over_time = {n: node.quantity for n, node in self.nodes.items() if isinstance(node.quantity, OverTime)}
+        looked_back = {*over_time, *(each.of for each in over_time.values())}
+        #: The members whose paths are kept: those that are read, and those at which steps look back.
+        self.kept = [
+            n
+            for n, node in self.nodes.items()
+            if read is None or n in read or n in looked_back or node.limits is not None
+        ]
         #: Of each function its arguments: the name, the quantity, and the unit in which it takes it.
         self._arguments = {name: list(self._takes(name)) for name in self.functions}
         self.free: Rows = {}
@@ -215,6 +241,8 @@ class _Stepper:
             path = self._path(name)
             if len(path) == 1:
                 self._halves[name] = path
+            elif path.strides[0] == 0:
+                self._halves[name] = halfway(path[:2])
             elif alike(path):
                 self._halves[name] = spread(halfway(pair(path)), self.draws)
             else:
@@ -280,7 +308,7 @@ class _Stepper:
 
     def _walked(self, at_steps: StepDates, between: StepDates) -> dict[str, Array]:
         steps, shape = len(self.time), (len(self.time), self.draws)
-        self.paths_so_far = {name: np.empty(shape) for name in self.nodes}
+        self.paths_so_far = {name: np.empty(shape) for name in self.kept}
         self.free = {name: np.empty(shape) for name, node in self.nodes.items() if node.limits is not None}
         names = {name: StepValue(row, Changes.NEVER) for name, row in self.fixed.items()}
         for name in self.solved:
@@ -295,22 +323,28 @@ class _Stepper:
         for name, row in initial.items():
             np.copyto(stocks[name], row)
         rows.run(0)
+        sums = []
+        written: list[tuple[Array, Array]] = []
         for name in self.nodes:
-            if rows.names[name].changes is Changes.NEVER:
-                self.paths_so_far[name] = np.broadcast_to(rows.names[name].array, shape)
-        moving = [
-            (self.paths_so_far[name], rows.names[name].array)
-            for name in self.nodes
-            if rows.names[name].changes is not Changes.NEVER
-        ]
+            row = rows.names[name]
+            if row.changes is Changes.NEVER:
+                self.paths_so_far[name] = np.broadcast_to(row.array, shape)
+            elif name in self.paths_so_far:
+                written.append((self.paths_so_far[name], row.array))
+            else:
+                sums.append((np.zeros(self.draws), row.array))
         for step in range(steps):
             if step:
                 moves.on(step - 1)
                 rows.run(step)
-            for path, row in moving:
-                path[step] = row
+            for path, row_now in written:
+                path[step] = row_now
+            for total, row_now in sums:
+                np.add(total, row_now, out=total)
             if step + 1 < steps:
                 check_time("walking through time", step, steps, "steps")
+        if not all(np.isfinite(total.sum()) for total, _ in sums):
+            raise _FailingError
         return self._without_failing()
 
     def _without_failing(self) -> dict[str, Array]:
@@ -356,16 +390,20 @@ class _Stepper:
         """Add a function over time, which reads the rows so far."""
         world, node, of, dates = self.world, self.nodes[name], quantity.of, program.dates
         past = world.past(of, node, self.combination)
-        named = quantity.argument if isinstance(quantity.argument, str) else ""
-        stated = quantity.argument if not isinstance(quantity.argument, str) else None
-        given = (program.names.get(named) or dates.value(named)) if named else None
-        unit = world.graph.nodes[named].unit if named else ""
-        years = "" if units.same_dimension(unit, "") else "year"
+        known: Any = quantity.argument
+        moving = None
+        if isinstance(known, str):
+            convert = partial(units.convert, source=world.graph.nodes[known].unit, target="year")
+            if units.same_dimension(world.graph.nodes[known].unit, ""):
+                convert = partial(convert, target="")
+            moving = program.names.get(known)
+            known = None if moving is not None else convert(self._path(known))
         now = program.names.get(of)
         if of in self.nodes:
             path = self.paths_so_far[of]
         else:
             path = np.broadcast_to(dense(self._path(of)), (len(self.time), self.draws))
+        before = at_steps(quantity.function, self.time, known, past)
 
         def computed() -> Array:
             step = dates.step
@@ -373,8 +411,9 @@ class _Stepper:
                 path[step] = now.array
             seen = path[:step] if now is None and of in self.nodes else path[: step + 1]
             own = self.paths_so_far[name][:step]
-            argument = stated if given is None else units.convert(given.array, unit, years)
-            return at_step(quantity.function, step, self.time, seen, own, argument, past)
+            if moving is None:
+                return before(step, seen, own)
+            return at_step(quantity.function, step, self.time, seen, own, convert(moving.array), past)
 
         return program.called(("over time", name), computed, least=Changes.MEMBERS)
 

@@ -34,6 +34,7 @@ from forecast.projection.world import ModelFits, World
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.settings import setting_targets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,10 +48,11 @@ __all__ = ["BATCH", "Job", "run_batches"]
 BATCH = 32 * BLOCK
 #: Blocks that are drawn together at most, and how much they may hold: what fits the processor's caches is fastest.
 MOST_BLOCKS, TOGETHER = 8, 64 * 2**20
-#: And where quantities are stepped through time: every step is taken through Python, once for all of them.
-TOGETHER_IN_STEPS = 512 * 2**20
 #: How often a path is held while a block is drawn: by its model, in its unit, changed, limited, in what is made of it.
 MEMORY_FACTOR = 5
+#: And where quantities are stepped through time: every step is taken through Python, once for all of them, and what is
+#: made of a path is made step by step.
+TOGETHER_IN_STEPS, STEPPED_FACTOR = 512 * 2**20, 2
 #: A checkpoint is written when so many seconds have passed since the last one.
 CHECKPOINT_SECONDS = 5.0
 
@@ -131,7 +133,19 @@ class Job:
 
     def world(self, numbers: range) -> World:
         """Return some blocks of worlds, which draw nothing yet."""
-        return World(self.graph, self.fits, self.years, self.seed, numbers)
+        return World(self.graph, self.fits, self.years, self.seed, numbers, self._read)
+
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        """The quantities whose paths are stored, or read by an answer or by what is not on their own cycle."""
+        graph = self.graph
+        names = {*setting_targets.read_by_questions(graph), *graph.weighed_by}
+        for name, node in graph.nodes.items():
+            names.update(source for source in node.sources if source not in node.cycle)
+            stored = name in graph.quantities and (self.paths is None or name in self.paths or node.steady)
+            if stored or node.limits is not None or node.changes:
+                names.add(name)
+        return frozenset(names)
 
     @property
     def batches(self) -> int:
@@ -166,12 +180,14 @@ class Job:
     @cached_property
     def _blocks_together(self) -> int:
         """How many blocks are drawn together: as many as fit, the same in every process."""
-        choices, cells = self.graph.scenario.choices, 0
-        for node in self.graph.nodes.values():
+        choices, nodes, cells = self.graph.scenario.choices, self.graph.nodes.values(), 0
+        for node in nodes:
             own = int(np.prod([len(choices[d].values) for d in node.dims], dtype=np.int64))
-            cells += own * (1 if node.steady else len(self.years))
-        together = TOGETHER_IN_STEPS if any(node.cycle for node in self.graph.nodes.values()) else TOGETHER
-        return int(np.clip(together // max(8 * MEMORY_FACTOR * BLOCK * cells, 1), 1, MOST_BLOCKS))
+            is_path = not node.steady and (not node.cycle or node.name in self._read)
+            cells += own * (len(self.years) if is_path else 1)
+        stepped = any(node.cycle for node in nodes)
+        together, factor = (TOGETHER_IN_STEPS, STEPPED_FACTOR) if stepped else (TOGETHER, MEMORY_FACTOR)
+        return int(np.clip(together // max(8 * factor * BLOCK * cells, 1), 1, MOST_BLOCKS))
 
     def sent(self, number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Draw one batch, as plain data that can be sent."""

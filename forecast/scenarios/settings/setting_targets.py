@@ -28,6 +28,7 @@ __all__ = [
     "opens",
     "owners",
     "parameters",
+    "read_by_questions",
 ]
 
 #: An error names so many of what could be meant at most: they fit on three lines.
@@ -135,17 +136,22 @@ def check_no_model(key: str, value: object) -> None:
         raise UsageError(f"set {way}: a model is no value; swap it: --swap {way}, or with_(…) in Python")
 
 
+def read_by_questions(graph: ScenarioGraph) -> list[str]:
+    """Return the quantities that the questions read themselves."""
+    scenario = graph.scenario
+    conditions = [q.when for q in scenario.questions.values()]
+    conditions += [condition for ranking in scenario.rankings.values() for condition in ranking.among]
+    formulas = [*(r.rank for r in scenario.rankings.values()), *(f.of for f in scenario.figures.values())]
+    return [*(n for c in conditions for n in c.names), *(n for f in formulas for n in f.names)]
+
+
 def needed_by_questions(graph: ScenarioGraph, *, shown: bool = False) -> dict[str, None]:
     """Return the quantities on which the questions depend; every quantity if the scenario has no question.
 
     With `shown` the quantities under ``show`` count as well, and all of them if the scenario lists none.
     """
-    scenario = graph.scenario
-    conditions = [q.when for q in scenario.questions.values()]
-    conditions += [condition for ranking in scenario.rankings.values() for condition in ranking.among]
-    formulas = [*(r.rank for r in scenario.rankings.values()), *(f.of for f in scenario.figures.values())]
-    names = [*(n for c in conditions for n in c.names), *(n for f in formulas for n in f.names)]
-    names = [*names, *scenario.shown] if names and (scenario.shown or not shown) else []
+    names, listed = read_by_questions(graph), graph.scenario.shown
+    names = [*names, *listed] if names and (listed or not shown) else []
     return behind(graph, (*names, *graph.weighed_by) if names else list(graph.nodes))
 
 

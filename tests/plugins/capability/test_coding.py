@@ -89,3 +89,16 @@ def test_each_world_is_computed_alone():
     for place in np.ndindex(4, 30):
         alone = labour(**{name: values[place] for name, values in many.items()})
         assert together[place] == pytest.approx(alone, rel=1e-9)
+
+
+def test_each_world_is_what_it_is_beside_others():
+    rng, worlds = np.random.default_rng(3), 3000
+    low = {"people": 0, "chips": 0, "progress": 15, "now": 19, "then": 25, "automated": 0.01, "slope": 0.5, "rho": -1}
+    high = {"people": 5, "chips": 9, "progress": 30, "now": 21, "then": 45, "automated": 0.9, "slope": 8.0, "rho": 0.7}
+    given = {name: np.full((1, worlds), value) for name, value in CASE.items()}
+    given |= {name: rng.uniform(low[name], high[name], (1, worlds)) for name in low}
+    given |= {name: 10 ** given[name] for name in ("people", "chips")} | {"rho": -(10 ** given["rho"])}
+    together = coding.labour(**given)
+    for first in range(0, worlds, 10):
+        own = coding.labour(**{name: values[:, first : first + 10] for name, values in given.items()})
+        np.testing.assert_array_equal(own, together[:, first : first + 10])
