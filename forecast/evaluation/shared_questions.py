@@ -142,7 +142,7 @@ def compare(
     from forecast.contract.registry import get_registry
     from forecast.projection.engine import project
     from forecast.projection.paths.run_cache import RunCache
-    from forecast.sensitivity.first_order import uncertain
+    from forecast.sensitivity.first_order import certain
 
     registry = get_registry()
     questions = shared_questions(registry)
@@ -160,13 +160,13 @@ def compare(
         first = {n: c.values[0] for n, c in scenario.choices.items() if c.kind == "definition" and len(c.values) > 1}
         made = scenario.stated.get("published_on", scenario.stated.get("issued_on"))
         made = None if made is None else str(made)
-        runs: dict[tuple[tuple[str, str], ...], Projection] = {}
+        runs: dict[tuple[tuple[str, str], ...], tuple[Projection, dict[str, Any]]] = {}
         for own, name, under in wanted:
             taken = {**first, **under}
             key = tuple(sorted(taken.items()))
             if key not in runs:
                 own_questions = [each.own for each in wanted if {**first, **each.under} == taken]
-                runs[key] = project(
+                run = project(
                     scenario.asking(own_questions),
                     with_=taken,
                     draws=draws,
@@ -176,11 +176,10 @@ def compare(
                     cache=cache,
                     progress=partial(_within, progress, done, len(wanted_of_scenarios)),
                 )
-            run = runs[key]
-            start, until = run.span
-            drawn = any(number.moves for number in uncertain(run).values())
-            about: dict[str, Any] = {"scenario": scenario.name, "made": made, "definitions": taken}
-            about |= {"start": start, "until": until, "uncertain": drawn}
+                start, until = run.span
+                about = {"scenario": scenario.name, "made": made, "definitions": taken}
+                runs[key] = run, {**about, "start": start, "until": until, "uncertain": not certain(run)}
+            run, about = runs[key]
             dated = own in scenario.questions
             row = (_of_date if dated else _of_value)(run, own, questions[name], made)
             answers[name].append({**about, "kind": "date" if dated else "value", **row})
@@ -198,19 +197,20 @@ def _within(progress: Callable[[float, float], None] | None, done: int, of: int,
 def _of_date(run: Projection, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
     """Return the date that a scenario gives, and the score of its probability by the date to which it is known."""
     from forecast.base.dates import decimal_year
-    from forecast.projection.claim_values import figure
+    from forecast.projection.claim_values import of_dates, worlds
 
-    found = {name: figure(run, f"{own} p{level}", where=own) for name, level in _LEVELS.items()}
+    answer = next(each for each in run.dates if each.name == own)
+    figure = partial(of_dates, *worlds(run, answer.unmasked, where=own), run.span[0], where=own)
+    found = {name: figure(f"p{level}") for name, level in _LEVELS.items()}
     out: dict[str, Any] = {name: value if math.isfinite(value) else None for name, value in found.items()}
-    out |= {"never": figure(run, f"{own} never", where=own), "by_known": None}
+    out |= {"never": figure("never"), "by_known": None}
     out |= {"score": None, "measure": "Brier", "seen": False}
     if question["known_by"] is None:
         return out
     by, happened = question["known_by"], question["happened"]
     out["seen"] = made is not None and made >= (happened or by)
     if not out["seen"]:
-        until = float(decimal_year(np.datetime64(by, "s")))
-        said = figure(run, f"{own} by {until:.5f}", where=own)
+        said = figure("by", round(float(decimal_year(np.datetime64(by, "s"))), 5))
         out["by_known"], out["score"] = said, (said - (happened is not None)) ** 2
     return out
 

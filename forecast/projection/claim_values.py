@@ -15,7 +15,7 @@ from forecast.projection.result import DateAnswer, Projection
 Array = NDArray[np.float64]
 
 
-__all__ = ["figure", "worlds"]
+__all__ = ["figure", "of_dates", "worlds"]
 
 _QUANTILE = re.compile(r"p(\d\d?(?:\.\d+)?)", re.ASCII)
 _YEAR = re.compile(r"\d{4}(?:\.\d+)?", re.ASCII)
@@ -46,7 +46,7 @@ def figure(run: Projection, text: str, *, where: str) -> float:
     name, statistic, year = _words(text, where)
     levels, answer = run.worlds, run.answers.get(name)
     if isinstance(answer, DateAnswer):
-        return _of_question(*worlds(run, answer.unmasked, where=where), run.span[0], statistic, year, where)
+        return of_dates(*worlds(run, answer.unmasked, where=where), run.span[0], statistic, year, where=where)
     if name not in levels:
         dated = [each.name for each in run.dates]
         raise UnknownNameError("quantity or question", name, [*map(str, levels.data_vars), *dated], where=where)
@@ -90,7 +90,24 @@ def _words(text: str, where: str) -> tuple[str, str, float | None]:
     return words[0], words[1], float(words[2]) if len(words) == 3 else None
 
 
-def _of_question(years: Array, weights: Array, first: float, statistic: str, year: float | None, where: str) -> float:
+def of_dates(
+    years: Array, weights: Array, first: float, statistic: str, year: float | None = None, *, where: str
+) -> float:
+    """Return a figure of dates in worlds, as `figure` does.
+
+    Parameters
+    ----------
+    years, weights : ndarray
+        Decimal years, and what each world counts for.
+    first : float
+        The date of what is so already.
+    statistic : str
+        ``p50`` (any quantile), ``by``, ``never`` or ``already``.
+    year : float, optional
+        By when.
+    where : str
+        For messages.
+    """
     if statistic == "by":
         if year is None:
             raise FormulaError(f"{where}: by when? Expected {_FORMS}")

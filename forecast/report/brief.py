@@ -27,11 +27,12 @@ from forecast.projection.result.observed_values import standing, starting
 from forecast.projection.result.projected_answers import RankingRow
 from forecast.report.changes import ChangedRow, changed_rows, unmoved
 from forecast.report.driver_labels import driver_labels
-from forecast.report.headline import LEVEL, Words, cells, certain, event, first_sentence, headline, on_date, value_title
+from forecast.report.headline import LEVEL, Words, cells, event, first_sentence, headline, on_date, value_title
 from forecast.report.result_data import drivers
 from forecast.report.words.date_text import age, as_text
 from forecast.report.words.number_text import amount, amount_range, percent, plain, scale_of, short_zeros
 from forecast.report.words.patterns import fill
+from forecast.sensitivity.first_order import certain
 
 __all__ = [
     "MOST_ORDERS",

@@ -21,7 +21,7 @@ from forecast.scenarios.authored_sentences import SLOT, SLOTS
 from forecast.scenarios.quantities.changes import as_phrase as change_phrase
 from forecast.scenarios.settings import setting_values
 from forecast.scenarios.settings.setting_values import as_phrase, as_text as setting_text
-from forecast.sensitivity.first_order import uncertain
+from forecast.sensitivity.first_order import certain
 
 __all__ = [
     "CLEAR",
@@ -31,7 +31,6 @@ __all__ = [
     "Words",
     "authored",
     "cells",
-    "certain",
     "changed",
     "contestant",
     "event",
@@ -190,11 +189,6 @@ def now_of(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> tuple[float | 
 def start_text(run: Projection) -> str:
     """Say the first step of a projection: by its year where it is the first day of it, else by its month."""
     return as_text(run.span[0], fine=month(run.span[0])[1] > 1)
-
-
-def certain(run: Projection) -> bool:
-    """Tell whether nothing in it is uncertain."""
-    return not any(number.moves for number in uncertain(run).values())
 
 
 def _capital(text: str) -> str:
@@ -421,7 +415,7 @@ def _certain(run: Projection, found: AnswerDistribution) -> bool:
     date = found.quantiles[0]
     if date != found.quantiles[4] or found.never not in (0.0, 1.0):
         return False
-    return run.span[0] < date < math.inf or not any(number.moves for number in uncertain(run).values())
+    return run.span[0] < date < math.inf or certain(run)
 
 
 def _interval(low: float, high: float, begin: str, end: str) -> str:

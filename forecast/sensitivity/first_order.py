@@ -23,7 +23,7 @@ from forecast.projection.result import DateAnswer, Projection
 Array = NDArray[np.float64]
 
 
-__all__ = ["UncertainNumber", "first_order", "ranks", "uncertain", "variance_shares"]
+__all__ = ["UncertainNumber", "certain", "first_order", "ranks", "uncertain", "variance_shares"]
 
 #: Draws in a bin, and at most so many bins.
 PER_BIN, BINS = 25, 32
@@ -168,6 +168,11 @@ class UncertainNumber:
 def uncertain(run: Projection) -> dict[str, UncertainNumber]:
     """Return every uncertain number of a projection by its name."""
     return {name: UncertainNumber(drawn) for name, drawn in run.uncertain.items()}
+
+
+def certain(run: Projection) -> bool:
+    """Tell whether nothing in a projection is uncertain."""
+    return not any(number.moves for number in uncertain(run).values())
 
 
 def _groups(run: Projection, drawn: Mapping[str, UncertainNumber]) -> list[tuple[str, ...]]:

@@ -189,20 +189,19 @@ class Projection:
 
     def conditioned(self, texts: Sequence[str]) -> Projection:
         """Return it with the conditions in words in which its worlds are taken: its sentence names them."""
-        if not texts:
-            return self
-        tree = self._tree.copy()
-        tree.attrs["given"] = json.dumps([*self.given, *texts])
-        return Projection(tree)
+        return self._saying(given=[*self.given, *texts]) if texts else self
 
     def beside(self, other: Projection) -> Projection:
         """Return it with the answers of another one in whose place it stands: the same without a change.
 
         Both draw the same worlds, so that `differences` are of the change alone.
         """
-        tree = self._tree.copy()
-        tree.attrs["baseline"] = json.dumps(baseline(other, self))
-        return Projection(tree)
+        return self._saying(baseline=baseline(other, self))
+
+    def _saying(self, **said: Any) -> Projection:
+        """Return it with these attributes, which share its groups."""
+        groups, attributes = self._parts
+        return Projection.of(groups, attributes | {key: json.dumps(each) for key, each in said.items()})
 
     @cached_property
     def differences(self) -> list[AnswerDifference]:

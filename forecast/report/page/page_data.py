@@ -21,7 +21,6 @@ from forecast.report.headline import (
     MAX_NAMED,
     Words,
     authored,
-    certain,
     changed,
     contestant,
     event,
@@ -42,7 +41,7 @@ from forecast.report.page.tornado_data import moves
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import patterns
 from forecast.scenarios.authored_sentences import SLOTS
-from forecast.sensitivity.first_order import uncertain
+from forecast.sensitivity.first_order import certain, uncertain
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
