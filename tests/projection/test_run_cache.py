@@ -271,6 +271,19 @@ def test_a_registered_model_is_shared_however_it_is_named(monkeypatch):
     assert len(fitted) == len(set(fitted)) > 0
 
 
+@pytest.mark.parametrize(("size", "times"), [(0, 2), (2**20, 1)])
+def test_draws_of_parameters_are_kept_where_there_is_room_for_draws(size, times, monkeypatch):
+    from forecast.projection.world import ModelFits
+
+    drawn, draw = [], ModelFits.posterior
+    monkeypatch.setattr(ModelFits, "posterior", lambda self, *rest: drawn.append(rest) or draw(self, *rest))
+    cache = RunCache(size)
+    scenario = {"start": 2025, "until": 2027, "quantities": {"x": {"model": "hardware/linpack@exponential"}}}
+    for _ in range(2):
+        project(scenario, draws=DRAWS, cache=cache)
+    assert len(drawn) == times
+
+
 def test_other_plugins_fit_anew():
     """A model that is registered under the name of one that was is fitted by itself."""
 

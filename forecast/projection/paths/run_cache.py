@@ -308,7 +308,9 @@ class Dependencies:
         with editions.standing({}) as read:
             value = make()
         if complete(value):
-            self.cache.give(key, dependencies, (value, {path: self._hash(path) for path in read}))
+            parts = value.values() if isinstance(value, dict) else ()
+            arrays = [each for each in parts if isinstance(each, np.ndarray)]
+            self.cache.give(key, dependencies, (value, {path: self._hash(path) for path in read}), arrays)
         return value
 
     def _hash(self, path: Path) -> str:
