@@ -219,7 +219,7 @@ def ces_of(shares: tuple[Any, ...], rho: Any) -> Callable[[tuple[Any, ...]], Any
 
     Examples
     --------
-    >>> float(ces_of((0.5, 0.5), 1.0)((2.0, 4.0)))
+    >>> round(float(ces_of((0.5, 0.5), 1.0)((2.0, 4.0))), 9)
     3.0
     """
     import numpy as np
