@@ -20,7 +20,7 @@ from forecast.scenarios.graph import ScenarioGraph
 if TYPE_CHECKING:
     from forecast.projection.world import ModelFits
 
-__all__ = ["behind", "hashes", "is_file", "label", "reach"]
+__all__ = ["behind", "hashes", "is_file", "label", "reach", "read_hashes"]
 
 #: The column, yes or no, of what a table holds as planned and not as observed.
 PLANNED = "plan"
@@ -64,15 +64,35 @@ def label(name: str) -> str:
     return get_registry().find("table", name).full_name
 
 
-def hashes(graph: ScenarioGraph) -> dict[str, str]:
-    """Return the hash of every table and file behind a model; one that cannot be read has failed its model already."""
+def read_hashes(graph: ScenarioGraph) -> dict[str, str]:
+    """Return the hash of every table and file behind a model, by the name or the path by which it is read.
+
+    One that cannot be read has failed its model already.
+    """
     from forecast import tables
     from forecast.base import files
 
-    found = {name: each for node in graph.nodes.values() for name, each in node.quantity.hashes().items()}
+    found = {}
     for name in dict.fromkeys(name for name, _ in behind(graph)):
         with contextlib.suppress(ForecastError):
-            found[label(name)] = files.file_hash(name) if is_file(name) else tables.cited(tables.look(name))
+            found[name] = files.file_hash(name) if is_file(name) else tables.cited(tables.look(name))
+    return found
+
+
+def hashes(graph: ScenarioGraph) -> dict[str, str]:
+    """Return the hash of every table and file behind a model, and of data that Python holds, by its label.
+
+    Of several files of one name in several folders the later ones have a number.
+    """
+    found = {name: each for node in graph.nodes.values() for name, each in node.quantity.hashes().items()}
+    taken: dict[str, str] = {}
+    for name, hashed in read_hashes(graph).items():
+        with contextlib.suppress(ForecastError):
+            own, number = label(name), 1
+            while taken.setdefault(own, hashed) != hashed:
+                number += 1
+                own = f"{label(name)} ({number})"
+            found[own] = hashed
     return dict(sorted(found.items()))
 
 

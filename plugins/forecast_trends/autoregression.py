@@ -201,7 +201,10 @@ def _pivots(columns: Array, rho: Array, precision: Array) -> list[Array]:
             whole = product / (1 - rho**2) + precision[:, i, j, None]
             scaled[i, j] = whole - sum(scaled[i, m] * lower[j, m] for m in range(j))
         lower |= {(i, j): scaled[i, j] / scaled[j, j] for i in range(j + 1, size)}
-    return [scaled[j, j] for j in range(size)]
+    pivots = [scaled[j, j] for j in range(size)]
+    if not all((pivot > 0).all() for pivot in pivots[:-1]):
+        raise np.linalg.LinAlgError("the columns of a design depend on one another")
+    return pivots
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -170,10 +170,11 @@ def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array
     low, high = float(ends.min()), float(ends.max())
     if high - low < 1e-12 * (1 + abs(high)):
         return low
-    beyond = 1e-9 * (high - low)  # at an end all of the weight may lie on one side, but for rounding
-    (root,) = roots(
-        lambda x: stdtr(dof, (x[:, None] - centres) / widths) @ weights - q,
-        np.array([low - beyond]),
-        np.array([high + beyond]),
-    )
+
+    def above(x: Array) -> Array:
+        return np.asarray(stdtr(dof, (x[:, None] - centres) / widths) @ weights - q)
+
+    (root,) = roots(above, np.array([low]), np.array([high]))
+    if np.isnan(root):  # all weight is of what has its quantile at an end, but for rounding
+        return (low, high)[int(np.argmin(np.abs(above(np.array([low, high])))))]
     return float(root)

@@ -131,6 +131,19 @@ def test_a_short_series_is_forecast_by_what_can_be_fitted():
     assert np.isfinite(fitted.sample(AHEAD, STREAMS)).all()
 
 
+@pytest.mark.parametrize("scatter", [0, 1e-12, 1e-9, 1e-6])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_grows_exactly_exponentially_goes_on_in_every_draw(seed, scatter):
+    rng = np.random.default_rng(seed)
+    time = np.arange(2000.0, 2000 + rng.integers(5, 22))
+    fitted = Pool().fit(time, np.exp(0.3 * (time - 2000) + scatter * rng.normal(size=len(time))))
+    ahead = time[-1] + np.array([0.01, 0.5, 1, 7.3, 40])
+    for observed in (False, True):
+        found = np.log(fitted.sample(ahead, STREAMS, observed=observed))
+        assert np.isfinite(found).all()
+        assert (np.diff(found.mean(axis=1)) > 0).all()
+
+
 def test_draws_hang_together_over_time():
     drawn = np.log(Pool().fit(T, Y).sample(np.array([2016.0, 2017.0, 2030.0]), STREAMS))
     near, far = np.corrcoef(drawn)[0, 1:]

@@ -316,6 +316,25 @@ def test_another_file_is_read_anew(machine):
     assert not first["projection"]["machine"].equals(again["projection"]["machine"])
 
 
+def test_files_of_one_name_in_two_folders_are_two(tmp_path):
+    def write(folder, factor):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        rows = [f"{2012 + i}-01-01,{value * factor**i}" for i, value in enumerate((1, 2.2, 3.9, 8.5, 15, 33, 60, 130))]
+        (tmp_path / folder / "speed.csv").write_text("\n".join(["date,speed", *rows]))
+
+    series = {"shape": "trends/exponential", "x": "date", "y": "speed", "unit": "FLOP/s"}
+    quantities = {name: {**series, "data": f"{name}/speed.csv"} for name in ("a", "b")}
+    write("a", 1)
+    write("b", 1)
+    record = {"start": 2021, "until": 2030, "quantities": quantities}
+    scenario = forecast.Scenario.from_dict(record, folder=tmp_path)
+    same(scenario, None)
+    write("a", 2)
+    same(scenario, None)
+    write("b", 3)
+    assert sorted(same(scenario, None).data) == ["speed.csv", "speed.csv (2)"]
+
+
 def test_warnings_and_failures_come_again():
     scenario = {
         "start": 2025, "until": 2030,

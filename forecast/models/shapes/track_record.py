@@ -65,13 +65,14 @@ def _rows(what: str, name: str) -> list[dict[str, Any]]:
         return []
     try:
         path = Path(record.spec.record)
+        found = path.stat()
         return [
             {
                 "kind": row["kind"], "horizon": row["horizon"], "series": int(row["series"]),
                 "forecasts": int(row["forecasts"]), "score": float(row["score"]), "held": float(row["held"]),
                 "over_last_value": float(row["over_last_value"]), **_more(row),
             }
-            for row in _read(path, path.stat().st_mtime_ns)
+            for row in _read(path, (found.st_mtime_ns, found.st_size))
             if row[what] == record.full_name
         ]  # fmt: skip
     except (OSError, KeyError, ValueError, TypeError) as problem:
@@ -80,7 +81,7 @@ def _rows(what: str, name: str) -> list[dict[str, Any]]:
 
 
 @lru_cache(maxsize=16)
-def _read(path: Path, modified: int) -> tuple[Mapping[str, str], ...]:
+def _read(path: Path, edition: tuple[int, int]) -> tuple[Mapping[str, str], ...]:
     """Return the rows of a table as it stands: an answer looks up each of the shapes behind it."""
     with path.open(encoding="utf-8", newline="") as file:
         return tuple(csv.DictReader(file))

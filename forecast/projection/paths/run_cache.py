@@ -210,15 +210,16 @@ class RunCache:
 
 
 #: What runs of this process share, and the plugins that it is of.
-_process: list[tuple[Registry, RunCache]] = []
+_process: tuple[Registry, RunCache] | None = None
 
 
 def cache_of_process() -> RunCache:
     """Return the cache that all runs of this process share; other plugins start another one."""
-    registry = get_registry()
-    if not _process or _process[0][0] is not registry:
-        _process[:] = [(registry, RunCache(PROCESS_BYTES, lasting=True))]
-    return _process[0][1]
+    global _process
+    registry, shared = get_registry(), _process
+    if shared is None or shared[0] is not registry:  # of two threads that begin at once each has its own
+        shared = _process = registry, RunCache(PROCESS_BYTES, lasting=True)
+    return shared[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,7 +324,7 @@ class Dependencies:
     def _data(self) -> dict[str, str]:
         from forecast.projection import source_tables
 
-        return source_tables.hashes(self.graph)
+        return source_tables.read_hashes(self.graph)
 
     @cached_property
     def _objects(self) -> dict[int, Model]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,11 +43,6 @@ class Changepoint(Shape):
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Search the break, test it, and weigh the dates it may have."""
-        # the pool of a series and the trend itself ask for the same
-        cells = (np.asarray(each, dtype=float).tobytes() for each in (time, value))
-        return _fit(self.level, self.simulations, self.segment, *cells, frontier=frontier, seed=seed)
-
-    def _searched(self, time: Array, value: Array, *, frontier: bool, seed: int) -> FittedLine:
         time, y = log_series(time, value, frontier=frontier)
         records = first_of_each_record(y) if frontier else np.ones(len(y), dtype=bool)
         dates = self._candidates(time, records)
@@ -130,14 +123,6 @@ class Changepoint(Shape):
         top = simulated.max(axis=0)
         larger = int(np.sum(top / (total - top) * (n - 3) >= statistic))
         return gains[:, 0], statistic, (larger + 1) / (self.simulations + 1)
-
-
-@functools.lru_cache(maxsize=64)
-def _fit(
-    level: float, simulations: int, segment: int, times: bytes, values: bytes, *, frontier: bool, seed: int
-) -> FittedLine:
-    time, value = (np.frombuffer(cells, dtype=float) for cells in (times, values))
-    return Changepoint(level, simulations, segment)._searched(time, value, frontier=frontier, seed=seed)
 
 
 def _weighed(

@@ -230,7 +230,8 @@ class FittedPool(FittedShape):
             moved = np.empty_like(here)
             moved[order] = np.interp(here[order], own, ours)
             for end, out in ((0, here < own[0]), (-1, here > own[-1])):  # as far out as the table's end
-                stretched = (ours[end] - middles[1][i]) / (own[end] - middles[0][i])
+                reach = own[end] - middles[0][i]
+                stretched = (ours[end] - middles[1][i]) / reach if reach else 1.0
                 moved[out] = ours[end] + (here[out] - own[end]) * stretched
             here[:] = moved
         return np.asarray(np.exp(np.clip(drawn, -LARGEST, LARGEST)))
