@@ -22,10 +22,6 @@ ANSWERS = (RECORD, OURS, LISTED, NAMED)
 #: Every such place: file, function, what is called.
 PLACES = {
     "api/scenario_quantities.py: at_home: getattr": OURS,
-    "base/first_use/data_classes.py: _Fact.__get__: getattr": OURS,
-    "base/first_use/data_classes.py: _deferred.finish: delattr": OURS,
-    "base/first_use/data_classes.py: _deferred: setattr": OURS,
-    "base/first_use/data_classes.py: _method.method: getattr": OURS,
     "cli/lean_scipy.py: _at_first_use.attribute: getattr": OURS,
     "cli/__init__.py: LazyGroup.get_command: getattr": LISTED,  # COMMANDS
     "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,

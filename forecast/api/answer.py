@@ -6,7 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
@@ -21,7 +21,6 @@ from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quan
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
 from forecast.api.scenario_quantities import scenarios_behind
 from forecast.base.dates import from_decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import ResultError, UsageError, nearest, printable
 from forecast.projection.likelihood_weights import FEWEST

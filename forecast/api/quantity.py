@@ -9,12 +9,11 @@ from __future__ import annotations
 import functools
 import keyword
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 
 from forecast.api import automatic_names as names
 from forecast.api.quantity_formulas import MOST_PARTS, Formed, call, compared, plain, quantities_in
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.html_text import HtmlText
 from forecast.base.operators import Operators
 from forecast.errors import ScenarioError, UsageError, printable

@@ -10,10 +10,10 @@ import functools
 import math
 import numbers
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from forecast.api import automatic_names as names
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UsageError, printable
 from forecast.formula import (
     FUNCTIONS,

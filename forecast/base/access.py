@@ -12,9 +12,9 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError, UsageError, printable
 
 __all__ = ["Access", "allow", "current", "inside", "outside", "use", "within"]

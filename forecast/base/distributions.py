@@ -22,10 +22,9 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, UnknownNameError, printable
 
 if TYPE_CHECKING:

@@ -1,12 +1,14 @@
 """Libraries that take longer to import than a fit takes: imported where they are first used.
 
 ``from forecast.base.lazy import xr`` costs nothing until the first use of an attribute of `xr`. numpy is imported
-plainly at the top of whatever computes, and not at all by what only lists and describes.
+plainly at the top of whatever computes, and not at all by what only lists and describes. Its masked arrays, which
+hardly anybody has, are recognised without importing their module, which takes as long as a small fit.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -15,4 +17,30 @@ else:
 
     xr = lazy_loader.load("xarray")
 
-__all__ = ["xr"]
+__all__ = ["is_masked_array", "is_masked_value", "xr"]
+
+
+def is_masked_array(values: Any) -> TypeGuard[Any]:
+    """Tell whether values are a masked array; where nobody has imported what makes one, none is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_masked_array(np.ma.masked_array([1.0])), is_masked_array(np.array([1.0])), is_masked_array("text")
+    (True, False, False)
+    """
+    made = sys.modules.get("numpy.ma")
+    return made is not None and isinstance(values, made.MaskedArray)
+
+
+def is_masked_value(value: object) -> bool:
+    """Tell whether a value is the one that stands for what is masked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_masked_value(np.ma.masked), is_masked_value(0.0)
+    (True, False)
+    """
+    made = sys.modules.get("numpy.ma")
+    return made is not None and value is made.masked

@@ -10,10 +10,9 @@ import datetime
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError, ResultError, nearest, printable
 
 if TYPE_CHECKING:

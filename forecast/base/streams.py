@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import functools
 import numbers
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.sobol import BLOCK, PIECES, key, uniforms
 from forecast.errors import UsageError, printable
 

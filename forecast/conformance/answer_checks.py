@@ -17,13 +17,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from forecast import units
 from forecast.base.dates import decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.result.observed_values import (

@@ -19,11 +19,11 @@ import re
 import traceback
 import unittest
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract import plugin_calls
 from forecast.contract.registry import LOAD_S, Plugin, Record, get_registry
 from forecast.contract.specs import FunctionSpec, Input

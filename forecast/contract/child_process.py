@@ -15,10 +15,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import PluginError, printable
 
 __all__ = ["Loaded", "environment", "how_it_ended", "load", "started", "wait"]

@@ -19,10 +19,9 @@ import os
 import struct
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from forecast.base.first_use.data_classes import dataclass
 
 fcntl: Any
 try:

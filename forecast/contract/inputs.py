@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from forecast.base.distributions import numbers_in
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import Checked, checked, empty, maps, number, text, text_field
 
 __all__ = ["Input", "below"]

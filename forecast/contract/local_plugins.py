@@ -8,11 +8,11 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import PluginContractError, UsageError, printable
 
 __all__ = ["LOCAL", "LocalPlugin", "ModulePlugin", "entry_point", "is_path", "local_plugin", "module_plugin"]

@@ -17,12 +17,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract import crash_journal
 from forecast.errors import ForecastError, OverTimeError, PluginError, one_line, printable
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import (
     Checked,
     FrozenMapping,

@@ -19,14 +19,13 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import Distribution, EntryPoint, distributions
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 import pluggy
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract import crash_journal, hookspecs, plugin_calls
 from forecast.contract.fields import references
 from forecast.contract.local_plugins import LOCAL, LocalPlugin, ModulePlugin, is_path, local_plugin, module_plugin

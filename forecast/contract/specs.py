@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import (
     KEEPS,
     Checked,

@@ -19,11 +19,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TextIO
 
 from forecast.base import budgets
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract import child_process, crash_journal
 from forecast.errors import UsageError, printable
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from forecast.base.first_use.data_classes import dataclass
+from dataclasses import dataclass
+
 from forecast.fit.pool.curve_constants import FARTHEST_DECADES
 
 __all__ = ["RECORD", "CurveTrackRecord", "record_text"]

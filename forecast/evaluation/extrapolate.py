@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import html
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import DataError, UsageError, printable
 from forecast.evaluation.curve_record import record_text

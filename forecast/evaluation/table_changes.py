@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ import numpy as np
 
 from forecast.base import access
 from forecast.base.dates import decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError, UsageError, printable
 from forecast.projection.engine import project
 from forecast.projection.result import Projection

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from forecast.base.dates import from_decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError
 from forecast.evaluation import ledger_scores
 from forecast.evaluation.ledger import SHORT

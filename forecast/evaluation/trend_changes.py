@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError, UnknownNameError
 from forecast.tables.diff import Version
 

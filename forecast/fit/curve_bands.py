@@ -6,12 +6,12 @@ no parameter to be identified, since every member says something of the places b
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FitError
 from forecast.fit.pool.curve_constants import TUNING
 from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, ceiling_of, forecast_curve, rises

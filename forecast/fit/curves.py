@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FitError, ForecastError
 from forecast.fit.data.observations import Observations
 from forecast.fit.inference.covariance import assess

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.base.operators import Operators
 from forecast.errors import FitError, printable

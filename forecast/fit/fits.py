@@ -6,7 +6,7 @@ import functools
 import html
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,7 +14,6 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FitError, UnknownNameError, printable
 from forecast.fit.data.observations import no_counts
 from forecast.fit.fit import Fit

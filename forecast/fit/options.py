@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.masked import is_masked_array
-from forecast.base.lazy import xr
+from forecast.base.lazy import is_masked_array, xr
 from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
 from forecast.fit.curve_bands import WIDE, Curve, beyond

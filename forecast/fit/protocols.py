@@ -11,13 +11,13 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.contract.published import ProtocolSpec

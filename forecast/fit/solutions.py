@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.data.residual_autocorrelation import autocorrelation
 from forecast.fit.inference.covariance import assess
 from forecast.fit.inference.profile_endpoints import Optima

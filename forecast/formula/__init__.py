@@ -12,9 +12,9 @@ import functools
 import math
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FormulaError, printable
 from forecast.formula import tree
 from forecast.formula.functions import FUNCTIONS, SCENARIO_FUNCTIONS

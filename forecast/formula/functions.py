@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-
-from forecast.base.first_use.data_classes import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

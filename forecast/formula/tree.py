@@ -10,10 +10,10 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FormulaError, printable
 from forecast.formula.functions import SCENARIO_FUNCTIONS, implementation
 

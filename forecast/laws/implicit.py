@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from forecast.base import budgets
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FormulaError
 from forecast.formula import Formula, parse
 from forecast.formula.tree import latex_name, signed

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.first_use.masked import is_masked_array
+from forecast.base.lazy import is_masked_array
 from forecast.contract.specs import Input
 from forecast.errors import PluginContractError, printable
 from forecast.models.protocol import Description, Model, Observations, OtherModel, OtherQuantity

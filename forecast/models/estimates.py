@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.specs import EstimateSpec, Input
 from forecast.errors import UsageError
 from forecast.models.protocol import Description, Model, Need, Unfitted

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.first_use.data_classes import dataclass
-from forecast.base.first_use.masked import is_masked_array
+from forecast.base.lazy import is_masked_array
 from forecast.contract.registry import resolve
 from forecast.contract.specs import FunctionSpec
 from forecast.errors import PluginContractError, UnknownNameError, UsageError

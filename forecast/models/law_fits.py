@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import DataError, FitError
 from forecast.models.protocol import Description, FittedModel, Model, ModelRecord, OtherQuantity
 from forecast.models.relations import FittedRelation, left_out

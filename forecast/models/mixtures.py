@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.specs import Input, MixtureSpec
 from forecast.errors import UsageError
 from forecast.models.protocol import Description, Model, Need, OtherModel, Unfitted

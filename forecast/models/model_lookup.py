@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import Record, get_registry, resolve
 from forecast.contract.specs import (

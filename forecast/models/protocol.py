@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.operators import Operators
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.specs import RelationSpec
 from forecast.errors import DataError, ForecastError
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from forecast import units
 from forecast.base.distributions import distribution, scaled
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import KEEPS
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import Record, get_registry, resolve

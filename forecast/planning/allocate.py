@@ -7,13 +7,13 @@ them (`forecast.planning.constrained_minimum`).
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws

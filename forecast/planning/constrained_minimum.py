@@ -10,13 +10,13 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.roots import roots
 from forecast.errors import UsageError
 from forecast.laws.forms import formula_program

@@ -7,11 +7,10 @@ holds at the first step is *already* true (its date is that step); one that does
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from forecast.base.first_use.data_classes import dataclass
 
 Array = NDArray[np.float64]
 

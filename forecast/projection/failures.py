@@ -7,14 +7,13 @@ numbers, a world that failed goes on with the values of another one of its block
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import DataError, FitError, ForecastError
 
 Array = NDArray[np.float64]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, UsageError, printable
 
 __all__ = ["Horizon", "clock", "horizon", "step_of"]

@@ -14,7 +14,7 @@ What is left of the questions is answered; if nothing is, the reason is an error
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError, NoDataAtDateError, printable
 from forecast.formula import TIME
 from forecast.projection.failures import lost

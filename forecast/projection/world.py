@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.distributions import Distribution, distribution
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.streams import Streams
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from forecast.base.dates import decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import printable
 from forecast.evaluation.whole.scenario_record import screen_line
 from forecast.models.shapes.track_record import coverage

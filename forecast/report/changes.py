@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.differences import AnswerDifference
 from forecast.report.headline import Words, event, on_date, value_title

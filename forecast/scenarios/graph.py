@@ -11,12 +11,11 @@ import itertools
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
 from forecast import units
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.specs import Input
 from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Condition, Formula

@@ -12,10 +12,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError, printable
 from forecast.formula import Formula
 from forecast.scenarios.spec import DateQuestion, RankQuestion

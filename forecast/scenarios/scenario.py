@@ -27,11 +27,10 @@ each of its variables (`forecast.scenarios.kinds.law_ref`), a distribution with 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Formula

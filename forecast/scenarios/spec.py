@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from forecast import formula
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, printable
 
 __all__ = [

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, printable
 from forecast.scenarios.kinds.table_value import ByChoice, TableValue

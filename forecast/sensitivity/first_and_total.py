@@ -10,13 +10,13 @@ tail alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.distributions import Distribution, distribution
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.base.streams import Streams, check_seed
 from forecast.contract.plugin_calls import guarded

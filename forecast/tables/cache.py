@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from forecast.base import access
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.tables import editions
 

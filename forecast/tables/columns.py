@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.first_use.masked import is_masked_array
+from forecast.base.lazy import is_masked_array
 from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, printable
 from forecast.tables import csv_format, plain_csv
 from forecast.tables.schema import cells

@@ -23,7 +23,7 @@ from typing import Any
 
 from forecast.base.budgets import check_memory
 from forecast.base.files import check_regular, read_bytes, write_atomic
-from forecast.base.first_use.masked import is_masked_value
+from forecast.base.lazy import is_masked_value
 from forecast.errors import DataError, EmptyDataError, TableError, printable
 from forecast.tables.plain_csv import Plain, plain
 from forecast.tables.schema import cells

@@ -11,14 +11,13 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import DataError, UsageError, printable
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from forecast.base.files import file_hash
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.tables import csv_format
 from forecast.tables.csv_format import CsvColumns

@@ -12,10 +12,9 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-
-from forecast.base.first_use.data_classes import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

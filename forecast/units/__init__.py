@@ -10,9 +10,9 @@ import functools
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnitError, printable
 from forecast.formula import Condition, Formula, Measured, parse, tree
 from forecast.units import conversion

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.cli import completion, render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option

@@ -13,7 +13,7 @@ Beside it stand rivals, on the same rows: the series of the quantity by its own 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.dates import decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, UnknownNameError, UsageError, printable
 from forecast.evaluation.scores import LEVELS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.dates import decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.evaluation.extrapolate import dated_quantiles
 from forecast.evaluation.origins import REFERENCES
 from forecast.evaluation.scores import LEVELS

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import DataError, UsageError, printable
 from forecast.evaluation.scores import LEVELS, coverage, weighted_interval

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
 from forecast.fit.data.groups import labels_of
 from forecast.fit.objectives.objective import Objective

@@ -8,13 +8,12 @@ optimum that chance has made, the curvature is never zero.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import printable
 from forecast.fit.data.residual_autocorrelation import widened
 from forecast.fit.diagnostics.collinearity import edges, together

@@ -5,13 +5,13 @@ The few points that move the fit most are left out for good: the fit without the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.fit.inference.profile import optimum, problem_of_fit
 from forecast.fit.solve import newton

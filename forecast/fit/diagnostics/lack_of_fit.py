@@ -5,12 +5,11 @@ What a fit leaves beyond that is lack of fit (Fisher's F test; Draper and Smith,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-from forecast.base.first_use.data_classes import dataclass
 
 if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem

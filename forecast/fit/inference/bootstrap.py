@@ -9,7 +9,7 @@ pieces whose size depends on the number of points alone.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.base.budgets import check_memory
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import DataError, FitError, UsageError
 from forecast.fit.data.groups import check_scheme, labels_of
 from forecast.fit.inference.replicates import Replicates

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UsageError, printable
 from forecast.fit.data.groups import number_label
 from forecast.fit.problem.coordinates import coordinates

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.fit.kernels.general import natural
 from forecast.fit.objectives.objective import robust_scale

@@ -7,12 +7,12 @@ where the data set no limit: such a limit is infinite (0 for a positive paramete
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints, refitted

@@ -12,14 +12,13 @@ All rows of all fits are one batch of the solver, which holds a coordinate of ea
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.roots import chandrupatla
 from forecast.fit.problem.target import Target
 from forecast.fit.sizes import UNCHECKED_STEP_TOLERANCE

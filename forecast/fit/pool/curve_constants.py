@@ -7,7 +7,7 @@ a time (`SOURCES`), and by the mean logarithmic score of the curves; ``python -m
 
 from __future__ import annotations
 
-from forecast.base.first_use.data_classes import dataclass
+from dataclasses import dataclass
 
 __all__ = ["FARTHEST_DECADES", "SENSITIVITY", "SOURCES", "TUNING", "Tuning"]
 

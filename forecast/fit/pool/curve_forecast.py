@@ -9,12 +9,11 @@ multiplier widens it; its distribution is Student's t, since noise of real curve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FitError
 from forecast.fit.pool.curve_constants import TUNING, Tuning
 from forecast.fit.pool.law_pool import EXACT, LawPool, pool

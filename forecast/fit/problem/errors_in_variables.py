@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.kernels.general import Kernel, Placement, State, natural, to_logs
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.kernels.general import General, Kernel, Placement
 from forecast.fit.kernels.power_sum import PowerSum, power_terms
 from forecast.fit.objectives.objective import Objective

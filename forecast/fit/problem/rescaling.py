@@ -11,14 +11,13 @@ and find the same optimum whatever units the data came in. A law with constants 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.problem.problem import kernel_for
 from forecast.formula import tree
 from forecast.formula.functions import FUNCTIONS, PLAIN

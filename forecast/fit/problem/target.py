@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.objectives.losses import Scratch
 from forecast.fit.sizes import CACHE_ELEMENTS
 

@@ -7,13 +7,13 @@ are dropped from the arrays. A fit has *settled* if its gradient passes a test o
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.problem.problem import on_bound
 from forecast.fit.problem.target import Target
 from forecast.fit.sizes import CACHE_ELEMENTS

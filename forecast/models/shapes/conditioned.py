@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.models.protocol import Description, FittedShape
 
 if TYPE_CHECKING:

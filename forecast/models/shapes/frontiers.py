@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.models.protocol import Description, FittedShape
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.sobol import REPLICATES
 from forecast.errors import printable
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles

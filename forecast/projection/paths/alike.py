@@ -6,10 +6,11 @@ another: the last digit may then be another one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.streams import Streams
 
 Array = NDArray[np.float64]

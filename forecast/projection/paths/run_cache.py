@@ -15,7 +15,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import access
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.streams import Streams
 from forecast.contract.registry import Registry, get_registry
 from forecast.errors import ForecastError

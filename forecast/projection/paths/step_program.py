@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.formula import FUNCTIONS, Binary, Call, Comparison, Name, Node, Sequence as Listed, Text, Unary
 from forecast.formula.functions import ces_of, implementation
 from forecast.formula.tree import apply, children, common_power, compiled, walk

@@ -10,12 +10,11 @@ What a path was before the first step is its `Past`: what was observed, or a num
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import DataError, ScenarioError, printable
 from forecast.models.shapes.frontiers import highest
 

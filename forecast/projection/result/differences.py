@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.dates import from_decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.result.combinations import iso
 from forecast.projection.result.projected_answers import (
     DateAnswer,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.dates import decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, FormulaError
 from forecast.formula import Comparison, Formula, Measured, Name, parse_condition, parse_expression, tree

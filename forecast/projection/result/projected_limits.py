@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.likelihood_weights import select, weighted_share

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.projection.answers.pooled_rivals import rival_of_draw
 from forecast.projection.likelihood_weights import effective_sample_size, weights_of

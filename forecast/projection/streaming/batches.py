@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.streams import BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import ForecastError

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.saved_records import ANYTHING, COUNT, TEXT, Named, Record, check as check_form
 from forecast.errors import DataError, one_line, printable
 from forecast.projection.streaming.accumulators import Layout, check_layout, check_values, packed, unpack

@@ -6,6 +6,7 @@ A batch of worlds is reduced as soon as it is drawn. What two batches hold toget
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -13,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.lazy import xr
 from forecast.errors import (
     DataError,

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base import plot_style
 from forecast.base.dates import decimal_year
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError, printable
 from forecast.formula import Formula, Measured, Name, parse_condition, parse_expression
 from forecast.projection.likelihood_weights import value_quantiles

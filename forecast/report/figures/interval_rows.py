@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from forecast.base import plot_style
-from forecast.base.first_use.data_classes import dataclass
 from forecast.report.brief import Group, Row
 from forecast.report.words.number_text import percent, scale_of
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.plot_style import BLACK, GREY
 
 __all__ = ["Mark", "handlers"]

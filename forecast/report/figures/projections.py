@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forecast.base import plot_style
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.plot_style import BLACK, COLOURS
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.projection.result import AnswerDistribution, DateAnswer, FirstAnswer, Projection, ValueAnswer

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import plot_style
-from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.result import AnswerDistribution, Projection
 from forecast.report.brief import Row
 from forecast.report.driver_labels import driver_labels

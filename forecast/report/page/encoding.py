@@ -5,12 +5,11 @@ from __future__ import annotations
 import base64
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from forecast.base.first_use.data_classes import dataclass
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]

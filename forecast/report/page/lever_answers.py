@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.projected_answers import AnswerDistribution, FirstRow, RankingRow

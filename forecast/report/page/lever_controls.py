@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from forecast import units
-from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.result import DateAnswer, Projection, ValueAnswer
 from forecast.report.headline import Words
 from forecast.report.page.appendices import Called, foreign

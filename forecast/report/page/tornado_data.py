@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.projection.result import AnswerDistribution, DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.report.brief import Brief, brief
 from forecast.report.headline import Words, cells

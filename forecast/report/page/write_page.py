@@ -10,12 +10,12 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.files import safe_output, write_atomic
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.json_text import to_json
 from forecast.errors import UsageError, printable
 from forecast.report.page.security_policy import policy, style

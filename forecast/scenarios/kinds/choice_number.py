@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, printable
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.quantities.node import Node

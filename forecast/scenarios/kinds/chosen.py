@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forecast import units
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, printable
 from forecast.formula import Formula, Name, tree
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds

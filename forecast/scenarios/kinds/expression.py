@@ -11,11 +11,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from forecast import units
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError
 from forecast.formula import TIME, Condition, Formula
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds, sides

@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, printable
 from forecast.models.functions import check_along
 from forecast.models.nesting import asks

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, printable
 from forecast.models.nesting import asks
 from forecast.scenarios.home import stream

@@ -11,11 +11,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from forecast import models
-from forecast.base.first_use.data_classes import dataclass
 from forecast.models import Model
 from forecast.scenarios.quantities.kind import ModelKind
 from forecast.scenarios.quantities.node import Combination, Node, of_models

@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds, sides
 from forecast.scenarios.quantities.node import Combination, Node

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast import units
-from forecast.base.first_use.data_classes import dataclass
 from forecast.formula import SCENARIO_FUNCTIONS, Call, Formula, Name, tree
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds, sides
 from forecast.scenarios.quantities.node import Combination, Node

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.scenarios.quantities.kind import Array, StatedKind, Worlds
 from forecast.scenarios.quantities.node import Combination, Node

@@ -11,11 +11,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.distributions import Distribution, distribution
-from forecast.base.first_use.data_classes import dataclass
 from forecast.scenarios.quantities.kind import Array, StatedKind, Worlds
 from forecast.scenarios.quantities.node import Combination, Node
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError, printable
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds
 from forecast.scenarios.quantities.node import Combination, Node

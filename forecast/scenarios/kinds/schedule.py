@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError, printable
 from forecast.scenarios.quantities.kind import Array, StatedKind, Worlds
 from forecast.scenarios.quantities.node import Combination, Node

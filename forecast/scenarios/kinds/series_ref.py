@@ -13,12 +13,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast import models
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import printable
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds
 from forecast.scenarios.quantities.node import Combination, Node

@@ -9,10 +9,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.formula import Condition, Formula, parse_condition
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.quantities.node import Node, quantities

@@ -11,10 +11,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import number
 from forecast.errors import UnknownNameError
 from forecast.formula import Condition, Formula, Measured, parse_expression, tree

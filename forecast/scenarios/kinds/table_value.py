@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from forecast import units
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import number
 from forecast.errors import UnknownNameError
 from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds

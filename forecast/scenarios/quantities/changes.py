@@ -16,11 +16,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UsageError, printable
 from forecast.formula import Condition
 from forecast.formula.numbers import NUMBER, number

@@ -10,11 +10,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import ScenarioError, printable
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ is left reads as it was written. What reads the path of a quantity then always r
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError
 from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, Node, tree
 from forecast.formula.tree import Comparison, Text

@@ -22,9 +22,9 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import number
 from forecast.errors import UnknownNameError, printable
 from forecast.scenarios.quantities import changes

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import KEEPS, number
 from forecast.errors import UnknownNameError, printable
 from forecast.formula import Condition

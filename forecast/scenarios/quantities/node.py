@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast import units
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import UnknownNameError
 from forecast.formula import TIME
 from forecast.models import Model

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.contract.fields import number
 from forecast.errors import ForecastError, UnknownNameError
 from forecast.scenarios.kinds.prior import Prior

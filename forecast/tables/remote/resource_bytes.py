@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.files import file_hash
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import (
     DataError,
     DownloadError,

@@ -13,12 +13,11 @@ import datetime
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from forecast.base.files import read_bytes, write_atomic
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.json_text import strict_json, to_json
 from forecast.base.locked_file import locked
 from forecast.base.saved_records import COUNT, DAY, Each, Kind, Named, Record, check

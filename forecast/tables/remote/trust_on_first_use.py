@@ -12,11 +12,11 @@ import os
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from forecast.base import access
 from forecast.base.files import arriving, check_regular, file_hash
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import DataError, DownloadError, printable
 from forecast.tables.remote import snapshots
 from forecast.tables.remote.download import COMMAND, LIMIT_BYTES, absent, cache_folder, check_url, transfer

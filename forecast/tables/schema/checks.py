@@ -16,10 +16,9 @@ from __future__ import annotations
 import datetime
 from calendar import isleap
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.errors import FormulaError, TableError, nearest, printable
 from forecast.formula import Condition, parse_row_condition
 

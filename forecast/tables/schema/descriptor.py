@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from forecast.base import access
 from forecast.base.files import read_bytes
-from forecast.base.first_use.data_classes import dataclass
 from forecast.base.json_text import strict_json
 from forecast.base.saved_records import ANYTHING, FLAG, Also, Each, Kind, Named, Record, problems
 from forecast.errors import TableError, nearest, printable

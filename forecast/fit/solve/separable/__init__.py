@@ -6,9 +6,9 @@ is a function of that one (`variable_projection`), for each value of which the r
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.solve.separable.linear import curves_solved, solved_directly
 from forecast.fit.solve.separable.variable_projection import Projected, projected
 

@@ -12,12 +12,12 @@ Tables stand with the points first and the fits last, (n, B): long rows are what
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.kernels.power_sum import exponential
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node, Number, Unary

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.first_use.data_classes import dataclass
 from forecast.fit.problem.target import ROUNDING, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS
 from forecast.fit.solve.newton import NewtonResult
