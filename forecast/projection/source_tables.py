@@ -85,14 +85,12 @@ def hashes(graph: ScenarioGraph) -> dict[str, str]:
     Of several files of one name in several folders the later ones have a number.
     """
     found = {name: each for node in graph.nodes.values() for name, each in node.quantity.hashes().items()}
-    taken: dict[str, str] = {}
     for name, hashed in read_hashes(graph).items():
         with contextlib.suppress(ForecastError):
             own, number = label(name), 1
-            while taken.setdefault(own, hashed) != hashed:
+            while found.setdefault(own, hashed) != hashed:
                 number += 1
                 own = f"{label(name)} ({number})"
-            found[own] = hashed
     return dict(sorted(found.items()))
 
 

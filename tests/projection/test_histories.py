@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as arrays
 
 from forecast.errors import DataError, ScenarioError
-from forecast.projection.paths.time_functions import Past, at_step, at_steps, over_time
+from forecast.projection.paths.time_functions import Past, at_step, over_time, step_reader
 
 TIME = np.array([2025.0, 2026.0, 2027.0, 2028.0])
 PATH = np.array([[1.0, -1.0], [2.0, 1.0], [8.0, 0.0], [4.0, 3.0]])
@@ -175,7 +175,7 @@ def test_a_step_reads_no_later_row_and_agrees_with_the_whole(history, function, 
         argument = data.draw(st.floats(time[0] - 5, time[-1]))
     expected = np.broadcast_to(over_time(function, time, path, argument, past), path.shape)
     own = np.full_like(path, np.nan)
-    known_before = at_steps(function, time, argument, past)
+    known_before = step_reader(function, time, argument, past)
     for k in range(steps):
         if function == "at" and argument > time[k]:
             with pytest.raises(ScenarioError, match="not known yet"):

@@ -344,7 +344,7 @@ class Dependencies:
         """Return the identity of a model; of a registered one, the shape and options that its name leaves open."""
         if id(model) in self._objects:
             return _ById(model)
-        if self._registered(model):
+        if "/" in model.name:
             shape, options = getattr(model, "shape", None), getattr(model, "options", None)
             return (shape if isinstance(shape, str | None) else _ById(shape)), options, model.keeps
         return self._origins.get(model.name, _ById(model))

@@ -21,7 +21,7 @@ from forecast.models.shapes.frontiers import highest
 Array = NDArray[np.float64]
 
 
-__all__ = ["Past", "at_step", "at_steps", "over_time"]
+__all__ = ["Past", "at_step", "over_time", "step_reader"]
 
 #: Dates closer than this are the same: a third of a second, far above the rounding of a decimal year.
 SAME_DATE = 1e-8
@@ -232,7 +232,7 @@ def at_step(
     return np.asarray(np.broadcast_to(found, (1, rows.shape[1]))[0])
 
 
-def at_steps(
+def step_reader(
     function: str, time: Array, argument: Array | float | None, past: Past
 ) -> Callable[[int, Array, Array], Array]:
     """Return what computes a function at a step, of the rows so far and of its own, where its argument is known before.
@@ -252,7 +252,7 @@ def at_steps(
     Examples
     --------
     >>> time, rows = np.array([2025.0, 2026.0, 2027.0]), np.array([[1.0], [4.0], [9.0]])
-    >>> lag = at_steps("lag", time, 0.5, Past(name="x"))
+    >>> lag = step_reader("lag", time, 0.5, Past(name="x"))
     >>> lag(2, rows, np.empty((2, 1))).round(9).tolist()
     [6.0]
     """

@@ -27,7 +27,7 @@ from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread, st
 from forecast.projection.paths.apply_limits import limited
 from forecast.projection.paths.function_calls import function_calls
 from forecast.projection.paths.step_program import Changes, StepDates, StepProgram, StepValue
-from forecast.projection.paths.time_functions import at_step, at_steps
+from forecast.projection.paths.time_functions import at_step, step_reader
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.kinds.function_ref import FunctionRef
 from forecast.scenarios.kinds.over_time import OverTime
@@ -403,7 +403,7 @@ class _Stepper:
             path = self.paths_so_far[of]
         else:
             path = np.broadcast_to(dense(self._path(of)), (len(self.time), self.draws))
-        before = at_steps(quantity.function, self.time, known, past)
+        before = step_reader(quantity.function, self.time, known, past)
 
         def computed() -> Array:
             step = dates.step
