@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.fit.problem.errors_in_variables import Orthogonal
 from forecast.fit.problem.problem import Problem, on_bound
 from forecast.fit.problem.rescaling import Rescaled, rescaled
 from forecast.fit.problem.target import ROUNDING
@@ -154,10 +155,14 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
     tried = problem
     # Huber's loss with a threshold that somebody chose, often far below the scatter, has many valleys
     many = problem.objective.robust and problem.delta is not None
+    near: list[Array] = []
+    if isinstance(problem, Orthogonal):  # a law that bends can come near points in many ways: look about more widely
+        many, near = True, [s.at for s in _searched(problem.plain(), None, seed)[1] if math.isfinite(s.value)]
     for count in STARTS_PER_ROUND[2 if grid.hard else int(many) :]:
         budgets.check_time("the search for the optimum")
         # what an earlier round found is among the starts: a later one never ends above it
-        begun = ([solutions[0].at] if solutions and math.isfinite(solutions[0].value) else []) + grid.best(count)
+        begun = [solutions[0].at] if solutions and math.isfinite(solutions[0].value) else near
+        begun = begun + grid.best(count)
         if count > STARTS_PER_ROUND[0]:
             begun += grid.spread(count // 2)
         if not begun or (solutions and len(begun) <= len(solutions)):

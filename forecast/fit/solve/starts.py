@@ -173,7 +173,7 @@ def _candidates(
     values = power if power is not None else np.concatenate([SIZES * s for s in scales])
     if places is not None and np.isfinite(places).all():
         values = np.concatenate([values, places]) if problem.logs[i] and not (places > 0).all() else places
-    elif not problem.logs[i]:
+    if not problem.logs[i] and bool((values > 0).all()):
         values = np.concatenate([values, -values])
     values = values[(values > low) & (values < high)]
     if values.size:
