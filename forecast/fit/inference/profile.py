@@ -110,7 +110,7 @@ def allowed(made: Solutions, rows: NDArray[np.int64], optima: Optima, level: flo
         return np.repeat((squared * unit)[None], k, axis=0)
     if rule == "known" and not known.clusters:
         return np.repeat((0.5 * squared)[None], k, axis=0)
-    # no likelihood, or errors in x beside an estimated scatter of y: the rise that belongs to the sandwich's variance (Kent, 1982)
+    # no likelihood, or errors in x beside an estimated scatter: the rise that belongs to the variance (Kent, 1982)
     spread = np.einsum("iib->ib", optima.inverse)
     # both in the solver's coordinates
     logs, positive = known.logs[:, rows], (optima.logs | (optima.lower >= 0))[:, None]

@@ -254,7 +254,9 @@ def _solve(table: Array, right: Array) -> Array:
     bad = ~np.isfinite(whole).all(axis=(-2, -1))
     bad |= np.linalg.det(np.where(bad[..., None, None], 0.0, whole)) == 0
     columns = np.moveaxis(right.reshape(m, -1, *table.shape[2:]), (0, 1), (-2, -1))
-    found = np.linalg.solve(np.where(bad[..., None, None], np.eye(m), whole), np.where(bad[..., None, None], np.nan, columns))
+    found = np.linalg.solve(
+        np.where(bad[..., None, None], np.eye(m), whole), np.where(bad[..., None, None], np.nan, columns)
+    )
     return np.moveaxis(found, (-2, -1), (0, 1)).reshape(right.shape)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -282,9 +282,11 @@ class Grid:
         Chooses among grids too large to walk; the same seed gives the same starts.
     points : int
         How many points are looked at.
+    more : sequence of ndarray
+        Starts from elsewhere, in the solver's coordinates.
     """
 
-    def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS) -> None:
+    def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS, more: Sequence[Array] = ()) -> None:
         self.problem = problem = problem.thinned(MAX_POINTS_SEARCHED)
         table, lin, rest = laid_out(problem.law, problem, problem.variables, points, (seed, (0x57A27, points)))
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
@@ -298,6 +300,7 @@ class Grid:
         step = max(1, TABLE_ELEMENTS // max(problem.observed.size * (len(lin) + 1), 1))
         with np.errstate(all="ignore"):
             inside = np.clip(problem.internal(table).T, problem.lower[:, None], problem.upper[:, None])
+        inside = np.column_stack([*more, inside])
         self.starts = inside[:, np.isfinite(inside).all(axis=0)]
         if isinstance(problem.law._form, Grouped):
             self.starts = np.concatenate([_composed(problem, self.starts, step), self.starts], axis=1)
