@@ -275,7 +275,10 @@ class Fit(Plans):
         return profile(self, name, points=points, level=level)
 
     def influence(self) -> xr.Dataset:
-        """Return the parameters without each ``row`` (from 1), and their shifts in standard errors."""
+        """Return the parameters without each ``row`` (from 1), and their shifts in standard errors of the fit.
+
+        Beside them stands the ``probability`` with which chance puts the worst row so far off.
+        """
         from forecast.fit.diagnostics.influence import influence
 
         return influence(self)

@@ -30,8 +30,9 @@ __all__ = ["Influence", "influence", "influences"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: A point decides a parameter if chance puts the worst of all points so far off with less than this probability ...
-MAX_PROBABILITY = 0.05
+#: A point decides a parameter if chance puts the worst of all points so far off with less than this probability (below
+#: 5 %, so that a law that bends, whose residuals are not quite Student's, raises no more false alarms than that) ...
+MAX_PROBABILITY = 0.04
 #: ... and it moves the parameter by at least so many of its standard errors.
 MIN_SHIFT = 0.25
 #: Points whose step is taken exactly; and of those, how many that move most, and that lie farthest off, are left out.
