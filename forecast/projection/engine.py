@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.budgets import check_memory, memory
-from forecast.base.dates import decimal_year
+from forecast.base.dates import check_has_come, decimal_year
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
 from forecast.errors import DataError, NoDataAtDateError, ScenarioError, UnknownNameError, UsageError, printable
@@ -162,7 +162,7 @@ def project(
     0.0
     """
     seed = check_seed(seed)
-    as_of = None if as_of is None else _as_of(as_of)
+    as_of = None if as_of is None else check_has_come(_as_of(as_of), "as_of")
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)
     changed = _scenario(scenario).starting(start).changed(what_if)

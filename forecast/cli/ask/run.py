@@ -61,7 +61,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--as-of",
         metavar="DATE",
-        callback=lambda ctx, param, given: None if given is None else year_of(given, "--as-of"),
+        callback=lambda ctx, param, given: None if given is None else year_known(given, "--as-of"),
         help="Use only what was known before this date: 2024-01-01.",
     ),
     click.option(
@@ -256,6 +256,13 @@ def year_of(text: str, option: str) -> float:
         return float(text)
     except ValueError:
         return float(decimal_year(np.datetime64(dated(text, option), "s")))
+
+
+def year_known(text: str, option: str) -> float:
+    """Read the date of an option as of which something was known: one that has come."""
+    from forecast.base.dates import check_has_come
+
+    return check_has_come(year_of(text, option), option)
 
 
 def _own_rows(given: Sequence[str]) -> str | dict[str, str] | None:
