@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import lazy_loader
+import lazy_loader  # type: ignore[import-untyped]
 
 # 'forecast.scores' is this module, imported at its first use
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules={"scores"})
