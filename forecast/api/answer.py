@@ -22,6 +22,7 @@ from forecast.api.quantity_formulas import condition as read_condition, quantiti
 from forecast.api.scenario_quantities import scenarios_behind
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
+from forecast.base.real_numbers import is_real
 from forecast.errors import ChangedDataWarning, ResultError, UsageError, nearest, printable
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.projection.result import (
@@ -98,9 +99,9 @@ class Answer:
     cache: RunCache = field(default_factory=partial(RunCache, SHARED_BYTES), repr=False)
 
     @classmethod
-    def to(cls, **fields: Any) -> Answer:
+    def to(cls, question: Mapping[str, Any], options: Mapping[str, Any], **fields: Any) -> Answer:
         """Return the answer to a question, with its projection."""
-        return cls(run=Projection(xr.DataTree()), **fields)._answered()
+        return cls(question=question, options=options, run=Projection(xr.DataTree()), **fields)._answered()
 
     @classmethod
     def loaded(cls, run: Projection, folder: Path) -> Answer:
@@ -308,21 +309,23 @@ class Answer:
         q : float
             Above 0 and up to 1.
         """
-        if not 0 < q <= 1:
-            raise UsageError(f"quantile: expected a probability above 0 and up to 1, got {q:g}")
+        if not is_real(q) or not 0 < q <= 1:
+            raise UsageError(f"quantile: expected one probability above 0 and up to 1, got {printable(q, 40)}")
         _ = self.distribution  # there is one
         return self.result.quantile(q)
 
     def interval(self, level: float = 0.9) -> tuple[float, float]:
         """Return the ends of the interval that holds with a probability, equal tails on both sides."""
-        if not 0 < level < 1:
-            raise UsageError(f"interval: expected a probability between 0 and 1, got {level:g}")
+        if not is_real(level) or not 0 < level < 1:
+            raise UsageError(f"interval: expected one probability between 0 and 1, got {printable(level, 40)}")
         _ = self.distribution
         return self.result.interval(level)
 
     def probability(self, by: float) -> float:
         """Return the probability that it is so by a date, a decimal year."""
         self._only("probability", "when")
+        if not is_real(by):
+            raise UsageError(f"probability: expected one date as a decimal year, got {printable(by, 40)}")
         _ = self.distribution
         assert isinstance(self.result, DateAnswer)
         return self.result.probability(by)
