@@ -1,4 +1,4 @@
-"""Warnings are records with a class for each kind; Python issues them once where a person asks, and every form shows them."""
+"""Warnings are records, a class for each kind: Python issues them where a person asks, and every form shows them."""
 
 from __future__ import annotations
 
@@ -93,8 +93,13 @@ def test_several_of_one_kind_are_one_line():
         assert line.startswith("5 fits ")
         assert line.endswith(": a, b, c and 2 more")
     far = {"variable": "N", "values": (1.0, 1.0), "data": (2.0, 3.0)}
-    for decades, told in (((2.0, 3.44), "2 to 3.4 decades beyond"), ((2.0, 2.0), "2 decades beyond"),
-                          ((2.0, None), "2 or more decades beyond"), ((None, None), "at 0 or below, outside")):  # fmt: skip
+    cases = {
+        (2.0, 3.44): "2 to 3.4 decades beyond",
+        (2.0, 2.0): "2 decades beyond",
+        (2.0, None): "2 or more decades beyond",
+        (None, None): "at 0 or below, outside",
+    }
+    for decades, told in cases.items():
         several = [BeyondDataWarning(subject=name, decades=d, **far) for name, d in zip("ab", decades, strict=True)]
         assert warning_lines(several) == [f"2 quantities lie {told} their data: a, b"]
     assert warning_lines(["why it failed", *several])[-1] == "why it failed"
