@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from forecast.api.build_scenario import DEFAULT_QUESTION, gathered, scenario_of
 from forecast.api.changed_scenario import fed
 from forecast.api.issue_warnings import issue
-from forecast.api.options import GRID, RUN
+from forecast.api.options import GRID, RUN, is_real
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
 from forecast.api.scenario_quantities import scenarios_behind
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
-from forecast.base.real_numbers import is_real
 from forecast.errors import ChangedDataWarning, ResultError, UsageError, nearest, printable
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.projection.result import (
