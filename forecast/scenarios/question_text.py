@@ -246,9 +246,9 @@ class _Names:
                 f"'{name}.QUANTITY' is one of its quantities"
             )
         models = registry.names("model")
-        raise UnknownNameError(
-            "name", name, [*models, *(each.partition("/")[2] for each in models), *scenarios], where="ask"
-        )
+        quantity = "".join(name.partition(".")[1:])  # of a scenario whose name is nearly right
+        every = [*models, *(each.partition("/")[2] for each in models), *(f"{each}{quantity}" for each in scenarios)]
+        raise UnknownNameError("name", name, every, where="ask")
 
     def known(self, name: str) -> str | None:
         """Return the name in the formula of what a name of the catalogue stands for, or None."""
