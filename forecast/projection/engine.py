@@ -18,10 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.budgets import check_memory, memory
-from forecast.base.dates import decimal_year
+from forecast.base.dates import check_has_come, decimal_year
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
-from forecast.errors import DataError, NoDataAtDateError, ScenarioError, UnknownNameError, UsageError, printable
+from forecast.errors import (
+    DataError,
+    FewWorldsWarning,
+    ForecastWarning,
+    NoDataAtDateError,
+    ScenarioError,
+    UncorrelatedWarning,
+    UnknownNameError,
+    UsageError,
+    printable,
+)
 from forecast.models.nesting import nested
 from forecast.projection import own_rows, source_tables, supporting_data, without_data
 from forecast.projection.answers.sweeping import swept
@@ -162,7 +172,7 @@ def project(
     0.0
     """
     seed = check_seed(seed)
-    as_of = None if as_of is None else _as_of(as_of)
+    as_of = None if as_of is None else check_has_come(_as_of(as_of), "as_of")
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)
     changed = _scenario(scenario).starting(start).changed(what_if)
@@ -262,12 +272,9 @@ def project(
         attributes = stated(
             models=described,
             failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
-            warnings=[
-                *fits.warnings(),
-                *_apart(swapped_scenario.alone),
-                *_few(effective, draws),
-                *without_data.summary(whole, fits, left_out),
-            ],
+            warnings=_warnings(
+                fits, swapped_scenario.alone, effective, draws, without_data.summary(whole, fits, left_out)
+            ),
             effective=effective,
             failing=sampled.failing(),
             newest=source_tables.reach(graph, fits, fitted_to),
@@ -309,20 +316,16 @@ def _placed(stated: object) -> bool:
     return isinstance(stated, str) and Path(stated).is_absolute()
 
 
-def _apart(names: Collection[str]) -> list[str]:
-    """Say what moved together with others before it was swapped."""
-    if not names:
-        return []
-    told = ", ".join(printable(name, 80) for name in sorted(names))
-    return [f"what moved together with others is drawn on its own now: {told}"]
-
-
-def _few(effective: float | None, draws: int) -> list[str]:
-    """Warn where the weights of an update leave few worlds."""
-    if effective is None or effective >= FEWEST:
-        return []
-    rest = f"update: {effective:.0f} of {draws:,} worlds are effective; answers rest on fewer than {FEWEST}"
-    return [f"{rest}: draw more, or look for a mistake in log_likelihood"]
+def _warnings(
+    fits: ModelFits, alone: Collection[str], effective: float | None, draws: int, left_out: Iterable[ForecastWarning]
+) -> list[ForecastWarning]:
+    """Return what a reader must be warned of."""
+    told = fits.warnings()
+    if alone:
+        told.append(UncorrelatedWarning(names=tuple(printable(name, 80) for name in sorted(alone))))
+    if effective is not None and effective < FEWEST:
+        told.append(FewWorldsWarning(left=effective, draws=draws, least=FEWEST))
+    return [*told, *left_out]
 
 
 def _scenario(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:

@@ -25,8 +25,11 @@ from forecast.contract.specs import Input
 from forecast.errors import (
     DataError,
     ForecastError,
+    ForecastWarning,
+    ModelWarning,
     NoDataAtDateError,
     PluginContractError,
+    RaisedPathsWarning,
     ScenarioError,
     UnknownNameError,
 )
@@ -78,7 +81,7 @@ class ModelFits:
     ----------
     failures : dict of str to str
         What went wrong beside the level: points, posterior or description of a model that could not be had.
-    outside : dict of (str, str) to tuple of str
+    outside : dict of (str, str) to tuple of ForecastWarning
         What models warn of, by quantity and model: of the first combination of choices in which they do.
     walked : dict
         Cycles in which all worlds are one, by their members, choices and dates: their paths and what they need.
@@ -87,7 +90,7 @@ class ModelFits:
     def __init__(self, *, as_of: float | None, seed: int, rests: Dependencies | None = None) -> None:
         self.as_of, self.seed, self.rests = as_of, seed, rests
         self.failures: dict[str, str] = {}
-        self.outside: dict[tuple[str, str], tuple[str, ...]] = {}
+        self.outside: dict[tuple[str, str], tuple[ForecastWarning, ...]] = {}
         self.walked: dict[Any, tuple[dict[str, Array], dict[str, Array]]] = {}
         self._known: dict[str, FittedModel | ForecastError] = {}
         self._fitted: dict[tuple[str, Combination], Distribution | ForecastError] = {}
@@ -226,15 +229,9 @@ class ModelFits:
 
         return self._aside(model, what, lambda fitted: checked_description(guarded(what, lambda: say(fitted)), what))
 
-    def warnings(self) -> list[str]:
-        """Return what models warn of, a line each."""
-        return [
-            f"{name}: {text}"
-            if name == model
-            else f"{name}: {model}: {text}"  # of one's own, it has its quantity's name
-            for (name, model), every in self.outside.items()
-            for text in every
-        ]
+    def warnings(self) -> list[ForecastWarning]:
+        """Return what models warn of."""
+        return [each for several in self.outside.values() for each in several]
 
     def _aside(self, model: Model, what: str, call: Callable[[FittedModel], T]) -> T | None:
         try:
@@ -273,7 +270,7 @@ class World:
     read: frozenset[str] | None = None
     memo: dict[Any, CachedResult | ForecastError] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
-    told: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    told: dict[tuple[str, str], tuple[ForecastWarning, ...]] = field(default_factory=dict)
     scores: dict[str, Array] = field(default_factory=dict)
 
     @property
@@ -384,11 +381,8 @@ class World:
         """Return a path that never falls, from the last record observed before the first step."""
         path, raised = frontier(path, self.past(node.name, node, combination).highest())
         if raised and 0 in self.blocks:  # as the warnings of models: of the first worlds
-            text = (
-                f"{raised:.1%} of the values of the first worlds had to be raised by a running maximum, from the last "
-            )
-            text += "observed record on: its draws are no path of records of their own"
-            self._tell({(node.name, "keeps"): (text,)})
+            told = RaisedPathsWarning(subject=node.name, model="keeps", share=float(raised))
+            self._tell({(node.name, "keeps"): (told,)})
         return path
 
     def _below(self, node: Node, combination: Combination) -> Array:
@@ -591,11 +585,11 @@ class World:
             self.fits.rests.give(self, key, result)
         return result
 
-    def _tell(self, told: Mapping[tuple[str, str], tuple[str, ...]]) -> None:
+    def _tell(self, told: Mapping[tuple[str, str], tuple[ForecastWarning, ...]]) -> None:
         """Warn, once a quantity and model."""
-        for key, texts in told.items():
-            self.told.setdefault(key, texts)
-            self.fits.outside.setdefault(key, texts)
+        for key, warnings in told.items():
+            self.told.setdefault(key, warnings)
+            self.fits.outside.setdefault(key, warnings)
 
     def restrict(self, name: str, dims: tuple[str, ...], combination: Combination) -> Combination:
         """Return which values of a quantity's own choices stand in a combination of these `dims`."""
@@ -784,7 +778,13 @@ class World:
         drawn = guarded(what, lambda: fitted.sample(read_only(self.time), inputs, streams))
         if self.blocks[place] == 0:  # the others are draws of the same
             aside = f"model '{model.name}': warnings"
-            texts = guarded(aside, lambda: tuple(map(str, fitted.warnings(inputs))))
-            if texts:
-                self._tell({(node.name, model.name): texts})
+            about = partial(_about, quantity=node.name, model=model.name)
+            if told := guarded(aside, lambda: tuple(map(about, fitted.warnings(inputs)))):
+                self._tell({(node.name, model.name): told})
         return checked_draws(drawn, (len(self.time), streams.draws), what)
+
+
+def _about(told: ForecastWarning | str, *, quantity: str, model: str) -> ForecastWarning:
+    """Return what a model warns of as a warning about a quantity; a plugin may say it in a sentence."""
+    own = told if isinstance(told, ForecastWarning) else ModelWarning(note=str(told))
+    return replace(own, subject=quantity, model=model)

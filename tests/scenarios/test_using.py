@@ -322,3 +322,24 @@ def test_a_file_that_several_parts_use_is_read_once(tmp_path, monkeypatch):
     whole = load(tmp_path / "whole.toml")
     assert sorted(whole.quantities) == ["base", "left", "right"]
     assert loaded == ["left.toml", "base.toml", "right.toml"]
+
+
+@pytest.mark.parametrize("alias", ["h", "scaling_ends"])
+def test_what_observes_a_quantity_comes_along_though_nothing_needs_it(alias):
+    """Its points are those of another quantity, which then has to be there, whatever the scenarios are called."""
+    own = {
+        "until": 2030,
+        "start": 2027,
+        "quantities": {
+            "seen": {"model": "hardware/hpcg"},
+            "x": {"p05": 1, "p95": 2, "unit": "FLOP/s"},
+            "size": {"expression": "2*x", "unit": "FLOP/s", "observed": "seen"},
+        },
+    }
+    home = Scenario.from_dict(own, name="scaling-ends")
+    run = forecast.project(
+        {"use": {alias: home}, "questions": {"q": {"value": f"{alias}.size", "dates": [2028]}}}, draws=16
+    )
+    alone = forecast.project(home, draws=16)
+    points, its_own = run[f"observed/{alias}.size"].to_dataset(), alone["observed/size"].to_dataset()
+    assert (points["value"].values == its_own["value"].values).all()

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from forecast.base import access
 from forecast.base.streams import Streams
 from forecast.contract.registry import Registry, get_registry
-from forecast.errors import ForecastError
+from forecast.errors import ForecastError, ForecastWarning
 from forecast.formula import TIME
 from forecast.models import FittedModel, Model, model_lookup
 from forecast.models.nesting import nested
@@ -51,8 +51,8 @@ UNTAKEN_SHARE = 0.25
 
 __all__ = ["CachedResult", "CachedStreams", "Dependencies", "RunCache", "cache_of_process"]
 
-#: The quantity and the model that warns, with the texts of the warnings.
-ModelWarnings = tuple[tuple[str, str], tuple[str, ...]]
+#: The quantity and the model that warns, with the warnings.
+ModelWarnings = tuple[tuple[str, str], tuple[ForecastWarning, ...]]
 
 
 @dataclass(frozen=True, eq=False)
