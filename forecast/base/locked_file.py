@@ -61,8 +61,8 @@ def locked(path: Path, *, error: type[ForecastError] = ResultError) -> Iterator[
     except OSError as fault:
         why = (fault.strerror or type(fault).__name__).lower()
         raise error(
-            f"{shown}: cannot be locked by '{printable(path.name)}.lock': {why}; nothing was written, for of two writers "
-            "without a lock one loses what it adds: keep it on a file system with locks, such as a local disk"
+            f"{shown}: cannot be locked by '{printable(path.name)}.lock': {why}; nothing was written, for of two "
+            "writers without a lock one loses what it adds: keep it on a file system with locks, such as a local disk"
         ) from fault
     with held:
         yield
