@@ -13,7 +13,7 @@ from forecast.report.figures.projections import PANELS, compose
 
 #: Pixels by which boxes may touch: letters do not fill theirs.
 TOUCH = 1.5
-FEW = ("brain/brain-parity", "hardware/gpu-goal", "hardware/gpu-choice", "capability/metr-2025")
+FEW = ("brain/brain-parity", "hardware/gpu-choice")
 SCENARIOS = get_registry().names("scenario")
 
 
