@@ -95,14 +95,14 @@ class Case:
 
 
 CASES = {
-    "exponential": Case(Exponential(), line, 25, 200),
-    "exponential, white noise": Case(Exponential(), lambda r, n: line(r, n, 0.0), 40, 200, most=0.94),
-    "exponential, AR(.6)": Case(Exponential(), lambda r, n: line(r, n, 0.6), 40, 200, most=0.95),
-    "damped-trend": Case(DampedTrend(), dying, 25, 100),
-    "local-linear": Case(LocalLinear(), wandering, 25, 125),
-    "logistic": Case(Logistic(cap=1000.0), below(lambda z: -np.logaddexp(0, -z), (20, 60)), 40, 125, (1, 10, 40)),
-    "gompertz": Case(Gompertz(cap=1000.0), below(lambda z: -np.exp(-z), (10, 40)), 40, 125, (1, 10, 40)),
-    "staircase": Case(Staircase(STEPS), stairs, 40, 150, (1, 10, 40)),
+    "exponential": Case(Exponential(), line, 25, 400),
+    "exponential, white noise": Case(Exponential(), lambda r, n: line(r, n, 0.0), 40, 400, most=0.94),
+    "exponential, AR(.6)": Case(Exponential(), lambda r, n: line(r, n, 0.6), 40, 400, most=0.95),
+    "damped-trend": Case(DampedTrend(), dying, 25, 150),
+    "local-linear": Case(LocalLinear(), wandering, 25, 250),
+    "logistic": Case(Logistic(cap=1000.0), below(lambda z: -np.logaddexp(0, -z), (20, 60)), 40, 250, (1, 10, 40)),
+    "gompertz": Case(Gompertz(cap=1000.0), below(lambda z: -np.exp(-z), (10, 40)), 40, 250, (1, 10, 40)),
+    "staircase": Case(Staircase(STEPS), stairs, 40, 300, (1, 10, 40)),
 }
 
 
@@ -141,7 +141,7 @@ def test_ninety_per_cent_intervals_hold_ninety_per_cent(name, capsys):
 @pytest.mark.parametrize("change", [0.5, 1.0])
 def test_the_growth_after_a_break_is_held_wherever_the_break_is(change, capsys):
     """n = 40, white noise of 1, a break in the middle third at any date, growth that doubles."""
-    n, series, held, found = 40, 100 * MORE, 0, 0
+    n, series, held, found = 40, 200 * MORE, 0, 0
     t, shape = np.arange(float(n)), Changepoint(simulations=199)
     for i in range(series):
         rng = np.random.default_rng([21, i])
@@ -157,7 +157,7 @@ def test_the_growth_after_a_break_is_held_wherever_the_break_is(change, capsys):
 
 @pytest.mark.slow
 def test_the_frontier_holds_its_growth_and_its_level(capsys):
-    series, held = 100 * MORE, np.zeros(2)
+    series, held = 150 * MORE, np.zeros(2)
     for i in range(series):
         rng = np.random.default_rng([22, i])
         t = np.sort(rng.uniform(2000, 2020, 300))
