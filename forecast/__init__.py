@@ -13,7 +13,7 @@ import lazy_loader
 if TYPE_CHECKING:
     from forecast.contract.catalogue import Catalogue
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def catalogue(kind: str = "law") -> Catalogue:

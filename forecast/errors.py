@@ -24,7 +24,6 @@ where it stands and what was expected, and knows the exit code of the command li
     ├── BudgetError                  work that would take longer than its limit of seconds
     └── PluginError                  a plugin that cannot be used
         ├── PluginContractError      a record or a return value that breaks its contract
-        ├── OverTimeError            code of a plugin that ran longer than it may
         └── ConflictError            one full name offered by two distributions (resolves to neither)
 
 Every warning is one of these. It is a record: which quantity it is about, and what it says in fields; its English is
@@ -84,7 +83,6 @@ __all__ = [
     "ModelWarning",
     "NoDataAtDateError",
     "NoteWarning",
-    "OverTimeError",
     "PluginContractError",
     "PluginError",
     "QualifierError",
@@ -302,10 +300,6 @@ class PluginError(ForecastError):
 
 class PluginContractError(PluginError):
     """A record or a return value of a plugin that breaks its contract."""
-
-
-class OverTimeError(PluginError):
-    """Code of a plugin that ran longer than it may."""
 
 
 class ConflictError(PluginError):

@@ -101,14 +101,6 @@ def chinchilla_points(reference_data: Path) -> dict[str, np.ndarray]:
     return {"N": n[keep], "D": flop[keep] / (6 * n[keep]), "loss": loss[keep]}
 
 
-@pytest.fixture(autouse=True, scope="session")
-def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """State is kept in a folder of this run: nothing is read from a home, and nothing left there."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FORECAST_STATE", str(tmp_path_factory.mktemp("state")))
-        yield
-
-
 class FakePlugins:
     """Distributions in a folder on ``sys.path``: `importlib.metadata` and every subprocess see them as installed."""
 
@@ -172,25 +164,21 @@ def asked_once(records_of: dict[registry.Hook, tuple[Any, ...]], monkeypatch: py
 @pytest.fixture
 def fake_plugins(
     tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
     installed: Registry,
     asked_once: None,
 ) -> Iterator[FakePlugins]:
     """Plugins made for one test, beside the installed ones: the registry is loaded anew, and put back afterwards."""
-    get_registry, ended_inside = registry.get_registry, registry.ended_inside
+    get_registry = registry.get_registry
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.delenv("FORECAST_PLUGINS", raising=False)
     monkeypatch.delenv("FORECAST_STRICT", raising=False)
-    monkeypatch.setenv("FORECAST_STATE", str(tmp_path_factory.mktemp("state")))
     get_registry.cache_clear()
-    ended_inside.cache_clear()
     fakes = FakePlugins(folder)
     yield fakes
     get_registry.cache_clear()
-    ended_inside.cache_clear()
     with monkeypatch.context() as patch:
         patch.setattr(registry, "Registry", lambda: installed)
         get_registry()

@@ -22,15 +22,12 @@ ANSWERS = (RECORD, OURS, LISTED, NAMED)
 #: Every such place: file, function, what is called.
 PLACES = {
     "api/scenario_quantities.py: at_home: getattr": OURS,
-    "cli/lean_scipy.py: _at_first_use.attribute: getattr": OURS,
     "cli/__init__.py: LazyGroup.get_command: getattr": LISTED,  # COMMANDS
     "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,
     "cli/__init__.py: _plugin_command: resolve": RECORD,
     "cli/__init__.py: _signals: getattr": OURS,
     "cli/ask/claims.py: _one.text: getattr": OURS,
     "cli/catalogue/plugins.py: _pip: find_spec": OURS,
-    "cli/lean_imports.py: _without_notes: import_module": OURS,
-    "cli/lean_imports.py: LeanImports.find_spec: find_spec": LISTED,  # LEAN
     "conformance/called_with_data.py: _code: resolve": RECORD,
     "conformance/record_checks.py: _command_loads: resolve": RECORD,
     "conformance/record_checks.py: _function_vectorises: resolve": RECORD,
@@ -38,10 +35,6 @@ PLACES = {
     "contract/fields.py: Checked.__post_init__: getattr": OURS,
     "contract/local_plugins.py: LocalPlugin.load: find_spec": NAMED,
     "contract/local_plugins.py: LocalPlugin.load: spec_from_file_location": NAMED,
-    "contract/plugin_calls.py: : getattr": OURS,
-    "contract/plugin_calls.py: Kept.__enter__: getattr": OURS,
-    "contract/plugin_calls.py: Kept.__exit__: getattr": OURS,
-    "contract/plugin_calls.py: Kept.__exit__: setattr": OURS,
     "contract/registry.py: Registry._imported.load: entry.load": RECORD,
     "contract/registry.py: Registry._settled: getattr": OURS,
     "contract/registry.py: _hook_fault: getattr": RECORD,

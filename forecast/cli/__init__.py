@@ -22,14 +22,12 @@ import click
 import forecast
 from forecast.base import budgets
 from forecast.cli import render
-from forecast.contract import plugin_calls
-from forecast.contract.plugin_calls import Interrupted, Terminated
 from forecast.errors import ForecastError, PluginContractError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["cli", "main"]
+__all__ = ["Terminated", "cli", "main"]
 
 #: Our own commands: name to target, in `forecast.cli`, and the line that ``--help`` shows without importing it.
 COMMANDS = {
@@ -83,6 +81,10 @@ LIMITS = ("--max-seconds", "--max-memory")
 PLUGIN = "--plugin"
 #: The variable by which a shell asks what to offer after TAB, and for the script that asks so.
 COMPLETE = "_FORECAST_COMPLETE"
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP. A KeyboardInterrupt, so that nobody takes it for a failure."""
 
 
 class LazyGroup(click.Group):
@@ -160,7 +162,6 @@ def _plugin_command(ctx: click.Context, name: str) -> click.Command:
     if not isinstance(command, click.Command):
         raise PluginContractError(f"{what}: expected a click command, got {type(command).__name__}")
     ctx.ensure_object(dict)["foreign"] = what
-    plugin_calls.hand_stdout_over()
     return command
 
 
@@ -176,7 +177,6 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
     epilog="Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted, 141 closed pipe, 143 terminated.",
 )
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
-@click.option("--isolate", is_flag=True, expose_value=False, help="Leave out plugins that hang, crash or use too much.")
 @click.option("--max-seconds", metavar="SECONDS", expose_value=False, help="Stop with an error after this long.")
 @click.option("--max-memory", metavar="SIZE", expose_value=False, help="Refuse to use more memory than this: 8GiB.")
 @click.option(
@@ -203,23 +203,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["laws", "show", "no-such-law"])
     2
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = line = list(sys.argv[1:] if argv is None else argv)
     own = words[: words.index("--")] if "--" in words else words
-    debug, isolate = "--debug" in own, "--isolate" in own or os.environ.get("FORECAST_ISOLATE", "") not in ("", "0")
-    own, stated = _stated([w for w in own if w not in ("--debug", "--isolate")])
+    debug = "--debug" in own
+    own, stated = _stated([w for w in own if w != "--debug"])
     limits = {name: value for name, value in stated if name in LIMITS}
     files = [value for name, value in stated if name == PLUGIN]
     words = own + words[words.index("--") :] if "--" in words else own
     _tolerant_streams()
-    context: dict[str, Any] = {"argv": words, "debug": debug}
+    context: dict[str, Any] = {"argv": words, "debug": debug, "line": line}
     render.written.clear()
     with _signals(), _one_line_warnings():
         try:
             with _beside(files), budgets.of_command_line(limits.get("--max-memory"), limits.get("--max-seconds")):
-                if isolate and "FORECAST_SUPERVISED" not in os.environ:
-                    code = _isolated(words, debug, limits)
-                else:
-                    code = _run(words, context)
+                code = _run(words, context)
             if sys.stdout is not None:
                 sys.stdout.flush()
         except BaseException as problem:
@@ -269,13 +266,6 @@ def _beside(files: Sequence[str]) -> Iterator[None]:
         else:
             os.environ["FORECAST_PLUGINS"] = before
         get_registry.cache_clear()
-
-
-def _isolated(words: list[str], debug: bool, limits: dict[str, str]) -> int:
-    from forecast.contract import supervision
-
-    options = [f"{name}={value}" for name, value in limits.items()]
-    return supervision.supervised([*(["--debug"] if debug else []), *options, *words], say=render.warn)
 
 
 def _run(words: list[str], context: dict[str, Any]) -> int:
@@ -386,17 +376,14 @@ def _one_line_warnings() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _signals() -> Iterator[None]:
-    """Turn signals that end us into exceptions, so that ``finally`` removes what is half written.
-
-    SIGINT too: then a KeyboardInterrupt that a plugin raises is not the user's.
-    """
+    """Turn signals that end us into exceptions, as SIGINT is one, so that ``finally`` removes what is half written."""
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise Interrupted if number == signal.SIGINT else Terminated
+        raise Terminated
 
     before: dict[int, Any] = {}
     with contextlib.suppress(ValueError):  # not the main thread: the program that calls us owns the signals
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
                 before[number] = signal.signal(number, stop)

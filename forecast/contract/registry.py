@@ -15,9 +15,7 @@ import importlib
 import inspect
 import os
 import threading
-import time
 import traceback
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import Distribution, EntryPoint, distributions
@@ -26,9 +24,10 @@ from typing import Any, Literal, TypeVar
 
 import pluggy
 
-from forecast.contract import crash_journal, hookspecs, plugin_calls
+from forecast.contract import hookspecs
 from forecast.contract.fields import references
 from forecast.contract.local_plugins import LOCAL, LocalPlugin, ModulePlugin, is_path, local_plugin, module_plugin
+from forecast.contract.plugin_calls import FAILURES, stdout_is_data
 from forecast.contract.specs import (
     NAME,
     ClaimSpec,
@@ -47,8 +46,6 @@ from forecast.contract.specs import (
 from forecast.errors import (
     AmbiguousNameError,
     ConflictError,
-    LeftOutWarning,
-    OverTimeError,
     PluginContractError,
     PluginError,
     UnknownNameError,
@@ -57,13 +54,11 @@ from forecast.errors import (
     printable,
 )
 
-__all__ = ["HOOKS", "Plugin", "Record", "Registry", "ended_inside", "get_registry", "register", "resolve", "unregister"]
+__all__ = ["HOOKS", "Plugin", "Record", "Registry", "get_registry", "register", "resolve", "unregister"]
 
 T = TypeVar("T")
 
 GROUP = "forecast.plugins"
-#: A plugin that has not loaded after so many seconds is left out of this command.
-LOAD_S = 5.0
 
 #: Hook name to the record it must return.
 HOOKS: Mapping[str, type[Spec]] = MappingProxyType(
@@ -112,8 +107,6 @@ class Plugin:
         The first line of its module's docstring.
     traceback : str
         The whole traceback of the failure.
-    threads : int
-        How many threads it started while it loaded, and left running.
     specs : tuple of Spec
         What it brings, in `Registry.plugins`; the plugin of a record has those of that kind. Empty unless loaded.
     """
@@ -126,7 +119,6 @@ class Plugin:
     reason: str = ""
     title: str = ""
     traceback: str = field(default="", repr=False)
-    threads: int = 0
     specs: tuple[Spec, ...] = field(default=(), repr=False)
 
     @property
@@ -151,12 +143,11 @@ class Record:
 
 @dataclass
 class _Source:
-    """An entry point: what became of it, its hooks, what those that were called brought by kind, and their time."""
+    """An entry point: what became of it, its hooks, and what those that were called brought, by kind."""
 
     plugin: Plugin
     hooks: Mapping[str, Hook] = field(default_factory=dict)
     specs: dict[str, tuple[Spec, ...]] = field(default_factory=dict)
-    seconds: float = 0.0
 
 
 def strict() -> bool:
@@ -236,31 +227,6 @@ def _installed() -> tuple[list[EntryPoint | LocalPlugin], list[Plugin]]:
             reason = f"the list of its entry points, entry_points.txt, cannot be read: {why}"
             unreadable.append(Plugin(name=name, distribution=name, status="failed", reason=reason))
     return entries, unreadable
-
-
-@functools.cache
-def ended_inside() -> tuple[str, ...]:
-    """Return the code of plugins inside which earlier commands ended, and not by themselves."""
-    return tuple(crash_journal.deaths())
-
-
-def _try_alone(entry: EntryPoint | LocalPlugin, what: str) -> None:
-    """Load a plugin that ended an earlier command in a process of its own first; leave it out if it does so again."""
-    from forecast.contract import child_process
-
-    try:
-        child_process.load(entry.name, entry.value, seconds=LOAD_S)
-    except PluginError as problem:
-        crash_journal.keep(what)
-        raise PluginError(
-            f"it ended an earlier command and does so still: {problem}; FORECAST_PLUGINS=-{entry.name} "
-            "leaves it out for good"
-        ) from problem
-
-
-def _reason(error: BaseException, what: str) -> str:
-    ours = isinstance(error, PluginError) and not isinstance(error, PluginContractError)
-    return str(error).removeprefix(f"{what}: ").removeprefix("left out: ") if ours else one_line(error)
 
 
 def _title(module: Any) -> str:
@@ -357,35 +323,17 @@ def _records(hook: str, expected: type[Spec], answer: object) -> Iterator[Spec]:
         yield record
 
 
-def _guarded(source: _Source, call: Callable[[], None], *, before: Callable[[], None] = lambda: None) -> bool:
+def _guarded(source: _Source, call: Callable[[], None]) -> bool:
     """Run code of a plugin and tell whether it went well; if not, the plugin has failed, and is told why."""
-    what, threads = f"plugin {source.plugin.origin}", plugin_calls.running_threads()
-    began = time.monotonic()
     try:
-        before()
-        began = time.monotonic()
-        with (
-            plugin_calls.code(what),
-            plugin_calls.signals_of_its_own(),
-            plugin_calls.within(LOAD_S, what, spent=source.seconds),
-            plugin_calls.Kept(),
-        ):
+        with stdout_is_data():
             call()
-    except BaseException as error:  # a plugin may raise anything, SystemExit included
-        if plugin_calls.interrupts(error):
-            raise
+    except FAILURES as error:
         if strict():
             raise PluginError(f"plugin {source.plugin.origin}: {one_line(error)}") from error
-        reason = _reason(error, what)
-        source.plugin = replace(source.plugin, status="failed", reason=reason, traceback=traceback.format_exc())
-        if what in ended_inside() or isinstance(error, OverTimeError) or what in plugin_calls.left_out():
-            # it costs every command, whatever it asks
-            warnings.warn(LeftOutWarning(note=f"{what} is left out: {reason}"), stacklevel=2)
-    source.seconds += time.monotonic() - began
-    left = max(0, plugin_calls.running_threads() - threads)
-    if left:
-        crash_journal.mark(what)
-        source.plugin = replace(source.plugin, threads=source.plugin.threads + left)
+        source.plugin = replace(
+            source.plugin, status="failed", reason=one_line(error), traceback=traceback.format_exc()
+        )
     return source.plugin.status == "loaded"
 
 
@@ -453,19 +401,14 @@ class Registry:
             return source
 
         def load() -> None:
+            if not NAME.fullmatch(entry.name):
+                named = "the file's" if source.plugin.local else "the entry point's"
+                raise PluginContractError(f"{named} name: expected lower case letters, digits and hyphens")
             module = entry.load()
             source.plugin = replace(source.plugin, title=_title(module))
             source.hooks = _hooks(module, entry.name)
 
-        def check() -> None:
-            if not NAME.fullmatch(entry.name):
-                named = "the file's" if source.plugin.local else "the entry point's"
-                raise PluginContractError(f"{named} name: expected lower case letters, digits and hyphens")
-            what = f"plugin {source.plugin.origin}"
-            if what in ended_inside() and what not in plugin_calls.left_out():
-                _try_alone(entry, what)
-
-        _guarded(source, load, before=check)
+        _guarded(source, load)
         return source
 
     def _call(self, *kinds: str) -> None:
@@ -657,11 +600,9 @@ def resolve(target: str, *, what: str) -> Any:
     """
     module_name, _, attribute = target.partition(":")
     try:
-        with plugin_calls.code(f"{what}: import"):
+        with stdout_is_data():
             return getattr(importlib.import_module(module_name), attribute)
-    except BaseException as error:  # foreign code at import
-        if plugin_calls.interrupts(error):
-            raise
+    except FAILURES as error:
         raise PluginError(f"{what}: cannot load '{printable(target)}': {one_line(error)}") from error
 
 

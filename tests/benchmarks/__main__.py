@@ -13,6 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from . import commands, curves, fits, worlds
@@ -53,6 +54,9 @@ def main(words: Sequence[str], rows: Iterable[Benchmark] = BENCHMARKS) -> int:
     for word in asked.words:
         if word in REPORTS:
             REPORTS[word]()
+    if extras := [name for name in ("dask", "pyarrow") if find_spec(name)]:
+        note = "installed: every command imports it; measure commands on a plain `pip install .`"
+        print(" and ".join(extras), note, file=sys.stderr)
     before: dict[str, float] = {} if asked.compare is None else json.loads(asked.compare.read_text(encoding="utf-8"))
     found = _measured(chosen, before)
     if asked.save is not None:

@@ -1,4 +1,7 @@
-"""Commands as processes of their own, from their start to their end, against the imports of what a forecast needs."""
+"""Commands as processes of their own, from their start to their end, against the imports of what a forecast needs.
+
+On a plain ``pip install .``: where dask and pyarrow are installed, xarray and pandas import them in every command.
+"""
 
 from __future__ import annotations
 
@@ -70,8 +73,6 @@ def memory_of(most: float, *words: str) -> tuple[Cost, Cost]:
     """What a command needs, beside what it should."""
     program = f"""
 import sys
-from forecast.cli.lean_imports import LeanImports
-sys.meta_path.insert(0, LeanImports())
 from forecast.cli import main
 main({list(words)!r})
 lines = open("/proc/self/status", encoding="ascii").readlines()

@@ -172,10 +172,11 @@ def record(curves: Sequence[Curve], scored: np.ndarray) -> list[dict[str, Any]]:
     return found
 
 
-def sensitivity(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
-    """Return the mean scores with each number made smaller and larger by `CHANGE`."""
+def sensitivity(curves: Sequence[Curve], names: Sequence[str] = tuple(vars(TUNING))) -> dict[str, list[np.ndarray]]:
+    """Return the mean scores with each of these numbers made smaller and larger by `CHANGE`."""
     found = {}
-    for name, value in vars(TUNING).items():
+    for name in names:
+        value = getattr(TUNING, name)
         near = [type(value)(round(value * (1 + sign * CHANGE), 6)) for sign in (-1, 1)]
         found[name] = [scores(curves, replace(TUNING, **{name: each})).mean(axis=0) for each in near]
     return found

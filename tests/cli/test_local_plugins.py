@@ -36,10 +36,6 @@ def here(tmp_path):
         ("--plugin", "./mine.py", "run", "mine/race", "--draws", "20", "--json"),
         ("--plugin", "mine.py", "run", "race.toml", "--draws", "20", "--json"),
         ("run", "mine/race", "--draws", "20", "--json", "--plugin=./mine.py"),
-        pytest.param(
-            ("--isolate", "run", "mine/race", "--draws", "20", "--json", "--plugin", "./mine.py"),
-            marks=pytest.mark.slow,
-        ),
     ],
 )
 def test_a_scenario_runs_with_it(here, command_copied, words):
@@ -84,16 +80,6 @@ def test_a_broken_one_is_named_and_the_rest_goes_on(here, command_copied):
     strict = command_copied("--plugin", "./mine.py", "laws", "list", env={"FORECAST_STRICT": "1"})
     assert strict.returncode == 1
     assert strict.stdout == ""
-
-
-@pytest.mark.parametrize("deadly", ["import os; os._exit(3)", "import time; time.sleep(60)"])
-def test_one_that_ends_or_hangs_python_is_left_out_as_others_are(here, command_copied, deadly):
-    (here / "mine.py").write_text(deadly)
-    for _ in range(2):
-        done = command_copied("--plugin", "./mine.py", "laws", "show", "scaling/power")
-    assert done.returncode == 0, done.stderr
-    assert "plugin mine (local sha256:" in done.stderr
-    assert "is left out" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -151,16 +151,16 @@ def test_a_broken_command_of_a_plugin_is_one_line(commands, capsys, words, code,
     assert captured.err.count("\n") == 1
 
 
-def test_check_passes_a_sound_plugin_and_fails_a_broken_one(fake_plugins, capsys):
+def test_check_passes_a_sound_plugin_and_fails_a_broken_one(fake_plugins, capfd):
     fake_plugins.add("bad", "1/0")
     fake_plugins.add("plain", "'''Brings nothing.'''")
     assert main(["plugins", "check", "plain"]) == 0
-    assert capsys.readouterr().out.startswith("Plugin plain meets its contract: 3 passed.\n")
+    assert capfd.readouterr().out.startswith("Plugin plain meets its contract: 3 passed.\n")
     assert main(["plugins", "check", "bad", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capfd.readouterr().out)
     assert [(row["name"], row["status"]) for row in found["result"]] == [("loads", "failed")]
     assert main(["plugins", "check", "plian"]) == 2
-    assert "did you mean 'plain'?" in capsys.readouterr().err
+    assert "did you mean 'plain'?" in capfd.readouterr().err
 
 
 # plugins new --------------------------------------------------------------------------------------------------------

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from forecast.cli import render
-from forecast.contract.plugin_calls import Interrupted, Terminated
+from forecast.cli import Terminated, render
 from forecast.projection.streaming import batches
 from forecast.tables import csv_format
 from toolkit import saturating
@@ -137,7 +136,9 @@ def test_a_bar_that_is_told_often_looks_seldom(monkeypatch):
     assert err.getvalue().count("drawing") < 10
 
 
-@pytest.mark.parametrize(("stop", "code", "word"), [(Interrupted, 130, "interrupted"), (Terminated, 143, "terminated")])
+@pytest.mark.parametrize(
+    ("stop", "code", "word"), [(KeyboardInterrupt, 130, "interrupted"), (Terminated, 143, "terminated")]
+)
 def test_bad_input_020_an_interrupt_says_what_is_kept_and_resume_goes_on(said, folder, monkeypatch, stop, code, word):
     words = ("run", "mine.toml", "--draws", str(4 * batches.BATCH + 10), "--seed", "3")
     assert said(*words, "--out", "whole.nc").code == 0
@@ -164,7 +165,7 @@ def test_an_interrupt_before_anything_was_kept_says_so(said, folder, monkeypatch
     Path("a.nc.part").write_bytes(b"of another run")
 
     def stop(progress, job, done):
-        raise Interrupted
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(batches, "_tell", stop)
     words = ("run", "mine.toml", "--draws", str(2 * batches.BATCH), "--out", "a.nc")

@@ -92,6 +92,8 @@ BROKEN = {
     "late": (HEAD + "def forecast_laws():\n    yield LawSpec(name='a', variables={}, expression='a', reference='r')"
              "\n    1/0", "ZeroDivisionError"),
     "exit": ("import sys; sys.exit(0)", "SystemExit"),
+    "mute": ("class Mute(Exception):\n    def __str__(self):\n        raise RuntimeError\nraise Mute", "Mute"),
+    "memory": ("raise MemoryError", "MemoryError"),
     "exit-in-hook": (HEAD + "def forecast_laws():\n    raise SystemExit(0)", "SystemExit"),
     "recursion": (HEAD + "def forecast_laws():\n    return forecast_laws()", "RecursionError"),
 }  # fmt: skip
@@ -245,17 +247,6 @@ def test_a_hook_that_asks_for_its_own_kind_fails_and_the_rest_goes_on(fake_plugi
     assert plugin("onward").status == "loaded"
 
 
-def test_the_time_of_a_plugin_is_that_of_all_its_hooks(fake_plugins, monkeypatch):
-    wait = "@hookimpl\ndef forecast_{}s():\n    import time\n    time.sleep(0.3)\n    return []\n"
-    fake_plugins.add("slow", "from forecast import hookimpl\n" + "".join(map(wait.format, ("law", "shape", "table"))))
-    monkeypatch.setattr(registry, "LOAD_S", 0.5)
-    found = get_registry()
-    found.names("law")
-    assert [p.status for p in found.installed if p.name == "slow"] == ["loaded"]
-    with pytest.warns(UserWarning, match="has not loaded after 0.5 s"):
-        assert plugin("slow").status == "failed"
-
-
 def test_an_interrupt_while_loading_is_not_taken_for_a_failure(fake_plugins):
     fake_plugins.add("slow", "raise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):
@@ -268,6 +259,23 @@ def test_a_distribution_without_metadata_is_still_listed(fake_plugins):
         file.unlink()
     assert plugin("bare").status == "loaded"
     assert plugin("bare").distribution == "?"
+
+
+@pytest.mark.bad_input(71)
+@pytest.mark.parametrize("how", ["folder", "latin-1"])
+def test_a_distribution_whose_entry_points_cannot_be_read_is_listed(fake_plugins, how):
+    fake_plugins.add("good", good())
+    fake_plugins.add("broken", good())
+    (entries,) = fake_plugins.folder.glob("fake_broken-*.dist-info/entry_points.txt")
+    entries.unlink()
+    if how == "folder":
+        entries.mkdir()
+    else:
+        entries.write_bytes(b"[forecast.plugins]\nbr\xf6ken = x\n")
+    assert plugin("good").status == "loaded"
+    broken = plugin("fake_broken")
+    assert broken.status == "failed"
+    assert "entry_points.txt, cannot be read" in broken.reason
 
 
 def test_the_name_of_an_entry_point_is_checked():

@@ -47,7 +47,8 @@ def test_inside_the_data_and_of_several_variables_there_is_no_such_band():
     assert np.isfinite(both["lower"][1])
     assert "1 of 2 points have no interval" in both.attrs["warnings"]
     grid = {"N": np.tile([1e6, 1e7, 1e8], 4), "D": np.repeat([1e9, 1e10, 1e11, 1e12], 3)}
-    flat = forecast.law("scaling/chinchilla").fit({**grid, "L": 2 + 0.01 * np.sin(np.arange(12.0))}, y="L")
+    law = forecast.Law("E + A*(N*D)**-a", variables=["N", "D"], output="L", positive=["E", "A", "a"])
+    flat = law.fit({**grid, "L": 2 + 0.01 * np.sin(np.arange(12.0))})
     assert "no_interval" in flat.predict(N=1e9, D=1e13).attrs
 
 
@@ -55,7 +56,7 @@ def test_inside_the_data_and_of_several_variables_there_is_no_such_band():
 def test_a_loss_that_only_fell_is_not_predicted_above_its_last_value_and_noise(scale):
     """Six points and a known floor."""
     rng, x, inside, above = np.random.default_rng(1), np.geomspace(1e6, 1e9, 6), [], []
-    for _ in range(60):
+    for _ in range(40):
         floor, exponent, size = rng.uniform(1, 2.5), rng.uniform(0.1, 0.4), rng.uniform(0.5, 3)
         y = floor + size * (np.append(x, 3e9) / x[0]) ** -exponent
         y *= np.exp(scale * rng.standard_normal(7))
@@ -64,7 +65,7 @@ def test_a_loss_that_only_fell_is_not_predicted_above_its_last_value_and_noise(s
         inside.append(float(band["observed_lower"]) <= y[-1] <= float(band["observed_upper"]))
         if (np.diff(y[:-1]) < 0).all():
             above.append(np.log(float(band["observed_upper"]) / y[-2]))
-    assert len(above) > 30
+    assert len(above) > 20
     assert np.max(above) <= 0.03 + 5 * scale
     assert np.mean(inside) >= 0.85
 

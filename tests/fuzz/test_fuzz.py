@@ -17,7 +17,7 @@ def tried(folder: Path, count: int, first: int = 0) -> tuple[dict[str, int], lis
     """Try cases in a process of their own, whose memory is bounded; return how many there were and what went wrong."""
     words = [sys.executable, str(HERE / "cases.py"), str(folder), str(count), str(first), str(HERE / "kept.txt")]
     limited = ["sh", "-c", 'ulimit -v 4194304; exec "$@"', "sh", *words]
-    env = {**os.environ, "FORECAST_STATE": "", "OMP_NUM_THREADS": "1"}
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(limited, capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stderr[-2000:]
     *wrong, last = [json.loads(line) for line in done.stdout.splitlines()]

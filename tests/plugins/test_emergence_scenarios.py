@@ -208,13 +208,6 @@ def test_the_figures_that_disagree_stand_side_by_side():
     assert [at[f"layers-6b-{k}"] for k in ("essay", "paper", "table-4")] == [60, 65, 62]
 
 
-@pytest.mark.slow
-def test_conformance():
-    from forecast.testing import run_checks
-
-    assert [f"{o.label}: {o.message}" for o in run_checks("emergence") if not o.ok] == []
-
-
 def test_a_model_shows_what_it_takes_and_of_which_tokenizer(capsys):
     assert main(["models", "show", "emergence/outlier-count", "--json"]) == 0
     (perplexity,) = json.loads(capsys.readouterr().out)["result"]["inputs"]

@@ -11,7 +11,6 @@ import click
 from forecast.base import budgets
 from forecast.cli import completion, render
 from forecast.cli.access_options import access_options
-from forecast.contract.plugin_calls import Interrupted
 from forecast.errors import UsageError
 
 __all__ = ["explore"]
@@ -77,5 +76,5 @@ def explore(
             import webbrowser
 
             webbrowser.open(address)
-        with suppress(Interrupted):
+        with suppress(KeyboardInterrupt):
             serve(session, listening, token, Budget(request_seconds, request_memory))

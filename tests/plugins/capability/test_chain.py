@@ -327,6 +327,7 @@ def test_the_chain_goes_on_from_the_end_of_its_tables():
 # --- as of a date ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_as_of_an_earlier_date_the_chain_is_estimated_anew():
     """From what was known: the index starts at the record of that day, and the pace is that of the rows before."""
     run = forecast.project("chain", draws=256, as_of=2024.5, until=2028)

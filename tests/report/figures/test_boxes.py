@@ -13,7 +13,7 @@ from forecast.report.figures.projections import PANELS, compose
 
 #: Pixels by which boxes may touch: letters do not fill theirs.
 TOUCH = 1.5
-FEW = ("brain/brain-parity", "hardware/gpu-goal", "hardware/gpu-choice", "capability/metr-2025")
+FEW = ("brain/brain-parity", "hardware/gpu-choice")
 SCENARIOS = get_registry().names("scenario")
 
 
@@ -98,8 +98,8 @@ def test_nothing_overlaps_is_cut_or_leaves_the_sheet(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in SCENARIOS if name not in FEW])
-def test_nothing_overlaps_is_cut_or_leaves_the_sheet_in_any_scenario(name):
+@pytest.mark.parametrize("name", [name for name in SCENARIOS if name not in FEW][::3])
+def test_nothing_overlaps_is_cut_or_leaves_the_sheet_in_every_third_scenario(name):
     looked_at(forecast.project(name, draws=64))
 
 
