@@ -21,7 +21,7 @@ from forecast.fit.problem.target import MANY, Target
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve import batch_solver, newton
 from forecast.fit.solve.domain import USUAL, check_domain
-from forecast.fit.solve.multistart import agreeing, is_optimum, search
+from forecast.fit.solve.multistart import agreeing, doubt, is_optimum, search
 
 if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
@@ -80,7 +80,7 @@ def fit_one(setting: Setting, seen: Observations, problem: Problem, begun: Array
     FitError
         If the law cannot be computed from any start.
     """
-    made = None
+    made: Solutions | None = None
     if not (setting.law.levels or seen.sigma_x or seen.y.size > MANY):  # the search goes over so many piece by piece
         made = _settled_at_once(setting, seen, problem, begun)
     if made is None:
@@ -119,7 +119,10 @@ def _by_search(setting: Setting, seen: Observations, problem: Problem, begun: Ar
         raise FitError(f"{setting.name}: the objective cannot be computed from {begins}")
     starts = np.array([[agreeing(problem, found)], [len(found)]])
     own = {o: np.array([v]) for o in OWN if o not in setting.options and (v := problem.options.get(o)) is not None}
-    return _one(setting, seen, problem, own, best.at[:, None], best.settled, starts, begun is not None)
+    made = _one(setting, seen, problem, own, best.at[:, None], best.settled, starts, begun is not None)
+    if why := doubt(found):
+        made.refute(why)
+    return made
 
 
 def _one(

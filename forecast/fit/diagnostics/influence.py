@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.base.lazy import xr
-from forecast.fit.inference.profile import optimum, problem_of_fit
+from forecast.fit.inference.profile import optimum, problem_of_fit, refute
+from forecast.fit.sizes import OPTIMUM_RTOL
 from forecast.fit.solve import newton
 
 if TYPE_CHECKING:
@@ -80,10 +81,20 @@ def influences(fit: Fit) -> Influence:
     if problem.n > problem.k + 1:
         for i, (moved, shrunk) in zip(top, _without(problem, optima, rows[top]), strict=True):
             moves[:, i], scale[i] = moved, shrunk
+        _check_optimum(fit, problem, optima, moves[:, top])
     with np.errstate(all="ignore"):
         shift = moves / (errors[:, None] * scale)
     shift = np.where(np.isfinite(shift), shift, 0.0)
     return Influence(rows, problem.free, problem.natural((optima.q + moves).T).T, shift)
+
+
+def _check_optimum(fit: Fit, problem: Problem, optima: Optima, moves: Array) -> None:
+    """Solve with all points from where the fits without one of them ended: what is better there is the optimum."""
+    ends = newton.solve(problem.target(), optima.q + moves, problem.lower, problem.upper, problem.logs)
+    best = int(np.argmin(ends.value))
+    least = float(optima.value[0]) * (1 - OPTIMUM_RTOL) - problem.rounding()
+    if ends.value[best] < least and fit.solutions is not None:
+        refute(fit.solutions, 0, ends.q[:, best], float(ends.value[best]))
 
 
 def _size(moves: Array, errors: Array) -> Array:

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from forecast.laws import Law
 
 __all__ = [
+    "HOPELESS",
     "Grid",
     "ProjectedGrid",
     "coarse_grid",
     "exponents",
+    "filled",
     "linear_parameters",
     "low_discrepancy",
     "nonnegative",
@@ -47,10 +49,13 @@ Seed: TypeAlias = tuple[int, tuple[int, ...]]
 
 #: Sizes a shape parameter is likely to have.
 SIZES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 15.0])
-#: Sizes an exponent is likely to have; and where there are many of them, as in a law with breaks.
+#: Sizes an exponent is likely to have; and where there are many of them, as in a law with breaks, or any sign.
 EXPONENTS, BREAK_EXPONENTS = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02, 15.0, 12)
-#: How far beyond the data, in lengths of their range, what is subtracted from a variable may lie.
-SHIFT_DISTANCES = np.array([0.1, 0.5, 2.0, 10.0])
+#: How far beyond the data what is subtracted from a variable may lie: from this share of the gap between the last two
+#: points to so many lengths of their range, in so many steps.
+SHIFT_GAP_SHARE, SHIFT_RANGES, SHIFT_STEPS = 0.1, 10.0, 4
+#: Where it may lie in a gap between two points, as shares of it, and in how many gaps.
+GAP_SHARES, MAX_GAPS = np.array([0.2, 0.5, 0.8]), 100
 #: Points of the grid that are looked at for one fit.
 POINTS = 1536
 #: Of more points than this, so many are looked at.
@@ -61,6 +66,12 @@ MAX_ELEMENTS_IN_CACHE = 100_000
 MAX_GRID_ELEMENTS, MIN_GRID_POINTS, MAX_GRID_POINTS = 40_000_000, 16, 512
 #: How many starts are put together of what each group likes best.
 MAX_COMPOSED_STARTS = 16
+#: Values of the one nonlinear parameter of a law are no further apart than by this, of their logarithm.
+START_GAP = 0.3
+#: Starts at most of one pattern of signs each, and of those with a pole among the data.
+MAX_SIGN_STARTS, POLE_STARTS = 8, 8
+#: What loses more times as much as the best on a grid does not become the best.
+HOPELESS = 25.0
 #: Two starts are different if a coordinate differs by this much.
 MIN_START_DISTANCE = 0.2
 
@@ -110,8 +121,11 @@ def exponents(law: Law) -> set[str]:
     return powers & set(law.parameters)
 
 
-def shifts(law: Law, variables: Mapping[str, Array]) -> dict[str, Array]:
-    """Return places for parameters that are subtracted from, added to or divide a variable: where it has data."""
+def shifts(law: Law, variables: Mapping[str, Array], *, gaps: bool = False) -> dict[str, Array]:
+    """Return places for parameters that are subtracted from, added to or divide a variable: where it has data.
+
+    With `gaps` there are some in each gap between two points: there what has a pole is narrow.
+    """
     if law.expression is None:
         return {}
     places_of: dict[str, Array] = {}
@@ -126,11 +140,26 @@ def shifts(law: Law, variables: Mapping[str, Array]) -> dict[str, Array]:
                     if name is node.right and bool((along > 0).all()):
                         places_of[name.name] = np.geomspace(float(along.min()), float(along.max()), 14)[1:-1]
                     continue
-                low, high = float(np.min(along)), float(np.max(along))
-                beyond = SHIFT_DISTANCES * (high - low)
-                places = np.concatenate([low - beyond[::-1], np.linspace(low, high, 14)[1:-1], high + beyond])
+                places = _shift_places(along, gaps=gaps)
                 places_of[name.name] = -places if node.op == "+" else places
     return places_of
+
+
+def _shift_places(along: Array, *, gaps: bool) -> Array:
+    """Return places among some points, and on both sides beyond them: there by the logarithm of the distance."""
+    points = np.unique(along)
+    low, high = float(points[0]), float(points[-1])
+    if low == high:
+        return points
+    first, last = (
+        np.geomspace(SHIFT_GAP_SHARE * max(gap, 1e-6 * (high - low)), SHIFT_RANGES * (high - low), SHIFT_STEPS)
+        for gap in (float(points[1] - low), float(high - points[-2]))
+    )
+    inside = np.linspace(low, high, 14)[1:-1]
+    if gaps:
+        ends = points[:: max(1, points.size // MAX_GAPS)]
+        inside = np.union1d(inside, (ends[:-1, None] + GAP_SHARES * np.diff(ends)[:, None]).ravel())
+    return np.concatenate([low - first[::-1], inside, high + last])
 
 
 def scales_of(variables: Mapping[str, Array]) -> list[float]:
@@ -145,17 +174,17 @@ def scales_of(variables: Mapping[str, Array]) -> list[float]:
 
 
 def plausible_values(
-    law: Law, where: Problem | Coordinates, rest: list[int], variables: Mapping[str, Array]
+    law: Law, where: Problem | Coordinates, rest: list[int], variables: Mapping[str, Array], *, gaps: bool = False
 ) -> list[Array]:
-    """Return likely values of some of the free parameters, as the law has them."""
+    """Return likely values of some of the free parameters, as the law has them; `gaps` as in `shifts`."""
     plain = law._plain
     seen = {n: variables[n] for n in plain.variables}
-    powers, places, scales = exponents(plain), shifts(plain, seen), scales_of(seen)
-    sizes = EXPONENTS if len(rest) < 3 else BREAK_EXPONENTS
+    powers, places, scales = exponents(plain), shifts(plain, seen, gaps=gaps), scales_of(seen)
+    sizes = [EXPONENTS if len(rest) < 3 and where.positive[i] else BREAK_EXPONENTS for i in rest]
     names = [law._role(where.free[i]) for i in rest]
     return [
-        _candidates(where, i, scales, sizes if name in powers else None, places.get(name))
-        for i, name in zip(rest, names, strict=True)
+        _candidates(where, i, scales, size if name in powers else None, places.get(name))
+        for i, size, name in zip(rest, sizes, names, strict=True)
     ]
 
 
@@ -179,6 +208,15 @@ def _candidates(
     if values.size:
         return np.asarray(values)
     return np.array([low + 1.0 if np.isfinite(low) else high - 1.0])
+
+
+def filled(values: Array, gap: float) -> Array:
+    """Return rising values with more between those of one sign that are further apart than a factor of exp(gap)."""
+    parts = []
+    for a, b in itertools.pairwise(values):
+        count = math.ceil(abs(math.log(b / a)) / gap) if a * b > 0 else 1
+        parts.append(np.geomspace(a, b, count + 1)[:-1] if count > 1 else np.array([a]))
+    return np.concatenate([*parts, values[-1:]])
 
 
 def halton(count: int, dimensions: int, shift: Array) -> Array:
@@ -227,7 +265,11 @@ def laid_out(
     rest = [i for i in range(len(limits.free)) if i not in lin]
     roles = [law._role(limits.free[i]) for i in rest]
     kinds = list(dict.fromkeys(roles))  # what each group has of its own starts alike
-    lists = plausible_values(law, limits, [rest[roles.index(r)] for r in kinds], variables)
+    # of one parameter every gap can be looked at
+    alone = len(kinds) == 1 and points >= POINTS and limits.poles is not None
+    lists = plausible_values(law, limits, [rest[roles.index(r)] for r in kinds], variables, gaps=alone)
+    if alone:
+        lists = [filled(np.unique(lists[0]), START_GAP)]
     grid = low_discrepancy(lists, seed, points) if rest else np.zeros((1, 0))
     table = np.zeros((len(grid), len(limits.free)))
     table[:, rest] = grid[:, [kinds.index(r) for r in roles]]
@@ -302,7 +344,16 @@ class Grid:
         if isinstance(problem.law._form, Grouped):
             self.starts = np.concatenate([_composed(problem, self.starts, step), self.starts], axis=1)
         self.losses = self._look(step)
-        order = np.argsort(np.where(np.isfinite(self.losses), self.losses, np.inf), kind="stable")
+        poles = problem.poles
+        #: Which starts have a pole among the data.
+        self.poles = np.zeros(self.losses.size, dtype=bool)
+        if poles is not None:
+            self.poles = poles.mask(problem.natural(self.starts.T).T)
+        shifted = shifts(problem.law._plain, {n: problem.variables[n] for n in problem.law._plain.variables})
+        #: Which parameters are not linear, and the sign of which matters: of a place along a variable it does not.
+        self.rest = rest
+        self.signed = [i for i in rest if not problem.positive[i] and problem.law._role(problem.free[i]) not in shifted]
+        order = np.lexsort([np.where(np.isfinite(self.losses), self.losses, np.inf), self.poles])
         self.order = order[np.isfinite(self.losses[order])]
 
     def _look(self, step: int) -> Array:
@@ -316,8 +367,32 @@ class Grid:
 
     def best(self, count: int) -> list[Array]:
         """Return the best different starts in the solver's coordinates."""
+        return self._different(self.order, count)
+
+    def rivals(self) -> list[Array]:
+        """Return the best start for each other pattern of signs, and the best of those with poles among the data."""
+        poles = self.poles[self.order]
+        plain = self.order[~poles]
+        chosen: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        if self.signed and plain.size:
+            _, first = np.unique(self.starts[np.ix_(self.signed, plain)] < 0, axis=1, return_index=True)
+            chosen = plain[np.sort(first)[1 : MAX_SIGN_STARTS + 1]]  # the first is the best of all
+            chosen = chosen[self.losses[chosen] <= HOPELESS * self.losses[plain[0]]]
+        return [*(self.starts[:, i].copy() for i in chosen), *self._different(self._pole_valleys(), POLE_STARTS)]
+
+    def _pole_valleys(self) -> NDArray[np.int64]:
+        """Return starts with a pole among the data, best first: along one parameter, those better than both beside."""
+        found = self.order[self.poles[self.order]]
+        if len(self.rest) != 1 or found.size < 3:
+            return found
+        rising = found[np.argsort(self.starts[self.rest[0], found], kind="stable")]
+        losses = np.concatenate([[np.inf], self.losses[rising], [np.inf]])
+        valleys = rising[(losses[1:-1] <= losses[:-2]) & (losses[1:-1] <= losses[2:])]
+        return valleys[np.argsort(self.losses[valleys], kind="stable")]
+
+    def _different(self, order: NDArray[np.int64], count: int) -> list[Array]:
         chosen: list[Array] = []
-        for column in self.order:
+        for column in order:
             if len(chosen) == count:
                 break
             u = self.starts[:, column]
