@@ -175,11 +175,11 @@ def repeated(
     found: list[Replicates | None] = [None] * made.settled.size
     if made.settled.size == 1 and good.size:
         ask: dict[str, Any] = {"labels": labels, "workers": workers, "progress": progress, "where": made.name}
-        found[0] = bootstrap(made.problem(), made.q[:, 0], resampling, **ask)
-        if (better := _better_optimum(made, found[0])) is not None:
+        one = bootstrap(made.problem(), made.q[:, 0], resampling, **ask)
+        if (better := _better_optimum(made, one)) is not None:
             made = better
-            found[0] = bootstrap(made.problem(), made.q[:, 0], resampling, **ask)
-        return replace(made, assessed=made.known, replicates=tuple(found))
+            one = bootstrap(made.problem(), made.q[:, 0], resampling, **ask)
+        return replace(made, assessed=made.known, replicates=(one,))
     chunks = [good[i : i + CURVES] for i in range(0, good.size, CURVES)]
     reached = 0
 

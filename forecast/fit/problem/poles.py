@@ -29,6 +29,8 @@ Array: TypeAlias = NDArray[np.float64]
 POLE_AMONG_DATA, POLE_FITS_CLOSER = "the law has a pole among the data", "with a pole among the data it fits closer"
 #: Places that are looked at in each gap between neighbouring points of one variable, up to so many points.
 PLACES_PER_GAP, MAX_GAPS = 4, 500
+#: Values of a parameter with a pole between points, at most.
+MAX_PLACES = 400
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,24 @@ class Poles:
         some = {name: v if v.ndim == 1 else v[rows] for name, v in self.variables.items()}
         absent = self.absent if len(self.absent) == 1 else self.absent[rows]
         return replace(self, variables=some, absent=absent)
+
+    def places(self, name: str) -> Array:
+        """Return values of a parameter, the only free one in what is divided by, that put a pole in each gap."""
+        found: list[Array] = []
+        for divisor in self.divisors:
+            if {part.name for part in tree.walk(divisor) if isinstance(part, Name)} & set(self.free) != {name}:
+                continue
+            at = [
+                tree.evaluate(divisor, {**self.fixed, **self.variables, name: np.float64(v)}) for v in (0.0, 1.0, 2.0)
+            ]
+            zero, one, two = (np.asarray(level, dtype=float).ravel() for level in np.broadcast_arrays(*at))
+            with np.errstate(all="ignore"):
+                root = -zero / (one - zero)
+                straight = np.abs(two - 2 * one + zero) <= 1e-9 * (np.abs(two) + np.abs(one) + np.abs(zero))
+            roots = np.unique(root[straight & np.isfinite(root)])
+            roots = roots[:: max(1, roots.size // MAX_PLACES)]
+            found.append(0.5 * (roots[1:] + roots[:-1]))
+        return np.concatenate(found) if found else np.zeros(0)
 
     def mask(self, p: Array) -> NDArray[np.bool_]:
         """Tell at which parameters, (k, B), as the law has them, there is a pole among the points."""
@@ -128,11 +148,14 @@ def _divisors(node: Node) -> Iterator[Node]:
     """Give the factors of everything that a formula divides by."""
     if isinstance(node, Binary) and node.op == "/":
         yield from _factors(node.right)
-    if isinstance(node, Binary) and node.op == "**" and tree.constant(node.right):
-        if not float(tree.evaluate(node.right, {})) >= 0:
-            yield from _factors(node.left)
+    if isinstance(node, Binary) and node.op == "**" and _is_negative(node.right):
+        yield from _factors(node.left)
     for part in tree.children(node):
         yield from _divisors(part)
+
+
+def _is_negative(node: Node) -> bool:
+    return tree.constant(node) and float(tree.evaluate(node, {})) < 0
 
 
 def _factors(node: Node) -> Iterator[Node]:

@@ -37,6 +37,8 @@ ALONE, OF_MANY = (40, LONG_SEARCH, 1e-6), (120, 25, 2.5e-4)
 #: So many leading starts that differ by less than this share, none of which has arrived, lie in one long valley: more
 #: starts would only find it again.
 VALLEY, COMPANY = 1e-2, 3
+#: In units of the data's own size a parameter beyond this has gone to infinity; it comes back to one of these.
+INFINITE, FINITE = 1e4, (1.0, 10.0, 100.0, 1000.0)
 #: Iterations of the first heat of many starts, and how many go on at least.
 HEAT, LEADERS = 25, 8
 
@@ -177,7 +179,10 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
         tried, solutions = _from(problem, begun)
         enough = min(count, len(solutions)) // 2 if count == STARTS_PER_ROUND[0] else 1
         if len(begun) == 1 or (solutions[0].settled and agreeing(tried, solutions) > enough):
-            return tried, solutions
+            back = _back_from_infinity(tried, solutions[0], grid)
+            if not back or _rank(back[0]) >= (solutions[0].pole, solutions[0].value * (1 - OPTIMUM_RTOL), False):
+                return tried, solutions
+            solutions = sorted([*solutions, *back], key=_rank)
         if _in_one_valley(solutions):
             break
     if solutions and not solutions[0].settled and math.isfinite(solutions[0].value):
@@ -188,6 +193,17 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
             rest = [s for s in solutions if not any(s is one for one in last)]
             solutions = sorted([*reached, *rest], key=_rank)
     return tried, solutions
+
+
+def _back_from_infinity(problem: Problem, solution: Solution, grid: Grid) -> list[Solution]:
+    """Solve from the other side of infinity where a parameter that is not linear has gone there, as x/s with s."""
+    starts = []
+    for i in grid.signed:
+        if abs(solution.at[i]) > INFINITE:
+            place = np.arange(solution.at.size) == i
+            starts += [np.where(place, -np.sign(solution.at[i]) * size, solution.at) for size in FINITE]
+    inside = [np.clip(start, problem.lower, problem.upper) for start in starts]
+    return solve_one(problem, inside, iterations=SHORT_SEARCH) if inside else []
 
 
 def _leaders(solutions: list[Solution]) -> list[Solution]:
@@ -269,7 +285,7 @@ def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
     """Solve from every start a little way, and from the most promising places on to the end."""
     if len(begun) == 1:
         return _to_the_end(problem, begun, *ALONE)
-    if len(begun) <= LEADERS:
+    if len(begun) <= STARTS_PER_ROUND[0]:
         return solve_one(problem, begun, iterations=SHORT_SEARCH)
     solutions = solve_one(problem, begun, iterations=HEAT)
     leaders = max(LEADERS, len(solutions) // 8)

@@ -38,7 +38,9 @@ Array: TypeAlias = NDArray[np.float64]
 MOST, ROUNDS = 4, 12
 #: A step that lowers the objective by less than this share is the last: what is then missing is its square.
 NEAR = 1e-6
-#: Valleys of each of many curves that are followed at most, and none whose squares on the grid are more times the least.
+#: What the squares on the grid lose to rounding, as a share of those of the observations.
+BESIDE = 1e-10
+#: Valleys of each of many curves that are followed at most.
 MAX_VALLEYS = 3
 #: A curve with a pole among the points whose squares are this many times those of the best without one may yet fit
 #: closer, once it is followed down.
@@ -168,6 +170,8 @@ class Projected:
         predicted = -0.5 * np.einsum("ib,ib->b", step, g)
         good &= ~bad & np.isfinite(value) & np.isfinite(step).all(axis=0)
         settled = good & ((predicted <= blind * value) | (value <= ROUNDING**2 * whole))
+        # no point of the grid is better than the optimum
+        settled &= np.where(jumps, np.inf, losses).min(axis=0) >= value * (1 - OPTIMUM_RTOL) - BESIDE * whole
         if poles is not None:  # what fits closer with a pole, or ran into one, is looked at by itself
             settled &= ~poles.mask(self._parameters(q))
             settled &= ~self._fits_closer(target, basis, np.where(jumps, losses, np.inf), value)
@@ -433,13 +437,16 @@ def projected(law: Law, seen: Observations, coordinates: Coordinates, target: Ta
         basis=basis,
         at=bent[0],
         rest=rest,
-        grid=_grid(law, coordinates, bent[0], seen.variables, gaps=alone and poles is not None),
+        grid=_grid(law, coordinates, bent[0], seen.variables, poles if alone else None),
         coordinates=coordinates,
         poles=poles,
     )
 
 
-def _grid(law: Law, coordinates: Coordinates, at: int, variables: Mapping[str, Array], *, gaps: bool) -> Array:
+def _grid(law: Law, coordinates: Coordinates, at: int, variables: Mapping[str, Array], poles: Poles | None) -> Array:
     """Return likely values of the nonlinear parameter in its coordinate, without wide gaps."""
-    values = filled(np.unique(plausible_values(law, coordinates, [at], variables, gaps=gaps)[0]), GAP)
+    values = plausible_values(law, coordinates, [at], variables)[0]
+    if poles is not None and not coordinates.logs[at]:
+        values = np.append(values, poles.places(coordinates.free[at]))
+    values = filled(np.unique(values), GAP)
     return np.log(values) if coordinates.logs[at] else values
