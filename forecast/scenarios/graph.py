@@ -326,13 +326,13 @@ def _check_names(nodes: Mapping[str, Node]) -> None:
     seen: dict[str, tuple[str, Model, bool]] = {}
     for node in nodes.values():
         for combination, outer in node.models.items():
-            object_of_python = bool(node.variants.get(combination, node.quantity).parts[1])
+            registered = node.variants.get(combination, node.quantity).registered
             for made in nested(outer):
-                owner, first, beside = seen.setdefault(made.name, (node.name, made, object_of_python))
+                owner, first, both = seen.setdefault(made.name, (node.name, made, registered))
                 if first is made:
                     continue
                 at = f"quantities {owner} and {node.name}: two models have the name '{made.name}'"
-                if "/" not in made.name or ((object_of_python or beside) and not model_lookup.same(first, made)):
+                if not (registered and both) and not model_lookup.same(first, made):
                     raise UsageError(f"{at}; give each a name of its own")
                 # a registered name is one model however often it is made, but for what stands beside a series
                 if "@" in made.name and _beside(first) != _beside(made):

@@ -252,6 +252,7 @@ def _beside(one: Scenario, other: Scenario, where: str) -> Scenario:
 
 def stated(given: Any) -> Any:
     """Return what a record uses as a file says it: a scenario in Python is its name, or what it states."""
+    from forecast.contract.registry import get_registry
     from forecast.scenarios.scenario import Scenario
 
     if isinstance(given, Mapping):
@@ -261,6 +262,6 @@ def stated(given: Any) -> Any:
     if not isinstance(given, Scenario):
         return given
     own = {**given.stated, **({"use": stated(given.stated["use"])} if "use" in given.stated else {})}
-    if "/" in given.name and Scenario.load(given.name).stated == given.stated:
+    if given.name in get_registry().names("scenario") and Scenario.load(given.name).stated == given.stated:
         return given.name
     return {key: each for key, each in own.items() if key not in ("questions", "show", "levers", "says", "title")}
