@@ -7,7 +7,6 @@ resolve, an input that nothing feeds, a cycle, units that do not balance.
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -31,7 +30,7 @@ from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import apply_settings, setting_targets, setting_values
 from forecast.scenarios.spec import RankQuestion
 from forecast.scenarios.table_values import Tables
-from forecast.scenarios.templates import check_size
+from forecast.scenarios.templates import check_size, combinations
 from forecast.units.qualifiers import Qualifiers
 
 __all__ = ["ScenarioGraph", "build", "numbers_change"]
@@ -84,7 +83,7 @@ class ScenarioGraph:
 
     def combinations(self, dims: tuple[str, ...]) -> Iterator[Combination]:
         """Walk every combination of these choices."""
-        return itertools.product(*(self.scenario.choices[d].values for d in dims))
+        return combinations(self.scenario.choices, dims)
 
     @cached_property
     def equivalent(self) -> EquivalentCombinations:

@@ -124,9 +124,7 @@ class _Search:
         open_: Mask = ~flat
         for _ in range(MAX_PLACES):
             left = [np.array(list(map(self.divided, place, value))) for place, value in zip(at, values, strict=True)]
-            known = ~np.isfinite(
-                left[0]
-            )  # a trial is a solution that is known, or a pole: the next place stands for it
+            known = ~np.isfinite(left[0])  # a known solution, or a pole: the next place stands for it
             place, value = np.where(known, at[1], at[0]), np.where(known, left[1], left[0])
             slope = np.where(known, left[2] - left[1], left[1] - left[0]) / (at[1] - at[0])
             crossed, dips = _between(place, value, slope)
@@ -169,7 +167,7 @@ class _Search:
             computed = sign * self.left(fresh)
             inner, outer = np.where(nearer, fresh, outer), np.where(nearer, inner, fresh)
             one, other = np.where(nearer, computed, other), np.where(nearer, one, computed)
-        return np.where(one < other, inner, outer)
+        return np.asarray(np.where(one < other, inner, outer))
 
 
 def _between(place: Array, value: Array, slope: Array) -> tuple[Mask, Mask]:
