@@ -90,7 +90,7 @@ BOMBS = {
         },
         "729,000 combinations of texts",
     ),
-    "steps": ('start = 2025\nuntil = 9999\nstep = "1/9999"\n' + X, "steps from 2025 to 9999; at most"),
+    "steps": ('start = 2025\nuntil = 9999\nstep = "1/365"\n' + X, "steps from 2025 to 9999; at most"),
     "parentheses": (
         HEAD + X + '[quantities.q]\nexpression = "' + "(" * 900 + "x" + ")" * 900 + '"\n',
         "nested parentheses",
