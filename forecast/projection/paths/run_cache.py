@@ -27,13 +27,13 @@ from forecast.base.streams import Streams
 from forecast.contract.registry import Registry, get_registry
 from forecast.errors import ForecastError, ForecastWarning
 from forecast.formula import TIME
-from forecast.models import FittedModel, Model, model_lookup
+from forecast.models import FittedModel, Model
 from forecast.models.nesting import nested
 from forecast.projection.failures import Fault
 from forecast.projection.paths.alike import read_only
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.kind import QuantityKind
-from forecast.scenarios.quantities.node import Combination
+from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.settings import setting_targets
 from forecast.tables import editions
 
@@ -282,7 +282,7 @@ class Dependencies:
         if not self._may_keep(model):
             return make()
         # a registered model notes the tables it reads; for files that a scenario names the hashes are dependencies
-        files = {} if self._registered(model) else self._data
+        files = {} if id(model) in self._registered else self._data
         dependencies = self.as_of, self.seed, access.current(), files, self._origin(model)
         return self._noting(("fit", model.name), dependencies, make, lambda fit: not isinstance(fit, ForecastError))
 
@@ -325,41 +325,46 @@ class Dependencies:
 
         return source_tables.read_hashes(self.graph)
 
-    @cached_property
-    def _objects(self) -> dict[int, Model]:
-        """The models that are, or are within, objects of Python that no plugin registers; by their identity."""
-        return {
-            id(model): model
-            for node in self.graph.nodes.values()
-            for combination, outer in node.models.items()
-            if not all(map(model_lookup.is_registered, node.variants.get(combination, node.quantity).parts[1]))
-            for model in nested(outer)
-        }
+    def _models(self) -> Iterator[tuple[Model, Node, Combination]]:
+        """Walk the models of quantities, each with the choices under which it stands there."""
+        return ((model, node, at) for node in self.graph.nodes.values() for at, model in node.models.items())
 
-    def _registered(self, model: Model) -> bool:
-        """Tell whether a plugin registered a model."""
-        return "/" in model.name and id(model) not in self._objects
+    @cached_property
+    def _registered(self) -> frozenset[int]:
+        """The models that plugins registered, by their identity: what a name looks like says nothing of it."""
+        outer = (model for model, node, at in self._models() if _stated(node, at).registered)
+        return frozenset(id(model) for each in outer for model in nested(each))
+
+    @cached_property
+    def _objects(self) -> frozenset[int]:
+        """The models that are, or are within, objects of Python that no plugin registers, by their identity."""
+        outer = (model for model, node, at in self._models() if _stated(node, at).parts[1])
+        return frozenset(id(model) for each in outer for model in nested(each)) - self._registered
 
     def _origin(self, model: Model) -> Any:
-        """Return the identity of a model; of a registered one, the shape and options that its name leaves open."""
+        """Return the identity of a model: of a registered one its name, and the shape and options beside it.
+
+        Of an object of Python it is the object, and else what the scenario states of the quantity; the hashes of the
+        files that this names stand beside it.
+        """
         if id(model) in self._objects:
             return _ById(model)
-        if "/" in model.name:
+        if id(model) in self._registered:
             shape, options = getattr(model, "shape", None), getattr(model, "options", None)
             return (shape if isinstance(shape, str | None) else _ById(shape)), options, model.keeps
-        return self._origins.get(model.name, _ById(model))
+        return self._origins[id(model)]
 
     @cached_property
-    def _origins(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for node in self.graph.nodes.values():
-            for combination, outer in node.models.items():
-                for model in nested(outer):
-                    stated = _plain(node.variants.get(combination, node.quantity))
-                    at = dict(zip(node.own, combination, strict=True))
-                    origin = (node.name, stated, at, model.keeps, self.graph.scenario.folder)
-                    found.setdefault(model.name, origin)
-        return found
+    def _origins(self) -> dict[int, Any]:
+        return {
+            id(model): (
+                (node.name, self.graph.stream(node.name), dict(zip(node.own, at, strict=True)), model.keeps),
+                _plain(_stated(node, at)),
+                self.graph.scenario.folder,
+            )
+            for outer, node, at in self._models()
+            for model in nested(outer)
+        }
 
     # --- draws ------------------------------------------------------------------------------------------------------
 
@@ -470,7 +475,7 @@ class Dependencies:
         model = node.models.get(own)
         return (
             (name, node.unit, chosen, node.own, node.needs, node.past, node.steady, node.owner, node.fixed),
-            _plain(node.variants.get(own, node.quantity)),
+            _plain(_stated(node, own)),
             node.figures.get(own),
             (node.limits, node.changes, node.cycle, self.graph.scenario.before.get(name)),
             None if node.own_draws is None else node.own_draws.tobytes(),
@@ -496,6 +501,11 @@ def _names(graph: ScenarioGraph, key: Any) -> tuple[str, ...]:
     if key[0] == "crossed":
         return graph.scenario.questions[key[1]].when.names
     return (key[1],) if key[0] not in ("model", "input") else ()
+
+
+def _stated(node: Node, combination: Combination) -> QuantityKind:
+    """Return what is stated of a quantity in this combination of its own choices."""
+    return node.variants.get(combination, node.quantity)
 
 
 def _plain(quantity: QuantityKind) -> Any:

@@ -10,8 +10,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 from forecast.errors import ScenarioError, printable
 from forecast.models.functions import check_along
@@ -60,6 +60,16 @@ class FunctionRef(ModelKind):
     unit: str = ""
     arguments: Mapping[str, str] | None = None
     along: str = ""
+
+    @property
+    def registered(self) -> bool:
+        """Whether a plugin registered its function."""
+        return isinstance(self.function, str)
+
+    @property
+    def parts(self) -> tuple[Self, tuple[Any, ...]]:
+        """It without its function of Python, which compares by identity."""
+        return (self, ()) if self.registered else (replace(self, function=""), (self.function,))
 
     @property
     def templates(self) -> dict[str, str]:

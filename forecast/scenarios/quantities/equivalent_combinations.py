@@ -10,6 +10,8 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.budgets import check_time
+
 if TYPE_CHECKING:
     from forecast.scenarios.quantities.node import Combination, Node
 
@@ -95,7 +97,8 @@ class EquivalentCombinations:
         alone = tuple(place for place, d in enumerate(dims) if d in whole)
         seen: dict[Any, Combination] = {}
         out: dict[Combination, Combination] = {}
-        for combination in itertools.product(*(self._values[d] for d in dims)):
+        for count, combination in enumerate(itertools.product(*(self._values[d] for d in dims))):
+            check_time("comparing the combinations of choices", count, things="combinations")
             key = [tuple(combination[place] for place in alone)]
             for places, known in each:
                 restricted = tuple(combination[place] for place in places)

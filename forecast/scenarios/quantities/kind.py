@@ -207,6 +207,11 @@ class QuantityKind:
         return repr(self)
 
     @property
+    def registered(self) -> bool:
+        """Whether plugins registered its models: their names, and what stands beside a series, say all of them."""
+        return False
+
+    @property
     def parts(self) -> tuple[Self, tuple[Any, ...]]:
         """It without objects of Python that compare by identity, and these."""
         return self, ()
