@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -153,16 +153,22 @@ def json_of(text: str) -> Any:
 HEAVY = ("matplotlib", "numpy", "pandas", "pint", "scipy", "statsmodels", "sympy", "xarray")
 
 
-def heavy_imports(words: Iterable[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own, which writes the heavy libraries that it has loaded to stderr."""
-    script = (
-        "import sys; from forecast.cli import main; code = main(sys.argv[1:]);"
-        "lazy = {m for m, each in sys.modules.items() if type(each).__name__ == '_LazyModule'};"
-        f"print([m for m in {HEAVY!r} if m in sys.modules and m not in lazy], file=sys.stderr); sys.exit(code)"
-    )
-    return subprocess.run(
-        [sys.executable, "-c", script, *words], env=env, capture_output=True, text=True, timeout=120, check=False
-    )
+def heavy_imports(commands: Iterable[Sequence[str]], env: Mapping[str, str]) -> list[str]:
+    """Run commands in a process of their own; return a line for each that fails, is silent or loads a heavy library."""
+    script = f"""
+import contextlib, io, sys
+from forecast.cli import main
+for words in {[*map(list, commands)]!r}:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        code = main(words)
+    lazy = {{m for m, each in sys.modules.items() if type(each).__name__ == "_LazyModule"}}
+    heavy = [m for m in {HEAVY!r} if m in sys.modules and m not in lazy]
+    if code or heavy or not out.getvalue():
+        print(words, code, heavy)
+"""
+    words = [sys.executable, "-c", script]
+    done = subprocess.run(words, env=env, stdout=subprocess.PIPE, text=True, timeout=120, check=True)
+    return done.stdout.splitlines()
 
 
 class Said(NamedTuple):

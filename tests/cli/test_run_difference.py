@@ -8,6 +8,7 @@ import pytest
 
 import forecast
 from forecast.projection.result import Projection
+from toolkit import every
 
 TEXT = """
 start = 2025
@@ -103,31 +104,23 @@ def test_another_definition_is_another_question_and_no_difference(said, scenario
     assert both["reach"]["before"]["median"] == answer_of(said, path, "--set", "kind=2")["p50"]
 
 
-@pytest.mark.parametrize(
-    "stated",
-    [
-        {}, {"reach": {}}, {"reach": {"never": 0.5}}, {"best": {"median": 2.0}}, {"reach": {"best": "x", "share": 0.5}},
-        {"best": {"best": "\x1b[2J", "share": 0.0, "among": 1}}, {"none": {"median": 1.0}},
-        {"height": {"median": None}},
-    ],
-)  # fmt: skip
-def test_what_a_stranger_s_file_says_of_before_is_shown_or_left_out(said, scenario, here, stated):
+def test_what_a_stranger_s_file_says_of_before_is_shown_left_out_or_refused(said, scenario, here):
     said("run", scenario(TEXT), *FEW, "--set", "goal=100", "--out", "a.nc")
     tree = forecast.load("a.nc").run.to_xarray()
-    tree.attrs["baseline"] = json.dumps(stated)
-    Projection(tree).save("b.nc")
-    out = said("show", "b.nc")
-    assert (out.code, "\x1b" in out.out) == (0, False), out.err
-    assert said("show", "b.nc", "--json").code == 0
-
-
-@pytest.mark.parametrize("stated", [[], {"reach": 3}, {"reach": {"never": 2.0}}, {"reach": {"mean": 1}}, 7])
-def test_what_is_no_baseline_is_refused(said, scenario, here, stated):
-    said("run", scenario(TEXT), *FEW, "--set", "goal=100", "--out", "a.nc")
-    tree = forecast.load("a.nc").run.to_xarray()
-    tree.attrs["baseline"] = json.dumps(stated)
-    Projection(tree).save("b.nc")
-    assert "baseline" in said("show", "b.nc").refusal
+    shown = (
+        {}, {"reach": {"never": 0.5}}, {"best": {"median": 2.0}}, {"reach": {"best": "x", "share": 0.5}},
+        {"best": {"best": "\x1b[2J", "share": 0.0, "among": 1}}, {"height": {"median": None}},
+    )  # fmt: skip
+    with every() as case:
+        for stated in (*shown, [], {"reach": 3}, {"reach": {"never": 2.0}}, {"reach": {"mean": 1}}, 7):
+            with case(stated):
+                tree.attrs["baseline"] = json.dumps(stated)
+                Projection(tree).save("b.nc")
+                out = said("show", "b.nc")
+                if stated in shown:
+                    assert (out.code, "\x1b" in out.out) == (0, False), out.err
+                else:
+                    assert "baseline" in out.refusal
 
 
 def test_it_is_saved_with_the_answer(said, scenario, here):

@@ -9,6 +9,7 @@ import pytest
 
 import forecast
 from forecast.projection import engine
+from toolkit import sample
 
 SCENARIO = """
 start = 2027
@@ -93,7 +94,9 @@ def test_the_section_shows_the_main_table_at_the_last_year_and_no_helper(said):
 PARITY = ["run", "brain-parity", "--draws", "200", "--what-if", "machine.growth*0.5 since 2028"]
 
 
-@pytest.mark.parametrize("section", [[], ["--show", "quantities"], ["--show", "limits"], ["--show", "answers"]])
+@pytest.mark.parametrize(
+    "section", sample([[], ["--show", "quantities"], ["--show", "limits"], ["--show", "answers"]], 3)
+)
 def test_a_screen_stores_the_ends_of_quantities_and_says_what_one_says_beside_a_file(said, path, monkeypatch, section):
     stored, project = [], engine.project
 

@@ -31,6 +31,7 @@ def found(curves) -> dict[str, np.ndarray]:
     return dict(zip(("error", "last", "coverage", "score", "warned"), np.array(rows).T, strict=True))
 
 
+@pytest.mark.slow
 def test_curves_of_every_kind_lie_in_their_intervals_and_are_not_missed_by_more_than_the_last_value(curves, found):
     of = scored.groups(curves)
     for kind in scored.KINDS:
@@ -43,6 +44,7 @@ def test_curves_of_every_kind_lie_in_their_intervals_and_are_not_missed_by_more_
     assert found["error"][of["LM"]].mean() <= 0.0008
 
 
+@pytest.mark.slow
 def test_those_warned_are_missed_by_far_more_than_those_not(curves, found):
     own, warned = scored.groups(curves)["all kinds"], found["warned"] > 0
     silent = own & ~warned

@@ -1,17 +1,13 @@
-"""What every shipped scenario shows: one screen of whole words, and a figure judged by the boxes of what is drawn."""
+"""What every shipped scenario shows: one screen of whole words."""
 
-import itertools
 import math
 import re
 
 import pytest
-from matplotlib.text import Text
 
 import forecast
-from forecast.base import plot_style
 from forecast.contract.registry import get_registry
 from forecast.report.brief import brief, orders
-from forecast.report.figures.projections import compose
 from forecast.report.headline import Words
 from forecast.report.screen import HEIGHT, lines
 from forecast.sensitivity.first_order import uncertain
@@ -22,114 +18,11 @@ SCENARIOS = [
     pytest.param(name, marks=[] if name in REPRESENTATIVE else pytest.mark.slow)
     for name in sorted(record.full_name for record in get_registry().records("scenario"))
 ]
-#: Pixels by which boxes may touch.
-SLACK = 1.0
 
 
 @pytest.fixture(scope="module", params=SCENARIOS)
 def run(request):
     return forecast.project(request.param, draws=64)
-
-
-def parts_of(figure):
-    yield figure
-    for inner in figure.subfigs:
-        yield from parts_of(inner)
-
-
-def box(artist):
-    return artist.get_window_extent()
-
-
-def overlap(one, other):
-    return (
-        min(one.x1, other.x1) - max(one.x0, other.x0) > SLACK and min(one.y1, other.y1) - max(one.y0, other.y0) > SLACK
-    )
-
-
-def seen(texts):
-    return [text for text in texts if text.get_visible() and text.get_text().strip()]
-
-
-def ticks(axis):
-    """Return the labels of the ticks that are in view."""
-    out = []
-    for each in (axis.xaxis, axis.yaxis):
-        low, high = sorted(each.get_view_interval())
-        shown = [t.label1 for t in each.get_major_ticks() if low <= t.get_loc() <= high]
-        out.append(seen(shown) if each.get_visible() else [])
-    return out
-
-
-def faults(figure):
-    """Say what a reader would hold against a figure."""
-    plot_style.settle(figure)
-    whole = figure.bbox
-    legends = [legend for part in parts_of(figure) for legend in part.legends]
-    for axis in figure.axes:
-        drawn = [*axis.lines, *axis.patches, *axis.collections]
-        if not any(artist.get_visible() for artist in drawn):
-            yield f"an empty panel: {axis.get_title('left')}"
-        for low, high in (axis.get_xlim(), axis.get_ylim()):
-            if not abs(high - low) > 0:
-                yield "an axis of no length"
-        for labels in ticks(axis):
-            for one, other in itertools.pairwise(labels):
-                if overlap(box(one), box(other)):
-                    yield f"tick labels overlap: {one.get_text()!r}, {other.get_text()!r}"
-        if not ticks(axis)[0] and axis.get_xticks().size and axis.xaxis.get_tick_params().get("labelbottom", True):
-            yield f"no date or value can be read off: {axis.get_title('left')}"
-        for legend in legends:
-            if overlap(box(legend), box(axis)):
-                yield "the legend lies on the data"
-        yield from written_on(axis)
-    texts = [text for part in parts_of(figure) for text in seen([*part.texts, part._suptitle or _NONE])]
-    headings = list(texts)
-    for axis in figure.axes:
-        own = [axis.title, axis._left_title, axis.xaxis.label, axis.yaxis.label]
-        texts += seen([*own, *axis.texts, *itertools.chain(*ticks(axis))])
-        headings += seen([axis._left_title, *itertools.chain(*ticks(axis))])
-    for legend in legends:
-        texts += legend.get_texts()
-    for text in dict.fromkeys(texts):
-        inside = box(text)
-        if inside.x0 < -SLACK or inside.y0 < -SLACK or inside.x1 > whole.x1 + SLACK or inside.y1 > whole.y1 + SLACK:
-            yield f"clipped: {text.get_text()!r}"
-    for one, other in itertools.combinations(dict.fromkeys(headings), 2):
-        if overlap(box(one), box(other)):
-            yield f"one lies on another: {one.get_text()!r}, {other.get_text()!r}"
-
-
-def written_on(axis):
-    """Say which labels of a panel of points lie on a point, or on one another."""
-    observed = [line for line in axis.lines if line.get_label() == "observed"]
-    labels = seen(axis.texts) if observed else []
-    for one, other in itertools.combinations(labels, 2):
-        if overlap(Text.get_window_extent(one), Text.get_window_extent(other)):
-            yield f"one label lies on another: {one.get_text()!r}, {other.get_text()!r}"
-    for label, line in itertools.product(labels, observed):
-        x, y = axis.transData.transform(line.get_xydata()).T
-        own = Text.get_window_extent(label)  # without its line
-        if ((own.x0 < x) & (x < own.x1) & (own.y0 < y) & (y < own.y1)).any():
-            yield f"a label lies on a point: {label.get_text()!r}"
-
-
-class _None:
-    def get_visible(self):
-        return False
-
-
-_NONE = _None()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", ["page", "column"])
-def test_its_figure_can_be_printed(run, width):
-    with plot_style.style():
-        figure = compose(run, width=width)
-        assert sorted(set(faults(figure))) == []
-    assert figure.get_size_inches()[0] == plot_style.WIDTHS[width]
-    assert figure.axes
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -24,6 +24,7 @@ from forecast.scenarios.scenario import Scenario
 from forecast.streams import Streams
 from forecast.tables import decimal_year
 from forecast_capability import packs
+from toolkit import every
 
 #: Published models are other people's: they are kept as printed, and may contradict whom they like. The parts of
 #: ``model-capability`` say bit for bit what it says (`tests/plugins/capability/test_model_parts.py`).
@@ -154,13 +155,14 @@ def test_one_model_says_one_thing_in_two_scenarios(pair):
     assert a == pytest.approx(b, rel=0.1)
 
 
-@pytest.mark.parametrize("pair", list(shared_names()), ids=lambda p: "-".join(p))
-def test_one_name_is_one_quantity_or_said_to_be_two(pair):
-    key, one, two = pair
-    if same(*pair) or key in HOMONYMS:
-        return
-    here, there = at_common_date(one, two, key, key)
-    assert here == pytest.approx(there, rel=0.05), f"{key} of {one} and {two} differ, and HOMONYMS does not say why"
+def test_one_name_is_one_quantity_or_said_to_be_two():
+    with every() as case:
+        for key, one, two in shared_names():
+            if same(key, one, two) or key in HOMONYMS:
+                continue
+            with case(f"{key} of {one} and {two} differ, and HOMONYMS does not say why"):
+                here, there = at_common_date(one, two, key, key)
+                assert here == pytest.approx(there, rel=0.05)
 
 
 def test_a_name_is_said_to_be_two_things_only_where_it_is():
@@ -238,8 +240,8 @@ def told(name):
     for answer in made.dates:
         for label in {event(answer, answer.default, words), event(answer, answer.default, words, short=True)}:
             yield label, "", answer.pooled_draws(answer.default)[0], "year"
-    for every in made.values:
-        for answer in every.at:
+    for value in made.values:
+        for answer in value.at:
             for label in {
                 value_title(answer, answer.default, words),
                 value_title(answer, answer.default, words, short=True),

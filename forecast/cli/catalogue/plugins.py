@@ -124,8 +124,9 @@ def check(ctx: click.Context, name: str, as_json: bool) -> None:
         words = [sys.executable, "-P", "-m", "forecast", *ctx.find_root().obj["line"]]
         env = environment(**{CHILD: "1"}, COLUMNS=str(shutil.get_terminal_size().columns))
         done = subprocess.run(words, env=env, stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own words
-        sys.stdout.write(done.stdout.decode("utf-8", "backslashreplace"))
-        if not done.stdout and done.returncode not in (1, 2):  # these have said why
+        if done.stdout:
+            render.write(done.stdout.decode("utf-8", "backslashreplace").removesuffix("\n"))
+        elif done.returncode not in (1, 2):  # these have said why
             raise PluginError(f"plugin '{name}': it ends Python while it is checked: exit status {done.returncode}")
         ctx.exit(done.returncode)
     registry = get_registry()
