@@ -25,17 +25,20 @@ from forecast.errors import DataError, NoDataAtDateError, ScenarioError, Unknown
 from forecast.models.nesting import nested
 from forecast.projection import own_rows, source_tables, supporting_data, without_data
 from forecast.projection.answers.sweeping import swept
+from forecast.projection.evaluate import Block
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.likelihood_weights import FEWEST
+from forecast.projection.model_fits import ModelFits
 from forecast.projection.own_rows import OwnRows
-from forecast.projection.paths.run_cache import Dependencies, RunCache, cache_of_process
+from forecast.projection.paths.check_ordered import check_ordered
+from forecast.projection.paths.run_cache import RunCache, cache_of_process
 from forecast.projection.paths.time_functions import SAME_DATE
+from forecast.projection.plan import Plan
 from forecast.projection.provenance import provenance
 from forecast.projection.result import Projection
 from forecast.projection.streaming.batches import Job, run_batches
 from forecast.projection.streaming.checkpoint import Checkpoint
 from forecast.projection.streaming.histograms import DATE_BINS
-from forecast.projection.world import ModelFits, World
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
@@ -196,10 +199,9 @@ def project(
         graph = graphs.build(swapped_scenario, settings)
         shared = cache_of_process() if cache is None else cache
         # blocks that are only counted are too many to keep: of them runs share the fits
-        rests = Dependencies(graph, shared, as_of, seed, draws=draws <= keep)
-        fits = ModelFits(as_of=as_of, seed=seed, rests=rests)
+        fits = ModelFits(graph, as_of=as_of, seed=seed, cache=shared, share_draws=draws <= keep)
         fits.check_settings(graph, graph.models)
-        fits.check_correlations(graph, seed)
+        check_ordered(graph, fits, seed)
         own_rows.check_read(graph, fits, added)
         steps, width = _horizon(graph, fits, until=until, start=start, step=step, as_of=as_of)
         if until is not None:
@@ -213,7 +215,7 @@ def project(
                 return narrowed if until is None else _until(narrowed, steps)
 
             whole, left_out = without_data.narrowed_scenario(
-                graph, lambda each: World(each, fits, steps.years, seed, range(1)), rebuilt
+                graph, lambda each: Block(Plan(each, fits, steps.years, seed), range(1)), rebuilt
             )
             graph = without_data.hidden(whole, left_out)
 
@@ -263,7 +265,7 @@ def project(
             models=described,
             failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
             warnings=[
-                *fits.warnings(),
+                *fits.warnings(whole),
                 *_apart(swapped_scenario.alone),
                 *_few(effective, draws),
                 *without_data.summary(whole, fits, left_out),

@@ -10,8 +10,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 from forecast.errors import ScenarioError, printable
 from forecast.models.functions import check_along
@@ -53,7 +53,7 @@ class FunctionRef(ModelKind):
     """
 
     KIND, TOLD_BY, FORM = "function", ("function",), "a function"
-    IN_CYCLE = True
+    IN_CYCLE, NAMES_MODELS = True, True
 
     function: str | Callable[..., Any]
     inputs: Mapping[str, str]
@@ -73,6 +73,11 @@ class FunctionRef(ModelKind):
             name = f"{getattr(name, '__module__', '?')}.{getattr(name, '__qualname__', type(name).__name__)}"
         along = f", {self.along}" if self.along else ""
         return f"FunctionRef({name}, {self.inputs}, {self.unit}, {self.arguments}{along})"
+
+    @property
+    def parts(self) -> tuple[Self, tuple[Any, ...]]:
+        """It without its function of Python, and that."""
+        return (self, ()) if isinstance(self.function, str) else (replace(self, function=""), (self.function,))
 
     @classmethod
     def read(

@@ -38,6 +38,7 @@ class ModelRef(ModelKind):
     """
 
     KIND, TOLD_BY, FORM = "model", ("model",), "a model"
+    NAMES_MODELS = True
 
     model: Any
     shape: str = ""
