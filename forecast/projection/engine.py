@@ -23,12 +23,12 @@ from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
 from forecast.errors import DataError, NoDataAtDateError, ScenarioError, UnknownNameError, UsageError, printable
 from forecast.models.nesting import nested
-from forecast.projection import own_rows, source_tables, supporting_data, without_data
+from forecast.projection import blocks, own_rows, source_tables, supporting_data, without_data
 from forecast.projection.answers.sweeping import swept
 from forecast.projection.evaluate import Block
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.likelihood_weights import FEWEST
-from forecast.projection.model_fits import ModelFits
+from forecast.projection.model_fits import ModelFits, ModelNames
 from forecast.projection.own_rows import OwnRows
 from forecast.projection.paths.check_ordered import check_ordered
 from forecast.projection.paths.run_cache import RunCache, cache_of_process
@@ -38,6 +38,7 @@ from forecast.projection.provenance import provenance
 from forecast.projection.result import Projection
 from forecast.projection.streaming.batches import Job, run_batches
 from forecast.projection.streaming.checkpoint import Checkpoint
+from forecast.projection.streaming.foresight import peak_bytes
 from forecast.projection.streaming.histograms import DATE_BINS
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
@@ -53,9 +54,10 @@ Array = NDArray[np.float64]
 __all__ = ["project"]
 
 #: Copies of the stored draws: the result, and one more while it is saved or summarised.
-MEMORY_FACTOR = 2
-#: Copies of a block while it is drawn: the samples of models, the quantities, and intermediate arrays.
-DRAWN = 5
+STORED_COPIES = 2
+#: No quantity has more steps than these that are whole paths, with what they take beside: below that nothing is
+#: foreseen step by step.
+MAX_PATHS = 16
 #: Bytes of the bins of one step of a quantity, over thirty doublings, and of a question.
 ROW, DATED = 4 * 64 * 30, 8 * REPLICATES * DATE_BINS
 #: Where worlds are counted so many of the first are kept, for figures and for what moves an answer.
@@ -206,7 +208,7 @@ def project(
         steps, width = _horizon(graph, fits, until=until, start=start, step=step, as_of=as_of)
         if until is not None:
             graph = _until(graph, steps)
-        _check_size(graph, len(steps.years), draws, kept, workers, ends=ends)
+        _check_size(graph, steps.years, draws, kept, workers, ends=ends)
         whole, left_out = graph, without_data.LeftOut()
         if as_of is not None:
 
@@ -432,24 +434,32 @@ def _after_observations(graph: ScenarioGraph, fits: ModelFits, width: str) -> fl
     return float(year + steps * step)
 
 
-def _check_size(graph: ScenarioGraph, steps: int, draws: int, kept: int, workers: int, *, ends: bool) -> None:
-    """Refuse what would fill the memory: what is kept or counted, and the whole blocks that are being drawn."""
+def _check_size(graph: ScenarioGraph, years: Array, draws: int, kept: int, workers: int, *, ends: bool) -> None:
+    """Refuse what would fill the memory: what is kept or counted, and the whole blocks that are being drawn.
+
+    Nothing is fitted or drawn for it.
+    """
+    steps = len(years)
     rows = {name: 1 if node.steady else steps for name, node in graph.nodes.items()}
     combined = {name: _combinations(graph, node.dims) for name, node in graph.nodes.items()}
     cells = sum(combined[name] for name in graph.quantities)
     stored = min(steps, 2) if ends else steps
     values = sum(min(rows[name], stored) * combined[name] for name in graph.quantities)
-    drawn = 8 * DRAWN * sum(rows[name] * each for name, each in combined.items()) * BLOCK * workers
+    drawn = 8 * MAX_PATHS * sum(rows[name] * each for name, each in combined.items()) * BLOCK * workers
     questions = [q.when for q in graph.scenario.questions.values()]
     weighed = graph.weighed_by
     date_answers = sum(_combinations(graph, graph.dims([*when.names, *weighed])) for when in questions)
-    each = 8 * (MEMORY_FACTOR * values + DATES * date_answers)
+    each = 8 * (STORED_COPIES * values + DATES * date_answers)
     figures = [(len(f.dates), graph.dims([*f.of.names, *weighed])) for f in graph.scenario.figures.values()]
-    each += 8 * MEMORY_FACTOR * sum(count * _combinations(graph, dims) for count, dims in figures)
+    each += 8 * STORED_COPIES * sum(count * _combinations(graph, dims) for count, dims in figures)
     bounds = [(name, len(node.limits.conditions)) for name, node in graph.nodes.items() if node.limits]
     bound = sum(count * _combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
     each += (stored + 8 * DATES) * bound  # at each step a truth value, and a date
-    counted = MEMORY_FACTOR * (values * ROW + (date_answers + bound) * DATED) if kept < draws else 0
+    counted = STORED_COPIES * (values * ROW + (date_answers + bound) * DATED) if kept < draws else 0
+    if each * kept + counted + drawn > memory():
+        names = ModelNames(graph, as_of=None, seed=0)
+        job = Job.of(graph, names, settings={}, years=years, worlds=draws, kept=kept, ends=ends)
+        drawn = peak_bytes(job.schedule, steps, min(blocks.start(blocks.covering(0, draws).stop), BLOCK)) * workers
     left = (memory() - drawn - counted) // each
     check_memory(
         each * kept + drawn + counted,

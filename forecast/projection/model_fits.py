@@ -21,7 +21,7 @@ from forecast.base.distributions import Distribution
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import Input
-from forecast.errors import ForecastError, NoDataAtDateError, PluginContractError, UnknownNameError
+from forecast.errors import DataError, ForecastError, NoDataAtDateError, PluginContractError, UnknownNameError
 from forecast.models import Description, FittedModel, Model, Observations, model_lookup
 from forecast.models.check_output import checked_description, checked_observations
 from forecast.models.nesting import nested
@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 
 T = TypeVar("T")
 
-__all__ = ["ModelFits"]
+__all__ = ["ModelFits", "ModelNames"]
 
 
 @dataclass(frozen=True)
@@ -280,6 +280,13 @@ class ModelFits:
         except ForecastError as error:
             self.failures.setdefault(what, str(error))
             return None
+
+
+class ModelNames(ModelFits):
+    """Models by their names alone: enough to see, before anything is fitted, which steps a run has."""
+
+    def _outcome(self, model: Model) -> tuple[FittedModel | ForecastError, str]:
+        return DataError(f"model '{model.name}' is not fitted"), model.name
 
 
 def _is_fit(outcome: FittedModel | ForecastError) -> bool:

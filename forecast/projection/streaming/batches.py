@@ -30,6 +30,7 @@ from forecast.projection.moment_fits import pass_before
 from forecast.projection.plan import Plan
 from forecast.projection.streaming.accumulators import packed, unpack
 from forecast.projection.streaming.checkpoint import Checkpoint
+from forecast.projection.streaming.foresight import peak_bytes
 from forecast.projection.streaming.reduce import Sampled, Size
 from forecast.projection.without_data import LeftOut, hidden
 from forecast.scenarios import graph as graphs
@@ -47,13 +48,12 @@ __all__ = ["BATCH", "Job", "run_batches"]
 
 #: Worlds in a batch: what one worker draws, and what is lost where one dies.
 BATCH = 32 * BLOCK
-#: Blocks that are drawn together at most, and how much they may hold: what fits the processor's caches is fastest.
-MOST_BLOCKS, TOGETHER = 8, 64 * 2**20
-#: How often a path is held while a block is drawn: by its model, in its unit, changed, limited, in what is made of it.
-MEMORY_FACTOR = 5
-#: And where quantities are stepped through time: every step is taken through Python, once for all of them, and what is
-#: made of a path is made step by step.
-TOGETHER_IN_STEPS, STEPPED_FACTOR = 512 * 2**20, 2
+#: Blocks that are drawn together at most.
+MAX_BLOCKS = 8
+#: What they may hold at once: what fits the processor's caches is fastest.
+TOGETHER_BYTES = 16 * 2**20
+#: And for each date of a cycle, which is walked through Python once for all of them.
+WALKED_DATE_BYTES = 2**19
 #: A checkpoint is written when so many seconds have passed since the last one.
 CHECKPOINT_SECONDS = 5.0
 
@@ -196,14 +196,12 @@ class Job:
     @cached_property
     def _blocks_together(self) -> int:
         """How many blocks are drawn together: as many as fit, the same in every process."""
-        choices, nodes, cells = self.graph.scenario.choices, self.graph.nodes.values(), 0
-        for node in nodes:
-            own = int(np.prod([len(choices[d].values) for d in node.dims], dtype=np.int64))
-            is_path = not node.steady and (not node.cycle or node.name in self._read)
-            cells += own * (len(self.years) if is_path else 1)
-        stepped = any(node.cycle for node in nodes)
-        together, factor = (TOGETHER_IN_STEPS, STEPPED_FACTOR) if stepped else (TOGETHER, MEMORY_FACTOR)
-        return int(np.clip(together // max(8 * factor * BLOCK * cells, 1), 1, MOST_BLOCKS))
+        if self.worlds <= BLOCK:
+            return 1
+        dates = len(self.years)
+        walks = any(step.operation == "walked" for step in self.plan.steps.every)
+        room = TOGETHER_BYTES + walks * dates * WALKED_DATE_BYTES
+        return min(max(room // max(peak_bytes(self.schedule, dates, BLOCK), 1), 1), MAX_BLOCKS)
 
     def sent(self, number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Draw one batch, as plain data that can be sent."""

@@ -173,23 +173,33 @@ class Sampled:
                 return None
             return made, self._record.add((name, combination), faults, block.first, worlds)
 
-        levels: list[tuple[str, Combination, Array]] = []
-        for name, column in self._levels.columns.items():
-            for combination in column.index:
-                drawn = attempt(name, combination, partial(block.take, self._levels.steps[name, combination]))
-                if drawn is not None:
-                    level, failing = drawn
-                    level = self._rows(name, level[:, :worlds], n_kept)
-                    level = np.where(failing, np.nan, level) if failing.any() else level
-                    column.put(combination, level, part)
-                    if size.counting:  # once it is known what worlds count for
-                        levels.append((name, combination, level))
-        self.updates.fill(block, part, attempt)
-        for name, combination, level in levels:
+        def keep(name: str, combination: Combination, step: int) -> Array | None:
+            drawn = attempt(name, combination, partial(block.take, step))
+            if drawn is None:
+                return None
+            level, failing = drawn
+            level = self._rows(name, level[:, :worlds], n_kept)
+            level = np.where(failing, np.nan, level) if failing.any() else level
+            self._levels[name].put(combination, level, part)
+            return level if size.counting else None
+
+        def count(name: str, combination: Combination, level: Array) -> None:
             column = self._counted[name]
             for along in column.index:
                 if along[: len(combination)] == combination:
                     column.counts[along].add(level, self.updates.of(column.dims, along, part))
+
+        levels: list[tuple[str, Combination, Array]] = []
+        for (name, combination), step in self._levels.steps.items():
+            if (level := keep(name, combination, step)) is not None:
+                if self.updates.weighing:  # once it is known what worlds count for
+                    levels.append((name, combination, level))
+                else:
+                    count(name, combination, level)
+            level = None  # the next one needs its room
+        self.updates.fill(block, part, attempt)
+        for each in levels:
+            count(*each)
         for name, column in self._dates.columns.items():
             for combination in column.index:
                 crossed = attempt(name, combination, partial(block.take, self._dates.steps[name, combination]))
