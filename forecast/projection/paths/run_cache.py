@@ -30,9 +30,9 @@ from forecast.projection.paths.alike import read_only
 T = TypeVar("T")
 
 #: What runs of one scenario share may take so much memory, and what all runs of a process do.
-SHARED_BYTES, PROCESS_BYTES = 2**30, 128 * 2**20
+SHARED_BYTES, PROCESS_BYTES = 2**30, 48 * 2**20
 #: What the fits of a cache may keep alive, and what is told of them.
-FIT_BYTES = 64 * 2**20
+FIT_BYTES = 40 * 2**20
 #: What an entry takes beside its arrays: its key, its place, and the objects around the arrays.
 ENTRY_BYTES = 1024
 #: Of the values that are cached, what no later run has used leaves first down to this share.
@@ -70,10 +70,11 @@ class CachedResult:
     warnings: tuple[ModelWarnings, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Entry:
     value: Any
     buffers: Mapping[int, int]
+    takes: int = 0
 
 
 class BoundedStore:
@@ -114,38 +115,49 @@ class BoundedStore:
             self._untaken.pop(key, None)
             self._taken[key] = None
             self._taken.move_to_end(key)
+            entry.takes += 1
+            if not entry.takes & (entry.takes - 1):  # at the first, second, fourth … time: what is used may have grown
+                self._hold(key, entry.value, entry.takes)
             return entry.value
 
     def give(self, key: Hashable, value: Any) -> None:
         """Keep a value, in the place of another one under its key; others leave if there is no room."""
         if self.size < ENTRY_BYTES:
             return
-        buffers = _buffers(value)
-        if ENTRY_BYTES + sum(buffers.values()) > self.size:
-            return
         with self._lock:
             self._remove(key)
-            self._entries[key] = _Entry(value, buffers)
-            self.held_bytes += ENTRY_BYTES
-            for buffer, size in buffers.items():
-                holders = self._holders.get(buffer, 0)
-                self._holders[buffer] = holders + 1
-                self.held_bytes += 0 if holders else size
             self._untaken[key] = None
-            while self.held_bytes > self.size:
-                self._remove(self._next_to_leave(key))
+            self._hold(key, value, 0)
+
+    def _hold(self, key: Hashable, value: Any, takes: int) -> None:
+        """Count what a value keeps alive; others leave until there is room, and it does where there is none for it."""
+        buffers = _buffers(value)
+        self._release(key)
+        self._entries[key] = _Entry(value, buffers, takes)
+        self.held_bytes += ENTRY_BYTES
+        for buffer, size in buffers.items():
+            holders = self._holders.get(buffer, 0)
+            self._holders[buffer] = holders + 1
+            self.held_bytes += 0 if holders else size
+        if ENTRY_BYTES + sum(buffers.values()) > self.size:
+            self._remove(key)
+        while self.held_bytes > self.size:
+            self._remove(self._next_to_leave(key))
 
     def _next_to_leave(self, newest: Hashable) -> Hashable:
-        oldest = next(iter(self._untaken))
+        untaken, taken = (next((key for key in keys if key != newest), None) for keys in (self._untaken, self._taken))
         many = len(self._untaken) > UNTAKEN_SHARE * len(self._entries)
-        return oldest if oldest != newest and (many or not self._taken) else next(iter(self._taken))
+        return untaken if untaken is not None and (many or taken is None) else taken
 
     def _remove(self, key: Hashable) -> None:
+        self._untaken.pop(key, None)
+        self._taken.pop(key, None)
+        self._release(key)
+
+    def _release(self, key: Hashable) -> None:
         entry = self._entries.pop(key, None)
         if entry is None:
             return
-        self._untaken.pop(key, None)
-        self._taken.pop(key, None)
         self.held_bytes -= ENTRY_BYTES
         for buffer, size in entry.buffers.items():
             self._holders[buffer] -= 1
