@@ -101,7 +101,8 @@ def changed_in(scenario: Scenario, values: Mapping[str, Any], add: Mapping[str, 
     # what has no uniform of its own any more moves together with nothing; the others stay as if it did
     gone = [name for name in values if name in changed and not restated.quantities[name].one_uniform]
     alone = correlated_with(build(scenario), gone) if scenario.correlations and gone else frozenset()
-    return replace(restated, swept=scenario.swept, alone=restated.alone | alone)
+    ends_anew = scenario.ends_anew or "until" in values
+    return replace(restated, swept=scenario.swept, alone=restated.alone | alone, ends_anew=ends_anew)
 
 
 def _new(name: str, given: Any) -> Quantity:

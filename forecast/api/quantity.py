@@ -360,13 +360,9 @@ def _read(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _registered(model: Model) -> str | Model:
     """Return a model as a file would state it, where it is a registered one; else the model."""
-    from forecast.errors import ForecastError
-    from forecast.models import model as known
+    from forecast.models.model_lookup import is_registered
 
-    try:
-        return model.name if "/" in model.name and bool(known(model.name) == model) else model
-    except ForecastError:
-        return model
+    return model.name if is_registered(model) else model
 
 
 def _stated(fit: Fit) -> str | Fit:

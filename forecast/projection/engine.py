@@ -209,7 +209,8 @@ def project(
         check_ordered(graph, fits, seed)
         own_rows.check_read(graph, fits, added)
         steps, width = _horizon(graph, fits, until=until, start=start, step=step, as_of=as_of)
-        if until is not None:
+        ends_anew = until is not None or graph.scenario.ends_anew
+        if ends_anew:
             graph = _until(graph, steps)
         _check_size(graph, steps.years, draws, kept, workers, ends=ends)
         whole, left_out = graph, without_data.LeftOut()
@@ -217,7 +218,7 @@ def project(
 
             def rebuilt(rivals: Mapping[str, tuple[str, ...]]) -> ScenarioGraph:
                 narrowed = graphs.build(swapped_scenario, {**settings, **rivals})
-                return narrowed if until is None else _until(narrowed, steps)
+                return _until(narrowed, steps) if ends_anew else narrowed
 
             whole, left_out = without_data.narrowed_scenario(
                 graph, lambda each: Block(Plan(each, fits, steps.years, seed), range(1)), rebuilt

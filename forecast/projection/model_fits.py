@@ -22,7 +22,7 @@ from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import Input
 from forecast.errors import DataError, ForecastError, NoDataAtDateError, PluginContractError, UnknownNameError
-from forecast.models import Description, FittedModel, Model, Observations, model_lookup
+from forecast.models import Description, FittedModel, Model, Observations
 from forecast.models.check_output import checked_description, checked_observations
 from forecast.models.nesting import nested
 from forecast.projection import source_tables
@@ -298,10 +298,10 @@ def _source(graph: ScenarioGraph, node: Node, own: tuple[str, ...], model: Model
     quantity = node.variants.get(own, node.quantity)
     stated, objects = quantity.parts
     beside = model.name, model.keeps, model.at_most
-    if not all(isinstance(each, Model) and model_lookup.is_registered(each) for each in objects):
+    if objects and not quantity.registered:
         return _Source(repr((identity_of(model), *map(identity_of, objects), stated, beside)), is_object=True)
     plugins = identity_of(get_registry())
-    if quantity.NAMES_MODELS:
+    if quantity.registered:
         shape, options = getattr(model, "shape", None), getattr(model, "options", None)
         shape = shape if isinstance(shape, str | None) else identity_of(shape)
         return _Source(repr((plugins, beside, shape, options)))

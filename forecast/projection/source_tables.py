@@ -37,14 +37,19 @@ def behind(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
     known = set(registry.names("model"))
     for node in graph.nodes.values():
         yield from node.quantity.files(node)
-        for outer in node.models.values():
+        for at, outer in node.models.items():
+            stated = node.variants.get(at, node.quantity)
             for made in nested(outer):
+                series = made.name.partition("@")[0]
                 if isinstance(made, LawModel):
                     yield from ((each, None) for each in (made.data, made.file) if each)
-                series = made.name.partition("@")[0]
-                spec = registry.find("model", series).spec if series in known or "::" in series else None
-                if isinstance(spec, ModelSpec) and spec.table:
-                    yield spec.table, made
+                elif not stated.registered:  # a trend that Python holds was made of a registered one, or is its own
+                    if series in known and isinstance(table := getattr(made, "data", None), str):
+                        yield table, made
+                elif series in known or "::" in series:
+                    spec = registry.find("model", series).spec
+                    if isinstance(spec, ModelSpec) and spec.table:
+                        yield spec.table, made
 
 
 def is_file(name: str) -> bool:

@@ -7,7 +7,6 @@ resolve, an input that nothing feeds, a cycle, units that do not balance.
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -30,7 +29,7 @@ from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import apply_settings, setting_targets, setting_values
 from forecast.scenarios.spec import RankQuestion
 from forecast.scenarios.table_values import Tables
-from forecast.scenarios.templates import check_size
+from forecast.scenarios.templates import check_size, combinations
 from forecast.units.qualifiers import Qualifiers
 
 __all__ = ["ScenarioGraph", "build", "numbers_change"]
@@ -83,7 +82,7 @@ class ScenarioGraph:
 
     def combinations(self, dims: tuple[str, ...]) -> Iterator[Combination]:
         """Walk every combination of these choices."""
-        return itertools.product(*(self.scenario.choices[d].values for d in dims))
+        return combinations(self.scenario.choices, dims)
 
     def bases(self, names: Sequence[str], dims: tuple[str, ...], combination: Combination) -> dict[str, Qualifiers]:
         """Return what quantities state beside their units, under these values of the choices."""
@@ -319,13 +318,13 @@ def _check_names(nodes: Mapping[str, Node]) -> None:
     seen: dict[str, tuple[str, Model, bool]] = {}
     for node in nodes.values():
         for combination, outer in node.models.items():
-            object_of_python = bool(node.variants.get(combination, node.quantity).parts[1])
+            registered = node.variants.get(combination, node.quantity).registered
             for made in nested(outer):
-                owner, first, beside = seen.setdefault(made.name, (node.name, made, object_of_python))
+                owner, first, both = seen.setdefault(made.name, (node.name, made, registered))
                 if first is made:
                     continue
                 at = f"quantities {owner} and {node.name}: two models have the name '{made.name}'"
-                if "/" not in made.name or ((object_of_python or beside) and not model_lookup.same(first, made)):
+                if not (registered and both) and not model_lookup.same(first, made):
                     raise UsageError(f"{at}; give each a name of its own")
                 # a registered name is one model however often it is made, but for what stands beside a series
                 if "@" in made.name and _beside(first) != _beside(made):

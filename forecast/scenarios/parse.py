@@ -51,6 +51,11 @@ class ScenarioReader:
             if name not in known:
                 raise UnknownNameError("key", name, known, where=f"{self.where}: {key}" if key else self.where)
 
+    def count(self, stated: object, most: int, key: str) -> None:
+        """Refuse a list or a table that is longer than what one can mean."""
+        if isinstance(stated, (Mapping, list, tuple)) and len(stated) > most:
+            raise self.fail(key, f"{len(stated):,} of them; at most {most:,} are taken")
+
     def text(self, record: Mapping[str, Any], name: str, key: str, *, default: str | None = None) -> str:
         """Return a text."""
         value = record.get(name, default)

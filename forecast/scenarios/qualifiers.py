@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from forecast.formula import Condition
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import RankQuestion
+from forecast.scenarios.templates import combinations
 from forecast.units.qualifiers import Qualifiers, infer, meet
 
 __all__ = ["at", "check_condition", "check_ranking", "of_node"]
@@ -29,7 +29,7 @@ def _walk(
     depends_on = {d for n in names if nodes[n].bases for d in nodes[n].dims}
     dims = tuple(c for c in scenario.choices if c in {d for n in names for d in nodes[n].dims})
     if any(nodes[n].bases for n in names) and depends_on <= set(dims):
-        for values in itertools.product(*(scenario.choices[d].values for d in dims)):
+        for values in combinations(scenario.choices, dims):
             yield dims, values
 
 
@@ -46,7 +46,7 @@ def of_node(scenario: Scenario, node: Node, known: Mapping[str, Node], key: str)
     if node.figures:
         return dict(node.bases)
     stated: dict[Combination, Qualifiers] = {}
-    for values in itertools.product(*(scenario.choices[d].values for d in node.dims)):
+    for values in combinations(scenario.choices, node.dims):
         stated[values] = node.quantity.qualifiers_in(node, dict(zip(node.dims, values, strict=True)), known, key)
         if len(stated) == 1 and not stated[values] and not _may_state(node, known):
             return {}

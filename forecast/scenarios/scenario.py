@@ -68,6 +68,12 @@ _TOP = (
 #: Keys that a quantity of any kind may have.
 _BESIDE = ("lower", "before", *limits.KEYS)
 
+#: What a file may state of each at most, many times what a shipped scenario does: what it states is counted first.
+MAX_PARTS = {
+    "choices": 500, "quantities": 5000, "stocks": 1000, "solve": 100, "correlations": 500, "update": 200,
+    "questions": 1000, "changes": 200, "sweep": 100, "levers": 500, "presets": 500,
+}  # fmt: skip
+
 _PARTS = ("already", "date", "failing", "never")
 
 
@@ -129,6 +135,8 @@ class Scenario:
         The names by which quantities and choices draw that are at home in a registered scenario.
     used : frozenset of str
         Quantities of other scenarios, with a name in front, of which only those that are needed are drawn.
+    ends_anew : bool
+        It ends at another date than what it extends: as where a run states one, values after it are left out.
     folder : Path or None
         The folder of the file it was read from, which its paths may not leave; None for the user's own mapping.
     stated : mapping
@@ -163,6 +171,7 @@ class Scenario:
     says: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     streams: Mapping[str, str] = field(default_factory=dict)
     used: frozenset[str] = frozenset()
+    ends_anew: bool = False
     folder: Path | None = None
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -227,11 +236,14 @@ class Scenario:
     ) -> Scenario:
         """Check what was made of a scenario, as `from_dict` does; labels of what is there no more are dropped."""
         reader = ScenarioReader(where, folder)
+        ends_anew = isinstance(record, Mapping) and {"extends", "until"} <= record.keys()
         record = using.extended(record, reader, _TOP)
         reader.only(record, _TOP, "")
+        for key, most in MAX_PARTS.items():
+            reader.count(record.get(key, ()), most, key)
         if "preset" in record:
             base = cls.remade({k: v for k, v in record.items() if k != "preset"}, name=name, where=where, folder=folder)
-            return base._taking(reader.text(record, "preset", ""))
+            return replace(base._taking(reader.text(record, "preset", "")), ends_anew=ends_anew)
         for key in ("published_on", "issued_on"):  # read by who compares forecasts
             if key in record:
                 reader.date(record[key], key)
@@ -327,6 +339,7 @@ class Scenario:
             says=authored_sentences.read(reader, record, questions, [*quantities, *choices]),
             streams={**used.streams, **home.read(reader, record, {*quantities, *choices})},
             used=used.used - own.keys(),
+            ends_anew=ends_anew,
             folder=folder,
             stated=_copied(record),
         )._pruned()
@@ -363,7 +376,8 @@ class Scenario:
 
     def restated(self, stated: Mapping[str, Any]) -> Scenario:
         """Return what was made of this scenario, under its name and in its folder: its paths hold as they did."""
-        return Scenario.remade(stated, name=self.name, where=self.where, folder=self.folder)
+        made = Scenario.remade(stated, name=self.name, where=self.where, folder=self.folder)
+        return replace(made, ends_anew=self.ends_anew)
 
     @property
     def record(self) -> dict[str, Any]:

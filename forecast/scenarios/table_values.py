@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.budgets import check_time
 from forecast.base.lazy import xr
-from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, printable
+from forecast.errors import DataError, EmptyDataError, ForecastError, ScenarioError, UnknownNameError, printable
 from forecast.scenarios.kinds.table_value import ByChoice, TableValue
 from forecast.scenarios.spec import Choice, TableChoice, fill
+from forecast.scenarios.templates import MOST_COMBINATIONS
 from forecast.tables import series
 from forecast.units import qualifiers
 
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from forecast.tables.cache import SharedTable
 
 __all__ = ["ReadValue", "Tables", "resolve"]
+
+#: Rows that one figure is looked for under, one after the other, at most.
+MAX_ROWS_TRIED = 1000
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,9 @@ class Tables:
             If several rows match and differ.
         """
         options = {c: _wanted(v, chosen) for c, v in cell.where.items()}
+        if (count := math.prod(map(len, options.values()))) > MAX_ROWS_TRIED:
+            at = f"{self.where}: {key}.where"
+            raise ScenarioError(f"{at}: {count:,} combinations of texts; at most {MAX_ROWS_TRIED:,} are looked for")
         for picked in itertools.product(*options.values()):
             figure = self._row(cell, dict(zip(options, picked, strict=True)), key)
             if figure is not None:
@@ -201,7 +210,10 @@ def _known(
     name: str,
 ) -> bool:
     """Tell whether the table holds the figure in every combination of the other choices."""
-    for values in itertools.product(*(choices[c] for c in others)):
+    for count, values in enumerate(itertools.product(*(choices[c] for c in others))):
+        check_time(f"{tables.where}: quantities.{name}: looking for what is known", count, things="combinations")
+        if count == MOST_COMBINATIONS:
+            raise ScenarioError(f"{tables.where}: quantities.{name}: more than {count:,} combinations of choices")
         try:
             tables.figure(cell, {**chosen, **dict(zip(others, values, strict=True))}, f"quantities.{name}")
         except EmptyDataError:

@@ -9,14 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from forecast.base.budgets import check_time
 from forecast.errors import ScenarioError
 from forecast.scenarios import registered
 from forecast.scenarios.spec import braces, fill
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
+    from forecast.scenarios.spec import Choice
 
-__all__ = ["check_size", "chosen_name", "file_of", "own_choices", "source_of", "walk"]
+__all__ = ["check_size", "chosen_name", "combinations", "file_of", "own_choices", "source_of", "walk"]
 
 #: More combinations of choices than this are refused before they are walked.
 MOST_COMBINATIONS = 100_000
@@ -52,8 +54,15 @@ def check_size(scenario: Scenario, dims: Iterable[str], key: str) -> None:
 
 def walk(scenario: Scenario, own: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
     """Walk every combination of choices, as values and by choice."""
-    for values in itertools.product(*(scenario.choices[choice].values for choice in own)):
+    for values in combinations(scenario.choices, own):
         yield values, dict(zip(own, values, strict=True))
+
+
+def combinations(choices: Mapping[str, Choice], dims: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Walk every combination of the values of these choices, as long as there is time."""
+    for count, values in enumerate(itertools.product(*(choices[each].values for each in dims))):
+        check_time("walking the combinations of choices", count, things="combinations")
+        yield values
 
 
 def chosen_name(name: str, values: tuple[str, ...]) -> str:

@@ -16,13 +16,15 @@ among it, and of a named part that both have its own.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.budgets import check_time
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.scenarios import registered
 from forecast.scenarios.renaming import renamed, renamed_name
@@ -36,9 +38,33 @@ __all__ = ["both", "entries", "extended", "read", "stated"]
 
 #: A scenario that extends one that extends one, and so on, at most this often.
 MOST_EXTENDED = 8
+#: And uses one that uses one, and so on.
+MAX_USE_DEPTH = 32
+#: One scenario names so many others at most that it extends, or uses.
+MAX_EXTENDED_SCENARIOS, MAX_USED_SCENARIOS = 32, 200
+#: Quantities and choices of scenarios that are used, counted whenever one is: forty files that use the next one twice
+#: are few bytes and 2**40 quantities. The shipped scenario that uses most comes to 1,715.
+MAX_USED_PARTS = 20_000
 
-#: What is being read, or was on the way: a scenario that waits for those that it uses is None.
-_reading: ContextVar[dict[str | Path, Scenario | None] | None] = ContextVar("scenarios that are read", default=None)
+
+@dataclass
+class _Reading:
+    """What is being read, or was on the way.
+
+    Parameters
+    ----------
+    scenarios : dict
+        By name or file; one that waits for those that it uses is None.
+    parts, depth : int
+        The quantities and choices of what was used so far, and how many scenarios wait for what they use.
+    """
+
+    scenarios: dict[str | Path, Scenario | None] = field(default_factory=dict)
+    parts: int = 0
+    depth: int = 0
+
+
+_reading: ContextVar[_Reading | None] = ContextVar("scenarios that are read", default=None)
 
 
 def entries(given: Any) -> Iterator[tuple[str, Any]]:
@@ -75,6 +101,8 @@ def extended(
     if depth == MOST_EXTENDED:
         raise reader.fail("extends", f"more than {MOST_EXTENDED} scenarios extend one another")
     listed = record["extends"] if isinstance(record["extends"], (list, tuple)) else [record["extends"]]
+    if len(listed) > MAX_EXTENDED_SCENARIOS:
+        raise reader.fail("extends", f"{len(listed):,} scenarios; at most {MAX_EXTENDED_SCENARIOS} are extended")
     whole: dict[str, Any] = {}
     for place, name in enumerate(listed):
         try:
@@ -130,14 +158,29 @@ def read(reader: ScenarioReader, given: Any) -> Scenario:
     whole = Scenario(name="", where="")
     if not isinstance(given, (Mapping, list, tuple)):
         raise reader.fail("use", 'expected names of scenarios, such as { mc = "model-capability" }, or a list of them')
-    with _each_once():
-        for alias, each in entries(given):
-            whole = _beside(whole, *_one(reader, alias, each))
+    listed = list(itertools.islice(entries(given), MAX_USED_SCENARIOS + 1))
+    if len(listed) > MAX_USED_SCENARIOS:
+        raise reader.fail("use", f"more than {MAX_USED_SCENARIOS} scenarios")
+    with _each_once() as reading:
+        if reading.depth > MAX_USE_DEPTH:
+            raise reader.fail("use", f"more than {MAX_USE_DEPTH} scenarios use one another")
+        for alias, each in listed:
+            used, key = _one(reader, reading, alias, each)
+            where = f"{printable(reader.where)}: {key}"
+            reading.parts += len(used.quantities) + len(used.choices)
+            if reading.parts > MAX_USED_PARTS:
+                raise reader.fail(
+                    key,
+                    f"more than {MAX_USED_PARTS:,} quantities and choices in all that is used, each counted as often "
+                    "as it is: use fewer scenarios, or one of them once",
+                )
+            check_time(f"{where}: reading what is used", reading.parts, things="quantities and choices")
+            whole = _beside(whole, _under(used, alias), where)
     return whole
 
 
-def _one(reader: ScenarioReader, alias: str, each: Any) -> tuple[Scenario, str]:
-    """Return one scenario that is used, under its name in front, and where that stands."""
+def _one(reader: ScenarioReader, reading: _Reading, alias: str, each: Any) -> tuple[Scenario, str]:
+    """Return one scenario that is used, as it is at home, and the key where it stands."""
     from forecast.scenarios.scenario import Scenario
 
     if alias:
@@ -149,39 +192,40 @@ def _one(reader: ScenarioReader, alias: str, each: Any) -> tuple[Scenario, str]:
     elif isinstance(each, Mapping):
         used = Scenario.remade(each, name=alias or "used", where=where, folder=reader.folder)
     elif isinstance(each, str) and each.lower().endswith(".toml"):
-        used = _loaded(Path(registered.file_of(each, reader.folder, where=where)), where)
+        used = _loaded(reading, Path(registered.file_of(each, reader.folder, where=where)), where)
     elif isinstance(each, str):
-        used = _loaded(each, where)
+        used = _loaded(reading, each, where)
     else:
         raise reader.fail(key, f"expected the name of a scenario, or a table, got {printable(each, 40)}")
-    return _under(used, alias), where
+    return used, key
 
 
-def _loaded(name: str | Path, where: str) -> Scenario:
+def _loaded(reading: _Reading, name: str | Path, where: str) -> Scenario:
     """Return a scenario by its name or from its file; one that several others use is read once."""
     from forecast.scenarios.scenario import Scenario
 
-    with _each_once() as reading:
-        try:
-            if name not in reading:
-                reading[name] = None
-                reading[name] = Scenario.load(name)
-            if (used := reading[name]) is None:
-                raise ScenarioError(f"{where}: '{printable(Path(name).name, 120)}' is used by what it uses")
-            return used
-        except UnknownNameError as error:
-            raise ScenarioError(f"{where}: {error}") from None
+    try:
+        if name not in reading.scenarios:
+            reading.scenarios[name] = None
+            reading.scenarios[name] = Scenario.load(name)
+        if (used := reading.scenarios[name]) is None:
+            raise ScenarioError(f"{where}: '{printable(Path(name).name, 120)}' is used by what it uses")
+        return used
+    except UnknownNameError as error:
+        raise ScenarioError(f"{where}: {error}") from None
 
 
 @contextmanager
-def _each_once() -> Iterator[dict[str | Path, Scenario | None]]:
+def _each_once() -> Iterator[_Reading]:
     """Have each scenario read once while what uses them is read, and offer those that are."""
     outer = _reading.get()
-    reading: dict[str | Path, Scenario | None] = {} if outer is None else outer
+    reading = outer or _Reading()
     token = _reading.set(reading)
+    reading.depth += 1
     try:
         yield reading
     finally:
+        reading.depth -= 1
         _reading.reset(token)
 
 
@@ -252,6 +296,7 @@ def _beside(one: Scenario, other: Scenario, where: str) -> Scenario:
 
 def stated(given: Any) -> Any:
     """Return what a record uses as a file says it: a scenario in Python is its name, or what it states."""
+    from forecast.contract.registry import get_registry
     from forecast.scenarios.scenario import Scenario
 
     if isinstance(given, Mapping):
@@ -261,6 +306,6 @@ def stated(given: Any) -> Any:
     if not isinstance(given, Scenario):
         return given
     own = {**given.stated, **({"use": stated(given.stated["use"])} if "use" in given.stated else {})}
-    if "/" in given.name and Scenario.load(given.name).stated == given.stated:
+    if given.name in get_registry().names("scenario") and Scenario.load(given.name).stated == given.stated:
         return given.name
     return {key: each for key, each in own.items() if key not in ("questions", "show", "levers", "says", "title")}

@@ -9,6 +9,7 @@ import pytest
 
 import forecast
 from forecast.errors import DataError
+from forecast.projection.paths.find_solutions import find_solutions
 
 SPAN = {"start": 2025, "until": 2030}
 
@@ -31,6 +32,8 @@ ONE = {
     "y == 4": ("where(k > 0, k*k, -1)", 2.0),
     "y == 0.5": ("1 - exp(-k)", np.log(2)),
     "y == 1e12": ("exp(k)", 12 * np.log(10)),
+    "(k - 1)**2 == 0": ("k", 1.0),
+    "1/(k - 1) == 2": ("k", 1.5),
 }
 
 #: Equations with several solutions, or infinitely many: none is taken.
@@ -38,6 +41,13 @@ SEVERAL = {
     "of either sign": "k*k - 4",
     "far apart": "(k - 1)*(k - 100)",
     "three in a row": "(k - 1)*(k - 1.2)*(k - 1.5)",
+    "two of three between neighbouring powers": "(k - 1)*(k - 2)*(k - 3)",
+    "close to each other": "(k - 1)*(k - 1.0001)",
+    "three close to each other": "(k - 100)*(k - 100.5)*(k - 101)",
+    "irrational": "k - k**3/6",
+    "where they meet and do not change order": "(k - 1)**2*(k - 5)",
+    "where they meet twice": "(k - 1.1)**2*(k - 1.3)**2",
+    "of a logarithm": "log(k)**3 - log(k)",
     "of a sine": "sin_of",
     "a flat region": "min(k, 5) - 5",
     "everything": "k - k",
@@ -59,6 +69,30 @@ def test_an_equation_with_several_solutions_has_none():
             solved("y == 0", y=expression)
         says = "solve.k.so: 'y == 0' has several solutions in 2048 of 2048 worlds"
         assert says in str(caught.value), (case, str(caught.value))
+
+
+def test_several_solutions_are_named():
+    with pytest.raises(DataError, match=r"has several solutions in 2048 of 2048 worlds, such as 1, 2, 3"):
+        solved("y == 0", y="(k - 1)*(k - 2)*(k - 3)")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_solutions_of_polynomials_are_their_roots(seed):
+    """Roots are drawn, and found again by the values of the polynomial alone: all but of a few crowded ones."""
+    rng = np.random.default_rng(seed)
+    wrong = several = worlds = 0
+    for _ in range(20):
+        roots = np.sign(rng.uniform(-1, 1, (4, 16))) * 10 ** rng.uniform(-2, 3, (4, 16))
+        roots = roots[: rng.integers(1, 5)]
+        found, flat = find_solutions(lambda k, roots=roots: (np.prod(k - roots, axis=0), np.full(16, 1e-300)), 16)
+        assert not flat.any()
+        for world in range(16):
+            seen, stated = np.sort(found[:, world][~np.isnan(found[:, world])]), np.sort(roots[:, world])
+            wrong += seen.shape != stated.shape or not np.allclose(seen, stated, rtol=1e-5)
+            several += (len(seen) > 1) is not (len(stated) > 1)
+            worlds += 1
+    assert several == 0  # nobody is given one of several
+    assert wrong <= 0.02 * worlds
 
 
 def failing(run):

@@ -234,6 +234,27 @@ def test_an_object_of_python_is_what_it_is_now(name):
     assert level(first) == 4.0
 
 
+def test_a_function_of_python_is_what_it_is_now():
+    levels = [1.0, 2.0]
+    quantities = {"x": {"function": lambda t: np.full_like(t, levels[0]), "unit": "", "inputs": {}}}
+    seen = []
+    for _ in range(2):
+        run = project({"start": 2025, "until": 2027, "quantities": quantities}, draws=DRAWS)
+        seen.append(float(run["projection"]["x"].max()))
+        levels.reverse()
+    assert seen == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["own/flat", "x::y", "hardware/linpack"])
+def test_what_an_object_of_python_is_called_says_nothing_of_the_data_behind_it(name):
+    quantities = {"x": {"model": Level(name=name, unit="", level=1.0)}}
+    run = project({"start": 2025, "until": 2027, "quantities": quantities}, draws=DRAWS)
+    assert run.data == {}
+    for own in (forecast.model("hardware/linpack"), replace(forecast.model("hardware/linpack"), at_most=1e25)):
+        run = project({"start": 2025, "until": 2027, "quantities": {"x": {"model": own}}}, draws=DRAWS)
+        assert list(run.data) == ["datasets/supercomputers"]
+
+
 @pytest.mark.parametrize("name", ["own/flat", "hardware/linpack@pool"])
 def test_two_models_of_one_name_are_refused_in_one_scenario(name):
     def run(*models):

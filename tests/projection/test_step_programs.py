@@ -100,3 +100,32 @@ def test_a_walk_leaves_no_arrays_behind(monkeypatch):
         assert not [each for each in made if each() is not None]
     finally:
         gc.enable()
+
+
+#: What changes with dates alone.
+DATED = (
+    "t", "dt*1", "t - 2024", "-(t - 2030)", "0.1*(t - 2024)", "(t - 2024)**2", "2**(t - 2024)", "exp(t - 2025)",
+    "min(t - 2024, 2)", "clip(t - 2024, 1, 2)", "where(t >= 2027, 2, 1)", "(t >= 2027) + 1",
+    "ces([t - 2024, 1], [0.5, 0.5], 0.5)", "dated",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("form", "method"),
+    [(form, "rk4") for form in ("log_rate", "rate", "next", "initial", "ceiling", "limit", "at_least")]
+    + [("log_rate", "euler"), ("rate", "euler")],
+)
+def test_what_changes_with_dates_alone_is_what_it_is_beside_something_that_changes_in_worlds(form, method):
+    moves = {"method": method, form: None} if form in ("log_rate", "rate") else {"rate": "q/100"}
+
+    def paths(formula):
+        stock = {"initial": 1, **({"next": None} if form == "next" else moves)}
+        quantity = {"expression": "S + 1"}
+        (quantity if form in ("limit", "at_least") else stock)[form] = f"({formula})/1000"
+        quantities = {"q": quantity, "x": {"p05": 0.5, "p95": 2, "unit": ""}, "dated": {"expression": "t - 2020"}}
+        record = {"start": 2025, "until": 2028, "quantities": quantities, "stocks": {"S": stock}}
+        return forecast.project(record, draws=4)["projection"]["S"].values * np.ones((4, 4))
+
+    beside = "x" if form in ("initial", "ceiling") else "S"  # the one that it does not need itself for
+    for formula in DATED:
+        np.testing.assert_allclose(paths(formula), paths(f"{formula} + 0*{beside}"), rtol=1e-12, err_msg=formula)

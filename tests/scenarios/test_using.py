@@ -322,3 +322,11 @@ def test_a_file_that_several_parts_use_is_read_once(tmp_path, monkeypatch):
     whole = load(tmp_path / "whole.toml")
     assert sorted(whole.quantities) == ["base", "left", "right"]
     assert loaded == ["left.toml", "base.toml", "right.toml"]
+
+
+@pytest.mark.parametrize("name", ["ours/home", "brain/brain-parity", "home"])
+def test_a_scenario_is_written_by_its_name_only_where_it_is_the_registered_one(home, name):
+    made = Scenario.from_dict({"use": {"h": home.named(name)}, "quantities": {"twice": {"expression": "2*h.price"}}})
+    assert made.record["use"]["h"]["quantities"] == HOME["quantities"]
+    parity = Scenario.from_dict({"use": {"h": forecast.scenario("brain-parity")}})
+    assert parity.record["use"] == {"h": "brain/brain-parity"}

@@ -134,8 +134,12 @@ class StepDates:
         *,
         kind: Any = np.float64,
         least: Changes = Changes.NEVER,
+        worlds: bool = False,
     ) -> StepValue:
-        """Return what a function makes of values that no member changes: the same for an equal key and equal parts."""
+        """Return what a function makes of values that no member changes: the same for an equal key and equal parts.
+
+        It is one number where all parts are; with `worlds` one a world even then.
+        """
         at = (key, *(part.array if isinstance(part.array, str) else id(part.array) for part in parts))
         if at not in self._known:
             self._kept.append((key, *parts))
@@ -143,7 +147,7 @@ class StepDates:
             if max([least, *(part.changes for part in parts)]) is Changes.NEVER:
                 self._known[at] = StepValue(np.array(function(*arrays)), Changes.NEVER)
             else:
-                array = np.empty(self.draws if any(map(np.ndim, arrays)) else (), dtype=kind)
+                array = np.empty(self.draws if worlds or any(map(np.ndim, arrays)) else (), dtype=kind)
                 self._known[at] = StepValue(array, Changes.DATES)
                 self._calls.append(_into(array, function, arrays))
                 self.step = -1
@@ -181,7 +185,7 @@ class StepProgram:
         else:
             value = self._added("answer", made.answer, [self._node(made.formula.root, made)], into, only=id(made))
         if not np.ndim(value.array):
-            return self.dates.computed("every world", partial(np.full, self.dates.draws), [value])
+            return self.dates.computed("every world", partial(np.full, self.dates.draws), [value], worlds=True)
         if value.changes is Changes.MEMBERS and value.array is not into:  # a name: its array may change before this one
             self.calls.append(partial(np.copyto, into, value.array))
             return StepValue(into, Changes.MEMBERS)
@@ -205,7 +209,7 @@ class StepProgram:
         arrays = [part.array for part in parts]
         changes = max([least, *(part.changes for part in parts)])
         if changes is not Changes.MEMBERS:
-            return self.dates.computed(key, function, parts, least=changes)
+            return self.dates.computed(key, function, parts, least=changes, worlds=True)
         value = StepValue(np.empty(self.dates.draws), changes)
         self.calls.append(lambda: np.copyto(value.array, function(*arrays)))
         return value

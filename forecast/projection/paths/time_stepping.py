@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.budgets import check_time
-from forecast.base.roots import roots
 from forecast.errors import DataError, ForecastError, ScenarioError
 from forecast.formula import TIME, Condition, Formula
 from forecast.models.protocol import OtherQuantity
@@ -25,6 +24,7 @@ from forecast.projection.failures import others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread, still
 from forecast.projection.paths.apply_limits import limited
+from forecast.projection.paths.find_solutions import find_solutions
 from forecast.projection.paths.function_calls import function_calls
 from forecast.projection.paths.step_program import Changes, StepDates, StepProgram, StepValue
 from forecast.projection.paths.time_functions import HistoryOf, Past, at_step, step_reader
@@ -48,19 +48,6 @@ Call = Callable[[], object]
 
 __all__ = ["step_through"]
 
-#: Where a solution is looked for: powers of ten, of either sign.
-DECADES = np.linspace(-15.0, 15.0, 121)
-#: A place is a solution if the sides differ by less than this share of their size there: a pole is none.
-CLOSE = 1e-6
-#: Two places are one solution if they differ by less than this share of their size.
-SAME = 1e-9
-#: Sides that differ by less than this share of their size are equal but for rounding.
-ROUNDING = 1e-14
-#: Below this, a number beside others of ordinary size is lost to rounding: sides that stay equal there say nothing.
-SMALL = 1e-4
-#: So many places where the sides change order are looked at on each side of zero, and within one so many more.
-MOST_SOLUTIONS = 12
-WITHIN = np.arange(1, 16) / 16
 #: So many numbers are computed at once: what fits the processor's caches.
 CACHED = 2**15
 
@@ -506,52 +493,18 @@ class _Stepper:
             apart: Array = a - b
             return apart
 
-        best, several = np.full(draws, np.nan), np.zeros(draws, dtype=bool)
-
-        def found_at(place: Array) -> None:
-            """Take what is a solution; where there is another one already, the world has several."""
-            apart = np.abs(difference(place))
-            solves = np.isfinite(size) & (apart <= CLOSE * size)
-            new = solves & np.isnan(best)
-            again = solves & ~new & (np.abs(place - best) > SAME * np.maximum(np.abs(place), np.abs(best)))
-            best[new] = place[new]
-            if again.any():  # two places of one solution, between which rounding hides that the sides differ
-                between = np.abs(difference((place + best) / 2))
-                several[again & (between > ROUNDING * size)] = True
-
-        values, zero = np.empty((len(DECADES), draws)), np.empty((len(DECADES), draws), dtype=bool)
-        changes = np.empty((len(DECADES) - 1, draws), dtype=bool)
-        for sign in (1.0, -1.0):
-            trials = sign * 10.0**DECADES
-            for i, trial in enumerate(trials):
-                values[i] = difference(trial)
-                zero[i] = np.isfinite(size) & (np.abs(values[i]) <= ROUNDING * size)
-                if i:
-                    flat = zero[i - 1] & zero[i]
-                    if np.abs(trials[i - 1]) >= SMALL:
-                        several |= flat
-                    known = np.isfinite(values[i - 1]) & np.isfinite(values[i])
-                    changes[i - 1] = known & (values[i - 1] * values[i] <= 0) & ~flat
-            for _ in range(MOST_SOLUTIONS):
-                place, found = changes.argmax(axis=0), changes.any(axis=0) & ~several
-                if not found.any():
-                    break
-                changes[place, np.arange(draws)] = False
-                low, high = (np.where(found, ends, np.nan) for ends in (trials[place], trials[place + 1]))
-                found_at(roots(difference, low, high))
-                inside = np.array([difference(low + share * (high - low)) for share in WITHIN])
-                signs = np.sign(
-                    np.concatenate([[values[place, np.arange(draws)]], inside, [values[place + 1, np.arange(draws)]]])
-                )
-                several |= found & (np.sum(signs[:-1] * signs[1:] < 0, axis=0) > 1)
-        found_at(np.zeros(draws))
+        found, several = find_solutions(lambda place: (difference(place), size), draws)
+        several |= ~np.isnan(found[1])
+        best = found[0]
         none = np.isnan(best) & ~several
         said = f"{where}: '{quantity.so.text}' has"
 
         def problem(bad: int) -> DataError:
             told = [(none, "no solution"), (several, "several solutions")]
             counts = [f"{what} in {int(each.sum())}" for each, what in told if each.any()]
-            return DataError(f"{said} {' and '.join(counts)} of {best.size} worlds")
+            named = sorted(found[:, several.argmax()][~np.isnan(found[:, several.argmax()])]) if several.any() else []
+            such = f", such as {', '.join(f'{each:g}' for each in named)}" if len(named) > 1 else ""
+            return DataError(f"{said} {' and '.join(counts)} of {best.size} worlds{such}")
 
         solved = self.block.numbers(np.where(several, np.nan, best)[None], problem)
         return np.asarray(solved[0])

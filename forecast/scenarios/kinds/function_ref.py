@@ -53,13 +53,23 @@ class FunctionRef(ModelKind):
     """
 
     KIND, TOLD_BY, FORM = "function", ("function",), "a function"
-    IN_CYCLE, NAMES_MODELS = True, True
+    IN_CYCLE = True
 
     function: str | Callable[..., Any]
     inputs: Mapping[str, str]
     unit: str = ""
     arguments: Mapping[str, str] | None = None
     along: str = ""
+
+    @property
+    def registered(self) -> bool:
+        """Whether a plugin registered its function."""
+        return isinstance(self.function, str)
+
+    @property
+    def parts(self) -> tuple[Self, tuple[Any, ...]]:
+        """It without its function of Python, which compares by identity."""
+        return (self, ()) if self.registered else (replace(self, function=""), (self.function,))
 
     @property
     def templates(self) -> dict[str, str]:
@@ -73,11 +83,6 @@ class FunctionRef(ModelKind):
             name = f"{getattr(name, '__module__', '?')}.{getattr(name, '__qualname__', type(name).__name__)}"
         along = f", {self.along}" if self.along else ""
         return f"FunctionRef({name}, {self.inputs}, {self.unit}, {self.arguments}{along})"
-
-    @property
-    def parts(self) -> tuple[Self, tuple[Any, ...]]:
-        """It without its function of Python, and that."""
-        return (self, ()) if isinstance(self.function, str) else (replace(self, function=""), (self.function,))
 
     @classmethod
     def read(

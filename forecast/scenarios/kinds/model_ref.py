@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from forecast import models
-from forecast.models import Model
+from forecast.models import Model, model_lookup
 from forecast.scenarios.quantities.kind import ModelKind
 from forecast.scenarios.quantities.node import Combination, Node, of_models
 from forecast.scenarios.spec import fill
@@ -38,7 +38,6 @@ class ModelRef(ModelKind):
     """
 
     KIND, TOLD_BY, FORM = "model", ("model",), "a model"
-    NAMES_MODELS = True
 
     model: Any
     shape: str = ""
@@ -98,6 +97,11 @@ class ModelRef(ModelKind):
         name = self.model if isinstance(self.model, str) else self.model.name
         beside = f" shape {self.shape} {sorted(self.options.items())}" if self.shape or self.options else ""
         return f"model {name}{beside} {sorted(self.inputs.items())}"
+
+    @property
+    def registered(self) -> bool:
+        """Whether a plugin registered its model: it has it by name, or as the object that the name gives."""
+        return isinstance(self.model, str) or model_lookup.is_registered(self.model)
 
     @property
     def parts(self) -> tuple[Self, tuple[Any, ...]]:

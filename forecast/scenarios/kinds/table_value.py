@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from forecast.errors import UnknownNameError
 from forecast.scenarios.quantities.kind import Plan, QuantityKind
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.spec import Choice, braces
-from forecast.scenarios.templates import check_size
+from forecast.scenarios.templates import check_size, combinations
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
@@ -142,7 +141,7 @@ class TableValue(QuantityKind):
         check_size(scenario, own, f"{scenario.where}: {key}")
         figures = {
             values: tables.figure(self, dict(zip(own, values, strict=True)), key)
-            for values in itertools.product(*(scenario.choices[c].values for c in own))
+            for values in combinations(scenario.choices, own)
         }
         unit = next(iter(figures.values())).unit
         return Node(

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Correlation", "correlations"]
 
+#: More than so many do not move together in one group: its matrix has their square of numbers.
+MAX_CORRELATED = 500
+
 
 @dataclass(frozen=True, kw_only=True)
 class Correlation:
@@ -76,6 +79,7 @@ def correlations(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[
         reader.only(group, ("of", "rho", "matrix"), key)
         if "of" not in group:
             raise reader.fail(f"{key}.of", "is missing")
+        reader.count(group["of"], MAX_CORRELATED, f"{key}.of")
         names = reader.texts(group["of"], f"{key}.of")
         if len(names) < 2:
             raise reader.fail(f"{key}.of", "expected two or more names")

@@ -95,8 +95,6 @@ class QuantityKind:
     STEPPED: ClassVar[bool] = False
     #: It reads what another quantity was before the first step.
     LOOKS_BACK: ClassVar[bool] = False
-    #: Its models are those that plugins register, by name.
-    NAMES_MODELS: ClassVar[bool] = False
     #: Its unit may be that of the quantities it needs, also once it is set.
     UNIT_OF_NEEDS: ClassVar[bool] = False
 
@@ -207,6 +205,11 @@ class QuantityKind:
     def described(self) -> str:
         """Return what the hash of a scenario says of it: nothing of where files stand."""
         return repr(self)
+
+    @property
+    def registered(self) -> bool:
+        """Whether plugins registered its models: their names, and what stands beside a series, say all of them."""
+        return False
 
     @property
     def parts(self) -> tuple[Self, tuple[Any, ...]]:

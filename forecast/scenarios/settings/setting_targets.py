@@ -54,10 +54,10 @@ def models(graph: ScenarioGraph, quantity: str) -> list[str]:
 def inputs(graph: ScenarioGraph, key: str) -> list[str]:
     """Return the inputs that a key means: by full name, by the model's bare name, by series, or by quantity."""
     owner, _, name = str(key).rpartition(".")
-    matches = [n for n in graph.inputs if n == key or (owner and n.partition("/")[2] == key)]
+    matches = [n for n in graph.inputs if n == key or (owner and _bare(n) == key)]
     if not matches and owner:  # of a series: on each shape that has it
         series = {n: f"{n.partition('@')[0]}.{n.rpartition('.')[2]}" for n in graph.inputs if "@" in n}
-        matches = [n for n, short in series.items() if key in (short, short.partition("/")[2])]
+        matches = [n for n, short in series.items() if key in (short, _bare(short))]
     if not matches and owner in graph.nodes:
         inner = models(graph, owner)
         matches = [n for n in graph.inputs if n.rpartition(".")[0] in inner and n.rpartition(".")[2] == name]
@@ -111,13 +111,25 @@ def parameters(graph: ScenarioGraph, given: Mapping[str, object]) -> dict[str, d
     return out
 
 
+def _bare(name: str) -> str:
+    """Return the name of a registered model, or of a number of it, without the plugin; any other as it is.
+
+    Examples
+    --------
+    >>> _bare("brain/dettmers-2015.firing_rate"), _bare("mine@trends/exponential.growth")
+    ('dettmers-2015.firing_rate', 'mine@trends/exponential.growth')
+    """
+    head, at, rest = name.partition("@")
+    return f"{head.rpartition('/')[2]}{at}{rest}"
+
+
 def _named(every: Iterable[str], owner: str) -> list[str]:
     """Return the models of a full or a bare name; those of a series, with whatever shape, where there are none."""
     if not owner:
         return []
     series = {n: n.partition("@")[0] for n in every}
-    exact = [n for n in series if owner in (n, n.partition("/")[2])]
-    return exact or [n for n, short in series.items() if owner in (short, short.partition("/")[2])]
+    exact = [n for n in series if owner in (n, _bare(n))]
+    return exact or [n for n, short in series.items() if owner in (short, _bare(short))]
 
 
 def check_no_model(key: str, value: object) -> None:

@@ -1,0 +1,30 @@
+"""What a process has computed before changes no answer: warm after other calls, and cold in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from projection import calls
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [calls.neighbours(0), *(pytest.param(calls.walk(seed, 120), marks=pytest.mark.slow) for seed in range(3))],
+    ids=["neighbours", "walk 0", "walk 1", "walk 2"],
+)
+def test_every_answer_is_that_of_a_process_that_has_computed_nothing(tmp_path, monkeypatch, cases):
+    monkeypatch.chdir(tmp_path)
+    alone = subprocess.run(
+        [sys.executable, calls.__file__], input=json.dumps(cases), capture_output=True, text=True, check=True
+    )
+    cold = [json.loads(line) for line in alone.stdout.splitlines()]
+    warm = [calls.call(case, cases[0]) for case in cases]
+    told = {i: (cases[i - 1], cases[i], warm[i][:100], cold[i][:100]) for i in range(len(cases)) if warm[i] != cold[i]}
+    assert not told, f"{len(told)} of {len(cases)}: {list(told.values())[:2]}"
+    refused = [each for each in cold if " " in each]
+    assert len(refused) < len(cases) / 3, refused
+    assert len({*cold} - {*refused}) > len(cases) / 3  # they differ
