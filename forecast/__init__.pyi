@@ -4,6 +4,7 @@ from . import language as language
 from .api.answer import Answer as Answer
 from .api.build_answer import ask as ask
 from .api.changed_scenario import scenario as scenario
+from .api.issue_warnings import project as project
 from .api.quantity import (
     Quantity as Quantity,
     QuantityCondition as QuantityCondition,
@@ -45,7 +46,7 @@ from .contract.specs import (
     UnitSpec as UnitSpec,
 )
 from .contract.toml_records import records_from as records_from
-from .errors import ForecastError as ForecastError
+from .errors import ForecastError as ForecastError, ForecastWarning as ForecastWarning
 from .evaluation import scores as scores
 from .evaluation.extrapolate import Extrapolation as Extrapolation, extrapolate as extrapolate
 from .evaluation.rolling_origin import backtest as backtest
@@ -58,7 +59,6 @@ from .models import (
     model as model,
     trend as trend,
 )
-from .projection.engine import project as project
 from .projection.result import Projection as Projection
 from .scenarios.scenario import Scenario as Scenario
 from .tables import table as table

@@ -1,4 +1,4 @@
-"""The exception hierarchy.
+"""The exception hierarchy, and that of warnings.
 
 Every error this package raises on purpose is one of these, says in one line which thing is at fault,
 where it stands and what was expected, and knows the exit code of the command line.
@@ -26,36 +26,78 @@ where it stands and what was expected, and knows the exit code of the command li
         ├── PluginContractError      a record or a return value that breaks its contract
         ├── OverTimeError            code of a plugin that ran longer than it may
         └── ConflictError            one full name offered by two distributions (resolves to neither)
+
+Every warning is one of these. It is a record: which quantity it is about, and what it says in fields; its English is
+made here, of the fields.
+
+::
+
+    ForecastWarning
+    ├── FixedParametersWarning       published parameters without any uncertainty
+    ├── IndependentParametersWarning published parameters, drawn independently of each other
+    ├── RoundedConstantsWarning      published parameters that are rounded
+    ├── BeyondDataWarning            a variable far outside the data that a law was fitted to
+    ├── RaisedPathsWarning           draws that are raised to their running maximum
+    ├── UncorrelatedWarning          what moved together with others is drawn on its own
+    ├── FewWorldsWarning             an update or a condition leaves few worlds
+    ├── FailedWorldsWarning          worlds that fail are left out
+    ├── AsOfWarning                  what is left out as of a date
+    ├── HindcastWarning              the first steps lie before the last observation
+    ├── ChangedDataWarning           data that changed since a file was saved
+    └── NoteWarning                  a sentence that comes as such
+        ├── FitWarning               of a fit
+        ├── ModelWarning             of a model of a plugin
+        └── LeftOutWarning           a plugin, or a row of a table, that cannot be used and is left out
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 __all__ = [
     "AmbiguousNameError",
+    "AsOfWarning",
+    "BeyondDataWarning",
     "BudgetError",
+    "ChangedDataWarning",
     "ConflictError",
     "CycleError",
     "DataError",
     "DownloadError",
     "EmptyDataError",
+    "FailedWorldsWarning",
+    "FewWorldsWarning",
     "FitError",
+    "FitWarning",
+    "FixedParametersWarning",
     "ForecastError",
+    "ForecastWarning",
     "FormulaError",
+    "HindcastWarning",
+    "IndependentParametersWarning",
+    "LeftOutWarning",
+    "ModelWarning",
     "NoDataAtDateError",
+    "NoteWarning",
     "OverTimeError",
     "PluginContractError",
     "PluginError",
     "QualifierError",
+    "RaisedPathsWarning",
     "ResultError",
+    "RoundedConstantsWarning",
     "ScenarioError",
     "TableError",
+    "UncorrelatedWarning",
     "UnitError",
     "UnknownNameError",
     "UsageError",
+    "first_names",
     "nearest",
     "one_line",
     "printable",
@@ -96,6 +138,18 @@ def one_line(error: BaseException, limit: int = 300) -> str:
     except Exception:  # an error that cannot even be shown
         said = []
     return printable(f"{type(error).__name__}: {said[0]}" if said else type(error).__name__, limit)
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """Return the first of several names, on one line, and how many more there are.
+
+    Examples
+    --------
+    >>> first_names(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(printable(name, 60) for name in names[:most])}{more}"
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
@@ -256,3 +310,314 @@ class OverTimeError(PluginError):
 
 class ConflictError(PluginError):
     """One full name offered by two distributions: it resolves to neither."""
+
+
+# --- Warnings ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
+class ForecastWarning(UserWarning):
+    """Base of every warning of this package: a record, whose text is made of its fields.
+
+    Parameters
+    ----------
+    subject : str
+        The quantity, if it is about one.
+    model : str
+        The model of that quantity, if it is of one; of one's own it has the quantity's name.
+
+    Examples
+    --------
+    >>> one = HindcastWarning(first=2020, last=2024)
+    >>> ForecastWarning.from_record(one.record) == one
+    True
+    """
+
+    subject: str = ""
+    model: str = ""
+
+    @property
+    def text(self) -> str:
+        """What it says of its subject."""
+        raise NotImplementedError(type(self).__name__)
+
+    @classmethod
+    def together(cls, several: Sequence[Any]) -> str:
+        """Return one line for several of this kind; empty where each stands for itself."""
+        return ""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What it is as plain data: the name of its class under ``kind``, and those fields that say something."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {"kind": type(self).__name__, **{name: value for name, value in plain.items() if value not in ("", [])}}
+
+    @staticmethod
+    def from_record(record: Mapping[str, Any]) -> ForecastWarning:
+        """Return the warning that a record is of.
+
+        Raises
+        ------
+        KeyError, TypeError
+            For a kind or a field that is none.
+        """
+        plain: dict[str, Any] = {n: tuple(each) if isinstance(each, list) else each for n, each in record.items()}
+        return _WARNINGS[plain.pop("kind")](**plain)
+
+    def __str__(self) -> str:
+        """Say it in one sentence, its subject first."""
+        of = (self.subject, "" if self.model == self.subject else self.model)
+        return ": ".join([*filter(None, of), self.text])
+
+    def __repr__(self) -> str:
+        """Name its kind, and say it."""
+        return f"<{type(self).__name__} {self}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Come back from another process as it was."""
+        return partial(ForecastWarning.from_record, self.record), ()
+
+
+class FixedParametersWarning(ForecastWarning):
+    """The parameters of a published law are fixed."""
+
+    @property
+    def text(self) -> str:
+        """What it says of its subject."""
+        return "its parameters are fixed: the source states no uncertainty of them"
+
+    @classmethod
+    def together(cls, several: Sequence[Any]) -> str:
+        """Return one line for several of this kind."""
+        return f"{len(several)} fits state no uncertainty: {_subjects(several)}"
+
+
+class IndependentParametersWarning(ForecastWarning):
+    """The parameters of a published law are drawn independently of each other."""
+
+    @property
+    def text(self) -> str:
+        """What it says of its subject."""
+        return "its parameters are drawn independently of each other: the source states only standard errors"
+
+    @classmethod
+    def together(cls, several: Sequence[Any]) -> str:
+        """Return one line for several of this kind."""
+        return f"{len(several)} fits draw their parameters independently of each other: {_subjects(several)}"
+
+
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
+class RoundedConstantsWarning(ForecastWarning):
+    """The parameters of a published law, the `fit`, are rounded."""
+
+    fit: str
+
+    @property
+    def text(self) -> str:
+        """What it says of its subject."""
+        return f"{self.fit}: the source prints rounded figures, and rounded constants give biased forecasts"
+
+    @classmethod
+    def together(cls, several: Sequence[Any]) -> str:
+        """Return one line for several of this kind."""
+        return f"{len(several)} fits have rounded constants, which give biased forecasts: {_subjects(several)}"
+
+
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
+class BeyondDataWarning(ForecastWarning):
+    """A variable of a law lies far outside the data that the law was fitted to.
+
+    Parameters
+    ----------
+    variable : str
+    values : tuple of float
+        The least and the greatest of it in the median draw.
+    data : tuple of float
+        The ends of the data.
+    decades : float or None
+        How far outside; None where it is at 0 or below, which no number of decades reaches.
+    """
+
+    variable: str
+    values: tuple[float, float]
+    data: tuple[float, float]
+    decades: float | None
+
+    @property
+    def text(self) -> str:
+        """What it says of its subject."""
+        values = " to ".join(dict.fromkeys(f"{value:.3g}" for value in self.values))
+        where = "at 0 or below," if self.decades is None else f"{self.decades:.1f} decades"
+        low, high = self.data
+        reach = f"{self.variable} is {values} in the median draw, {where} outside the data it was fitted to"
+        return f"{reach} ({low:.3g} to {high:.3g})"
+
+    @classmethod
+    def together(cls, several: Sequence[Any]) -> str:
+        """Return one line for several of this kind."""
+        far = [math.inf if each.decades is None else round(each.decades, 1) for each in several]
+        low, high = min(far), max(far)
+        reach = f"{low:g}" if low == high else f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}"
+        reach = "at 0 or below, outside" if low == math.inf else f"{reach} decades beyond"
+        quantities = len({each.subject for each in several})
+        return f"{quantities} quantities lie {reach} their data: {_subjects(several)}" if quantities > 1 else ""
+
+
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
+class RaisedPathsWarning(ForecastWarning):
+    """Draws of what keeps a frontier are raised to their running maximum: the `share` of values, where counted."""
+
+    share: float | None = None
+
+    @property
+    def text(self) -> str:
+        """What it says of its subject."""
+        if self.share is None:
+            return "its shape offers no anchored form of a frontier: its draws are raised to their running maximum"
+        return (
+            f"{self.share:.1%} of the values of the first worlds had to be raised by a running maximum, from the last "
+            "observed record on: its draws are no path of records of their own"
+        )
+
+
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
+class UncorrelatedWarning(ForecastWarning):
+    """What moved together with others was swapped, and is drawn on its own."""
+
+    names: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return f"what moved together with others is drawn on its own now: {', '.join(self.names)}"
+
+
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
+class FewWorldsWarning(ForecastWarning):
+    """The weights of an update leave few of the worlds, or a `condition` does where there is one."""
+
+    left: float
+    draws: int
+    least: int
+    condition: str = ""
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        count = f"{self.left:.0f} of {self.draws:,} worlds are"
+        if self.condition:
+            return f"given '{self.condition}': {count} left, fewer than {self.least}: draw more"
+        rest = f"update: {count} effective; answers rest on fewer than {self.least}"
+        return f"{rest}: draw more, or look for a mistake in log_likelihood"
+
+
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
+class FailedWorldsWarning(ForecastWarning):
+    """Worlds that fail are left out: what fails in how many of all, and why the first of them does."""
+
+    draws: int
+    failing: tuple[str, ...]
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return f"worlds that fail are left out, of {self.draws:,}: {'; '.join(self.failing)}: {self.reason}"
+
+
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
+class AsOfWarning(ForecastWarning):
+    """What is left out as of a date, or rests on what is: what it is, under which names, or why a model is."""
+
+    date: str
+    what: str
+    names: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        names = first_names(self.names, 8)
+        said = {
+            "model": f"left out: {self.reason}",
+            "quantities": f"quantities that rest on what is left out: {names}",
+            "questions": f"questions without an answer: {names}",
+            "rivals": f"{self.reason}: only {names}, since no other rival has data",
+            "limits": f"limits without data, which do not bind: {names}",
+        }
+        return f"as of {self.date}: {said[self.what]}"
+
+
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
+class HindcastWarning(ForecastWarning):
+    """The projection starts before the last year of its observations."""
+
+    first: int
+    last: int
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        until = f"its data end in {self.last}; until then it shows the fit"
+        return f"hindcast: the projection starts in {self.first}, {until}"
+
+
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
+class ChangedDataWarning(ForecastWarning):
+    """The data behind a saved answer are others now."""
+
+    names: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return f"the data have changed since the file was saved: {first_names(self.names, 8)}"
+
+
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
+class NoteWarning(ForecastWarning):
+    """A sentence that comes as such."""
+
+    note: str
+
+    @property
+    def text(self) -> str:
+        """What it says of its subject."""
+        return self.note
+
+
+class FitWarning(NoteWarning):
+    """What a fit says of its data and its search."""
+
+
+class ModelWarning(NoteWarning):
+    """What a model of a plugin says."""
+
+
+class LeftOutWarning(NoteWarning):
+    """What is left out: a plugin, or a row of a table, that cannot be used."""
+
+
+_WARNINGS: Mapping[str, type[ForecastWarning]] = {
+    kind.__name__: kind
+    for kind in (
+        AsOfWarning,
+        BeyondDataWarning,
+        ChangedDataWarning,
+        FailedWorldsWarning,
+        FewWorldsWarning,
+        FitWarning,
+        FixedParametersWarning,
+        HindcastWarning,
+        IndependentParametersWarning,
+        ModelWarning,
+        RaisedPathsWarning,
+        RoundedConstantsWarning,
+        UncorrelatedWarning,
+    )
+}
+
+
+def _subjects(several: Sequence[ForecastWarning]) -> str:
+    return first_names(list(dict.fromkeys(each.subject for each in several)), 3)

@@ -208,8 +208,8 @@ def test_rooms_are_small():
 TESTS_BESIDE = ("bad_inputs", "benchmarks", "datasets", "fuzz", "mutation", "plugins")
 #: Files of tests about the whole house, not about one room.
 TESTS_OF_ALL = (
-    "bad_inputs", "docs", "docs_home", "hooks_docs", "house_rules", "no_privilege", "packaging", "pickling", "readme",
-    "text_to_object", "toolkit", "words",
+    "bad_inputs", "docs", "docs_home", "hooks_docs", "house_rules", "no_privilege", "packaging", "pickling",
+    "public_names", "readme", "text_to_object", "toolkit", "words",
 )  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,14 +15,14 @@ from numpy.typing import NDArray
 
 from forecast.api.build_scenario import DEFAULT_QUESTION, gathered, scenario_of
 from forecast.api.changed_scenario import fed
-from forecast.api.options import GRID, RUN
+from forecast.api.issue_warnings import issue
+from forecast.api.options import GRID, RUN, is_real
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
 from forecast.api.scenario_quantities import scenarios_behind
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
-from forecast.errors import ResultError, UsageError, nearest, printable
-from forecast.projection.likelihood_weights import FEWEST
+from forecast.errors import ChangedDataWarning, ResultError, UsageError, nearest, printable
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.projection.result import (
     AnswerDistribution,
@@ -99,9 +98,9 @@ class Answer:
     cache: RunCache = field(default_factory=partial(RunCache, SHARED_BYTES), repr=False)
 
     @classmethod
-    def to(cls, **fields: Any) -> Answer:
+    def to(cls, question: Mapping[str, Any], options: Mapping[str, Any], **fields: Any) -> Answer:
         """Return the answer to a question, with its projection."""
-        return cls(run=Projection(xr.DataTree()), **fields)._answered()
+        return cls(question=question, options=options, run=Projection(xr.DataTree()), **fields)._answered()
 
     @classmethod
     def loaded(cls, run: Projection, folder: Path) -> Answer:
@@ -126,9 +125,10 @@ class Answer:
         run = project(self._run_scenario, **self._run_options, cache=self.cache)
         before = () if self.saved is None else self.saved.given
         if self.saved is not None and (changed := [n for n, h in run.data.items() if self.saved.data.get(n) != h]):
-            names = ", ".join(printable(name, 60) for name in changed)
-            warnings.warn(f"the data have changed since the file was saved: {names}", stacklevel=3)
-        return replace(self, run=run.conditioned([*before, *(each.text for each in self.conditions)]))
+            issue([ChangedDataWarning(names=tuple(changed))])
+        run = run.conditioned([*before, *(each.text for each in self.conditions)])
+        issue(run.warnings, told=self.run.warnings if "projection" in self.run else ())
+        return replace(self, run=run)
 
     @property
     def _run_options(self) -> dict[str, Any]:
@@ -308,21 +308,23 @@ class Answer:
         q : float
             Above 0 and up to 1.
         """
-        if not 0 < q <= 1:
-            raise UsageError(f"quantile: expected a probability above 0 and up to 1, got {q:g}")
+        if not is_real(q) or not 0 < q <= 1:
+            raise UsageError(f"quantile: expected one probability above 0 and up to 1, got {printable(q, 40)}")
         _ = self.distribution  # there is one
         return self.result.quantile(q)
 
     def interval(self, level: float = 0.9) -> tuple[float, float]:
         """Return the ends of the interval that holds with a probability, equal tails on both sides."""
-        if not 0 < level < 1:
-            raise UsageError(f"interval: expected a probability between 0 and 1, got {level:g}")
+        if not is_real(level) or not 0 < level < 1:
+            raise UsageError(f"interval: expected one probability between 0 and 1, got {printable(level, 40)}")
         _ = self.distribution
         return self.result.interval(level)
 
     def probability(self, by: float) -> float:
         """Return the probability that it is so by a date, a decimal year."""
         self._only("probability", "when")
+        if not is_real(by):
+            raise UsageError(f"probability: expected one date as a decimal year, got {printable(by, 40)}")
         _ = self.distribution
         assert isinstance(self.result, DateAnswer)
         return self.result.probability(by)
@@ -437,7 +439,7 @@ class Answer:
         from forecast.report.result_data import projection_data
 
         provenance = {"versions": {}, "plugins": [], "command": "", **self.run.provenance}
-        warned = [*self.run.failures, *self.run.warnings]
+        warned = [*self.run.failures, *map(str, self.run.warnings)]
         return {"command": "ask", "result": projection_data(self.run), "warnings": warned, "provenance": provenance}
 
     def to_json(self) -> str:
@@ -482,7 +484,7 @@ class Answer:
 
         Warns
         -----
-        UserWarning
+        FewWorldsWarning
             Where fewer than 200 worlds are left, with their number.
         """
         if isinstance(condition, str):
@@ -493,12 +495,7 @@ class Answer:
         if not known & {*gathered(condition.sides), *(n for side in condition.sides for n in side.leaves)}:
             raise self._not_of(condition.text, "given")
         self._check_steady(condition)
-        made = replace(self, conditions=(*self.conditions, condition))._answered()
-        left, drawn = made.run.effective_draws, made.run.settings.draws
-        if left is not None and left < FEWEST:
-            text = f"given '{condition.text}': {left:.0f} of {drawn:,} worlds are left, fewer than {FEWEST}: draw more"
-            warnings.warn(text, stacklevel=2)
-        return made
+        return replace(self, conditions=(*self.conditions, condition))._answered()
 
     def _check_steady(self, condition: QuantityCondition) -> None:
         """Refuse a condition on a quantity that changes with time: a draw needs one truth value."""
@@ -787,8 +784,10 @@ class Answer:
         return headline(self.run)
 
     def __repr__(self) -> str:
-        """Answer in one plain sentence."""
-        return self.sentence
+        """Answer in one plain sentence, and say what it warns of."""
+        from forecast.report.warning_lines import with_warnings
+
+        return with_warnings(self.sentence, self.run.warnings)
 
     def _repr_html_(self) -> str:
         from forecast.report import notebook

@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import DataError
+from forecast.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["decimal_year", "from_decimal_year"]
+__all__ = ["check_has_come", "decimal_year", "from_decimal_year", "today"]
 
 #: Beyond this many years a double no longer tells days apart.
 FURTHEST = 1e8
+
+
+def today() -> str:
+    """Return the day, ISO, by the clock of whoever asks; no result holds it."""
+    return datetime.date.today().isoformat()
+
+
+def check_has_come(year: float, where: str) -> float:
+    """Return a decimal year, if it is not after today: what is known then cannot be told before it.
+
+    Raises
+    ------
+    UsageError
+        Naming `where` it was written.
+
+    Examples
+    --------
+    >>> check_has_come(2024.5, "as_of"), check_has_come(9000.0, "as_of")
+    Traceback (most recent call last):
+    forecast.errors.UsageError: as_of 9000-01-01: comes after today, ...
+    """
+    import numpy as np
+
+    if year >= decimal_year(np.datetime64(today(), "D") + 1):
+        day = str(from_decimal_year([year])[0])[:10]
+        raise UsageError(f"{where} {day}: comes after today, {today()}; expected a date that has come")
+    return year
 
 
 def decimal_year(datetimes: npt.ArrayLike) -> npt.NDArray[np.float64]:

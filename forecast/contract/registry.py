@@ -47,6 +47,7 @@ from forecast.contract.specs import (
 from forecast.errors import (
     AmbiguousNameError,
     ConflictError,
+    LeftOutWarning,
     OverTimeError,
     PluginContractError,
     PluginError,
@@ -378,7 +379,8 @@ def _guarded(source: _Source, call: Callable[[], None], *, before: Callable[[], 
         reason = _reason(error, what)
         source.plugin = replace(source.plugin, status="failed", reason=reason, traceback=traceback.format_exc())
         if what in ended_inside() or isinstance(error, OverTimeError) or what in plugin_calls.left_out():
-            warnings.warn(f"{what} is left out: {reason}", stacklevel=2)  # it costs every command, whatever it asks
+            # it costs every command, whatever it asks
+            warnings.warn(LeftOutWarning(note=f"{what} is left out: {reason}"), stacklevel=2)
     source.seconds += time.monotonic() - began
     left = max(0, plugin_calls.running_threads() - threads)
     if left:

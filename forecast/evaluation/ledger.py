@@ -10,7 +10,6 @@ Lines are added under a lock, to a file that is replaced whole: see `forecast.ba
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
 import os
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from forecast.base.dates import today
 from forecast.base.files import read_bytes
 from forecast.base.json_text import strict_json
 from forecast.base.locked_file import update
@@ -103,11 +103,6 @@ def dated(text: str, where: str) -> str:
     if not date(text):
         raise UsageError(f"{where}: expected a date such as 2026-11-22, or today, got '{printable(text, 40)}'")
     return text
-
-
-def today() -> str:
-    """Return the day, ISO, by the clock of whoever asks."""
-    return datetime.date.today().isoformat()
 
 
 def past(text: str, where: str) -> str:

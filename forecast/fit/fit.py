@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.base.operators import Operators
-from forecast.errors import FitError, printable
+from forecast.errors import FitError, RoundedConstantsWarning, printable
 from forecast.fit.notes import notes
 from forecast.fit.problem.coordinates import label
 from forecast.planning.plans import Plans
@@ -160,7 +160,7 @@ class Fit(Plans):
         if self.solutions is not None:
             return (*notes(self.solutions), *self.remarks)
         assert self.published is not None
-        rounded = f"{self.name}: the source prints rounded figures, and rounded constants give biased forecasts"
+        rounded = RoundedConstantsWarning(fit=self.name).text
         return (rounded, *self.remarks) if self.published.rounded else self.remarks
 
     def __call__(self, **variables: Any) -> Any:

@@ -329,21 +329,21 @@ class Fits:
         """Return posterior draws of the parameters of every fit; see `forecast.Fit.posterior`."""
         return self._each(lambda fit: fit.posterior(draws, seed, priors=priors))
 
-    def invert(self, **options: Any) -> xr.Dataset:
+    def invert(self, *, y: float, solve_for: str, **options: Any) -> xr.Dataset:
         """Return what reaches a goal by every fit; see `forecast.Fit.invert`."""
-        return self._each(lambda fit: fit.invert(**options))
+        return self._each(lambda fit: fit.invert(y=y, solve_for=solve_for, **options))
 
-    def allocate(self, **options: Any) -> xr.Dataset:
+    def allocate(self, compute: float, **options: Any) -> xr.Dataset:
         """Return how every fit splits a budget; see `forecast.Fit.allocate`."""
-        return self._each(lambda fit: fit.allocate(**options))
+        return self._each(lambda fit: fit.allocate(compute, **options))
 
-    def isoflop(self, **options: Any) -> xr.Dataset:
+    def isoflop(self, compute: Any, **options: Any) -> xr.Dataset:
         """Return the sections of equal compute of every fit; see `forecast.Fit.isoflop`."""
-        return self._each(lambda fit: fit.isoflop(**options))
+        return self._each(lambda fit: fit.isoflop(compute, **options))
 
-    def speedup(self, other: Fit, **options: Any) -> xr.Dataset:
+    def speedup(self, other: Fit, *, compute: float, **options: Any) -> xr.Dataset:
         """Return what every fit saves against another law; see `forecast.Fit.speedup`."""
-        return self._each(lambda fit: fit.speedup(other, **options))
+        return self._each(lambda fit: fit.speedup(other, compute=compute, **options))
 
     def extrapolation(self, **variables: Any) -> xr.DataArray:
         """Return how far points lie outside the data of every fit, in decades; see `forecast.Fit.extrapolation`."""

@@ -308,6 +308,8 @@ class Reader:
                     reason = _FOREIGN_OPERATORS.get(type(op), f"operator {type(op).__name__} is outside the grammar")
                     self.fail(reason, self._at(right) - 1)
                 (a, x), (b, y) = self.node(left, depth + 1), self.node(right, depth + 1)
+                if isinstance(op, ast.Div) and y == 0:
+                    self.fail("a division by zero has no value", self._at(right))
                 return self._value(node, Binary(_OPERATORS[type(op)], a, b), (x, y))
             case ast.Call():
                 return self._call(node, depth)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.errors import DataError, FitError
+from forecast.errors import (
+    DataError,
+    FitError,
+    FitWarning,
+    FixedParametersWarning,
+    ForecastWarning,
+    IndependentParametersWarning,
+    RoundedConstantsWarning,
+)
 from forecast.models.protocol import Description, FittedModel, Model, ModelRecord, OtherQuantity
 from forecast.models.relations import FittedRelation, left_out
 
@@ -183,15 +191,17 @@ class FittedLaw(FittedRelation):
             else level
         )
 
-    def warnings(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
+    def warnings(self, inputs: Mapping[str, Array]) -> tuple[ForecastWarning, ...]:
         """Say what is not known of the parameters, and which variables lie far outside the data."""
-        said = list(self.fit.notes)
-        if self.fit.published is not None and self.fit.published.covariance:
-            return (*said, *super().warnings(inputs))
-        if self._stated:
-            said.append("its parameters are drawn independently of each other: the source states only standard errors")
-        elif not self._joint:
-            said.append("its parameters are fixed: the source states no uncertainty of them")
+        published = self.fit.solutions is None and self.fit.published
+        rounded = RoundedConstantsWarning(fit=self.fit.name)
+        said: list[ForecastWarning] = [rounded] if published and published.rounded else []
+        said += [FitWarning(note=note) for note in self.fit.notes[len(said) :]]
+        if self.fit.published is None or not self.fit.published.covariance:
+            if self._stated:
+                said.append(IndependentParametersWarning())
+            elif not self._joint:
+                said.append(FixedParametersWarning())
         return (*said, *super().warnings(inputs))
 
     def describe(self) -> Description:

@@ -7,14 +7,14 @@ correlating and blaming an input asks nothing of the model.
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from forecast.base.operators import Operators
 from forecast.contract.specs import Input
-from forecast.errors import ForecastError
+from forecast.errors import ForecastError, ForecastWarning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -161,10 +161,11 @@ class FittedModel(abc.ABC):
         """Return the points behind the fit; None where there are none."""
         return None
 
-    def warnings(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
+    def warnings(self, inputs: Mapping[str, Array]) -> Sequence[ForecastWarning | str]:
         """Say what a reader must be warned of where it is handed these inputs (as for `sample`); nothing by default.
 
-        They are listed under ``warnings`` in the root's attributes of a projection; the draws stay as they are.
+        Each is a sentence, or a warning of `forecast.errors`, which needs no subject. They are those of a projection;
+        the draws stay as they are.
         """
         return ()
 

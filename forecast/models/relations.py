@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from forecast.contract.specs import RelationSpec
-from forecast.errors import DataError, ForecastError
+from forecast.errors import BeyondDataWarning, DataError, ForecastError, ForecastWarning
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity
 from forecast.models.shapes.conditioned import regressed
 from forecast.units import qualifiers
@@ -138,22 +138,21 @@ class FittedRelation(FittedModel):
                 f"({int((broken <= 0).sum())} of {broken.size} values are 0 or below)"
             )
 
-    def warnings(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
+    def warnings(self, inputs: Mapping[str, Array]) -> tuple[ForecastWarning, ...]:
         """Say which variables lie, in the median draw, as far outside the data as `Fit.predict` warns of."""
         import numpy as np
 
         from forecast.fit.predict import FAR, extrapolation
 
-        out = []
+        out: list[ForecastWarning] = []
         middle = {name: np.median(inputs[name], axis=-1) for name in self.fit.law.variables}
         inside = {name: bounds[0] for name, bounds in self.fit.ranges.items()}
-        for name, (low, high) in self.fit.ranges.items():
+        for name, data in self.fit.ranges.items():
             far = float(np.max(extrapolation(self.fit, {**inside, name: middle[name]}), initial=0.0))
             if far > FAR:
-                ends = dict.fromkeys(f"{v:.3g}" for v in (middle[name].min(), middle[name].max()))
-                where = f"{far:.1f} decades" if np.isfinite(far) else "at 0 or below,"
-                reach = f"{name} is {' to '.join(ends)} in the median draw, {where} outside the data it was fitted to"
-                out.append(f"{reach} ({low:.3g} to {high:.3g})")
+                least, most = np.nan_to_num([middle[name].min(), middle[name].max()]).tolist()  # JSON has no infinity
+                decades = far if np.isfinite(far) else None
+                out.append(BeyondDataWarning(variable=name, values=(least, most), data=data, decades=decades))
         return tuple(out)
 
     def describe(self) -> Description:

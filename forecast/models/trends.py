@@ -13,7 +13,14 @@ from forecast.contract.fields import KEEPS
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import Record, get_registry, resolve
 from forecast.contract.specs import Input, SeriesShape, TrendSpec
-from forecast.errors import PluginContractError, UnknownNameError, UsageError, printable
+from forecast.errors import (
+    ForecastWarning,
+    PluginContractError,
+    RaisedPathsWarning,
+    UnknownNameError,
+    UsageError,
+    printable,
+)
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
 from forecast.models.shapes.frontiers import Raised, frontier
 from forecast.units import qualifiers as bases
@@ -79,9 +86,8 @@ class _FittedTrend(FittedModel):
     def with_parameters(self, parameters: Mapping[str, Array]) -> FittedModel:
         return replace(self, fixed=parameters)
 
-    def warnings(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
-        raised = "its shape offers no anchored form of a frontier: its draws are raised to their running maximum"
-        return (raised,) if isinstance(self.shape, Raised) else ()
+    def warnings(self, inputs: Mapping[str, Array]) -> tuple[ForecastWarning, ...]:
+        return (RaisedPathsWarning(),) if isinstance(self.shape, Raised) else ()
 
     def with_draws(self, inputs: Mapping[str, Array]) -> FittedModel:
         return replace(self, shape=self.shape.given(inputs)) if inputs else self

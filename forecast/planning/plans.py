@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from forecast.base.lazy import xr
+from forecast.errors import UsageError
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -72,8 +73,8 @@ class Plans:
 
     def allocate(
         self,
-        *,
         compute: float,
+        *,
         cost: str = "6*N*D",
         inference_tokens: float | None = None,
         level: float = 0.9,
@@ -126,7 +127,7 @@ class Plans:
             seed=seed,
         ).dataset()
 
-    def isoflop(self, *, compute: Any, cost: str = "6*N*D", decades: float = 1.0, points: int = 9) -> xr.Dataset:
+    def isoflop(self, compute: Any, *, cost: str = "6*N*D", decades: float = 1.0, points: int = 9) -> xr.Dataset:
         """Apply iso-FLOP parabolas (Approach 2) to this law, free of noise, and say how far they miss.
 
         See `forecast.planning.isoflop.of_fit`; `forecast.planning.isoflop.isoflop` does it to data.
@@ -149,6 +150,10 @@ class Plans:
 
         See `forecast.planning.speedup.speedup`.
         """
+        from forecast.fit.fit import Fit
         from forecast.planning.speedup import speedup
+
+        if not isinstance(baseline, Fit):
+            raise UsageError(f"speedup: expected a fit to compare with, got {type(baseline).__name__}")
 
         return speedup(cast("Fit", self), baseline, compute=compute, cost=cost, level=level, draws=draws, seed=seed)

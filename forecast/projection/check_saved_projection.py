@@ -32,7 +32,7 @@ from forecast.base.saved_records import (
     check,
     one_of,
 )
-from forecast.errors import ResultError, UsageError, printable
+from forecast.errors import ForecastWarning, ResultError, UsageError, printable
 from forecast.projection.horizon import step_of
 from forecast.projection.supporting_data import LONGEST
 from forecast.scenarios.quantities.changes import FACTOR
@@ -106,6 +106,15 @@ _MODEL = Record({"summary": TEXT, "assumptions": _TEXTS, "sources": _TEXTS, "fac
 _BASELINE = Record(
     {}, {"median": Maybe(NUMBER), "never": SHARE, "already": SHARE, "best": TEXT, "share": SHARE, "among": WHOLE}
 )
+
+
+def _is_warning(value: object) -> bool:
+    try:
+        return bool(str(ForecastWarning.from_record(dict(value))))  # type: ignore[call-overload]
+    except (AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
+        return False
+
+
 #: What the attributes of the root hold.
 _ATTRIBUTES = Record(
     {
@@ -148,7 +157,7 @@ _ATTRIBUTES = Record(
         "streams": Named(TEXT),
         "kept": _POSITIVE,
         "newest_data": Named(_DATE),
-        "warnings": _TEXTS,
+        "warnings": Each(Kind("a warning", _is_warning)),
         "sweep": Named(_TEXTS),
         "swap": Named(TEXT),
         "given": _TEXTS,

@@ -7,7 +7,7 @@ import json
 import math
 import numbers
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -18,11 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.budgets import check_memory, memory
-from forecast.base.dates import decimal_year
+from forecast.base.dates import check_has_come, decimal_year
 from forecast.base.freed_memory import give_back
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
-from forecast.errors import DataError, NoDataAtDateError, ScenarioError, UnknownNameError, UsageError, printable
+from forecast.errors import (
+    DataError,
+    FewWorldsWarning,
+    ForecastWarning,
+    NoDataAtDateError,
+    ScenarioError,
+    UncorrelatedWarning,
+    UnknownNameError,
+    UsageError,
+    printable,
+)
 from forecast.models.nesting import nested
 from forecast.projection import blocks, own_rows, source_tables, supporting_data, without_data
 from forecast.projection.answers.sweeping import swept
@@ -170,7 +180,7 @@ def project(
     0.0
     """
     seed = check_seed(seed)
-    as_of = None if as_of is None else _as_of(as_of)
+    as_of = None if as_of is None else check_has_come(_as_of(as_of), "as_of")
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)
     changed = _scenario(scenario).starting(start).changed(what_if)
@@ -274,12 +284,13 @@ def project(
         attributes = stated(
             models=described,
             failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
-            warnings=[
-                *fits.warnings(whole),
-                *_apart(swapped_scenario.alone),
-                *_few(effective, draws),
-                *without_data.summary(whole, fits, left_out),
-            ],
+            warnings=_warnings(
+                fits.warnings(whole),
+                swapped_scenario.alone,
+                effective,
+                draws,
+                without_data.summary(whole, fits, left_out),
+            ),
             effective=effective,
             failing=sampled.failing(),
             newest=source_tables.reach(graph, fits, fitted_to),
@@ -336,20 +347,12 @@ def _placed(stated: object) -> bool:
     return isinstance(stated, str) and Path(stated).is_absolute()
 
 
-def _apart(names: Collection[str]) -> list[str]:
-    """Say what moved together with others before it was swapped."""
-    if not names:
-        return []
-    told = ", ".join(printable(name, 80) for name in sorted(names))
-    return [f"what moved together with others is drawn on its own now: {told}"]
-
-
-def _few(effective: float | None, draws: int) -> list[str]:
-    """Warn where the weights of an update leave few worlds."""
-    if effective is None or effective >= FEWEST:
-        return []
-    rest = f"update: {effective:.0f} of {draws:,} worlds are effective; answers rest on fewer than {FEWEST}"
-    return [f"{rest}: draw more, or look for a mistake in log_likelihood"]
+def _told(alone: Collection[str], effective: float | None, draws: int) -> Iterator[ForecastWarning]:
+    """Walk what a reader must be warned of beside what models and missing data say."""
+    if alone:
+        yield UncorrelatedWarning(names=tuple(printable(name, 80) for name in sorted(alone)))
+    if effective is not None and effective < FEWEST:
+        yield FewWorldsWarning(left=effective, draws=draws, least=FEWEST)
 
 
 def _scenario(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:

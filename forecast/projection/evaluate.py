@@ -7,7 +7,7 @@ there, and then nothing that only this step reads is computed. The same draw ind
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.streams import Streams
-from forecast.errors import ForecastError
+from forecast.errors import ForecastError, ForecastWarning
 from forecast.projection import blocks
 from forecast.projection.failures import Fault, others_instead
 from forecast.projection.operations import OPERATIONS
 from forecast.projection.paths.alike import distinct, read_only
-from forecast.projection.paths.run_cache import CachedResult
+from forecast.projection.paths.run_cache import CachedResult, ModelWarnings
 from forecast.projection.paths.time_functions import HistoryOf, Past
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Block:
     blocks: range
     schedule: Schedule | None = None
     faults: list[Fault] = field(default_factory=list)
-    warned: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)
+    warned: list[ModelWarnings] = field(default_factory=list)
     _results: dict[int, CachedResult | ForecastError] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -200,8 +200,10 @@ class Block:
 
     def _tell(self) -> None:
         """Hand on what models warn of; one that needs no quantity belongs to the quantity that asks first."""
-        for asker, model, texts in self.warned:
-            self.fits.outside.setdefault((asker or self.plan.steps.askers[model], model), texts)
+        for asker, model, told in self.warned:
+            subject = asker or self.plan.steps.askers[model]
+            about = tuple(replace(each, subject=subject, model=model) for each in told)
+            self.fits.outside.setdefault((subject, model), about)
         self.warned = []
 
     def others(self, numbers: range) -> Block:
@@ -290,10 +292,10 @@ class Block:
         self.faults.append(Fault(np.where(failing, np.asarray(steps)[row] if len(steps) else row, -1), problem))
         return others_instead(values, failing)
 
-    def warn(self, asker: str, model: str, texts: tuple[str, ...]) -> None:
+    def warn(self, asker: str, model: str, told: tuple[ForecastWarning, ...]) -> None:
         """Warn of what a model warns of; `asker` is empty where it is whoever asks first."""
-        if texts:
-            self.warned.append((asker, model, texts))
+        if told:
+            self.warned.append((asker, model, told))
 
     def past(self, of: HistoryOf) -> Past:
         """Return what a quantity was before the first step: what was observed of it, and what the scenario says."""

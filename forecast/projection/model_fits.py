@@ -21,7 +21,14 @@ from forecast.base.distributions import Distribution
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import Input
-from forecast.errors import DataError, ForecastError, NoDataAtDateError, PluginContractError, UnknownNameError
+from forecast.errors import (
+    DataError,
+    ForecastError,
+    ForecastWarning,
+    NoDataAtDateError,
+    PluginContractError,
+    UnknownNameError,
+)
 from forecast.models import Description, FittedModel, Model, Observations
 from forecast.models.check_output import checked_description, checked_observations
 from forecast.models.nesting import nested
@@ -77,7 +84,7 @@ class ModelFits:
     ----------
     failures : dict of str to str
         What went wrong beside the level: points, posterior or description of a model that could not be had.
-    outside : dict of (str, str) to tuple of str
+    outside : dict of (str, str) to tuple of ForecastWarning
         What models warn of, by quantity and model: of the first combination of choices in which they do.
     walked : dict
         Cycles in which all worlds are one, by their steps: their paths and what they need.
@@ -94,7 +101,7 @@ class ModelFits:
     ) -> None:
         self.as_of, self.seed, self.cache = as_of, seed, cache
         self.failures: dict[str, str] = {}
-        self.outside: dict[tuple[str, str], tuple[str, ...]] = {}
+        self.outside: dict[tuple[str, str], tuple[ForecastWarning, ...]] = {}
         self.walked: dict[bytes, tuple[dict[str, Array], dict[str, Array]]] = {}
         self._share_draws = share_draws and cache is not None and cache.size > 0
         self._sources: dict[str, _Source] = {}
@@ -258,17 +265,11 @@ class ModelFits:
         key = repr(([self.key(each) for each in nested(model)], inputs))
         return self._shared(("described", key), model, described, lambda made: made is not None)[0]
 
-    def warnings(self, graph: ScenarioGraph) -> list[str]:
-        """Return what models warn of, a line each, in the order of the quantities."""
+    def warnings(self, graph: ScenarioGraph) -> list[ForecastWarning]:
+        """Return what models warn of, in the order of the quantities."""
         quantities, models = (dict(zip(names, range(len(names)), strict=True)) for names in (graph.nodes, graph.models))
         told = sorted(self.outside.items(), key=lambda each: (quantities[each[0][0]], models.get(each[0][1], -1)))
-        return [
-            f"{name}: {text}"
-            if name == model
-            else f"{name}: {model}: {text}"  # of one's own, it has its quantity's name
-            for (name, model), every in told
-            for text in every
-        ]
+        return [each for _, several in told for each in several]
 
     def _aside(self, model: Model, what: str, call: Callable[[FittedModel], T]) -> T | None:
         try:

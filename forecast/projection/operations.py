@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.distributions import Distribution
 from forecast.contract.plugin_calls import guarded
-from forecast.errors import DataError, ForecastError, NoDataAtDateError, PluginContractError
+from forecast.errors import (
+    DataError,
+    ForecastError,
+    ForecastWarning,
+    ModelWarning,
+    NoDataAtDateError,
+    PluginContractError,
+    RaisedPathsWarning,
+)
 from forecast.formula import TIME, Formula
 from forecast.models import FittedModel, Model
 from forecast.models.check_output import checked_draws, checked_posterior
@@ -200,8 +208,13 @@ def _sampled(
     values = guarded(what, lambda: fitted.sample(read_only(block.time), inputs, streams))
     if number == 0:  # the others are draws of the same
         aside = f"model '{made.name}': warnings"
-        block.warn(asker, made.name, guarded(aside, lambda: tuple(map(str, fitted.warnings(inputs)))))
+        block.warn(asker, made.name, guarded(aside, lambda: tuple(map(_warning, fitted.warnings(inputs)))))
     return checked_draws(values, (len(block.time), streams.draws), what)
+
+
+def _warning(told: ForecastWarning | str) -> ForecastWarning:
+    """Return what a model warns of as a warning; a plugin may say it in a sentence."""
+    return told if isinstance(told, ForecastWarning) else ModelWarning(note=str(told))
 
 
 @operation
@@ -382,9 +395,7 @@ def never_falls(block: Block, read: Inputs, past: HistoryOf) -> Array:
     """Return a path that never falls, from the last record observed before the first step."""
     path, raised = frontier(block.whole(read[0]), block.past(past).highest())
     if raised and 0 in block.blocks:  # as the warnings of models: of the first worlds
-        text = f"{raised:.1%} of the values of the first worlds had to be raised by a running maximum, from the last "
-        text += "observed record on: its draws are no path of records of their own"
-        block.warn(past.name, "keeps", (text,))
+        block.warn(past.name, "keeps", (RaisedPathsWarning(share=float(raised)),))
     return path
 
 

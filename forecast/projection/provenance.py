@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
+from forecast.errors import ForecastWarning
 from forecast.models.law_fits import LawModel
 from forecast.projection import source_tables
 from forecast.scenarios.graph import ScenarioGraph
@@ -63,7 +64,7 @@ def provenance(
     settings: Mapping[str, Any],
     models: Mapping[str, Any],
     failures: list[str],
-    warnings: list[str],
+    warnings: list[ForecastWarning],
     effective: float | None = None,
     failing: Sequence[Mapping[str, Any]] = (),
     swaps: Mapping[str, str],
@@ -101,7 +102,7 @@ def provenance(
         **({"newest_data": dict(newest)} if newest else {}),
         "models": models,
         "failures": failures,
-        **({"warnings": warnings} if warnings else {}),
+        **({"warnings": [each.record for each in warnings]} if warnings else {}),
         **({"failing": list(failing)} if failing else {}),
         **({"swap": dict(swaps)} if swaps else {}),
     }

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
-from forecast.errors import ForecastError, NoDataAtDateError, printable
+from forecast.errors import AsOfWarning, ForecastError, ForecastWarning, NoDataAtDateError, printable
 from forecast.formula import TIME
 from forecast.projection.failures import lost
 from forecast.scenarios.graph import ScenarioGraph
@@ -40,9 +40,6 @@ __all__ = ["LeftOut", "date_text", "hidden", "narrowed_scenario", "summary"]
 Mask = NDArray[np.bool_]
 #: Some of the values of choices, or of the labels of what is drawn.
 Rivals = Mapping[str, tuple[str, ...]]
-
-#: So many names are listed in a warning.
-_MOST_NAMED = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,25 +265,20 @@ def date_text(year: float) -> str:
     return str(from_decimal_year(np.array([year]))[0])[:10]
 
 
-def summary(graph: ScenarioGraph, fits: ModelFits, left_out: LeftOut) -> list[str]:
-    """Say what is left out as of the date, a line each: the models with the reason, and what rests on them."""
+def summary(graph: ScenarioGraph, fits: ModelFits, left_out: LeftOut) -> list[ForecastWarning]:
+    """Say what is left out as of the date: the models with the reason, and what rests on them."""
     if fits.as_of is None:
         return []
-    when = f"as of {date_text(fits.as_of)}"
-    lines = [f"{when}: left out: {error}" for error in fits.refusals() if isinstance(error, NoDataAtDateError)]
-    quantities = [name for name in left_out.quantities if not graph.nodes[name].owner]
+    told = partial(AsOfWarning, date=date_text(fits.as_of))
+    lacking = [error for error in fits.refusals() if isinstance(error, NoDataAtDateError)]
+    found = [told(what="model", reason=str(error)) for error in lacking]
+    quantities = tuple(name for name in left_out.quantities if not graph.nodes[name].owner)
     if quantities:
-        lines.append(f"{when}: quantities that rest on what is left out: {_listed(quantities)}")
+        found.append(told(what="quantities", names=quantities))
     if left_out.questions:
-        lines.append(f"{when}: questions without an answer: {_listed(left_out.questions)}")
+        found.append(told(what="questions", names=tuple(left_out.questions)))
     for name, values in {**left_out.rivals, **left_out.drawn}.items():
-        lines.append(f"{when}: {printable(name, 60)}: only {_listed(values)}, since no other rival has data")
+        found.append(told(what="rivals", reason=printable(name, 60), names=tuple(values)))
     if left_out.limits:
-        lines.append(f"{when}: limits without data, which do not bind: {_listed([n for n, _ in left_out.limits])}")
-    return lines
-
-
-def _listed(names: Any) -> str:
-    named = [printable(name, 60) for name in names]
-    more = f", and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-    return f"{', '.join(named[:_MOST_NAMED])}{more}"
+        found.append(told(what="limits", names=tuple(name for name, _ in left_out.limits)))
+    return [*found]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.errors import FitError, ForecastError, printable
+from forecast.report.warning_lines import warning_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,6 +58,7 @@ def answer(run: Projection, draw: Callable[[Axes], object]) -> str:
     told = [f"{name} {percent(share)}" for name, share in short.drivers]
     notes = [f"What moves it, each alone: {', '.join(told)} of the variance." if told else ""]
     notes += [f"{said}." for said in (*short.races, short.data and f"Newest data: {short.data}", short.record) if said]
+    notes += warning_lines([*run.failures, *run.warnings])
     return _page(short.sentence, _figure(draw, short.sentence), ["", "median", "90 %", note], rows, notes)
 
 
@@ -71,7 +73,8 @@ def projection(run: Projection) -> str:
         for group in part.groups
         for row in group.rows
     ]
-    return _page(words[0].sentence, "", ["", "median", "90 %", "never"], rows, [*run.failures, *run.warnings])
+    told = warning_lines([*run.failures, *run.warnings])
+    return _page(words[0].sentence, "", ["", "median", "90 %", "never"], rows, told)
 
 
 def fit(made: Fit) -> str:

@@ -5,52 +5,48 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-__all__ = ["MOST", "warning_lines"]
+from forecast.errors import ForecastWarning
+
+__all__ = ["MOST", "warning_lines", "with_warnings"]
 
 #: So many lines stand below an answer.
 MOST = 3
-#: So many names of quantities stand in one of them.
-_MOST_NAMES = 3
-_FIXED = re.compile(r"(?P<name>[\w.]+): .*the source states no uncertainty of them", re.DOTALL)
-_BEYOND = re.compile(
-    r"(?P<name>[\w.]+): .*? (?P<far>\d+(\.\d+)?) decades outside the data it was fitted to.*", re.DOTALL
-)
 
 
-def warning_lines(warnings: Sequence[str]) -> list[str]:
+def warning_lines(told: Sequence[ForecastWarning | str]) -> list[str]:
     """Return at most `MOST` lines that say what an answer warns of.
 
     Parameters
     ----------
-    warnings : sequence of str
-        What it warns of, each whole.
+    told : sequence of ForecastWarning or str
+        What it warns of; why something failed is a text.
 
     Examples
     --------
-    >>> far = "width: N is 7 in the median draw, 3.4 decades outside the data it was fitted to (1 to 2)"
-    >>> warning_lines([far, far.replace("width", "size").replace("3.4", "2"), "hindcast: it starts in 2025"])
-    ['2 quantities lie 2 to 3.4 decades beyond their data: width, size', 'hindcast: it starts in 2025']
+    >>> from forecast.errors import BeyondDataWarning, HindcastWarning
+    >>> far = {"variable": "N", "values": (7, 7), "data": (1, 2)}
+    >>> told = [BeyondDataWarning(subject=name, decades=far_by, **far) for name, far_by in (("a", 3.4), ("b", 2.0))]
+    >>> for line in warning_lines([*told, HindcastWarning(first=2020, last=2024)]):
+    ...     print(line)
+    2 quantities lie 2 to 3.4 decades beyond their data: a, b
+    hindcast: the projection starts in 2020, its data end in 2024; until then it shows the fit
     >>> warning_lines([f"warning {place}" for place in range(5)])
     ['warning 0', 'warning 1', '3 more: --show warnings has them']
     """
-    fixed = [m["name"] for text in warnings if (m := _FIXED.fullmatch(text))]
-    beyond = {m["name"]: float(m["far"]) for text in warnings if (m := _BEYOND.fullmatch(text))}
-    together = [kind for kind, names in ((_FIXED, fixed), (_BEYOND, beyond)) if len(names) > 1]
-    out = [text for text in warnings if not any(kind.fullmatch(text) for kind in together)]
-    if _BEYOND in together:
-        low, high = min(beyond.values()), max(beyond.values())
-        reach = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-        out.insert(0, f"{len(beyond)} quantities lie {reach} decades beyond their data: {_names([*beyond])}")
-    if _FIXED in together:
-        out.insert(0, f"{len(fixed)} fits state no uncertainty: {_names(fixed)}")
+    kinds: dict[type[ForecastWarning], list[ForecastWarning]] = {}
+    for each in told:
+        if isinstance(each, ForecastWarning):
+            kinds.setdefault(type(each), []).append(each)
+    several = {kind: kind.together(alike) for kind, alike in kinds.items() if len(alike) > 1}
+    out = [line for line in several.values() if line]
+    out += [str(each) for each in told if isinstance(each, str) or not several.get(type(each))]
     if len(out) > MOST:
         out = [*out[: MOST - 1], f"{len(out) - MOST + 1} more: --show warnings has them"]
     return out
 
 
-def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"{', '.join(names[:_MOST_NAMES])}{more}"
+def with_warnings(text: str, told: Sequence[ForecastWarning | str]) -> str:
+    """Return what a prompt shows of a result, with a line for each of its warnings."""
+    return "\n".join([text, *(f"warning: {line}" for line in warning_lines(told))])

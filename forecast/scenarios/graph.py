@@ -305,7 +305,7 @@ def _needed(scenario: Scenario, nodes: dict[str, Node]) -> tuple[Scenario, dict[
         name = left.pop()
         if name in nodes and name not in kept:
             kept.add(name)
-            left += nodes[name].sources
+            left += [*nodes[name].sources, *nodes[name].quantity.observed_by]
             left += [each for group in groups if name in group for each in group]
     quantities = {name: each for name, each in scenario.quantities.items() if name in kept}
     limits = {name: each for name, each in scenario.limits.items() if name in kept}

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,8 @@ DATES, UNTIL = (2030, 2040), 2050
 #: Of what is waited for: it begins soon after the newest observation, so that what this meets is so already.
 STEP = "1/4"
 MOST_CHARACTERS = 1000
+#: A date within this share of a step of one is at it.
+_ROUNDING = Fraction(1, 10**6)
 #: What shapes are called for people.
 _SHAPES = {
     "pool": "ensemble",
@@ -130,16 +133,18 @@ def read_question(
         "quantities": names.quantities,
         "questions": {QUESTION: {**question, "title": _title(root, text.strip(), names.labels)}},
     }
-    # a scenario that is used has dates of its own
-    last = UNTIL if names.until is None else int(names.until)
+    # a scenario that is used has dates and a step of its own
+    last = UNTIL if names.until is None else _step_at(names.until, names.start, names.step)
     dates = _listed(at)
     if "value" in question and not dates:
         dates = [date for date in DATES[: None if names.moving else 1] if date <= last] or [last]
     record["questions"][QUESTION] |= {"dates": dates} if dates else {}
-    if until is not None or names.until is None or any(_year(date) > names.until for date in dates):
-        waited = [last] if "when" in question else []
-        record["step"] = STEP if waited and names.moving else "year"
-        record["until"] = until if until is not None else math.ceil(max(map(_year, dates or waited)))
+    latest = max(map(_year, dates), default=last)
+    if names.until is None:
+        record["step"] = STEP if "when" in question and names.moving else "year"
+        record["until"] = until if until is not None else math.ceil(latest)
+    elif until is not None or latest > last:
+        record["until"] = until if until is not None else _step_at(latest, names.start, names.step, after=True)
     if not names.moving:
         record["start"] = math.floor(min(map(_year, dates))) - 1 if dates else last - 1
     return Scenario.from_dict(record, name="question", where="ask", folder=names.folder)
@@ -170,8 +175,28 @@ def at_dates(scenario: Scenario, at: Sequence[float | str]) -> Scenario:
     if questions == stated:
         raise UsageError(f"--at: scenario '{scenario.name}' asks neither for a value nor for a date")
     last = max(map(_year, dates))
-    longer = {} if scenario.until is not None and last <= scenario.until else {"until": math.ceil(last)}
+    end = scenario.until and _step_at(scenario.until, scenario.start, scenario.step)
+    reached = end is not None and last <= end
+    longer = {} if reached else {"until": _step_at(last, scenario.start, scenario.step, after=True)}
     return scenario.restated({**scenario.stated, "questions": questions, **longer})
+
+
+def _step_at(year: float, start: float | None, step: float | str, *, after: bool = False) -> float:
+    """Return the last step up to a date, or the first from it on, as a year; whole ones as whole numbers.
+
+    Examples
+    --------
+    >>> _step_at(2040, 2026.75, "year"), _step_at(2040, 2026.75, "year", after=True), _step_at(2040, None, "1/12")
+    (2039.75, 2040.75, 2040)
+    """
+    try:
+        width = Fraction(1 if step in ("year", "month") else str(step))
+        steps = (Fraction(year) - (first := Fraction(math.floor(year) if start is None else start))) / width
+    except (ValueError, ZeroDivisionError):  # the run refuses such a step
+        return year
+    count = math.ceil(steps - _ROUNDING) if after else math.floor(steps + _ROUNDING)
+    found = float(first + count * width)
+    return int(found) if found == int(found) else found
 
 
 def _listed(at: Sequence[float | str] | float | str) -> list[float | str]:
@@ -189,7 +214,10 @@ class _Names:
         self.labels: dict[str, str] = {}
         self.used: dict[str, str] = {}
         self.folder: Path | None = None
-        self.until: float | None = None  # of the first scenario that is used
+        # of the first scenario that is used and states it
+        self.until: float | None = None
+        self.start: float | None = None
+        self.step: float | str = "year"
         self.moving = False  # something has a date of its own
 
     def read(self, text: str) -> Iterator[str]:
@@ -218,9 +246,9 @@ class _Names:
                 f"'{name}.QUANTITY' is one of its quantities"
             )
         models = registry.names("model")
-        raise UnknownNameError(
-            "name", name, [*models, *(each.partition("/")[2] for each in models), *scenarios], where="ask"
-        )
+        quantity = "".join(name.partition(".")[1:])  # of a scenario whose name is nearly right
+        every = [*models, *(each.partition("/")[2] for each in models), *(f"{each}{quantity}" for each in scenarios)]
+        raise UnknownNameError("name", name, every, where="ask")
 
     def known(self, name: str) -> str | None:
         """Return the name in the formula of what a name of the catalogue stands for, or None."""
@@ -253,6 +281,8 @@ class _Names:
         alias = _identifier(head.rpartition("/")[2])
         self.used[alias] = full
         self.until = scenario.until if self.until is None else self.until
+        self.start = scenario.start if self.start is None else self.start
+        self.step = scenario.step if self.step == "year" else self.step
         self.moving = True
         if quantity in scenario.labels:
             self.labels[f"{alias}.{quantity}"] = scenario.labels[quantity]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import FormulaError, ScenarioError, UnknownNameError, UsageError
+from forecast.errors import FewWorldsWarning, FormulaError, ScenarioError, UnknownNameError, UsageError
 from forecast.language import start, t
 from toolkit import assert_bitwise
 
@@ -89,9 +89,9 @@ def test_few_worlds_are_warned_of(asked):
     spend, *_, answer = asked
     left = int((answer.run["projection"]["spend"].isel(time=0) >= 4e8).sum())
     told = f"given 'spend >= 400000000': {left} of 1,000 worlds are left, fewer than 200"
-    with pytest.warns(UserWarning, match=told):
+    with pytest.warns(FewWorldsWarning, match=told):
         few = answer.given(spend >= 4e8)
-    assert "fewer than" in " ".join(few.run.warnings)
+    assert "fewer than" in str(few.run.warnings)
     assert "spend" in few.sensitivity().index
     assert few.report().startswith("Given spend >= 4e8: ")
 
@@ -313,7 +313,7 @@ def test_each_answer_draws_itself_and_fills_a_page(kind):
         assert line[-1] == pytest.approx(1 - answer.never, rel=1e-9)
         assert (np.diff(line) >= 0).all()
     page = answer.report()
-    assert " ".join(page.split()).startswith(repr(answer)[:60])
+    assert " ".join(page.split()).startswith(answer.sentence[:60])
     assert "[questions.reached]" in page
     assert "1,000 worlds, seed 0" in page
     assert answer.plot(ax) is ax

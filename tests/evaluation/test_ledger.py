@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
+from forecast.base import dates
 from forecast.errors import DataError, UnknownNameError, UsageError
 from forecast.evaluation import ledger
 from toolkit import DATE, VALUE, every
@@ -156,7 +157,7 @@ def test_only_one_word_reads_the_clock(monkeypatch):
         def today(cls):
             return cls(2031, 5, 6)
 
-    monkeypatch.setattr(ledger.datetime, "date", Day)
+    monkeypatch.setattr(dates.datetime, "date", Day)
     assert ledger.dated("today", "--on") == "2031-05-06"
     assert ledger.dated("2026-11-22", "--on") == "2026-11-22"
     for text in ("", "Today", "2026-13-01", "20261122", "2026-11-22T00:00"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import UnknownNameError
+from forecast.errors import RaisedPathsWarning, UnknownNameError
 from forecast.models import Anchored, Description, FittedShape, Shape, shape, trend
 from forecast.models.shapes.frontiers import highest
 from forecast.streams import BLOCK, Streams
@@ -154,9 +154,7 @@ def test_a_shape_without_an_anchored_form_is_raised_and_says_so():
         drawn, np.maximum(np.maximum.accumulate(_Wave().sample(AHEAD, streams()), axis=0), RECORD[-1])
     )
     np.testing.assert_allclose(made.sample(AHEAD, {}, streams(), observed=True) - drawn, 0.1 * RECORD[-1], rtol=1e-9)
-    assert made.warnings({}) == (
-        "its shape offers no anchored form of a frontier: its draws are raised to their running maximum",
-    )
+    assert made.warnings({}) == (RaisedPathsWarning(),)
     assert made.describe().assumptions[-1].startswith("as a frontier it is raised to its running maximum")
 
 

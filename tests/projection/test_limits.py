@@ -159,8 +159,8 @@ def test_a_running_maximum_of_draws_is_warned_of():
     up = {"expression": "where(t < 2030, t - start, 5 - (t - 2030))", "keeps": "frontier"}
     falling = {"up": up}  # 20 of 26 steps
     (text,) = project(more=falling.items(), draws=20).warnings
-    assert text.startswith("up: keeps: 76.9% of the values of the first worlds")
-    assert "had to be raised by a running maximum" in text
+    assert str(text).startswith("up: keeps: 76.9% of the values of the first worlds")
+    assert "had to be raised by a running maximum" in str(text)
     rising = project(more={"up": {"expression": "t - start", "keeps": "frontier"}}.items(), draws=20)
     assert rising.warnings == []
 

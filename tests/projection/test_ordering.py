@@ -126,7 +126,7 @@ def test_others_move_as_before_where_one_is_set_or_left_out():
     assert realised(after, "one.growth", "three.growth") == pytest.approx(0.7, abs=CLOSE)
     swapped = project(groups, with_={"x": "capability/training-compute@pool"})
     np.testing.assert_array_equal(number(before, "three.growth"), number(swapped, "three.growth"))
-    assert "drawn on its own now: x.growth" in str(swapped.attributes["warnings"])
+    assert "drawn on its own now: x.growth" in str(swapped.warnings)
 
 
 class Flat(Unfitted):

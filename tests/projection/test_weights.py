@@ -243,7 +243,7 @@ def test_few_effective_worlds_are_warned_of():
     (warning,) = run.warnings
     count = result_data.updates(run)[0]["effective"]
     assert count < 200
-    assert warning.startswith(f"update: {count:.0f} of 2,000 worlds are effective; answers rest on fewer than 200")
+    assert str(warning).startswith(f"update: {count:.0f} of 2,000 worlds are effective; answers rest on fewer than 200")
     assert project({"m": PRIOR}, update=SEEN, draws=2000, until=2026).warnings == []
 
 

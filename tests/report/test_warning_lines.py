@@ -8,14 +8,15 @@ import sys
 import pytest
 
 from forecast.cli import main
+from forecast.errors import FixedParametersWarning
 from forecast.report.warning_lines import MOST, warning_lines
 from toolkit import json_of
 
 
 def test_the_lines_of_one_kind_stand_together():
-    fixed = [f"x{i}: its parameters are fixed: the source states no uncertainty of them" for i in range(5)]
+    fixed = [FixedParametersWarning(subject=f"x{i}", model=f"x{i}") for i in range(5)]
     assert warning_lines(fixed) == ["5 fits state no uncertainty: x0, x1, x2 and 2 more"]
-    assert warning_lines(fixed[:1]) == fixed[:1]
+    assert warning_lines(fixed[:1]) == ["x0: its parameters are fixed: the source states no uncertainty of them"]
     assert warning_lines(["other", *fixed[:2]]) == ["2 fits state no uncertainty: x0, x1", "other"]
     assert warning_lines([]) == []
 

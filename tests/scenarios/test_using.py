@@ -330,3 +330,24 @@ def test_a_scenario_is_written_by_its_name_only_where_it_is_the_registered_one(h
     assert made.record["use"]["h"]["quantities"] == HOME["quantities"]
     parity = Scenario.from_dict({"use": {"h": forecast.scenario("brain-parity")}})
     assert parity.record["use"] == {"h": "brain/brain-parity"}
+
+
+@pytest.mark.parametrize("alias", ["h", "scaling_ends"])
+def test_what_observes_a_quantity_comes_along_though_nothing_needs_it(alias):
+    """Its points are those of another quantity, which then has to be there, whatever the scenarios are called."""
+    own = {
+        "until": 2030,
+        "start": 2027,
+        "quantities": {
+            "seen": {"model": "hardware/hpcg"},
+            "x": {"p05": 1, "p95": 2, "unit": "FLOP/s"},
+            "size": {"expression": "2*x", "unit": "FLOP/s", "observed": "seen"},
+        },
+    }
+    home = Scenario.from_dict(own, name="scaling-ends")
+    run = forecast.project(
+        {"use": {alias: home}, "questions": {"q": {"value": f"{alias}.size", "dates": [2028]}}}, draws=16
+    )
+    alone = forecast.project(home, draws=16)
+    points, its_own = run[f"observed/{alias}.size"].to_dataset(), alone["observed/size"].to_dataset()
+    assert (points["value"].values == its_own["value"].values).all()

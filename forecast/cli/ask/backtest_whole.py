@@ -30,13 +30,13 @@ def whole(
     as_json: bool,
 ) -> None:
     """Run the scenario as of each date, score it, and write the answer."""
-    from forecast.cli.ask.run import pairs, year_of
+    from forecast.cli.ask.run import pairs, year_known
     from forecast.evaluation.whole.scenario_backtest import backtest_scenario
 
     with render.progress("projecting") as report:
         found = backtest_scenario(
             Path(subject) if subject.lower().endswith(".toml") else subject,
-            vintages=[year_of(text, "--vintage") for text in vintages],
+            vintages=[year_known(text, "--vintage") for text in vintages],
             quantities=quantities,
             scales=pairs(scales, "--scale"),
             with_=pairs(settings, "--set"),

@@ -83,7 +83,7 @@ def record(
     number = next(n for n, line in enumerate(ledger.read(to), 1) if line["sha256"] == rows[-1]["sha256"])
     result = {"to": printable(to, 200), "head": rows[-1]["sha256"], "records": number, "forecasts": rows}
     render.emit(
-        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=run.warnings,
+        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=list(map(str, run.warnings)),
         provenance={**render.provenance(computed=True, seed=seed), "plugins": run.provenance["plugins"]},
     )  # fmt: skip
 

@@ -84,7 +84,7 @@ def show_projection(
         figures.check_panel(run, drawn["panel"])
     failures = run.failures
     result = _result(run, everything=True, level=level) if as_json else {}
-    warnings, record = [*failures, *run.warnings], _provenance(run)
+    warnings, record = [*failures, *map(str, run.warnings)], _provenance(run)
 
     def answer() -> str:
         complete = result or _result(run, everything=True, level=level)
@@ -96,7 +96,7 @@ def show_projection(
         command=command,
         text=partial(_show, run, section=section, shown=shown, by=by or "", every=every, level=level),
         warnings=warnings,
-        told=[] if section == "warnings" else warning_lines(warnings),
+        told=[] if section == "warnings" else warning_lines([*failures, *run.warnings]),
         provenance=record,
         files={
             **writers(*files, answer=answer, table=lambda: tidy.columns(run, only=shown), save=run.save),

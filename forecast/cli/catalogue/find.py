@@ -89,7 +89,7 @@ def proposed(question: str) -> list[str]:
     for place, kind in enumerate(("scenario", "model")):
         for record in get_registry().records(kind):
             name = _short({"kind": kind, "name": record.full_name})
-            lines = _question_lines(record, name) if kind == "scenario" else [(f"forecast ask {name}", "")]
+            lines = _question_lines(record, name) if kind == "scenario" else [("", "")]
             about = _texts(record)
             found = []
             for order, (line, title) in enumerate(lines):
@@ -98,7 +98,18 @@ def proposed(question: str) -> list[str]:
                 if matched := sum(worth > 0 for worth in worths):
                     found.append((-matched, -sum(worths), place, name, order, line))
             ranked += sorted(found)[:1]  # of one scenario the nearest question
-    return [line for *_, line in sorted(ranked)[:MOST_PROPOSED]]
+    return [line or _model_line(name) for *_, name, _, line in sorted(ranked)[:MOST_PROPOSED]]
+
+
+def _model_line(name: str) -> str:
+    """Return the line that asks for a model, or the one that shows it where it has to be handed other quantities."""
+    from forecast.models import OtherQuantity, model
+
+    try:
+        alone = not any(isinstance(each, OtherQuantity) for each in model(name).inputs.values())
+    except ForecastError:  # its own page says what is wrong with it
+        alone = False
+    return f"forecast {'ask' if alone else 'models show'} {name}"
 
 
 def _question_lines(record: Record, name: str) -> list[tuple[str, str]]:

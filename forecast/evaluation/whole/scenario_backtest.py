@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
-from forecast.errors import ForecastError, UnknownNameError, UsageError, printable
+from forecast.errors import AsOfWarning, ForecastError, UnknownNameError, UsageError, printable
 from forecast.evaluation.scores import LEVELS
 from forecast.evaluation.whole import scenario_rivals as rivals
 from forecast.evaluation.whole.scenario_rivals import NEAR, SAME, Series
@@ -226,7 +226,7 @@ def _fill(past: _Past, label: str, cut: float, run: Projection, sources: Mapping
 
 def _reason(run: Projection) -> str:
     """Say why a quantity has no forecast as of a date."""
-    count = sum("left out: " in text for text in run.warnings)
+    count = sum(isinstance(each, AsOfWarning) and each.what == "model" for each in run.warnings)
     if count:
         return f"it rests on what had no data then, or too little: {count} models of the scenario had none"
     return next(iter(run.failures), "it has no number at these dates")

@@ -126,9 +126,11 @@ class PooledDates(Columns):
         for definition in self._defined(name):
             place = tuple(rivals[d] if d in rivals else self._place(d, definition[d]) for d in dates.dims)
             own = dates.kept[(np.arange(len(dates.kept)), *place)]
-            counts = None if weights is None else weights[(np.arange(len(dates.kept)), *place)]
-            whole = DateDraws(own, start, by, None if counts is None else counts / counts.sum())
-            out.append(whole if answered(own) else None)
+            # a rival of which no world is possible weighs nothing
+            counts = None if weights is None else np.nan_to_num(weights[(np.arange(len(dates.kept)), *place)])
+            total = 1.0 if counts is None else float(counts.sum())
+            shares = None if counts is None or not total else counts / total
+            out.append(DateDraws(own, start, by, shares) if total and answered(own) else None)
         return out
 
     def _defined(self, name: str) -> Iterator[dict[str, str]]:

@@ -248,8 +248,9 @@ def _about(every: Sequence[Mapping[str, Any]], name: str, labels: list[str]) -> 
     about = dict(every[0])
     about["choices"] = {**about["choices"], name: labels}
     for key in ("failures", "warnings"):
-        if said := list(dict.fromkeys(text for each in every for text in each.get(key, ()))):
-            about[key] = said
+        said = [one for each in every for one in each.get(key, ())]
+        if said:
+            about[key] = [one for place, one in enumerate(said) if one not in said[:place]]
     if any("failing" in each for each in every):
         pairs = zip(every, labels, strict=True)
         about["failing"] = [

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import DataError, ScenarioError, printable
-from forecast.projection.failures import Attempt, BlockSlice
+from forecast.projection.failures import Attempt, BlockSlice, infinite_values
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.paths.time_functions import ONE_YEAR, SAME_DATE
 from forecast.projection.streaming.columns import LEVELS, Column, Columns
@@ -73,8 +73,11 @@ class ValueReducer(Columns):
     def _answer(self, block: Block, name: str, question: ValueQuestion, combination: Combination) -> Array:
         """Return the values of one block, (date, draw)."""
         now: Array = block.take(self.steps[name, combination])
+        steps = np.searchsorted(block.time, self._when[name] - SAME_DATE)
         if not question.growth:
-            return now
+            where = f"questions.{name}.value: '{printable(question.of.text, 80)}'"
+            finite = np.where(np.isinf(now), np.nan, now)
+            return block.numbers(finite, partial(infinite_values, where, now.size), steps=steps)
         before = block.take(self.steps[(name, "before"), combination])
         with np.errstate(divide="ignore", invalid="ignore"):
             gained = (np.log(now) - np.log(before)) / ONE_YEAR
@@ -83,7 +86,6 @@ class ValueReducer(Columns):
             what = f"'{printable(question.of.text, 80)}' has no growth in {lost} of {gained.size} values"
             return DataError(f"questions.{name}.growth: {what}: it is not above 0 and finite")
 
-        steps = np.searchsorted(block.time, self._when[name] - SAME_DATE)
         return block.numbers(np.where(np.isfinite(gained), gained, np.nan), no_growth, steps=steps)
 
     def datasets(self) -> Iterator[tuple[str, xr.Dataset]]:

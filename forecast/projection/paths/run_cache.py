@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from forecast.base.streams import Streams
 from forecast.contract.registry import Registry, get_registry
+from forecast.errors import ForecastWarning
 from forecast.projection.failures import Fault
 from forecast.projection.paths.alike import read_only
 
@@ -40,8 +41,8 @@ UNTAKEN_SHARE = 0.25
 
 __all__ = ["BoundedStore", "CachedResult", "CachedStreams", "RunCache", "cache_of_process", "identity_of"]
 
-#: The quantity and the model that warns, with the texts of the warnings.
-ModelWarnings = tuple[str, str, tuple[str, ...]]
+#: The quantity, empty where it is whichever asks first, and the model that warns, with the warnings.
+ModelWarnings = tuple[str, str, tuple[ForecastWarning, ...]]
 
 _numbers = itertools.count()
 _identities: dict[int, tuple[weakref.ref[Any], str]] = {}

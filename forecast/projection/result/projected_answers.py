@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
+from forecast.errors import UsageError
 from forecast.projection.answers.crossing_dates import DateDraws, answered
 from forecast.projection.answers.first_event import earliest
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
@@ -146,17 +147,21 @@ class ProjectedAnswer:
     @property
     def worlds(self) -> xr.DataArray:
         """What every stored world says, (draw, choices)."""
-        raise NotImplementedError
+        raise self._no_numbers()
 
     @property
     def _data(self) -> xr.Dataset:
         """The group that holds it."""
-        raise NotImplementedError
+        raise self._no_numbers()
 
     @cached_property
     def choices(self) -> list[str]:
         """The choices on which the answer depends."""
         raise NotImplementedError
+
+    def _no_numbers(self) -> UsageError:
+        """Return the error of a question that asks which, of whose worlds none says a number."""
+        return UsageError(f"'{self.name}': the question asks {self.kind}: its answer has shares, which stand in .table")
 
     @cached_property
     def definitions(self) -> list[str]:
@@ -196,7 +201,7 @@ class ProjectedAnswer:
         return self._distributions[key]
 
     def _distribution(self, chosen: dict[str, str]) -> AnswerDistribution | None:
-        raise NotImplementedError
+        raise self._no_numbers()
 
     def over(self, chosen: Mapping[str, str]) -> AnswerDistribution | None:
         """Return the answer under these values, pooled over weighted rivals; of several others the range of medians."""
@@ -236,7 +241,7 @@ class ProjectedAnswer:
 
     def of_worlds(self, values: Array, weights: Array | None = None) -> AnswerDistribution | None:
         """Return what some worlds say together, by what each says and counts; None where there is no answer."""
-        raise NotImplementedError
+        raise self._no_numbers()
 
     @cached_property
     def rows(self) -> list[AnswerRow]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
+from forecast.errors import FailedWorldsWarning, FewWorldsWarning, ForecastWarning, HindcastWarning, printable
 from forecast.projection.answers.pooled_rivals import rival_of_draw
 from forecast.projection.likelihood_weights import effective_sample_size, weights_of
 from forecast.projection.result import projected_limits as bounds
@@ -492,22 +493,24 @@ class Projection:
         return list(self._attribute("failing", []))
 
     @cached_property
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[ForecastWarning]:
         """What a reader must be warned of: recorded while it was drawn, worlds that fail, and a hindcast."""
-        return [*self._attribute("warnings", []), *filter(None, [_left_out(self), self.hindcast])]
+        told = [ForecastWarning.from_record(record) for record in self._attribute("warnings", [])]
+        if self.given:  # a condition weighs worlds as an update does
+            condition = " and ".join(printable(each) for each in self.given)
+            told = [replace(w, condition=condition) if isinstance(w, FewWorldsWarning) else w for w in told]
+        return [*told, *filter(None, [_left_out(self), self.hindcast])]
 
     @cached_property
-    def hindcast(self) -> str:
-        """Say so where it starts before the last year of its observations; else empty.
+    def hindcast(self) -> HindcastWarning | None:
+        """Say so where it starts before the last year of its observations.
 
         Its first steps, and every date *already* reached at the first of them, then show the fit and not a forecast.
         """
         first = int(self.span[0])
         ends = [data["date"].values.max() for place, data in self.groups.items() if place.startswith("/observed/")]
         last = int(decimal_year(max(ends))) if ends else first
-        if first >= last:
-            return ""
-        return f"hindcast: the projection starts in {first}, its data end in {last}; until then it shows the fit"
+        return HindcastWarning(first=first, last=last) if first < last else None
 
     # --- how to repeat it -------------------------------------------------------------------------------------------
 
@@ -534,23 +537,24 @@ class Projection:
         return notebook.projection(self)
 
     def __repr__(self) -> str:
-        """Say what it is of."""
+        """Say what it is of, and what it warns of."""
+        from forecast.report.warning_lines import with_warnings
+
         about = f"{len(self.quantities)} quantities, {len(self.answers)} answers, {self.settings.draws:,} worlds"
-        return f"<forecast.Projection of '{self.scenario or self.title}': {about}>"
+        return with_warnings(f"<forecast.Projection of '{self.scenario or self.title}': {about}>", self.warnings)
 
 
-def _left_out(run: Projection) -> str:
-    """Say in one line which worlds are left out."""
+def _left_out(run: Projection) -> FailedWorldsWarning | None:
+    """Say which worlds are left out."""
     rows = run.failing
     if not rows:
-        return ""
+        return None
     named = [
         f"{row['name']}{_given(row['choices'])} fails in {row['worlds']:,}, from {row['first']} on"
         for row in rows[:_MAX_FAILING]
     ]
     more = [f"and {len(rows) - len(named)} more"] if len(rows) > len(named) else []
-    worlds = f"worlds that fail are left out, of {run.settings.draws:,}"
-    return f"{worlds}: {'; '.join([*named, *more])}: {rows[0]['reason']}"
+    return FailedWorldsWarning(draws=run.settings.draws, failing=(*named, *more), reason=rows[0]["reason"])
 
 
 def _given(choices: Mapping[str, str]) -> str:

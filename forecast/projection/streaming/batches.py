@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from forecast.base import budgets
 from forecast.base.streams import BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
-from forecast.errors import ForecastError
+from forecast.errors import ForecastError, ForecastWarning
 from forecast.projection import blocks
 from forecast.projection.evaluate import Block, Schedule
 from forecast.projection.failures import BlockSlice
@@ -217,14 +217,14 @@ class Job:
         self.warn(notes["warnings"])
         return sampled
 
-    def warnings(self) -> list[list[list[str]]]:
+    def warnings(self) -> list[list[list[Any]]]:
         """Return what models warned of, as plain data."""
-        return [[list(key), list(texts)] for key, texts in self.fits.outside.items()]
+        return [[list(key), [each.record for each in told]] for key, told in self.fits.outside.items()]
 
-    def warn(self, warnings: list[list[list[str]]]) -> None:
+    def warn(self, warnings: list[list[list[Any]]]) -> None:
         """Take what models warned of in another process."""
-        for (quantity, model), texts in warnings:
-            self.fits.outside.setdefault((quantity, model), tuple(texts))
+        for (quantity, model), records in warnings:
+            self.fits.outside.setdefault((quantity, model), tuple(map(ForecastWarning.from_record, records)))
 
 
 def _quietly(block: Block, name: str, combination: tuple[str, ...], make: Callable[[], Any]) -> Any:

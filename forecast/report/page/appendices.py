@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from forecast.base.json_text import to_json
-from forecast.errors import ForecastError, printable
+from forecast.errors import ForecastError, ForecastWarning, printable
 from forecast.projection.result import Projection
 from forecast.report import result_data
 from forecast.report.brief import newest_data, past_record
@@ -32,7 +32,7 @@ _STATED = re.compile(r"(?P<name>\w+) \[(?P<unit>[^\]]*)\]: (?P<text>.*)", re.ASC
 
 def about(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     """Return what stands below an answer: how old its data are, how such forecasts have done, and warnings."""
-    said = [*run.failures, *run.warnings]
+    said: list[ForecastWarning | str] = [*run.failures, *run.warnings]
     return {
         "newest": newest_data(run, ""),
         "past": past_record(run),

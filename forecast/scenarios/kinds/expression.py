@@ -98,6 +98,11 @@ class Expression(QuantityKind):
         return not any(n in TIME for n in self.tree.names) and all(known[n].steady for n in node.needs)
 
     @property
+    def observed_by(self) -> tuple[str, ...]:
+        """The quantity that it names, if any."""
+        return (self.observed,) if self.observed else ()
+
+    @property
     def states_qualifiers(self) -> bool:
         """Whether it states qualifiers of its own."""
         return bool(self.qualifiers)

@@ -176,6 +176,11 @@ class QuantityKind:
         return self.CONSTANT
 
     @property
+    def observed_by(self) -> tuple[str, ...]:
+        """The quantities whose observations are those of this one: they come with it, and it does not need them."""
+        return ()
+
+    @property
     def states_qualifiers(self) -> bool:
         """Whether it states qualifiers of its own, whatever it needs."""
         return False

@@ -19,7 +19,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import FormulaError, TableError, nearest, printable
+from forecast.errors import FormulaError, LeftOutWarning, TableError, nearest, printable
 from forecast.formula import Condition, parse_row_condition
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _warn(left: Mapping[int, str], resource: Resource, values: Mapping[str, list
 
     for row, reason in sorted(left.items()):
         key = ", ".join(f"{k} = {printable(_text(values[k][row]), 60)}" for k in resource.key)
-        warnings.warn(f"{where}: the row {key or row + 1} is left out: {reason}", stacklevel=4)
+        warnings.warn(LeftOutWarning(note=f"{where}: the row {key or row + 1} is left out: {reason}"), stacklevel=4)
 
 
 def _joined(resource: Resource, values: Mapping[str, list[Any]], read: Sequence[Read]) -> dict[str, list[Any]]:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 import click
 
+from forecast.base.dates import check_has_come
 from forecast_capability.accounts.ratios import CLOSES_WITHIN, RATIOS, Ratio, accounts
 
 __all__ = ["accounts_command"]
@@ -23,6 +24,8 @@ def accounts_command(as_of: float | None, as_json: bool) -> None:
     between runs. Where two ways lead to one figure their ratio says whether the accounts close; none is left out. The
     scenario model-money draws from these ratios.
     """
+    if as_of is not None:
+        check_has_come(as_of, "--as-of")
     found = accounts(as_of)
     if as_json:
         rows = [asdict(ratio) | {"closes": closes(ratio)} for ratio in found]

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from forecast.base.dates import check_has_come
 from forecast_capability.chain.estimate import CASES, QUANTITIES, Case, Estimate, coverage, estimate
 from forecast_capability.chain.likelihood import FORMS, Form
 from forecast_capability.chain.rows import Rows, observed
@@ -36,6 +37,8 @@ def chain(form: str, as_of: float | None, steps: int, seed: int, chains: int | N
     of compute centred at 5 and at 20 in place of 10: what moves then is what the prior makes. Takes some minutes.
     """
     forms = list(FORMS.values()) if form == "both" else [FORMS[form]]
+    if as_of is not None:
+        check_has_come(as_of, "--as-of")
     rows = observed(as_of)
     if chains is not None:
         held = {each.name: _held(rows, each, chains, steps, seed) for each in forms}

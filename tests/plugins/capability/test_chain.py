@@ -356,8 +356,8 @@ def test_before_any_model_had_an_index_the_chain_still_has_runs():
     }
     run = forecast.project(part, draws=64, as_of=2023.0)
     assert list(run.answers) == ["run_25"]
-    assert "as of 2023-01-01: questions without an answer: index_130" in run.warnings
-    assert any("no model with an index is dated before 2023.00" in text for text in run.warnings)
+    assert "as of 2023-01-01: questions without an answer: index_130" in map(str, run.warnings)
+    assert any("no model with an index is dated before 2023.00" in text for text in map(str, run.warnings))
 
 
 # --- the scenario ---------------------------------------------------------------------------------------------------

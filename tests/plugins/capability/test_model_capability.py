@@ -499,7 +499,7 @@ def test_of_2023_the_runs_are_answered_and_the_index_is_not():
     run = forecast.project("model-capability", draws=64, as_of=2023.0)
     assert "flop_1e28" in run.answers
     assert not {"index_200", "horizon_month", "index_200_trend"} & set(run.answers)
-    assert any("no model with an index is dated before 2023.00" in text for text in run.warnings)
+    assert any("no model with an index is dated before 2023.00" in text for text in map(str, run.warnings))
     later = forecast.project("model-capability", draws=64, as_of=2024.0)
     assert {"index_200", "horizon_month", "flop_1e28"} <= set(later.answers)
 

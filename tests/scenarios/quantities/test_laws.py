@@ -78,7 +78,7 @@ def test_parameters_with_standard_errors_alone_are_drawn_independently_and_withi
         assert drawn[name].std() == pytest.approx(fit.published.stderr[name], rel=0.05)
     assert (drawn["B"] > 0).all()  # 1.6 standard errors from it
     assert np.abs(np.corrcoef(list(drawn.values())) - np.eye(5)).max() < 0.06
-    assert "drawn independently" in str(made.attributes["warnings"])
+    assert "drawn independently" in str(made.warnings)
     assert "standard errors, and not how they vary together; cut off at the bounds of" in str(made.attributes["models"])
 
 
@@ -212,9 +212,7 @@ def test_the_scatter_of_one_observation_is_added_when_asked_for(runs):
 
 def test_far_outside_the_data_warns(runs):
     far = run(own(runs), quantities={"loss": own(runs), "size": {"value": 1e13, "unit": "param"}})
-    assert "N is 1e+13 in the median draw, 4.0 decades outside the data it was fitted to" in str(
-        far.attributes["warnings"]
-    )
+    assert "N is 1e+13 in the median draw, 4.0 decades outside the data it was fitted to" in str(far.warnings)
     near = run(own(runs), quantities={"loss": own(runs), "size": {"value": 1e8, "unit": "param"}})
     assert "outside" not in str(near.warnings)
 

@@ -1,0 +1,46 @@
+"""Warnings of Python, issued where a person asks; within the package, and on the command line, runs are silent."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from typing import ParamSpec
+
+from forecast.errors import ForecastWarning
+from forecast.projection import engine
+from forecast.projection.result import Projection
+
+__all__ = ["issue", "project"]
+
+P = ParamSpec("P")
+
+
+def issue(found: Iterable[ForecastWarning], told: Iterable[ForecastWarning] = ()) -> None:
+    """Issue warnings at the line that called the package, but those of a kind and subject that were `told` before."""
+    known = set(map(_topic, told))
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "forecast":
+        level, frame = level + 1, frame.f_back
+    for each in found:
+        if _topic(each) not in known:
+            warnings.warn(each, stacklevel=level)
+
+
+def _topic(warning: ForecastWarning) -> object:
+    return (type(warning), warning.subject, warning.model) if warning.subject else warning
+
+
+def _aloud(run: Callable[P, Projection]) -> Callable[P, Projection]:
+    @functools.wraps(run)
+    def project(*args: P.args, **keywords: P.kwargs) -> Projection:
+        projection = run(*args, **keywords)
+        issue(projection.warnings)
+        return projection
+
+    project.__module__ = __name__  # where it is found again
+    return project
+
+
+project = _aloud(engine.project)

@@ -1,0 +1,192 @@
+"""Every public name works first in a process of its own, and every public attribute of what people hold in their hands.
+
+What cannot be had says so in a sentence: an error of ours, and none of Python's from the inside of the package.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import forecast
+from forecast.errors import ForecastError, UsageError
+
+ROOT = Path(__file__).parents[1]
+
+
+def run_alone(code: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, **options)
+
+
+# --- the front door ---------------------------------------------------------------------------------------------------
+
+
+def stub_names() -> set[str]:
+    tree = ast.parse((ROOT / "forecast" / "__init__.pyi").read_text(encoding="utf-8"))
+    return {
+        alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+
+
+def test_the_stub_lists_what_the_front_door_has():
+    assert stub_names() | {"__version__", "catalogue"} == set(forecast.__all__)
+
+
+@pytest.mark.parametrize(
+    "code", ["import forecast; forecast.scores.crps", "from forecast import *; scores.crps; project; ForecastWarning"]
+)
+def test_names_come_in_a_fresh_process(code):
+    out = run_alone(code)
+    assert out.returncode == 0, out.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("part", range(4))
+def test_every_name_comes_first_in_a_process_of_its_own(part):
+    names = sorted(forecast.__all__)[part::4]
+    code = f"""
+import os, forecast
+for name in {names!r}:
+    child = os.fork()
+    if not child:
+        getattr(forecast, name)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, name
+"""
+    out = run_alone(code)
+    assert out.returncode == 0, out.stderr
+
+
+# --- what people hold in their hands ----------------------------------------------------------------------------------
+
+
+def simple_objects() -> Iterator[tuple[str, Any]]:
+    """Walk objects that are soon made."""
+    spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
+    span = {"start": 2025, "until": 2030, "draws": 100}
+    reached = spend >= 2e8
+    answers = {
+        "when": reached.when(**span),
+        "value": forecast.ask(value=spend, dates=[2026], **span),
+        "first": forecast.ask(first={"low": reached, "high": spend >= 3e8}, **span),
+    }
+    ranked = forecast.scenario(
+        {
+            "start": 2025, "until": 2027, "choices": {"e": ["dettmers-2015", "carlsmith-2020"]},
+            "quantities": {"x": {"model": "brain/{e}"}}, "questions": {"best": {"rank": "x", "over": "e"}},
+        }
+    )  # fmt: skip
+    answers["rank"] = ranked.ask("best", draws=100)
+    yield "quantity", spend
+    yield "condition", reached
+    yield "scenario", ranked
+    for kind, answer in answers.items():
+        yield f"answer, {kind}", answer
+        yield f"result, {kind}", answer.result
+        yield f"projection, {kind}", answer.run
+    law = forecast.law("scaling/chinchilla")
+    yield "law", law
+    yield "published fit", law.published("besiroglu2024")
+    yield "catalogue", forecast.catalogue("law")
+
+
+def larger_objects() -> Iterator[tuple[str, Any]]:
+    """Walk those that are fitted or drawn from data."""
+    import numpy as np
+
+    x = np.geomspace(1, 100, 20)
+    y = 2 + 3 * x**-0.5 * np.exp(0.02 * np.random.default_rng(0).standard_normal(20))
+    law = forecast.Law("E + A*x**-a", variables=["x"])
+    yield "fit", law.fit({"x": x, "y": y}, y="y")
+    curves = {"x": np.tile(x, 2), "y": np.concatenate([y, 1.1 * y]), "curve": np.repeat(["p", "q"], 20)}
+    yield "fits", law.fit(curves, y="y", by="curve")
+    yield "extrapolation", forecast.extrapolate(x, y, 1e4)
+    run = forecast.project("brain-parity", draws=64)
+    yield "projection", run
+    yield "result", run.answers["parity"]
+    yield "scenario", forecast.scenario("brain-parity")
+    for name in ("hardware/hpcg", "brain/dettmers-2015"):
+        yield f"model {name}", forecast.model(name)
+        yield f"fitted model {name}", forecast.model(name).fit()
+    users = {"date": 2000 + np.arange(20.0), "users": 2.0 ** np.arange(20)}
+    yield "trend", forecast.trend(users, x="date", y="users", shape="trends/exponential")
+    yield "protocol", forecast.protocol("besiroglu2024")
+
+
+def needs_nothing(call: Callable[..., Any]) -> bool:
+    """Tell whether something can be called as it stands."""
+    try:
+        parameters = inspect.signature(call).parameters.values()
+    except ValueError:
+        return False
+    given = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return all(each.default is not each.empty or each.kind in given for each in parameters)
+
+
+def touch(name: str, thing: Any) -> Iterator[str]:
+    """Read every public attribute, call what needs no argument, and yield what raises an error that is not ours."""
+    for attribute in [a for a in dir(thing) if not a.startswith("_")]:
+        try:
+            value = getattr(thing, attribute)
+            if inspect.ismethod(value) and needs_nothing(value):
+                value()
+        except ForecastError as error:
+            if not str(error).strip():
+                yield f"{name}.{attribute}: an error without a sentence"
+        except Exception as error:
+            yield f"{name}.{attribute}: {type(error).__name__}: {error}"
+    for show in (repr, str, lambda each: getattr(each, "_repr_html_", str)()):
+        try:
+            show(thing)
+        except Exception as error:
+            yield f"{name}: cannot be shown: {type(error).__name__}: {error}"
+
+
+def main(which: str) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    warnings.simplefilter("error", RuntimeWarning)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        objects = simple_objects() if which == "simple" else larger_objects()
+        found = [line for name, thing in objects for line in touch(name, thing)]
+        os.chdir(ROOT)
+    sys.exit("\n".join(found) or 0)
+
+
+@pytest.mark.parametrize("which", ["simple", pytest.param("larger", marks=pytest.mark.slow)])
+def test_every_public_attribute_works_or_says_why_not(which):
+    out = subprocess.run([sys.executable, __file__, which], capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr
+
+
+def test_one_number_is_asked_for_at_a_time():
+    spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
+    answer = (spend >= 2e8).when(start=2025, until=2030, draws=100)
+    for ask in (answer.quantile, answer.interval, answer.probability):
+        for wrong in ([0.1, 0.9], "half", None, True):
+            with pytest.raises(UsageError, match="expected one"):
+                ask(wrong)
+
+
+def test_a_budget_may_be_given_without_its_name():
+    fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+    assert float(fit.allocate(1e24).N) == float(fit.allocate(compute=1e24).N)
+    with pytest.raises(UsageError, match="expected a fit to compare with, got str"):
+        fit.speedup("scaling/chinchilla", compute=1e24)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
