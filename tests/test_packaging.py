@@ -100,7 +100,7 @@ def test_the_floors_that_were_tried_are_those_declared():
 
 
 def test_every_import_of_the_framework_is_declared():
-    names = {re.split(r"[\[>]", r)[0] for r in PROJECT["dependencies"]}
+    names = {re.split(r"[\[>]", r)[0].replace("-", "_") for r in PROJECT["dependencies"]}
     used = set()
     for path in [*(ROOT / "forecast").rglob("*.py"), *(ROOT / "plugins").rglob("*.py")]:
         used |= set(re.findall(r"^\s*(?:import|from) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))

@@ -150,7 +150,7 @@ def json_of(text: str) -> Any:
 
 
 #: What a command that only lists loads none of.
-HEAVY = ("matplotlib", "numpy", "pandas", "pint", "rich", "scipy", "statsmodels", "sympy", "xarray")
+HEAVY = ("matplotlib", "numpy", "pandas", "pint", "scipy", "statsmodels", "sympy", "xarray")
 
 
 def heavy_imports(words: Iterable[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:

@@ -74,7 +74,7 @@ def load(path: str | os.PathLike[str]) -> Fit | Fits | Answer | Projection | xr.
     from forecast.base import netcdf
     from forecast.fit.compare import comparison_of, is_comparison
     from forecast.fit.save import fit_of, guarded, is_fit
-    from forecast.projection.check_saved_projection import check_projection, is_projection
+    from forecast.projection.saved_projection import check_projection, is_projection
 
     tree = netcdf.load(path)
     if is_fit(tree):

@@ -1,39 +1,26 @@
 """Files that grow, such as ledgers, changed by one writer at a time.
 
 `update` reads a file, changes it and writes it anew while it holds the operating system's lock, so that of many writers
-none loses what another has added. The lock is on a file of its own beside it, ``NAME.lock``, for the file itself is
-replaced. A lock ends with its process, however that ends; the lock file goes with it, or with the next writer.
+none loses what another has added. The lock is on an empty file of its own beside it, ``NAME.lock``, for the file itself
+is replaced. A lock ends with its process, however that ends.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import stat
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from forecast.base import budgets
 from forecast.base.files import read_bytes, replacing, safe_output
 from forecast.errors import ForecastError, ResultError, printable
 
-fcntl: Any = None
-msvcrt: Any = None
-try:
-    import fcntl
-except ImportError:  # Windows
-    with contextlib.suppress(ImportError):
-        import msvcrt
-
 __all__ = ["locked", "update"]
 
 #: So long a writer waits for another one, and how often it asks.
-PATIENCE, PAUSE = 60.0, 0.01
-#: What `flock` and `locking` say where somebody else holds the lock.
-_TAKEN = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, getattr(errno, "EDEADLK", errno.EACCES)}
+MAX_WAIT_SECONDS, POLL_SECONDS = 60.0, 0.01
 
 
 @contextlib.contextmanager
@@ -56,78 +43,29 @@ def locked(path: Path, *, error: type[ForecastError] = ResultError) -> Iterator[
     ...     [each.name for each in path.parent.iterdir()]
     ['a.jsonl.lock']
     """
-    beside = path.with_name(f"{path.name}.lock")
-    handle = _taken(path, beside, error)
-    try:
-        yield
-    finally:
-        # While the lock is still ours: who waits for it sees that the name has gone, and makes a new one.
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        _release(handle)
-        if fcntl is None:  # Windows removes no open file; it refuses where another writer has it open by now
-            with contextlib.suppress(OSError):
-                beside.unlink()
+    from filelock import FileLock, Timeout
 
+    shown, lock = printable(path), FileLock(f"{path}.lock", timeout=MAX_WAIT_SECONDS, poll_interval=POLL_SECONDS)
 
-def _taken(path: Path, beside: Path, error: type[ForecastError]) -> int:
-    """Return the open lock file, once nobody else holds it and it still is the one of that name."""
-    shown, since = printable(path), time.monotonic()
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-    while True:
-        try:
-            handle = os.open(beside, flags, 0o666)
-        except OSError as fault:
-            why = "it is a symbolic link" if fault.errno == errno.ELOOP else _why(fault)
-            raise error(f"{printable(beside)}: cannot write the lock of '{printable(path.name)}': {why}") from fault
-        try:
-            if _try_lock(handle, shown, error) and os.path.samestat(os.fstat(handle), beside.lstat()):
-                return handle
-        except FileNotFoundError:  # its last holder has removed it
-            pass
-        except BaseException:
-            os.close(handle)
-            raise
-        os.close(handle)
-        if time.monotonic() - since > PATIENCE:
-            raise error(
-                f"{shown}: another process has been writing it for {PATIENCE:g} s ('{printable(beside.name)}' is "
-                "locked); nothing was written: try again when it has ended"
-            )
+    def out_of_time() -> bool:
         budgets.check_time(f"{shown}: waiting for another writer")
-        time.sleep(PAUSE)
+        return False
 
-
-def _try_lock(handle: int, shown: str, error: type[ForecastError]) -> bool:
     try:
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        elif msvcrt is not None:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            raise OSError(errno.ENOSYS, "this system has no locks")
-    except OSError as fault:
-        if fault.errno in _TAKEN:
-            return False
+        held = lock.acquire(cancel_check=out_of_time)
+    except Timeout as fault:
         raise error(
-            f"{shown}: cannot be locked, and without a lock two writers lose what one of them adds: {_why(fault)}; "
-            "keep it on a file system with locks, such as a local disk"
+            f"{shown}: another process has been writing it for {MAX_WAIT_SECONDS:g} s ('{printable(path.name)}.lock' "
+            "is locked); nothing was written: try again when it has ended"
         ) from fault
-    return True
-
-
-def _release(handle: int) -> None:
-    # A process that was forked meanwhile has the same open file, and would go on holding the lock.
-    with contextlib.suppress(OSError):
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_UN)
-        elif msvcrt is not None:
-            msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
-    os.close(handle)
-
-
-def _why(fault: OSError) -> str:
-    return (fault.strerror or type(fault).__name__).lower()
+    except OSError as fault:
+        why = (fault.strerror or type(fault).__name__).lower()
+        raise error(
+            f"{shown}: cannot be locked by '{printable(path.name)}.lock': {why}; nothing was written, for of two "
+            "writers without a lock one loses what it adds: keep it on a file system with locks, such as a local disk"
+        ) from fault
+    with held:
+        yield
 
 
 def update(path: str | os.PathLike[str], change: Callable[[bytes], bytes], *, limit: int) -> None:

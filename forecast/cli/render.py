@@ -14,6 +14,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,8 @@ __all__ = [
 PATIENCE = 1.0
 #: Seconds between two looks of a progress bar, however often it is told.
 REFRESHED = 0.1
+#: Characters of a bar, and seconds left that are not worth telling.
+BAR, MOST_LEFT = 30, 1e7
 #: Longest cell of a table: a formula is shown whole, a hostile text is not.
 CELL = 2000
 #: Most spaces that a long cell costs the others of its column; it stands whole and pushes its own line alone.
@@ -486,34 +489,41 @@ def progress(label: str) -> Iterator[Callable[[float, float], None]]:
     if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda done, total: None
         return
-    began = time.monotonic()
-    with contextlib.ExitStack() as stack:
-        shown: list[tuple[Any, Any]] = []
-        last, begins = -math.inf, list[tuple[float, float]]()
+    began, last, shown, begins = time.monotonic(), -math.inf, False, list[tuple[float, float]]()
 
-        def report(done: float, total: float) -> None:
-            nonlocal last
-            now = time.monotonic()
-            if done < total and now - last < REFRESHED:
-                return
-            last = now
-            if not begins:
-                begins.append((now, done))
-            if not shown and now - began > PATIENCE and done < total:
-                from rich.console import Console
-                from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    def report(done: float, total: float) -> None:
+        nonlocal last, shown
+        now = time.monotonic()
+        if done < total and now - last < REFRESHED:
+            return
+        last = now
+        if not begins:
+            begins.append((now, done))
+        shown = shown or (now - began > PATIENCE and done < total)
+        if shown:
+            since, before = begins[0] if done > begins[0][1] else (began, 0.0)  # a resumed run begins with some
+            _write_over(f"{printable(label, 60)}  {_bar(done, total, (done - before) / max(now - since, 1e-9))}")
 
-                columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}")
-                bar = stack.enter_context(
-                    Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
-                )
-                shown.append((bar, bar.add_task(printable(label, 60), total=None, rate="")))
-            if shown:
-                bar, task = shown[0]
-                known = math.isfinite(total)
-                since, before = begins[0] if done > begins[0][1] else (began, 0.0)  # a resumed run begins with some
-                rate = f"at {_pace((done - before) / max(now - since, 1e-9))}"
-                counted = f"{done:,.0f}/{total:,.0f} {rate}" if known else f"{done:,.0f} {rate}"
-                bar.update(task, completed=done, total=total if known else None, rate=counted)
-
+    try:
         yield report
+    finally:
+        if shown:
+            _write_over("")
+
+
+def _bar(done: float, total: float, rate: float) -> str:
+    """Say how far something is, how fast it goes, and when it ends where that is known."""
+    pace = f"at {_pace(rate)}"
+    if not math.isfinite(total):
+        return f"{done:,.0f} {pace}"
+    filled = "#" * int(BAR * min(done / max(total, 1e-9), 1))
+    left = f"  {timedelta(seconds=round((total - done) / rate))} left" if rate > (total - done) / MOST_LEFT else ""
+    return f"[{filled:-<{BAR}}] {done:,.0f}/{total:,.0f} {pace}{left}"
+
+
+def _write_over(text: str) -> None:
+    """Write a line to stderr in the place of the last one, which the next writes over; an empty one clears it."""
+    room = width() - 1
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"\r{text[:room]:<{room}}\r")
+        sys.stderr.flush()

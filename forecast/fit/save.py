@@ -278,10 +278,7 @@ def _opened(tree: xr.DataTree, where: str) -> tuple[Any, Any, dict[str, Any]]:
     groups = sorted(map(str, tree.children))
     if groups != ["arrays", "parameters"] or any(tree[g].children for g in groups) or tree.to_dataset().variables:
         raise ResultError(f"{where}: expected the groups /arrays and /parameters alone")
-    kept = tree["arrays"].to_dataset()
-    if kept.attrs or any(v.attrs for v in kept.variables.values()):
-        raise ResultError(f"{where}: /arrays: expected no attributes")
-    return read["law"], read[KIND], {str(n): v.values for n, v in kept.variables.items()}
+    return read["law"], read[KIND], {str(n): v.values for n, v in tree["arrays"].to_dataset().variables.items()}
 
 
 def _read(tree: xr.DataTree, where: str) -> Fit | Fits:
@@ -319,7 +316,9 @@ def _solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], w
     setting = Setting(
         law=law, objective=objective, options=record["options"], coordinates=coordinates(law, name), name=name
     )
-    own = [n.partition(":")[2] for n in arrays if n.startswith("option:")]
+    # what the objective takes from the data, where it is not stated
+    wanted = {"huber": "delta", "quantile": "width"}.get(objective.loss)
+    own = [wanted] if wanted and record["options"].get(wanted) is None else []
     free, many = setting.coordinates.free, record["by"] is not None
     sizes = {"k": len(free), "2": 2, "4": len(COUNTS)} | ({} if many else {"B": 1})
     tables = {
@@ -328,7 +327,7 @@ def _solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], w
         "settled": Table("b", "B"),
         "converged": Table("b", "B"),
         "starts": Table("iu", "2B", "counts: those that agree, of all", lambda v: (v[0] >= 0) & (v[0] <= v[1])),
-        **{f"option:{o}": Table("f", "B") for o in own if o in ("delta", "width")},
+        **{f"option:{o}": Table("f", "B") for o in own},
     }
     if record["bootstrap"] is not None:
         tables |= {
@@ -339,7 +338,7 @@ def _solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], w
             "bootstrap:counts": Table("iu", "4B", "counts", lambda v: v >= 0),
         }
     check_tables(arrays, tables, sizes, where=where)
-    made = Solutions(
+    return Solutions(
         setting=setting,
         curves=_curves(law, record, arrays, many=many),
         q=arrays["q"],
@@ -350,9 +349,6 @@ def _solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], w
         given=record["given"],
         replicates=() if record["bootstrap"] is None else _replicates(free, record["bootstrap"], arrays, where),
     )
-    _check_data(made, where)
-    _check_solutions(made, where)
-    return made
 
 
 def _data_tables(
@@ -412,49 +408,6 @@ def _curves(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], *, m
     )  # fmt: skip
 
 
-def _need(good: Any, where: str, at: str, expected: str) -> None:
-    if not np.all(good):
-        raise ResultError(f"{where}: {at}: expected {expected}")
-
-
-def _check_data(made: Solutions, where: str) -> None:
-    """Refuse data that no fit takes; each column by itself is well already."""
-    curves, objective, law = made.curves, made.objective, made.law
-    given = np.ones(curves.y.shape, dtype=bool) if curves.given is None else curves.given
-    for name, column in curves.variables.items():
-        _need(np.isfinite(np.broadcast_to(column, given.shape)[given]), where, f"variable:{name}", "finite numbers")
-    _need((curves.weights == 0) | given, where, "weights", "0 where there is no point")
-    if objective.loss == "binomial":
-        _need(curves.y <= curves.columns["trials"], where, "y", "no more than there were trials")
-    _need(curves.scale_known or objective.scale != "known", where, "scale_known", "true, of counts")
-    labels = curves.group_labels
-    _need(len(set(labels)) == len(labels), where, "group_labels", "each once")
-    _need(curves.given is None or not law.levels, where, "law", "a law without groups")
-    if curves.by in law.levels:
-        _need(tuple(law.levels[curves.by]) == labels, where, "group_labels", "those of the law")
-
-
-def _check_solutions(made: Solutions, where: str) -> None:
-    """Refuse solutions that no search ends with."""
-    settled, q, coordinates = made.settled, made.q, made.setting.coordinates
-    fitted = np.array([not reason for reason in made.curves.reasons], dtype=bool)
-    _need(~settled | ((made.n >= len(q)) & fitted), where, "settled", "false, of what has too few points")
-    _need(np.isfinite(q[:, settled]), where, "q", "finite numbers")
-    _need(np.isnan(q[:, ~settled]), where, "q", "nan, of fits that failed")
-    slack = 1e-9 * np.maximum(np.abs(q), 1e-300)
-    low, high = coordinates.lower[:, None] - slack, coordinates.upper[:, None] + slack
-    _need(((q >= low) & (q <= high))[:, settled], where, "q", "numbers within the bounds")
-    _need(settled | ~made.converged, where, "converged", "false, of fits that failed")
-    _need(settled.all() or made.curves.given is not None, where, "settled", "true, of a single fit")
-    for name, column in made.options.items():
-        _need(np.isfinite(column[settled]) & (column[settled] > 0), where, f"option:{name}", "numbers above 0")
-    for repeated in (r for r in made.replicates if r is not None):
-        for name, row in zip(repeated.names, repeated.good, strict=True):
-            lower, upper = made.law.bounds.get(name, (-np.inf, np.inf))
-            inside = np.isfinite(row) & (row >= lower - 1e-9 * np.abs(row)) & (row <= upper + 1e-9 * np.abs(row))
-            _need(inside, where, f"bootstrap: {name}", "finite numbers within its bounds")
-
-
 def _replicates(
     names: tuple[str, ...], drawn: Mapping[str, Any], arrays: Mapping[str, Any], where: str
 ) -> tuple[Replicates | None, ...]:
@@ -463,7 +416,6 @@ def _replicates(
 
     check(drawn["resample"], one_of_words(*SCHEMES), where=where, at="bootstrap.resample")
     counts = arrays["bootstrap:counts"]
-    _need(counts[:3] <= arrays["bootstrap:converged"].shape[1], where, "bootstrap:counts", "at most as there are")
     return tuple(
         Replicates(
             names=names,

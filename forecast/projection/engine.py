@@ -284,13 +284,11 @@ def project(
         attributes = stated(
             models=described,
             failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
-            warnings=_warnings(
-                fits.warnings(whole),
-                swapped_scenario.alone,
-                effective,
-                draws,
-                without_data.summary(whole, fits, left_out),
-            ),
+            warnings=[
+                *fits.warnings(whole),
+                *_told(swapped_scenario.alone, effective, draws),
+                *without_data.summary(whole, fits, left_out),
+            ],
             effective=effective,
             failing=sampled.failing(),
             newest=source_tables.reach(graph, fits, fitted_to),

@@ -32,11 +32,11 @@ from forecast.projection import blocks, failures
 from forecast.projection.crossing import Crossing, crossing
 from forecast.projection.failures import lost
 from forecast.projection.horizon import clock
-from forecast.projection.moment_fits import by_moments
 from forecast.projection.paths import apply_changes
 from forecast.projection.paths.alike import PAIR, alike, dense, distinct, pair, read_only, spread, still
 from forecast.projection.paths.apply_limits import binding, check_kept, frontier, limited
 from forecast.projection.paths.branches import only_in_branches
+from forecast.projection.paths.moment_fits import by_moments
 from forecast.projection.paths.ordering import in_order, scores
 from forecast.projection.paths.run_cache import CachedStreams
 from forecast.projection.paths.time_functions import HistoryOf, over_time

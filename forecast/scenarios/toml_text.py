@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import numbers
 import re
 from collections.abc import Mapping
@@ -14,14 +12,13 @@ from forecast.errors import ScenarioError, printable
 
 __all__ = ["toml_text"]
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+#: A list as `tomli_w` lays it out, a value a line; no value holds a line break, nor a list that would begin with one.
+_LIST_PATTERN = re.compile(r"^(\S.* = \[)\n((?:  \S.*(?<!\[)\n)+)\]$", re.MULTILINE)
+_MAX_COLUMNS = 120
 
 
 def toml_text(record: Mapping[str, Any]) -> str:
     """Write a record as TOML that reads back equal.
-
-    A group of tables is written a table each, one that holds anything else a line each: the order of choices and of
-    questions has a meaning, and stays.
 
     Raises
     ------
@@ -38,56 +35,27 @@ def toml_text(record: Mapping[str, Any]) -> str:
     unit = "FLOP"
     <BLANKLINE>
     """
-    plain = {key: value for key, value in record.items() if not _grouped(value)}
-    parts = [_lines(plain, "")] if plain else []
-    for key, value in record.items():
-        if not _grouped(value):
-            continue
-        if not isinstance(value, Mapping):
-            parts += [f"[[{_key(key)}]]\n{_lines(each, f'{key}[{i}]')}" for i, each in enumerate(value, 1)]
-        elif value and all(isinstance(each, Mapping) for each in value.values()):
-            parts += [f"[{_key(key)}.{_key(name)}]\n{_lines(each, f'{key}.{name}')}" for name, each in value.items()]
-        else:
-            parts.append(f"[{_key(key)}]\n{_lines(value, key)}")
-    return "\n".join(parts)
+    import tomli_w
+
+    return _LIST_PATTERN.sub(_short_list, tomli_w.dumps(_plain(record, ""), indent=2))
 
 
-def _grouped(value: object) -> bool:
-    """Tell whether a value has headings of its own: a table, or a list of tables."""
+def _short_list(match: re.Match[str]) -> str:
+    """Return a list on one line, where it fits."""
+    line = f"{match[1]}{', '.join(each.strip().removesuffix(',') for each in match[2].splitlines())}]"
+    return line if len(line) <= _MAX_COLUMNS else match[0]
+
+
+def _plain(value: object, at: str) -> Any:
+    """Return a value with Python's own numbers, text, dates, lists and tables, and nothing else."""
     if isinstance(value, Mapping):
-        return True
-    return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(each, Mapping) for each in value)
-
-
-def _lines(record: Mapping[str, Any], at: str) -> str:
-    return "".join(f"{_key(key)} = {_value(value, f'{at}.{key}' if at else key)}\n" for key, value in record.items())
-
-
-def _key(key: object) -> str:
-    text = str(key)
-    return text if _BARE.fullmatch(text) else _text(text)
-
-
-def _text(text: str) -> str:
-    # what JSON escapes TOML escapes alike; it also wants the delete character escaped
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _value(value: object, at: str) -> str:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, numbers.Integral):
-        return str(int(value))
-    if isinstance(value, numbers.Real):
-        number = float(value)
-        return repr(number) if math.isfinite(number) else str(number)
-    if isinstance(value, (date, time)):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        inside = ", ".join(f"{_key(key)} = {_value(each, f'{at}.{key}')}" for key, each in value.items())
-        return f"{{ {inside} }}" if inside else "{}"
+        return {str(key): _plain(each, f"{at}.{key}" if at else str(key)) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_value(each, at) for each in value)}]"
+        return [_plain(each, at) for each in value]
+    if isinstance(value, (str, bool, date, time)):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
     raise ScenarioError(f"{printable(at, 120)}: only Python holds a {type(value).__name__}: no file can")

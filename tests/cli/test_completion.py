@@ -16,7 +16,7 @@ from toolkit import Said, spawn
 
 #: How each shell says which word is asked for: bash and zsh by its place, fish by its text.
 SHELLS = ("bash", "zsh", "fish")
-HEAVY = ("numpy", "scipy", "xarray", "pandas", "sympy", "pint", "statsmodels", "matplotlib", "rich")
+HEAVY = ("numpy", "scipy", "xarray", "pandas", "sympy", "pint", "statsmodels", "matplotlib")
 
 
 def asked(line: str, shell: str = "bash") -> dict[str, str]:

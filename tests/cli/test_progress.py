@@ -101,6 +101,9 @@ def test_a_bar_has_its_rate_and_the_time_left(monkeypatch):
     assert "drawing worlds" in shown
     assert re.search(r"3,000/4,000 at [\d,]+/s", shown)
     assert "0:00:" in shown
+    *_, last = lines = list(filter(None, shown.split("\r")))
+    assert {len(line) for line in lines} == {119}
+    assert not last.strip()  # what follows stands on a clean line
 
 
 def test_what_is_slow_is_counted_in_minutes_and_an_unknown_total_is_not_shown(monkeypatch):

@@ -243,12 +243,10 @@ def _changed(source: str, key: str, change) -> str:
             lambda c: {**c, "laws": [{**c["laws"][0], "aic": "low"}, *c["laws"][1:]]},
             "laws[0].aic: expected a finite number, got 'low'",
         ),
-        (lambda c: {**c, "laws": [{**c["laws"][0], "aic": 0.0}, *c["laws"][1:]]}, "/laws/aic: expected a copy"),
         (
             lambda c: {**c, "laws": [{"law": "a", "parameters": 1}, *c["laws"][1:]]},
             "laws[0]: expected its measures, or why it failed",
         ),
-        (lambda c: {**c, "laws": c["laws"][1:]}, "/laws"),
         (lambda c: [c], "expected an object"),
     ],
 )

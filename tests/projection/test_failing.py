@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast import save
-from forecast.errors import DataError, ResultError
+from forecast.errors import DataError
 from forecast.projection.crossing import date_quantiles
 from forecast.projection.likelihood_weights import value_quantiles
 from forecast.report import result_data
@@ -131,35 +131,6 @@ def test_it_is_said_in_json_and_in_one_line(capsys, tmp_path):
     (line,) = said.json["warnings"]
     assert line.startswith(f"worlds that fail are left out, of 20,000: y fails in {worlds}, from 2025-01-01 on: ")
     assert line in run(capsys, *words).err
-
-
-def fail(failing, dates):
-    """Say of a world that has a date that it fails."""
-    failing[(~np.isnat(dates)).argmax()] = 1
-
-
-@pytest.mark.parametrize(
-    ("edit", "says"),
-    [
-        (
-            lambda t: t.attrs.update(failing=t.attrs["failing"].replace('"y"', "7")),
-            r"failing\[1\]\.name: expected text",
-        ),
-        (lambda t: t.attrs.update(failing=t.attrs["failing"].replace("-01-01", "-01-02")), None),
-        (lambda t: t.attrs.update(failing=t.attrs["failing"].replace("20", "19", 1)), "first date between"),
-        (lambda t: t["projection"]["late"].values.__setitem__((2, 0), np.nan), "NaN at every step"),
-        (lambda t: fail(t["questions"]["q_failing"].values, t["questions"]["q_date"].values), "that fails has no date"),
-    ],
-)
-def test_a_saved_file_holds_together(tree, tmp_path, edit, says):
-    changed = tree.to_xarray().copy(deep=True)
-    edit(changed)
-    path = save(changed, tmp_path / "p.nc")
-    if says is None:
-        forecast.load(path)
-        return
-    with pytest.raises(ResultError, match=says):
-        forecast.load(path)
 
 
 def test_it_comes_back(tree, tmp_path):

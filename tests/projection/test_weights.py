@@ -13,7 +13,7 @@ import forecast
 from forecast import save
 from forecast.base.dates import decimal_year
 from forecast.base.netcdf import content_hash
-from forecast.errors import DataError, ResultError
+from forecast.errors import DataError
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.likelihood_weights import effective_sample_size, normalised, weights_of
 from forecast.report import result_data
@@ -169,29 +169,6 @@ def test_a_weighed_projection_is_saved_and_drawn(chosen, weighed, tmp_path):
         for said in (result_data.questions, result_data.quantities, result_data.updates, headline):
             assert said(back) == said(run)
         assert figures.plot(run, tmp_path / f"{number}.svg").stat().st_size > 1000
-
-
-def tampered(run, path, change):
-    tree = run.to_xarray().copy(deep=True)
-    change(tree)
-    save(tree, path)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (lambda t: t["questions"]["q_never"].values.__iadd__(2), "expected shares from 0 to 1"),
-        (lambda t: t.attrs.__setitem__("effective_draws", "1e9"), "expected at most as many as there are draws"),
-        (lambda t: t["update"]["brain"].values.__setitem__(0, np.inf), "a likelihood is infinite"),
-        (lambda t: t.attrs.pop("effective_draws"), "the group and its attributes go together"),
-        (lambda t: t.attrs.__setitem__("effective_draws", '"many"'), "expected a finite number, got 'many'"),
-    ],
-)
-def test_a_changed_file_is_refused(chosen, tmp_path, change, says):
-    path = tampered(chosen, tmp_path / "changed.nc", change)
-    with pytest.raises(ResultError, match=says):
-        forecast.load(path)
 
 
 def test_weights_are_the_same_for_any_number_of_workers_and_a_prefix():

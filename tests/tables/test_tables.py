@@ -347,7 +347,7 @@ def test_a_column_asked_for_by_a_wrong_name() -> None:
 
 
 def test_importing_tables_is_cheap() -> None:
-    heavy = {"numpy", "xarray", "pandas", "pint", "pooch"}
+    heavy = {"numpy", "xarray", "pandas", "pint", "requests"}
     code = (
         "import sys, forecast.tables, forecast.base.netcdf;"
         f"print(sorted(m for m in {heavy} & set(sys.modules) if type(sys.modules[m]).__name__ != '_LazyModule'))"

@@ -26,7 +26,7 @@ from forecast.projection.evaluate import Block, Schedule
 from forecast.projection.failures import BlockSlice
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.model_fits import ModelFits
-from forecast.projection.moment_fits import pass_before
+from forecast.projection.paths.moment_fits import pass_before
 from forecast.projection.plan import Plan
 from forecast.projection.streaming.accumulators import packed, unpack
 from forecast.projection.streaming.checkpoint import Checkpoint

@@ -51,9 +51,9 @@ def cache_folder() -> Path:
     """
     if chosen := os.environ.get("FORECAST_DATA"):
         return Path(chosen).absolute()
-    import pooch
+    from platformdirs import user_cache_path
 
-    return Path(pooch.os_cache("lawcast"))
+    return user_cache_path("lawcast")
 
 
 class _Bounded:

@@ -1,0 +1,355 @@
+"""What a saved projection holds: one table of the fields of its record, and one of its arrays, by which files are read.
+
+A checksum in the file is against accidents; whoever changes a file can compute a new one, and no check makes it honest.
+The tables say what reading rests on: which fields and arrays there are, of which kind, along which dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from forecast.base.json_text import strict_json
+from forecast.base.lazy import xr
+from forecast.base.saved_records import (
+    ANYTHING,
+    COUNT,
+    FLAG,
+    NUMBER,
+    SHARE,
+    TEXT,
+    WHOLE,
+    Also,
+    Each,
+    Kind,
+    Maybe,
+    Named,
+    Record,
+    check,
+    one_of,
+)
+from forecast.errors import ForecastWarning, ResultError, UsageError, printable
+from forecast.projection.horizon import step_of
+from forecast.scenarios.quantities.changes import FACTOR
+
+__all__ = ["check_projection", "is_projection"]
+
+
+def is_projection(tree: xr.DataTree) -> bool:
+    """Tell whether a loaded result is, or says it is, a projection."""
+    return "projection" in tree.children or "scenario_hash" in tree.attrs or "questions" in tree.attrs
+
+
+def _date(value: object) -> bool:
+
+    if not isinstance(value, str):
+        return False
+    try:
+        return not np.isnat(np.datetime64(value, "s"))
+    except ValueError:
+        return False
+
+
+def _is_warning(value: object) -> bool:
+    try:
+        return bool(str(ForecastWarning.from_record(dict(value))))  # type: ignore[call-overload]
+    except (AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
+        return False
+
+
+def _step(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and step_of(value) == value
+    except UsageError:
+        return False
+
+
+def _square(value: Any) -> bool:
+    size = len(value["of"])
+    return [len(row) for row in value["matrix"]] == [size] * size
+
+
+_DATE = Kind("a date", _date)
+_DATES, _TEXTS = Each(_DATE, 1), Each(TEXT)
+_YEAR = Kind("a year", NUMBER.good)
+_POSITIVE = Kind("a count", lambda v: COUNT.good(v) and 0 < v <= 1_000_000_000)
+_QUESTION = Record({"when": TEXT, "title": TEXT}, {"dates": Each(_DATE), "resolves": TEXT})
+_RANKING = Record(
+    {"rank": TEXT, "over": TEXT, "among": _TEXTS, "best": one_of("lowest", "highest"), "title": TEXT},
+    {"ordered": ANYTHING},
+)
+_GROUP = Also(
+    Record({"of": _TEXTS, "matrix": Each(Each(NUMBER))}, {"fitted": Named(_TEXTS)}), "a square matrix", _square
+)
+_BOUNDS = Also(
+    Record(
+        {}, {**dict.fromkeys(("limit", "how", "at_least", "keeps"), TEXT), "sharpness": NUMBER, "at_most": NUMBER},
+    ),
+    "a limit with how it binds, or another bound",
+    lambda v: v and ("limit" in v) == ("how" in v),
+)  # fmt: skip
+_CHANGE = Also(
+    Record({"of": TEXT, "since": NUMBER}, {"growth": NUMBER, "until": NUMBER, "value": TEXT}),
+    "a growth or a value",
+    lambda v: ("growth" in v) != ("value" in v),
+)
+_LEVER = Also(
+    Record({"name": TEXT, "label": TEXT, "ends": Each(TEXT, 2)}, {"since": NUMBER, "choice": FLAG, "about": TEXT}),
+    "factors of growth such as '0.5*', where it is changed from a date on",
+    lambda v: "since" not in v or all(FACTOR.fullmatch(end) for end in v["ends"]),
+)
+_FIGURE = Also(
+    Record({"dates": _DATES, "title": TEXT}, {"value": TEXT, "growth": TEXT, "resolves": TEXT}),
+    "a value or a growth",
+    lambda v: ("growth" in v) != ("value" in v),
+)
+_FAILING = Record({"name": TEXT, "choices": Named(TEXT), "worlds": _POSITIVE, "first": _DATE, "reason": TEXT})
+_MODEL = Record({"summary": TEXT, "assumptions": _TEXTS, "sources": _TEXTS, "facts": Named(Maybe(NUMBER))})
+_BASELINE = Record(
+    {}, {"median": Maybe(NUMBER), "never": SHARE, "already": SHARE, "best": TEXT, "share": SHARE, "among": WHOLE}
+)
+#: What the attributes of the root hold.
+_ATTRIBUTES = Record(
+    {
+        "scenario": TEXT,
+        "title": TEXT,
+        "questions": Named(_QUESTION),
+        "choices": Named(_TEXTS),
+        "seed": COUNT,
+        "draws": _POSITIVE,
+        "start": _YEAR,
+        "until": _YEAR,
+        "step": Kind("'year', 'month' or a share of a year", _step),
+        "as_of": Maybe(_YEAR),
+        "set": Named(ANYTHING),
+        "versions": Named(TEXT),
+        "plugins": Each(Named(TEXT)),
+        "data": Named(TEXT),
+        "models": Named(_MODEL),
+        "failures": _TEXTS,
+        "scenario_hash": TEXT,
+    },
+    {
+        "rankings": Named(_RANKING),
+        "update": Named(TEXT),
+        "effective_draws": NUMBER,
+        "correlations": Each(_GROUP),
+        "limits": Named(_BOUNDS),
+        "changes": Each(_CHANGE),
+        "values": Named(_FIGURE),
+        "first": Named(Record({"first": Each(TEXT, 2), "title": TEXT})),
+        "opens": TEXT,
+        "published_on": _DATE,
+        "show": _TEXTS,
+        "labels": Named(TEXT),
+        "levers": Each(_LEVER),
+        "says": Named(Named(TEXT)),
+        "replaced": Named(Named(ANYTHING)),
+        "definitions": _TEXTS,
+        "rivals": Named(Each(NUMBER)),
+        "streams": Named(TEXT),
+        "kept": _POSITIVE,
+        "newest_data": Named(_DATE),
+        "warnings": Each(Kind("a warning", _is_warning)),
+        "sweep": Named(_TEXTS),
+        "swap": Named(TEXT),
+        "given": _TEXTS,
+        "baseline": Named(_BASELINE),
+        "scenario_text": TEXT,
+        "failing": Each(_FAILING),
+    },
+)
+
+
+@dataclass(frozen=True)
+class _Array:
+    """An array of a group, for each name of a set of them, which stands for ``*``: choices may follow its dimensions.
+
+    Its kinds are those of `numpy.dtype.kind`, its text the attributes that it has. One that is not needed may be there.
+    """
+
+    names: str
+    group: str
+    name: str
+    dims: str
+    kinds: str
+    text: str = ""
+    needed: bool = True
+
+
+_LIMITS = ("limit", "at_least")
+_ANSWERS = (("", "quantile", "M"), ("_error", "quantile", "f"), ("_already", "", "f"), ("_never", "", "f"))
+#: Every array of a projection. `_names` says which sets of names there are.
+_ARRAYS = (
+    _Array("", "projection", "time", "time", "M"),
+    _Array("quantities", "projection", "*", "time draw", "f", "units kind"),
+    *(_Array("questions", "questions", f"*{part}", dims, kinds) for part, dims, kinds in _ANSWERS),
+    _Array("questions", "questions", "*_date", "draw", "M"),
+    _Array("questions", "questions", "*_failing", "draw", "iu", needed=False),
+    _Array("dated", "questions", "*_by", "*_by_date", "f"),
+    *(_Array("pooled", "pooled", f"*{part}", dims, kinds) for part, dims, kinds in _ANSWERS),
+    _Array("dated pooled", "pooled", "*_by", "*_by_date", "f"),
+    _Array("rankings", "rankings", "*", "quantile", "f", "units"),
+    _Array("rankings", "rankings", "*_first", "", "f"),
+    _Array("rankings", "rankings", "*_among", "", "f"),
+    _Array("contests", "rankings", "*_value", "draw", "f"),
+    _Array("contests", "rankings", "*_takes", "draw", "i"),
+    _Array("values", "values/*", "value", "draw date", "f", "units"),
+    _Array("counted values", "values/*", "quantiles", "quantile date", "f"),
+    *(_Array(part, "limits/*", part, "time", "f") for part in _LIMITS),
+    *(_Array(part, "limits/*", f"{part}_date", "draw", "M") for part in _LIMITS),
+    *(_Array(f"counted {part}", "limits/*", f"{part}_first", "quantile", "M") for part in _LIMITS),
+    *(_Array(f"counted {part}", "limits/*", f"{part}_ever", "", "f") for part in _LIMITS),
+    _Array("counted quantities", "levels", "*", "quantile time", "f", "units kind"),
+    _Array("counted regimes", "levels", "*", "*_label", "f", "units kind"),
+    _Array("counted first", "first", "*", "*_event", "f"),
+    _Array("update", "update", "*", "draw", "f"),
+    _Array("observed", "observed/*", "value", "point", "f", "units"),
+    _Array("observed", "observed/*", "date", "point", "M"),
+    _Array("observed", "observed/*", "row", "point", "U", needed=False),
+    _Array("past", "past/*", "level", "quantile point", "f", "units"),
+    _Array("past", "past/*", "date", "point", "M"),
+)
+#: The kinds of the dimensions that have coordinates of their own, by the last word of their names.
+_COORDINATES = {"time": "M", "quantile": "f", "date": "M", "event": "U"}
+_KINDS = {"f": "numbers", "i": "whole numbers", "iu": "whole numbers", "M": "dates", "U": "text"}
+
+
+def check_projection(tree: xr.DataTree, where: str) -> None:
+    """Refuse a projection that lacks something, or holds something else.
+
+    Raises
+    ------
+    ResultError
+        Naming the file and the field.
+    """
+    about = {
+        str(key): strict_json(text, where=f"{where}: {key}", error=ResultError) for key, text in tree.attrs.items()
+    }
+    check(about, _ATTRIBUTES, where=where, at="attributes")
+    complete = about.setdefault("kept", about["draws"]) >= about["draws"]
+    _check_names(about, where)
+    groups = {node.path.strip("/"): node.to_dataset(inherit=False) for node in tree.subtree}
+    outer = {node.path.strip("/") for node in tree.subtree if node.children}
+    names, lengths = _names(about, groups), _lengths(about, groups)
+    arrays: dict[str, dict[str, tuple[str, _Array]]] = {"questions": {}, **({} if complete else {"levels": {}})}
+    for array in _ARRAYS:
+        for name in names[array.names]:
+            arrays.setdefault(array.group.replace("*", name), {})[array.name.replace("*", name)] = name, array
+    for path in (path for path in groups if path.startswith("posterior/") and groups[path].variables):
+        arrays[path] = {str(n): (str(n), _Array("", path, "*", "draw", "f")) for n in groups[path].data_vars}
+    for path in sorted({*groups} ^ {*arrays}):
+        if path in arrays or groups[path].variables or path not in outer:
+            what = "is missing" if path in arrays else "none of a projection's groups"
+            raise ResultError(f"{where}: /{printable(path, 60)}: {what}")
+    for path, wanted in arrays.items():
+        _check_group(groups[path], wanted, about["choices"], lengths, f"{where}: /{printable(path, 60)}")
+    for name, ranking in about.get("rankings", {}).items():
+        if ranking["over"] not in groups["rankings"][name].dims:
+            raise ResultError(f"{where}: /rankings/{printable(name, 60)}: expected the dimension that is ranked")
+
+
+def _check_names(about: Mapping[str, Any], where: str) -> None:
+    """Check that what is named is there, and the weights of choices: reading looks names up and draws by weights."""
+    rankings, weights = about.get("rankings", {}).values(), about.get("rivals", {})
+    of_choices = [
+        *about.get("definitions", ()),
+        *about.get("sweep", ()),
+        *weights,
+        *(each["over"] for each in rankings),
+    ]
+    events = [event for each in about.get("first", {}).values() for event in each["first"]]
+    for key, names in (("choices", of_choices), ("questions", events)):
+        for name in names:
+            if name not in about[key]:
+                raise ResultError(f"{where}: attribute '{key}': lacks '{printable(name, 60)}'")
+    for name, stated in weights.items():
+        if len(stated) != len(about["choices"][name]) or not min(stated) >= 0 or not abs(sum(stated) - 1) <= 1e-9:
+            raise ResultError(
+                f"{where}: attribute 'rivals': {printable(name, 60)}: expected one for each value, in sum 1"
+            )
+
+
+def _names(about: Mapping[str, Any], groups: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
+    """Return the names of each set: what is asked for, and of what need not be there what the file has."""
+    data = groups.get("projection", xr.Dataset())
+    regimes = [str(n) for n, v in data.data_vars.items() if v.attrs.get("kind") == "regime"]
+    limits = {n: bounds for n, bounds in about.get("limits", {}).items() if n in data}
+    has = {kind: [n for n in map(str, data.data_vars) if f"{kind}/{n}" in groups] for kind in ("observed", "past")}
+    pooled = [n for n in about["questions"] if n in groups.get("pooled", {})]
+    dated = [n for n, question in about["questions"].items() if "dates" in question]
+    contests = [n for n in about.get("rankings", {}) if f"{n}_value" in groups.get("rankings", {})]
+    names = {
+        "": [""],
+        "quantities": [str(n) for n in data.data_vars],
+        **{key: list(about.get(key, {})) for key in ("questions", "rankings", "values", "update")},
+        **{part: [n for n, bounds in limits.items() if part in bounds] for part in _LIMITS},
+        **{"dated": dated, "pooled": pooled, "dated pooled": [n for n in pooled if n in dated], "contests": contests},
+        **has,
+    }
+    counted = {"quantities": [n for n in names["quantities"] if n not in regimes], "regimes": regimes}
+    counted |= {"first": list(about.get("first", {})), **{key: names[key] for key in ("values", *_LIMITS)}}
+    complete = about["kept"] >= about["draws"]
+    return names | {f"counted {key}": [] if complete else each for key, each in counted.items()}
+
+
+def _lengths(about: Mapping[str, Any], groups: Mapping[str, xr.Dataset]) -> dict[str, int]:
+    """Return how long dimensions are, by their names, or by those and their group."""
+    data = groups.get("projection", xr.Dataset())
+    meanings = {f"{n}_label": str(v.attrs.get("flag_meanings", "")).split() for n, v in data.data_vars.items()}
+    listed = {
+        **about["choices"],
+        **{f"{n}_by_date": question.get("dates", []) for n, question in about["questions"].items()},
+        **{f"{n}_event": [*question["first"], "", ""] for n, question in about.get("first", {}).items()},
+        **{f"values/{n}/date": figure["dates"] for n, figure in about.get("values", {}).items()},
+        **meanings,
+    }
+    sizes = {name: len(each) for name, each in listed.items()}
+    return sizes | {"draw": about["kept"], "quantile": 5, "time": data.sizes.get("time", 0)}
+
+
+def _check_group(
+    data: xr.Dataset,
+    wanted: Mapping[str, tuple[str, _Array]],
+    choices: Mapping[str, list[str]],
+    lengths: Mapping[str, int],
+    at: str,
+) -> None:
+    """Refuse a group whose arrays are not those that are wanted, or that extend along something else."""
+    used = {str(dim) for dim in data.dims}
+    for name in sorted({name for name, (_, array) in wanted.items() if array.needed} - {*map(str, data.variables)}):
+        raise ResultError(f"{at}/{printable(name, 60)}: is missing")
+    along: dict[tuple[str, bool], tuple[str, ...]] = {}
+    for key, values in data.variables.items():
+        name = str(key)
+        each = f"{at}/{printable(name, 60)}"
+        if name in wanted:
+            of, array = wanted[name]
+            lead = tuple(array.dims.replace("*", of).split())
+            dims, rest = tuple(map(str, values.dims)), tuple(map(str, values.dims[len(lead) :]))
+            # what answers one question extends along the same choices; two bounds of one quantity need not
+            same = along.setdefault((of, name.startswith("at_least")), rest)
+            if dims[: len(lead)] != lead or not {*rest} <= {*choices} or rest != same:
+                expected = " × ".join((*lead, *same))
+                raise ResultError(f"{each}: expected the dimensions {expected}, got {printable(' × '.join(dims), 80)}")
+            if values.dtype.kind not in array.kinds:
+                raise ResultError(f"{each}: expected {_KINDS[array.kinds]}, got {values.dtype}")
+            for text in array.text.split():
+                if not isinstance(values.attrs.get(text), str):
+                    raise ResultError(f"{each}: the attribute '{text}' is missing")
+        elif name in choices:
+            if values.dims != ("point",) and values.values.tolist() != choices[name]:
+                raise ResultError(f"{each}: expected the names of the choice, as the attribute 'choices'")
+        elif name not in used or values.dtype.kind != _COORDINATES.get(name.rpartition("_")[2]):
+            raise ResultError(f"{each}: none of a projection's arrays")
+    for dim in sorted(used):
+        each, length = f"{at}/{printable(dim, 60)}", data.sizes[dim]
+        if (dim in choices or dim.rpartition("_")[2] in _COORDINATES) and dim not in data.variables:
+            raise ResultError(f"{each}: is missing")
+        if dim in data.variables and data[dim].dtype.kind == "M" and np.isnat(data[dim].values).any():
+            raise ResultError(f"{each}: a date is missing")
+        if length != (stated := lengths.get(f"{at.rpartition(': /')[2]}/{dim}", lengths.get(dim, length))):
+            raise ResultError(f"{each}: expected {stated:,}, got {length:,}")
