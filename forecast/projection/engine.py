@@ -7,7 +7,7 @@ import json
 import math
 import numbers
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.budgets import check_memory, memory
+from forecast.base.budgets import check_memory, give_back, memory
 from forecast.base.dates import check_has_come, decimal_year
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
@@ -33,19 +33,23 @@ from forecast.errors import (
     printable,
 )
 from forecast.models.nesting import nested
-from forecast.projection import own_rows, source_tables, supporting_data, without_data
+from forecast.projection import blocks, own_rows, source_tables, supporting_data, without_data
 from forecast.projection.answers.sweeping import swept
+from forecast.projection.evaluate import Block, Schedule
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.likelihood_weights import FEWEST
+from forecast.projection.model_fits import ModelFits, ModelNames
 from forecast.projection.own_rows import OwnRows
-from forecast.projection.paths.run_cache import Dependencies, RunCache, cache_of_process
+from forecast.projection.paths.check_ordered import check_ordered
+from forecast.projection.paths.run_cache import RunCache, cache_of_process
 from forecast.projection.paths.time_functions import SAME_DATE
+from forecast.projection.plan import Plan
 from forecast.projection.provenance import provenance
 from forecast.projection.result import Projection
 from forecast.projection.streaming.batches import Job, run_batches
 from forecast.projection.streaming.checkpoint import Checkpoint
+from forecast.projection.streaming.foresight import peak_bytes
 from forecast.projection.streaming.histograms import DATE_BINS
-from forecast.projection.world import ModelFits, World
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
@@ -60,13 +64,16 @@ Array = NDArray[np.float64]
 __all__ = ["project"]
 
 #: Copies of the stored draws: the result, and one more while it is saved or summarised.
-MEMORY_FACTOR = 2
-#: Copies of a block while it is drawn: the samples of models, the quantities, and intermediate arrays.
-DRAWN = 5
+STORED_COPIES = 2
+#: No quantity has more steps than these that are whole paths, with what they take beside: below that nothing is
+#: foreseen step by step.
+MAX_PATHS = 16
 #: Bytes of the bins of one step of a quantity, over thirty doublings, and of a question.
 ROW, DATED = 4 * 64 * 30, 8 * REPLICATES * DATE_BINS
 #: Where worlds are counted so many of the first are kept, for figures and for what moves an answer.
 SAMPLE = 2048
+#: A process that holds more gives freed memory back between runs.
+RESIDENT_BYTES = 320 * 2**20
 #: The dates of a question: as years, finite ones alone, as dates, and who has crossed already.
 DATES = 6
 
@@ -206,16 +213,15 @@ def project(
         graph = graphs.build(swapped_scenario, settings)
         shared = cache_of_process() if cache is None else cache
         # blocks that are only counted are too many to keep: of them runs share the fits
-        rests = Dependencies(graph, shared, as_of, seed, draws=draws <= keep)
-        fits = ModelFits(as_of=as_of, seed=seed, rests=rests)
+        fits = ModelFits(graph, as_of=as_of, seed=seed, cache=shared, share_draws=draws <= keep)
         fits.check_settings(graph, graph.models)
-        fits.check_correlations(graph, seed)
+        check_ordered(graph, fits, seed)
         own_rows.check_read(graph, fits, added)
         steps, width = _horizon(graph, fits, until=until, start=start, step=step, as_of=as_of)
         ends_anew = until is not None or graph.scenario.ends_anew
         if ends_anew:
             graph = _until(graph, steps)
-        _check_size(graph, len(steps.years), draws, kept, workers, ends=ends)
+        _check_size(graph, steps.years, draws, kept, workers, ends=ends)
         whole, left_out = graph, without_data.LeftOut()
         if as_of is not None:
 
@@ -224,7 +230,7 @@ def project(
                 return _until(narrowed, steps) if ends_anew else narrowed
 
             whole, left_out = without_data.narrowed_scenario(
-                graph, lambda each: World(each, fits, steps.years, seed, range(1)), rebuilt
+                graph, lambda each: Block(Plan(each, fits, steps.years, seed), range(1)), rebuilt
             )
             graph = without_data.hidden(whole, left_out)
 
@@ -257,6 +263,10 @@ def project(
         fitted_to = frozenset(read)  # before a world is drawn, which another process may do
         place = None if checkpoint is None else Checkpoint(Path(checkpoint), resume)
         identity = {} if place is None else stated(models={}, failures=[], warnings=[])
+        # runs that are asked for together have a cache of their own; others leave the memory of the one before
+        is_another = cache is None and _is_another(job.schedule)
+        if is_another:
+            give_back(above=RESIDENT_BYTES)
         sampled = run_batches(
             job, workers=workers, client=client, progress=progress, checkpoint=place, identity=identity
         )
@@ -273,14 +283,31 @@ def project(
         attributes = stated(
             models=described,
             failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
-            warnings=_warnings(
-                fits, swapped_scenario.alone, effective, draws, without_data.summary(whole, fits, left_out)
-            ),
+            warnings=[
+                *fits.warnings(whole),
+                *_told(swapped_scenario.alone, effective, draws),
+                *without_data.summary(whole, fits, left_out),
+            ],
             effective=effective,
             failing=sampled.failing(),
             newest=source_tables.reach(graph, fits, fitted_to),
         )
-        return Projection.of(groups, {**attributes, **_text(changed, {})})
+        result = Projection.of(groups, {**attributes, **_text(changed, {})})
+    if is_another:
+        give_back(above=RESIDENT_BYTES)
+    return result
+
+
+#: The last run that was asked for alone, as a hash of the keys of what it is asked.
+_last_run = 0
+
+
+def _is_another(schedule: Schedule) -> bool:
+    """Tell whether a run differs from the one before: to be asked the same again is fastest with the same memory."""
+    global _last_run
+    this, last = hash(tuple(schedule.steps.every[place].key for place in schedule.outputs)), _last_run
+    _last_run = this
+    return this != last
 
 
 def _replaced(scenario: Scenario, values: Mapping[str, Any]) -> tuple[Scenario, dict[str, Any], dict[str, str]]:
@@ -317,16 +344,12 @@ def _placed(stated: object) -> bool:
     return isinstance(stated, str) and Path(stated).is_absolute()
 
 
-def _warnings(
-    fits: ModelFits, alone: Collection[str], effective: float | None, draws: int, left_out: Iterable[ForecastWarning]
-) -> list[ForecastWarning]:
-    """Return what a reader must be warned of."""
-    told = fits.warnings()
+def _told(alone: Collection[str], effective: float | None, draws: int) -> Iterator[ForecastWarning]:
+    """Walk what a reader must be warned of beside what models and missing data say."""
     if alone:
-        told.append(UncorrelatedWarning(names=tuple(printable(name, 80) for name in sorted(alone))))
+        yield UncorrelatedWarning(names=tuple(printable(name, 80) for name in sorted(alone)))
     if effective is not None and effective < FEWEST:
-        told.append(FewWorldsWarning(left=effective, draws=draws, least=FEWEST))
-    return [*told, *left_out]
+        yield FewWorldsWarning(left=effective, draws=draws, least=FEWEST)
 
 
 def _scenario(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
@@ -434,24 +457,32 @@ def _after_observations(graph: ScenarioGraph, fits: ModelFits, width: str) -> fl
     return float(year + steps * step)
 
 
-def _check_size(graph: ScenarioGraph, steps: int, draws: int, kept: int, workers: int, *, ends: bool) -> None:
-    """Refuse what would fill the memory: what is kept or counted, and the whole blocks that are being drawn."""
+def _check_size(graph: ScenarioGraph, years: Array, draws: int, kept: int, workers: int, *, ends: bool) -> None:
+    """Refuse what would fill the memory: what is kept or counted, and the whole blocks that are being drawn.
+
+    Nothing is fitted or drawn for it.
+    """
+    steps = len(years)
     rows = {name: 1 if node.steady else steps for name, node in graph.nodes.items()}
     combined = {name: _combinations(graph, node.dims) for name, node in graph.nodes.items()}
     cells = sum(combined[name] for name in graph.quantities)
     stored = min(steps, 2) if ends else steps
     values = sum(min(rows[name], stored) * combined[name] for name in graph.quantities)
-    drawn = 8 * DRAWN * sum(rows[name] * each for name, each in combined.items()) * BLOCK * workers
+    drawn = 8 * MAX_PATHS * sum(rows[name] * each for name, each in combined.items()) * BLOCK * workers
     questions = [q.when for q in graph.scenario.questions.values()]
     weighed = graph.weighed_by
     date_answers = sum(_combinations(graph, graph.dims([*when.names, *weighed])) for when in questions)
-    each = 8 * (MEMORY_FACTOR * values + DATES * date_answers)
+    each = 8 * (STORED_COPIES * values + DATES * date_answers)
     figures = [(len(f.dates), graph.dims([*f.of.names, *weighed])) for f in graph.scenario.figures.values()]
-    each += 8 * MEMORY_FACTOR * sum(count * _combinations(graph, dims) for count, dims in figures)
+    each += 8 * STORED_COPIES * sum(count * _combinations(graph, dims) for count, dims in figures)
     bounds = [(name, len(node.limits.conditions)) for name, node in graph.nodes.items() if node.limits]
     bound = sum(count * _combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
     each += (stored + 8 * DATES) * bound  # at each step a truth value, and a date
-    counted = MEMORY_FACTOR * (values * ROW + (date_answers + bound) * DATED) if kept < draws else 0
+    counted = STORED_COPIES * (values * ROW + (date_answers + bound) * DATED) if kept < draws else 0
+    if each * kept + counted + drawn > memory():
+        names = ModelNames(graph, as_of=None, seed=0)
+        job = Job.of(graph, names, settings={}, years=years, worlds=draws, kept=kept, ends=ends)
+        drawn = peak_bytes(job.schedule, steps, min(blocks.start(blocks.covering(0, draws).stop), BLOCK)) * workers
     left = (memory() - drawn - counted) // each
     check_memory(
         each * kept + drawn + counted,

@@ -89,8 +89,17 @@ def horizon(start: float, until: float, step: str) -> Horizon:
         raise UsageError(f"until: expected at least one step of {width} years after {start:g}, got {until:g}")
     if count > MOST_STEPS:
         raise UsageError(f"step: {count:,} steps from {start:g} to {until:g}; at most {MOST_STEPS:,} are walked")
-    years = np.array([float(first + k * width) for k in range(count)])
+    years = _grid(first, width, count)
     return Horizon(years, from_decimal_year(years))
+
+
+def _grid(first: Fraction, width: Fraction, count: int) -> NDArray[np.float64]:
+    """Return the numbers `first + k*width`, each rounded once."""
+    base = first.denominator * width.denominator
+    start, step = first.numerator * width.denominator, width.numerator * first.denominator
+    if max(base, abs(start) + count * step) < 2**53:  # then numerators and denominator are floats as they are
+        return (start + step * np.arange(count)) / base
+    return np.array([(start + k * step) / base for k in range(count)])
 
 
 def clock(name: str, time: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import functools
 import operator
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,11 @@ from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.failures import Attempt, BlockSlice
 from forecast.projection.streaming.accumulators import WorldColumn
 from forecast.projection.streaming.columns import Column, Columns
-from forecast.projection.world import World
-from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.node import Combination
 
 if TYPE_CHECKING:
+    from forecast.projection.evaluate import Block
+    from forecast.projection.plan import Plan
     from forecast.projection.result import Projection
 
 Array = NDArray[np.float64]
@@ -156,17 +156,21 @@ class Updates(Columns):
 
     Parameters
     ----------
-    graph : ScenarioGraph
+    plan : Plan
     kept : int
         The number of worlds that are kept one by one.
     references : mapping, optional
         Where worlds are counted: by the values of the choices, what is taken off their log likelihood.
     """
 
-    def __init__(self, graph: ScenarioGraph, kept: int, references: Mapping[Combination, float] | None = None) -> None:
+    def __init__(self, plan: Plan, kept: int, references: Mapping[Combination, float] | None = None) -> None:
+        graph = plan.graph
         super().__init__(graph)
         self._formulas, self._references, self._n_kept = graph.scenario.updates, references, kept
         self.columns = {name: Column(graph, graph.dims(tree.names), kept) for name, tree in self._formulas.items()}
+        for name, tree in self._formulas.items():
+            how: dict[str, Any] = {"target": "", "where": _where(name), "step": 0}
+            self.ask(plan, name, self[name].dims, partial(plan.formula, tree, self[name].dims, **how))
         self.along = graph.dims(graph.weighed_by)
         self._now: dict[tuple[str, Combination], Array] = {}
         # the sum of the weights and of their squares
@@ -182,12 +186,12 @@ class Updates(Columns):
         yield from super().holdings()
         yield from self._weight.holdings()
 
-    def fill(self, world: World, part: BlockSlice, attempt: Attempt) -> None:
+    def fill(self, block: Block, part: BlockSlice, attempt: Attempt) -> None:
         """Compute the likelihoods of some worlds."""
         self._now = {}
         for name, column in self.columns.items():
             for combination in column.index:
-                made = attempt(f"update.{name}", combination, partial(self._likelihood, world, name, combination))
+                made = attempt(f"update.{name}", combination, partial(self._likelihood, block, name, combination))
                 if made is not None:
                     logs = self._now[name, combination] = np.where(made[1], np.nan, made[0][: part.worlds])
                     column.put(combination, logs, part)
@@ -196,11 +200,11 @@ class Updates(Columns):
             if weights is not None:
                 self._weight.add(combination, [weights.sum(), (weights**2).sum()])
 
-    def _likelihood(self, world: World, name: str, combination: Combination) -> Array:
-        tree, where = self._formulas[name], f"update.{name}.log_likelihood"
-        value = world.formula(tree, self[name].dims, combination, target="", where=where, step=0)[0]
+    def _likelihood(self, block: Block, name: str, combination: Combination) -> Array:
+        value = block.take(self.steps[name, combination])[0]
         if np.isposinf(value).any():
-            raise DataError(f"{where}: '{printable(tree.text, 80)}' is infinite: no likelihood is")
+            text = printable(self._formulas[name].text, 80)
+            raise DataError(f"{_where(name)}: '{text}' is infinite: no likelihood is")
         return np.asarray(value)
 
     def highest(self, part: BlockSlice) -> dict[Combination, float]:
@@ -290,6 +294,10 @@ class Updates(Columns):
         else:
             counts = effective_sample_size(normalised(self._total(self.along)))
         return float(np.nanmin(counts)) if np.isfinite(counts).any() else 0.0
+
+
+def _where(name: str) -> str:
+    return f"update.{name}.log_likelihood"
 
 
 def _saved(column: Column) -> Array:

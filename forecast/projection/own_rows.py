@@ -19,7 +19,7 @@ from forecast.tables.schema import descriptor
 from forecast.tables.schema.descriptor import Package
 
 if TYPE_CHECKING:
-    from forecast.projection.world import ModelFits
+    from forecast.projection.model_fits import ModelFits
 
 __all__ = ["OwnRows", "beside", "check_read"]
 

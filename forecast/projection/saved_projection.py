@@ -52,6 +52,13 @@ def _date(value: object) -> bool:
         return False
 
 
+def _is_warning(value: object) -> bool:
+    try:
+        return bool(str(ForecastWarning.from_record(dict(value))))  # type: ignore[call-overload]
+    except (AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
+        return False
+
+
 def _step(value: Any) -> bool:
     try:
         return isinstance(value, str) and step_of(value) == value

@@ -18,9 +18,11 @@ from forecast.models.nesting import nested
 from forecast.scenarios.graph import ScenarioGraph
 
 if TYPE_CHECKING:
-    from forecast.projection.world import ModelFits
+    from forecast.projection.model_fits import ModelFits
+    from forecast.scenarios.quantities.kind import QuantityKind
+    from forecast.scenarios.quantities.node import Node
 
-__all__ = ["behind", "hashes", "is_file", "label", "reach", "read_hashes"]
+__all__ = ["behind", "hashes", "is_file", "label", "reach", "read_by", "read_hash"]
 
 #: The column, yes or no, of what a table holds as planned and not as observed.
 PLANNED = "plan"
@@ -69,19 +71,22 @@ def label(name: str) -> str:
     return get_registry().find("table", name).full_name
 
 
-def read_hashes(graph: ScenarioGraph) -> dict[str, str]:
-    """Return the hash of every table and file behind a model, by the name or the path by which it is read.
+def read_by(quantity: QuantityKind, node: Node, model: Model) -> Iterator[str]:
+    """Walk the tables and files to which a model is fitted that the scenario states."""
+    yield from (name for name, made in quantity.files(node) if made is model)
+    if isinstance(model, LawModel):
+        yield from filter(None, (model.data, model.file))
 
-    One that cannot be read has failed its model already.
-    """
+
+def read_hash(name: str) -> str:
+    """Return the hash of a table or file; empty where it cannot be read, which fails its model."""
     from forecast import tables
     from forecast.base import files
 
-    found = {}
-    for name in dict.fromkeys(name for name, _ in behind(graph)):
-        with contextlib.suppress(ForecastError):
-            found[name] = files.file_hash(name) if is_file(name) else tables.cited(tables.look(name))
-    return found
+    try:
+        return files.file_hash(name) if is_file(name) else tables.cited(tables.look(name))
+    except ForecastError:
+        return ""
 
 
 def hashes(graph: ScenarioGraph) -> dict[str, str]:
@@ -90,8 +95,10 @@ def hashes(graph: ScenarioGraph) -> dict[str, str]:
     Of several files of one name in several folders the later ones have a number.
     """
     found = {name: each for node in graph.nodes.values() for name, each in node.quantity.hashes().items()}
-    for name, hashed in read_hashes(graph).items():
+    for name in dict.fromkeys(name for name, _ in behind(graph)):
         with contextlib.suppress(ForecastError):
+            if not (hashed := read_hash(name)):
+                continue
             own, number = label(name), 1
             while found.setdefault(own, hashed) != hashed:
                 number += 1

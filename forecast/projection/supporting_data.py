@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,10 @@ from forecast.errors import ForecastError, NoDataAtDateError, printable
 from forecast.models import Model, Observations
 from forecast.projection import blocks
 from forecast.projection.crossing import QUANTILES
+from forecast.projection.evaluate import Block
 from forecast.projection.likelihood_weights import value_quantiles
-from forecast.projection.world import ModelFits, World
+from forecast.projection.model_fits import ModelFits
+from forecast.projection.plan import Plan
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.quantities.node import Combination
@@ -29,8 +30,6 @@ Array = NDArray[np.float64]
 Points = tuple[Array, Array, NDArray[np.str_]]
 Series = Mapping[Combination, Points]
 
-
-T = TypeVar("T")
 
 __all__ = ["LONGEST", "described", "notable", "observed", "past", "points", "posteriors"]
 
@@ -147,7 +146,8 @@ def past(
         if name not in drawn or not known or not dates.size or not _weighs(graph, node.own, combination):
             continue
         try:
-            level = World(graph, fits, dates, seed, of_worlds).level(node, combination)
+            plan = Plan(graph, fits, dates, seed)
+            level = Block(plan, of_worlds).take(plan.level(node, combination))
         except NoDataAtDateError:  # it goes on from a date, and fits nothing before
             continue
         except ForecastError as error:
@@ -220,8 +220,7 @@ def _changes(series: Series, axis: int) -> bool:
 
 def described(graph: ScenarioGraph, fits: ModelFits, model: Model) -> dict[str, Any] | None:
     """Return what a model says of itself; None where it fails."""
-    world = World(graph, fits, np.empty(0), fits.seed, range(0))
-    return _aside(world, model, "described", partial(fits.describe, model, _set_inputs(graph, model.name)))
+    return fits.describe(model, _set_inputs(graph, model.name))
 
 
 def _set_inputs(graph: ScenarioGraph, model: str) -> dict[str, Input]:
@@ -235,19 +234,16 @@ def _set_inputs(graph: ScenarioGraph, model: str) -> dict[str, Input]:
 
 def posteriors(graph: ScenarioGraph, fits: ModelFits, seed: int, draws: int) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the draws of every input and of every fitted parameter."""
+    plan = Plan(graph, fits, np.empty(0), seed)
+    block = Block(plan, blocks.covering(0, draws))
     for name, model in graph.models.items():
-        world = World(graph, fits, np.empty(0), seed, blocks.covering(0, draws))
-        data = _aside(world, model, f"posterior {draws}", partial(_posterior, world, model, draws))
+        inputs, parameters = plan.inputs(model), None
+        if not isinstance(fits.outcome(model), ForecastError):  # else its sampling tells why
+            parameters = plan.attempt(plan.posterior, model)
+        data = {each: block.take(place) for each, place in inputs.items()}
+        try:
+            data |= {} if parameters is None else block.take(parameters)
+        except ForecastError as error:
+            fits.failures.setdefault(f"model '{name}': posterior", str(error))
         if data:
-            yield name, xr.Dataset({p: ("draw", v) for p, v in data.items()})
-
-
-def _aside(world: World, model: Model, what: str, make: Callable[[], T]) -> T:
-    """Compute data of a model beside its samples, or take it from the cache that runs share."""
-    rests = world.fits.rests
-    return make() if rests is None else rests.aside(world, model, what, make)
-
-
-def _posterior(world: World, model: Model, draws: int) -> dict[str, Any]:
-    """Return draws of the inputs and of the fitted parameters of a model, (draw,) each."""
-    return {name: each[:draws] for name, each in (world.inputs(model) | world.posterior(model)).items()}
+            yield name, xr.Dataset({each: ("draw", values[:draws]) for each, values in data.items()})

@@ -31,7 +31,9 @@ from forecast.scenarios.quantities.limits import Limits
 from forecast.scenarios.quantities.node import Combination
 
 if TYPE_CHECKING:
-    from forecast.projection.world import ModelFits, World
+    from forecast.projection.evaluate import Block
+    from forecast.projection.model_fits import ModelFits
+    from forecast.projection.plan import Plan
 
 __all__ = ["LeftOut", "date_text", "hidden", "narrowed_scenario", "summary"]
 
@@ -67,18 +69,18 @@ class LeftOut:
 class _Trial:
     """What one block of worlds could not compute."""
 
-    world: World
+    block: Block
     reason: NoDataAtDateError | None = None
     rivals: dict[str, set[str]] = field(default_factory=dict)
     lost: list[Mask] = field(default_factory=list)
 
-    def answers(self, dims: tuple[str, ...], compute: Callable[[Combination], Any], *, required: bool = False) -> bool:
-        """Compute something in every combination, and tell whether any of them has data.
+    def answers(self, dims: tuple[str, ...], *lower: Callable[[Combination], int], required: bool = False) -> bool:
+        """Compute some steps in every combination, and tell whether any of them has data.
 
         Of what is asked, values of pooled choices that have none are noted where others have some.
         """
-        graph = self.world.graph
-        with_data = [c for c in graph.combinations(dims) if self._has_data(partial(compute, c))]
+        graph = self.block.plan.graph
+        with_data = [c for c in graph.combinations(dims) if self._has_data([partial(each, c) for each in lower])]
         for place, choice in enumerate(dims if required and with_data else ()):
             stated = graph.scenario.choices[choice]
             if stated.weights is not None:
@@ -86,9 +88,9 @@ class _Trial:
                 self.rivals.setdefault(choice, set()).update(lacking)
         return bool(with_data)
 
-    def _has_data(self, compute: Callable[[], Any]) -> bool:
+    def _has_data(self, lower: Iterable[Callable[[], int]]) -> bool:
         try:
-            _, faults = self.world.watched(compute)
+            _, faults = self.block.watched(lambda: [self.block.take(each()) for each in lower])
         except NoDataAtDateError as error:
             self.reason = self.reason or error
             return False
@@ -96,7 +98,7 @@ class _Trial:
             return True
         without = [fault for fault in faults if isinstance(fault.error, NoDataAtDateError)]
         if without:
-            self.lost.append(lost(without, self.world.draws))
+            self.lost.append(lost(without, self.block.draws))
         return True
 
     def drawn(self) -> dict[str, tuple[str, ...]]:
@@ -105,12 +107,13 @@ class _Trial:
         A label has none where all worlds that hold it are lost to something, and not all others; of several the one
         that most worlds hold is taken first, and what it explains is not laid to another.
         """
-        world, graph = self.world, self.world.graph
+        block, plan = self.block, self.block.plan
+        graph = plan.graph
         labels = {
             n: each.labels for n, each in graph.nodes.items() if isinstance(each.quantity, Regime) and not each.dims
         }
-        codes = {name: world.quantity(name, ())[0] for name in labels}
-        left, out = np.ones(world.draws, dtype=bool), {name: list(each) for name, each in labels.items()}
+        codes = {name: block.take(plan.quantity(name, ()))[0] for name in labels}
+        left, out = np.ones(block.draws, dtype=bool), {name: list(each) for name, each in labels.items()}
         while any((mask & left).any() for mask in self.lost):
             found = [
                 (int(holding.sum()), name, label)
@@ -128,14 +131,14 @@ class _Trial:
 
 
 def narrowed_scenario(
-    graph: ScenarioGraph, world_of: Callable[[ScenarioGraph], World], rebuilt: Callable[[Rivals], ScenarioGraph]
+    graph: ScenarioGraph, block_of: Callable[[ScenarioGraph], Block], rebuilt: Callable[[Rivals], ScenarioGraph]
 ) -> tuple[ScenarioGraph, LeftOut]:
     """Return the graph of a run as of a date, with the rivals that have data, and what is left out of it.
 
     Parameters
     ----------
     graph : ScenarioGraph
-    world_of : callable
+    block_of : callable
         Makes one block of worlds of a graph.
     rebuilt : callable
         Makes the graph anew with choices cut to some of their values.
@@ -148,7 +151,7 @@ def narrowed_scenario(
     rivals: Rivals = {}
     drawn: Rivals = {}
     while True:  # fewer rivals every time
-        found = _left_out(graph, world_of(_with_labels(graph, drawn)))
+        found = _left_out(graph, block_of(_with_labels(graph, drawn)))
         if not found.rivals and not found.drawn:
             return graph, replace(found, rivals=rivals, drawn=drawn)
         drawn = {**drawn, **found.drawn}
@@ -157,33 +160,33 @@ def narrowed_scenario(
             graph = rebuilt(rivals)
 
 
-def _left_out(graph: ScenarioGraph, world: World) -> LeftOut:
+def _left_out(graph: ScenarioGraph, block: Block) -> LeftOut:
     """Tell what cannot be answered, by computing one block of worlds."""
-    trial, scenario = _Trial(world), graph.scenario
+    trial, scenario, plan = _Trial(block), graph.scenario, block.plan
     quantities: list[str] = []
     limits: list[tuple[str, str]] = []
     questions: list[str] = []
     for name, node in graph.nodes.items():
-        if not trial.answers(node.dims, partial(world.quantity, name)):
+        if not trial.answers(node.dims, partial(plan.quantity, name)):
             quantities.append(name)
         for part, condition in ({} if node.limits is None else node.limits.conditions).items():
-            if not trial.answers(node.dims, partial(world.bound, node, condition)):
+            if not trial.answers(node.dims, partial(plan.bound, node, condition)):
                 limits.append((name, part))
     for name, question in scenario.questions.items():
         dims = graph.dims(question.when.names)
-        if not trial.answers(dims, partial(world.crossed, name, dims), required=True):
+        if not trial.answers(dims, partial(plan.crossed, name, dims), required=True):
             questions.append(name)
     values = {name: figure.of.names for name, figure in scenario.figures.items()}
     values |= {name: ranking.needs for name, ranking in scenario.rankings.items()}
     for name, needs in values.items():
-        dims = graph.dims(needs)
-        if not trial.answers(dims, partial(_all_of, world, needs, dims), required=True):
+        dims, names = graph.dims(needs), [n for n in needs if n not in TIME]
+        if not trial.answers(dims, *(partial(_restricted, plan, name, dims) for name in names), required=True):
             questions.append(name)
     questions += [n for n, each in scenario.firsts.items() if not set(each.first) - set(questions)]
     every = {*scenario.questions, *scenario.figures, *scenario.rankings}
     left = every - set(questions) if every else set(graph.quantities) - set(quantities)
     if not left and trial.reason is not None:
-        raise NoDataAtDateError(f"nothing is left to answer as of {date_text(world.fits.as_of or 0)}: {trial.reason}")
+        raise NoDataAtDateError(f"nothing is left to answer as of {date_text(block.fits.as_of or 0)}: {trial.reason}")
     kept = {c: tuple(v for v in scenario.choices[c].values if v not in lacking) for c, lacking in trial.rivals.items()}
     return LeftOut(
         quantities=tuple(quantities),
@@ -194,11 +197,9 @@ def _left_out(graph: ScenarioGraph, world: World) -> LeftOut:
     )
 
 
-def _all_of(world: World, names: Iterable[str], dims: tuple[str, ...], combination: Combination) -> None:
-    """Compute quantities together."""
-    for name in names:
-        if name not in TIME:
-            world.quantity(name, world.restrict(name, dims, combination))
+def _restricted(plan: Plan, name: str, dims: tuple[str, ...], combination: Combination) -> int:
+    """Return the step of a quantity in a combination of more choices than its own."""
+    return plan.quantity(name, plan.restrict(name, dims, combination))
 
 
 def _with_labels(graph: ScenarioGraph, drawn: Rivals) -> ScenarioGraph:

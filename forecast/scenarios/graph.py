@@ -24,7 +24,6 @@ from forecast.scenarios import home, qualifiers as bases
 from forecast.scenarios.quantities import constraints, hidden_quantities
 from forecast.scenarios.quantities.changes import Change
 from forecast.scenarios.quantities.check_correlated import together
-from forecast.scenarios.quantities.equivalent_combinations import EquivalentCombinations
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import apply_settings, setting_targets, setting_values
@@ -84,12 +83,6 @@ class ScenarioGraph:
     def combinations(self, dims: tuple[str, ...]) -> Iterator[Combination]:
         """Walk every combination of these choices."""
         return combinations(self.scenario.choices, dims)
-
-    @cached_property
-    def equivalent(self) -> EquivalentCombinations:
-        """The combinations of choices under which quantities are the same."""
-        values = {name: choice.values for name, choice in self.scenario.choices.items()}
-        return EquivalentCombinations(self.nodes, values)
 
     def bases(self, names: Sequence[str], dims: tuple[str, ...], combination: Combination) -> dict[str, Qualifiers]:
         """Return what quantities state beside their units, under these values of the choices."""

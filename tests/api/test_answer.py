@@ -375,12 +375,10 @@ def test_all_worlds_of_an_answer_are_kept():
 
 
 def test_an_answer_made_from_another_draws_only_what_is_changed(monkeypatch):
-    from forecast.projection.world import World
+    from forecast.projection.operations import OPERATIONS
 
-    drawn, sample = [], World._sample
-    monkeypatch.setattr(
-        World, "_sample", lambda self, model, *rest: drawn.append(model.name) or sample(self, model, *rest)
-    )
+    drawn, sample = [], OPERATIONS["model"]
+    monkeypatch.setitem(OPERATIONS, "model", lambda *given: drawn.append(given[2].name) or sample(*given))
     asked = {"draws": 64, "with_": {"trend": "exponential", "metric": "linpack", "estimate": "dettmers-2015"}}
     answer = forecast.scenario("brain-parity").ask(**asked)
     assert set(drawn) == {"hardware/linpack@exponential", "brain/dettmers-2015"}

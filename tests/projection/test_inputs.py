@@ -8,7 +8,7 @@ from scipy.stats import kendalltau, spearmanr
 
 import forecast
 from forecast.errors import DataError
-from forecast.projection.moment_fits import WORLDS
+from forecast.projection.paths.moment_fits import WORLDS
 from forecast.report import result_data
 from toolkit import assert_bitwise
 

@@ -10,7 +10,9 @@ import pytest
 import forecast
 from forecast.models import Description, Model, Unfitted
 from forecast.projection.engine import project
-from forecast.projection.paths.run_cache import CachedStreams, RunCache
+from forecast.projection.model_fits import ModelFits
+from forecast.projection.operations import OPERATIONS
+from forecast.projection.paths.run_cache import BoundedStore, CachedStreams, RunCache
 
 DRAWS = 64
 
@@ -102,13 +104,8 @@ def test_every_choice_of_a_shipped_scenario_gives_what_a_fresh_run_gives(scenari
 
 
 def test_what_does_not_depend_on_a_change_is_not_drawn_again(machine, monkeypatch):
-    from forecast.projection.world import World
-
-    sampled = []
-    sample = World._sample
-    monkeypatch.setattr(
-        World, "_sample", lambda self, model, *rest: sampled.append(model.name) or sample(self, model, *rest)
-    )
+    sampled, sample = [], OPERATIONS["model"]
+    monkeypatch.setitem(OPERATIONS, "model", lambda *given: sampled.append(given[2].name) or sample(*given))
     cache = RunCache()
     for asked, again in [
         ({}, {"brain/dettmers-2015", "machine@exponential", "machine@random-walk"}),
@@ -147,7 +144,7 @@ def test_what_is_not_set_of_a_trend_is_drawn_once(machine, monkeypatch):
 
 
 def test_draws_that_are_held_are_of_one_object_and_one_stream_and_stay_what_they_are():
-    cache, shape, other = RunCache(), object(), object()
+    cache, shape, other = RunCache(), Flat("x", 1.0), Flat("x", 1.0)
     streams = [CachedStreams(seed, "x", block, cache=cache) for seed, block in ((0, 0), (0, 1), (1, 0))]
     first = [each.once(shape, "noise", lambda: {"a": np.ones(3)}) for each in streams]
     assert streams[0].once(shape, "noise", dict) is first[0]
@@ -159,8 +156,6 @@ def test_draws_that_are_held_are_of_one_object_and_one_stream_and_stay_what_they
 
 
 def test_a_model_is_fitted_once(machine, monkeypatch):
-    from forecast.projection.world import ModelFits
-
     fitted = []
     fit = ModelFits._fit
     monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
@@ -171,8 +166,6 @@ def test_a_model_is_fitted_once(machine, monkeypatch):
 
 
 def test_a_second_run_of_a_process_fits_nothing_anew(machine, monkeypatch):
-    from forecast.projection.world import ModelFits
-
     fitted = []
     fit = ModelFits._fit
     monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
@@ -186,12 +179,8 @@ def test_a_second_run_of_a_process_fits_nothing_anew(machine, monkeypatch):
 
 
 def test_a_second_run_of_a_process_draws_no_model_anew(monkeypatch):
-    from forecast.projection.world import World
-
-    sampled, sample = [], World._sample
-    monkeypatch.setattr(
-        World, "_sample", lambda self, model, *rest: sampled.append(model.name) or sample(self, model, *rest)
-    )
+    sampled, sample = [], OPERATIONS["model"]
+    monkeypatch.setitem(OPERATIONS, "model", lambda *given: sampled.append(given[2].name) or sample(*given))
     machine, brain = {"model": "hardware/hpcg@exponential"}, {"model": "brain/dettmers-2015"}
     first = {"start": 2025, "until": 2030, "quantities": {"machine": machine, "brain": brain}}
     other = {**first, "quantities": {"computer": machine, "goal": {"expression": "brain*2"}, "brain": brain}}
@@ -283,8 +272,6 @@ def test_two_models_of_one_name_are_refused_in_one_scenario(name):
 
 
 def test_a_registered_model_is_shared_however_it_is_named(monkeypatch):
-    from forecast.projection.world import ModelFits
-
     fitted, fit = [], ModelFits._fit
     monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
     for model in ("hardware/gpu-best", forecast.model("hardware/gpu-best"), "hardware/gpu-best"):
@@ -294,10 +281,8 @@ def test_a_registered_model_is_shared_however_it_is_named(monkeypatch):
 
 @pytest.mark.parametrize(("size", "times"), [(0, 2), (2**20, 1)])
 def test_draws_of_parameters_are_kept_where_there_is_room_for_draws(size, times, monkeypatch):
-    from forecast.projection.world import ModelFits
-
-    drawn, draw = [], ModelFits.posterior
-    monkeypatch.setattr(ModelFits, "posterior", lambda self, *rest: drawn.append(rest) or draw(self, *rest))
+    drawn, draw = [], OPERATIONS["posterior"]
+    monkeypatch.setitem(OPERATIONS, "posterior", lambda *given: drawn.append(given[2].name) or draw(*given))
     cache = RunCache(size)
     scenario = {"start": 2025, "until": 2027, "quantities": {"x": {"model": "hardware/linpack@exponential"}}}
     for _ in range(2):
@@ -378,41 +363,48 @@ def _outcome(scenario, cache):
 
 
 def test_what_is_held_stays_within_its_size():
-    cache = RunCache(size=1000)
-    rests = object()
+    store = BoundedStore(100_000)
     for number in range(20):
-        draws = np.zeros(25)
-        cache.give(("x", number), rests, draws, [draws])
-    assert [cache.take(("x", n), rests) is not None for n in range(20)] == [False] * 15 + [True] * 5
-    large = np.zeros(1000)
-    cache.give("large", rests, large, [large])
-    assert cache.take("large", rests) is None
-    assert cache.take(("x", 19), object()) is None
+        store.give(number, np.zeros(2000))
+        assert store.held_bytes <= store.size
+    assert [store.take(n) is not None for n in range(20)] == [False] * 15 + [True] * 5
+    store.give("large", np.zeros(100_000))
+    assert store.take("large") is None
+    store.give(19, "another")
+    assert store.take(19) == "another"
 
 
 def test_what_later_runs_use_outlives_what_each_run_draws_for_itself():
-    cache = RunCache(size=1000)
+    store = BoundedStore(100_000)
     for number in range(3):
-        base = np.zeros(25)
-        cache.give(("base", number), 0, base, [base])
-        assert cache.take(("base", number), 0) is base
+        base = np.zeros(2000)
+        store.give(("base", number), base)
+        assert store.take(("base", number)) is base
     for change in range(10):
-        own = np.zeros(25)
-        cache.give(("own", change), 0, own, [own])
-    assert all(cache.take(("base", n), 0) is not None for n in range(3))
-    assert [n for n in range(10) if cache.take(("own", n), 0) is not None] == [8, 9]
+        store.give(("own", change), np.zeros(2000))
+    assert all(store.take(("base", n)) is not None for n in range(3))
+    assert [n for n in range(10) if store.take(("own", n)) is not None] == [8, 9]
 
 
 def test_memory_that_several_values_share_counts_once():
-    cache = RunCache(size=1000)
-    draws = np.zeros((10, 12))  # 960 bytes
+    store = BoundedStore(100_000)
+    draws = np.zeros((10, 1100))  # 88,000 bytes
     for number in range(5):
-        view = draws[number:]
-        cache.give(("view", number), 0, view, [view])
-    assert all(cache.take(("view", n), 0) is not None for n in range(5))
-    cache.give("other", 0, other := np.zeros(100), [other])
-    assert [n for n in range(5) if cache.take(("view", n), 0) is not None] == []
-    assert cache.take("other", 0) is not None
+        store.give(number, draws[number:])
+    assert all(store.take(n) is not None for n in range(5))
+    store.give("other", np.zeros(2000))
+    assert [n for n in range(5) if store.take(n) is not None] == []
+    assert store.take("other") is not None
+
+
+def test_what_a_fit_keeps_alive_counts():
+    """Arrays within objects within objects, and the whole of what a view is of."""
+    store, whole = BoundedStore(100_000), np.zeros(12_000)
+    fit = types.SimpleNamespace(shape=types.SimpleNamespace(parts={"slope": (whole[:3], [whole[5:]])}), name="x")
+    store.give("fit", fit)
+    assert whole.nbytes < store.held_bytes < whole.nbytes + 2 * 1024
+    store.give("second", np.zeros(1000))
+    assert store.take("fit") is None
 
 
 def test_a_long_chain_and_a_cycle_are_found_again():
@@ -432,7 +424,7 @@ def test_a_long_chain_and_a_cycle_are_found_again():
 
 
 def test_nothing_that_is_held_is_sent():
-    cache = RunCache(size=10)
-    cache.give("fit", 1, lambda: None)
+    cache = RunCache(size=10_000)
+    cache.fits.give("fit", lambda: None)
     sent = pickle.loads(pickle.dumps(cache))
-    assert (sent.size, sent.take("fit", 1)) == (10, None)
+    assert (sent.size, sent.fits.take("fit")) == (10_000, None)

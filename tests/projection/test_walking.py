@@ -9,7 +9,7 @@ import xarray as xr
 import forecast
 from forecast.base.dates import decimal_year
 from forecast.errors import CycleError, DataError, ForecastError
-from forecast.projection import world as world_module
+from forecast.projection import operations
 from forecast.projection.paths.time_stepping import step_through
 from forecast.report import result_data
 
@@ -335,7 +335,7 @@ def test_answers_are_the_same_where_hardly_a_path_of_a_cycle_is_kept(room, monke
         kept.append("flow" in (paths := step_through(*args)))
         return paths
 
-    monkeypatch.setattr(world_module, "step_through", walked)
+    monkeypatch.setattr(operations, "step_through", walked)
     whole, bare = (forecast.project(record, draws=2048, paths=paths) for paths in (None, ()))
     xr.testing.assert_identical(whole["questions"].to_dataset(), bare["questions"].to_dataset())
     assert ("full_failing" in whole["questions"]) == (room[0] < 0)

@@ -324,6 +324,14 @@ def test_a_file_that_several_parts_use_is_read_once(tmp_path, monkeypatch):
     assert loaded == ["left.toml", "base.toml", "right.toml"]
 
 
+@pytest.mark.parametrize("name", ["ours/home", "brain/brain-parity", "home"])
+def test_a_scenario_is_written_by_its_name_only_where_it_is_the_registered_one(home, name):
+    made = Scenario.from_dict({"use": {"h": home.named(name)}, "quantities": {"twice": {"expression": "2*h.price"}}})
+    assert made.record["use"]["h"]["quantities"] == HOME["quantities"]
+    parity = Scenario.from_dict({"use": {"h": forecast.scenario("brain-parity")}})
+    assert parity.record["use"] == {"h": "brain/brain-parity"}
+
+
 @pytest.mark.parametrize("alias", ["h", "scaling_ends"])
 def test_what_observes_a_quantity_comes_along_though_nothing_needs_it(alias):
     """Its points are those of another quantity, which then has to be there, whatever the scenarios are called."""
@@ -343,11 +351,3 @@ def test_what_observes_a_quantity_comes_along_though_nothing_needs_it(alias):
     alone = forecast.project(home, draws=16)
     points, its_own = run[f"observed/{alias}.size"].to_dataset(), alone["observed/size"].to_dataset()
     assert (points["value"].values == its_own["value"].values).all()
-
-
-@pytest.mark.parametrize("name", ["ours/home", "brain/brain-parity", "home"])
-def test_a_scenario_is_written_by_its_name_only_where_it_is_the_registered_one(home, name):
-    made = Scenario.from_dict({"use": {"h": home.named(name)}, "quantities": {"twice": {"expression": "2*h.price"}}})
-    assert made.record["use"]["h"]["quantities"] == HOME["quantities"]
-    parity = Scenario.from_dict({"use": {"h": forecast.scenario("brain-parity")}})
-    assert parity.record["use"] == {"h": "brain/brain-parity"}

@@ -198,8 +198,7 @@ class Session:
 
     def _units_of(self, request: Mapping[str, Any]) -> dict[str, str]:
         from forecast.models.mixtures import MEMBER
-        from forecast.projection.paths.run_cache import Dependencies
-        from forecast.projection.world import ModelFits
+        from forecast.projection.model_fits import ModelFits
         from forecast.scenarios.graph import build
         from forecast.scenarios.kinds.prior import Prior
         from forecast.scenarios.kinds.regime import Regime
@@ -207,7 +206,7 @@ class Session:
 
         with self._reach():
             graph = build(swapped(self._scenario(request), replacements({}, request.get("swap", {}))))
-            fits = ModelFits(as_of=None, seed=self.seed, rests=Dependencies(graph, self.cache, None, self.seed))
+            fits = ModelFits(graph, as_of=None, seed=self.seed, cache=self.cache)
             units_of = {
                 name: node.unit
                 for name, node in graph.quantities.items()

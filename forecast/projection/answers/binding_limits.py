@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ from forecast.projection.failures import BlockSlice, lost, too_many
 from forecast.projection.likelihood_weights import Updates, weighted_share
 from forecast.projection.streaming.columns import LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import DateHistogram
-from forecast.projection.world import World
-from forecast.scenarios.graph import ScenarioGraph
+
+if TYPE_CHECKING:
+    from forecast.projection.evaluate import Block
+    from forecast.projection.plan import Plan
 
 Array = NDArray[np.float64]
 
@@ -31,46 +33,45 @@ class Binding(Columns):
 
     Parameters
     ----------
-    graph : ScenarioGraph
+    plan : Plan
     years : ndarray
         The steps in decimal years.
     kept : int
         The number of worlds that are kept one by one.
     updates : Updates
-    steps : slice
+    rows : slice
         Those at which it is told whether a limit binds.
     counting : bool
         Worlds are counted.
     """
 
-    def __init__(
-        self, graph: ScenarioGraph, years: Array, kept: int, updates: Updates, *, steps: slice, counting: bool
-    ) -> None:
+    def __init__(self, plan: Plan, years: Array, kept: int, updates: Updates, *, rows: slice, counting: bool) -> None:
+        graph = plan.graph
         super().__init__(graph)
-        self.updates, self._steps = updates, steps
+        self.updates, self._rows = updates, rows
         self._limits = [(n, part) for n, node in graph.nodes.items() if node.limits for part in node.limits.conditions]
         new_counts = partial(DateHistogram, years[0], years[-1], weighted=updates.weighing) if counting else None
         for of in self._limits:
-            dims, rows = graph.dims([of[0], *graph.weighed_by]), len(years[steps])
+            dims, count = graph.dims([of[0], *graph.weighed_by]), len(years[rows])
+            self.ask(plan, of, dims, partial(plan.binding, *of, dims))
             # when it first binds; how often the quantity failed
             self.columns["date", of] = Column(graph, dims, kept, new_counts=new_counts, sums=1)
             # whether it binds, step by step: in the kept worlds, or how much of the counted ones
-            kept_rows, sums = (0, rows) if counting else (rows, 0)
+            kept_rows, sums = (0, count) if counting else (count, 0)
             self.columns["binds", of] = Column(graph, dims, kept, (kept_rows,), sums=sums, fill=False)
 
-    def fill(self, world: World, part: BlockSlice) -> None:
+    def fill(self, block: Block, part: BlockSlice) -> None:
         """See what binds in some worlds; a quantity that fails is listed as such, and has no answer here."""
         for of in self._limits:
             when, bound = self["date", of], self["binds", of]
             for combination in when.index:
                 try:
-                    own = world.restrict(of[0], when.dims, combination)
-                    (binds, first), faults = world.watched(partial(world.binding, *of, own))
+                    (binds, first), faults = block.watched(partial(block.take, self.steps[of, combination]))
                 except ForecastError:
                     when.add(combination, 1)
                     continue
                 failing = lost(faults, part.worlds)
-                binds = binds[self._steps, : part.worlds] & ~failing
+                binds = binds[self._rows, : part.worlds] & ~failing
                 weights = self.updates.of(when.dims, combination, part)
                 when.put(combination, np.where(failing, np.nan, first.date[: part.worlds]), part, weights)
                 bound.put(combination, binds[: len(bound.kept)], part)

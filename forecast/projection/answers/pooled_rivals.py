@@ -15,8 +15,8 @@ from forecast.projection.failures import too_many
 from forecast.projection.streaming.columns import Column, Columns
 
 if TYPE_CHECKING:
+    from forecast.projection.evaluate import Block
     from forecast.projection.likelihood_weights import Updates
-    from forecast.projection.world import World
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.node import Combination
 
@@ -91,7 +91,7 @@ class PooledDates(Columns):
         if name in self.columns:
             self._drawn.append((name, combination, dates, weights))
 
-    def reduce(self, world: World) -> None:
+    def reduce(self, block: Block) -> None:
         """Count the dates of the worlds in which each combination of rivals holds."""
         rival_by_choice: dict[str, NDArray[np.int64]] = {}
         for name, combination, dates, weights in self._drawn:
@@ -99,7 +99,7 @@ class PooledDates(Columns):
             for choice, value in zip(self[name].dims, combination, strict=True):
                 if choice in self._rivals[name]:
                     if choice not in rival_by_choice:
-                        rival_by_choice[choice] = self._rival(choice, world.seed, world.draws, world.first)
+                        rival_by_choice[choice] = self._rival(choice, block.seed, block.draws, block.first)
                     holds &= rival_by_choice[choice][: len(dates)] == self._place(choice, value)
             # a world in which another one holds is skipped, and those that count keep their number
             places = np.flatnonzero(holds)

@@ -6,7 +6,7 @@ A projection keeps the last level of every value of the choice, and whether it t
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,12 @@ from forecast.projection.failures import Attempt, BlockSlice
 from forecast.projection.likelihood_weights import Updates, value_quantiles, weighted_share
 from forecast.projection.streaming.columns import LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import ValueHistogram
-from forecast.projection.world import World
-from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.node import Combination
+
+if TYPE_CHECKING:
+    from forecast.formula import Formula
+    from forecast.projection.evaluate import Block
+    from forecast.projection.plan import Plan
 
 Array = NDArray[np.float64]
 
@@ -33,7 +36,7 @@ class Ranked(Columns):
 
     Parameters
     ----------
-    graph : ScenarioGraph
+    plan : Plan
     kept : int
         The number of worlds that are kept one by one.
     updates : Updates
@@ -41,7 +44,8 @@ class Ranked(Columns):
         Worlds are counted.
     """
 
-    def __init__(self, graph: ScenarioGraph, kept: int, updates: Updates, *, counting: bool) -> None:
+    def __init__(self, plan: Plan, kept: int, updates: Updates, *, counting: bool) -> None:
+        graph = plan.graph
         super().__init__(graph)
         self.rankings, self.updates = graph.scenario.rankings, updates
         self.units = {n: units.infer(r.rank, graph.unit_of()) for n, r in self.rankings.items()}
@@ -50,16 +54,25 @@ class Ranked(Columns):
             dims = graph.dims([*r.rank.names, *(n for c in r.among for n in c.names), *graph.weighed_by])
             # sums: how much is first, takes part, does not fail, and what all of that counts beside others that fail
             self.columns[name] = Column(graph, dims, kept, (1,), new_counts=new_counts, sums=4 if counting else 0)
+            for number, (part, tree, target) in enumerate(self._parts(name)):
+                how: dict[str, Any] = {"target": target, "where": f"questions.{name}.{part}", "step": -1}
+                self.ask(plan, (name, number), dims, partial(plan.formula, tree, dims, **how))
             self.columns[_takes_part(name)] = Column(graph, dims, kept, (1,), fill=False)
 
-    def fill(self, world: World, part: BlockSlice, attempt: Attempt) -> None:
+    def _parts(self, name: str) -> list[tuple[str, Formula, str]]:
+        """Return what is compared and what has to hold for it: the key, the formula, and its unit."""
+        ranking = self.rankings[name]
+        conditions = [("subject_to", condition.formula, "") for condition in ranking.among]
+        return [("rank", ranking.rank, self.units[name]), *conditions]
+
+    def fill(self, block: Block, part: BlockSlice, attempt: Attempt) -> None:
         """Compare in some worlds."""
         for name, ranking in self.rankings.items():
             own, takes = self[name], self[_takes_part(name)]
             values, counts = np.full((part.worlds, *own.sizes), np.nan), np.ones((part.worlds, *own.sizes))
             among = np.zeros(values.shape, dtype=bool)
             for combination, index in own.index.items():
-                made = attempt(name, combination, partial(self._compared, world, name, combination))
+                made = attempt(name, combination, partial(self._compared, block, name, combination))
                 cell, weights = (slice(None), *index), self.updates.of(own.dims, combination, part)
                 if made is not None:
                     (value, taking), failing = made
@@ -81,15 +94,13 @@ class Ranked(Columns):
     def _lowest(self, name: str) -> bool:
         return self.rankings[name].best == "lowest"
 
-    def _compared(self, world: World, name: str, combination: Combination) -> tuple[Array, NDArray[np.bool_]]:
+    def _compared(self, block: Block, name: str, combination: Combination) -> tuple[Array, NDArray[np.bool_]]:
         """Return what is compared at the last step, and what takes part, (draw,)."""
-        ranking, dims, where = self.rankings[name], self[name].dims, f"questions.{name}"
-        value = world.formula(ranking.rank, dims, combination, target=self.units[name], where=f"{where}.rank", step=-1)
-        among = np.ones(world.draws, dtype=bool)
-        for condition in ranking.among:
-            holds = world.formula(condition.formula, dims, combination, target="", where=f"{where}.subject_to", step=-1)
-            among &= holds[0] != 0
-        return value[0], among
+        steps = [self.steps[(name, number), combination] for number in range(len(self._parts(name)))]
+        value, among = block.take(steps[0])[0], np.ones(block.draws, dtype=bool)
+        for step in steps[1:]:
+            among &= block.take(step)[0] != 0
+        return value, among
 
     def blank(self, name: str, combination: Combination) -> None:
         """Take out what failed under a combination of choices."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,12 @@ from forecast.projection.likelihood_weights import Updates
 from forecast.projection.paths.time_functions import ONE_YEAR, SAME_DATE
 from forecast.projection.streaming.columns import LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import ValueHistogram
-from forecast.projection.world import World
-from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.node import Combination
 from forecast.scenarios.questions import ValueQuestion
+
+if TYPE_CHECKING:
+    from forecast.projection.evaluate import Block
+    from forecast.projection.plan import Plan
 
 Array = NDArray[np.float64]
 
@@ -37,7 +39,8 @@ class ValueReducer(Columns):
         For a date outside the projection.
     """
 
-    def __init__(self, graph: ScenarioGraph, years: Array, kept: int, updates: Updates, *, counting: bool) -> None:
+    def __init__(self, plan: Plan, years: Array, kept: int, updates: Updates, *, counting: bool) -> None:
+        graph = plan.graph
         super().__init__(graph)
         self.questions, self.updates = graph.scenario.figures, updates
         self._when = {n: decimal_year(np.array(q.dates, dtype="datetime64[s]")) for n, q in self.questions.items()}
@@ -45,38 +48,45 @@ class ValueReducer(Columns):
             dims, rows = graph.dims([*question.of.names, *graph.weighed_by]), len(question.dates)
             new_counts = partial(ValueHistogram, rows, weighted=updates.weighing) if counting else None
             self.columns[name] = Column(graph, dims, kept, (rows,), new_counts=new_counts)
+            self.ask(plan, name, dims, partial(self._lowered, plan, name, dims, 0.0))
+            if question.growth:
+                self.ask(plan, (name, "before"), dims, partial(self._lowered, plan, name, dims, ONE_YEAR))
             for date, year in zip(question.dates, self._when[name], strict=True):
                 if not years[0] - SAME_DATE <= year <= years[-1] + SAME_DATE:
                     ends = f"expected dates from {years[0]:.10g} to {years[-1]:.10g}"
                     raise ScenarioError(f"{graph.scenario.where}: questions.{name}.dates: {ends}, got {date}")
 
-    def fill(self, world: World, part: BlockSlice, attempt: Attempt) -> None:
+    def _lowered(self, plan: Plan, name: str, dims: tuple[str, ...], before: float, combination: Combination) -> int:
+        """Return the step of the quantity at the dates of a question, or some years before."""
+        (of,) = self.questions[name].of.names
+        return plan.at(of, plan.restrict(of, dims, combination), self._when[name] - before)
+
+    def fill(self, block: Block, part: BlockSlice, attempt: Attempt) -> None:
         """Take the values of some worlds."""
         for name, question in self.questions.items():
             for combination in self[name].index:
-                made = attempt(name, combination, partial(self._answer, world, name, question, combination))
+                made = attempt(name, combination, partial(self._answer, block, name, question, combination))
                 if made is not None:
                     values = np.where(made[1], np.nan, made[0][:, : part.worlds])
                     self[name].put(combination, values, part, self.updates.of(self[name].dims, combination, part))
 
-    def _answer(self, world: World, name: str, question: ValueQuestion, combination: Combination) -> Array:
+    def _answer(self, block: Block, name: str, question: ValueQuestion, combination: Combination) -> Array:
         """Return the values of one block, (date, draw)."""
-        (of,) = question.of.names
-        own = world.restrict(of, self[name].dims, combination)
-        now = world.at(of, own, self._when[name])
-        steps = np.searchsorted(world.time, self._when[name] - SAME_DATE)
+        now: Array = block.take(self.steps[name, combination])
+        steps = np.searchsorted(block.time, self._when[name] - SAME_DATE)
         if not question.growth:
             where = f"questions.{name}.value: '{printable(question.of.text, 80)}'"
             finite = np.where(np.isinf(now), np.nan, now)
-            return world.numbers(finite, partial(infinite_values, where, now.size), steps=steps)
+            return block.numbers(finite, partial(infinite_values, where, now.size), steps=steps)
+        before = block.take(self.steps[(name, "before"), combination])
         with np.errstate(divide="ignore", invalid="ignore"):
-            gained = (np.log(now) - np.log(world.at(of, own, self._when[name] - ONE_YEAR))) / ONE_YEAR
+            gained = (np.log(now) - np.log(before)) / ONE_YEAR
 
         def no_growth(lost: int) -> DataError:
             what = f"'{printable(question.of.text, 80)}' has no growth in {lost} of {gained.size} values"
             return DataError(f"questions.{name}.growth: {what}: it is not above 0 and finite")
 
-        return world.numbers(np.where(np.isfinite(gained), gained, np.nan), no_growth, steps=steps)
+        return block.numbers(np.where(np.isfinite(gained), gained, np.nan), no_growth, steps=steps)
 
     def datasets(self) -> Iterator[tuple[str, xr.Dataset]]:
         """Walk the questions, with the value of every draw at every date."""

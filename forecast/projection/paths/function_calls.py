@@ -17,7 +17,7 @@ from forecast.projection.paths.alike import PAIR, DrawlessStreams, read_only
 
 if TYPE_CHECKING:
     from forecast.models import FittedModel, Model
-    from forecast.projection.world import World
+    from forecast.projection.evaluate import Block
 
 Array = NDArray[np.float64]
 
@@ -25,15 +25,17 @@ __all__ = ["function_calls"]
 
 
 def function_calls(
-    world: World, fitted: FittedModel, model: Model, given: Mapping[str, Array]
+    block: Block, fitted: FittedModel, model: Model, stream: str, given: Mapping[str, Array]
 ) -> Callable[[Array], Array]:
     """Return what computes a function of other quantities, of all worlds or `PAIR`; it draws nothing.
 
     Parameters
     ----------
-    world : World
+    block : Block
     fitted : FittedModel
     model : Model
+    stream : str
+        The name by which the model draws.
     given : mapping of str to ndarray
         What it needs, (time, draw): read at every call.
 
@@ -42,14 +44,14 @@ def function_calls(
     callable
         From dates to values, (time, draw).
     """
-    what, stream = f"model '{model.name}': sample", world.graph.stream(model.name)
-    draws = PAIR if all(values.shape[-1] == PAIR for values in given.values()) else world.draws
+    what = f"model '{model.name}': sample"
+    draws = PAIR if all(values.shape[-1] == PAIR for values in given.values()) else block.draws
     places: Iterable[tuple[slice, Streams]]
     if draws == PAIR or getattr(fitted, "pointwise", False):
-        places = [(slice(None), blocks.streams(DrawlessStreams, world.seed, stream, world.blocks[0], worlds=draws))]
+        places = [(slice(None), blocks.streams(DrawlessStreams, block.seed, stream, block.blocks[0], worlds=draws))]
     else:
-        every = [blocks.streams(Streams, world.seed, stream, number) for number in world.blocks]
-        places = zip(world.places, every, strict=True)
+        every = [blocks.streams(Streams, block.seed, stream, number) for number in block.blocks]
+        places = zip(block.places, every, strict=True)
     each = [({n: read_only(values[..., here]) for n, values in given.items()}, streams) for here, streams in places]
 
     def call(time: Array) -> Array:

@@ -9,14 +9,19 @@ What a path was before the first step is its `Past`: what was observed, or a num
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import DataError, ScenarioError, printable
 from forecast.models.shapes.frontiers import highest
+
+if TYPE_CHECKING:
+    from forecast.models import Model
+    from forecast.scenarios.graph import ScenarioGraph
 
 Array = NDArray[np.float64]
 
@@ -27,6 +32,32 @@ __all__ = ["Past", "at_step", "over_time", "step_reader"]
 SAME_DATE = 1e-8
 #: How many years `growth` looks back where nobody says.
 ONE_YEAR = 1.0
+
+
+@dataclass(frozen=True)
+class HistoryOf:
+    """Where the past of a quantity is found: what its model has observed, and what the scenario says.
+
+    Parameters
+    ----------
+    name, unit : str
+    before : float or None
+        What it was where nobody observed it.
+    model : Model or None
+        The one that has observations.
+    """
+
+    name: str
+    unit: str
+    before: float | None
+    model: Model | None
+
+    @classmethod
+    def of(cls, graph: ScenarioGraph, name: str, chosen: Mapping[str, str]) -> HistoryOf:
+        """Return that of a quantity under these values of the choices."""
+        node = graph.nodes[name]
+        model = node.models.get(node.own_in(chosen))
+        return cls(name, node.unit, graph.scenario.before.get(name), None if model is None else model.rests_on())
 
 
 @dataclass(frozen=True, kw_only=True)

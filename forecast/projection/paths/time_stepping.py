@@ -27,7 +27,7 @@ from forecast.projection.paths.apply_limits import limited
 from forecast.projection.paths.find_solutions import find_solutions
 from forecast.projection.paths.function_calls import function_calls
 from forecast.projection.paths.step_program import Changes, StepDates, StepProgram, StepValue
-from forecast.projection.paths.time_functions import at_step, step_reader
+from forecast.projection.paths.time_functions import HistoryOf, Past, at_step, step_reader
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.kinds.function_ref import FunctionRef
 from forecast.scenarios.kinds.over_time import OverTime
@@ -37,7 +37,8 @@ from forecast.units import Prepared
 
 if TYPE_CHECKING:
     from forecast.models import Model
-    from forecast.projection.world import World
+    from forecast.projection.evaluate import Block
+    from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.node import Combination, Node
 
 Array = NDArray[np.float64]
@@ -52,17 +53,28 @@ CACHED = 2**15
 
 
 def step_through(
-    world: World, members: tuple[str, ...], combination: Combination, read: Collection[str] | None = None
+    block: Block,
+    graph: ScenarioGraph,
+    members: tuple[str, ...],
+    combination: Combination,
+    path_of: Callable[[str], Array],
+    key: bytes,
+    read: Collection[str] | None = None,
 ) -> dict[str, Array]:
     """Return the paths of a cycle's members, (time, draw) each, in their units.
 
     Parameters
     ----------
-    world : World
+    block : Block
+    graph : ScenarioGraph
     members : tuple of str
         The nodes of one cycle, each after those that it needs at the same step.
     combination : tuple of str
         The values of the choices, which all members share.
+    path_of : callable
+        Returns the path of what is outside of the cycle, by name.
+    key : bytes
+        What the paths are computed from.
     read : collection of str, optional
         The members that are needed; all by default. Paths of others are returned where they are there anyway.
 
@@ -71,13 +83,14 @@ def step_through(
     DataError
         If a value is not a number, or an equation has no solution.
     """
-    paths = _walked_once(world, members, combination)
+    cycle = block, graph, members, combination, path_of
+    paths = _walked_once(block, key, lambda: _Stepper(*cycle, PAIR), path_of)
     if paths is None:
         try:
-            return _Stepper(world, members, combination, world.draws, read).paths()
+            return _Stepper(*cycle, block.draws, read).paths()
         except _FailingError:  # which of all members fails first, and where, their whole paths tell
-            return _Stepper(world, members, combination, world.draws).paths()
-    return {name: spread(path, world.draws) for name, path in paths.items()}
+            return _Stepper(*cycle, block.draws).paths()
+    return {name: spread(path, block.draws) for name, path in paths.items()}
 
 
 class _DifferError(Exception):
@@ -88,22 +101,22 @@ class _FailingError(Exception):
     """A value is no number, where not all paths are kept."""
 
 
-def _walked_once(world: World, members: tuple[str, ...], combination: Combination) -> Rows | None:
+def _walked_once(
+    block: Block, key: bytes, stepper_of_pair: Callable[[], _Stepper], path_of: Callable[[str], Array]
+) -> Rows | None:
     """Return the paths, (time, `PAIR`), of a cycle in which all worlds are alike, walked once a run; else None.
 
     What fails is walked in every world, which says in how many.
     """
-    known = world.fits.walked
-    key = (members, combination, world.time.tobytes())
+    known = block.fits.walked
     if key not in known:
-        stepper = _Stepper(world, members, combination, PAIR)
+        stepper = stepper_of_pair()
         try:
             known[key] = stepper.paths(), stepper.needed
         except (_DifferError, ForecastError):
             known[key] = {}, {}
     paths, needed = known[key]
-    node = world.graph.nodes[members[0]]
-    if not paths or not all(_one_world(world.path(name, node, combination), row) for name, row in needed.items()):
+    if not paths or not all(_one_world(path_of(name), row) for name, row in needed.items()):
         return None
     return paths
 
@@ -126,15 +139,18 @@ class _Stepper:
 
     def __init__(
         self,
-        world: World,
+        block: Block,
+        graph: ScenarioGraph,
         members: tuple[str, ...],
         combination: Combination,
+        path_of: Callable[[str], Array],
         draws: int,
         read: Collection[str] | None = None,
     ) -> None:
-        self.world, self.combination, self.time, self.draws = world, combination, world.time, draws
+        self.block, self.graph, self.combination, self.path_of = block, graph, combination, path_of
+        self.time, self.draws = block.time, draws
         self.needed: Rows = {}
-        self.nodes: dict[str, Node] = {name: world.graph.nodes[name] for name in members}
+        self.nodes: dict[str, Node] = {name: graph.nodes[name] for name in members}
         # a member that was set to a number keeps it
         self.fixed = {n: np.full(draws, node.fixed) for n, node in self.nodes.items() if node.fixed is not None}
         self.stocks = {n: node.quantity for n, node in self.nodes.items() if isinstance(node.quantity, Stock)}
@@ -156,14 +172,14 @@ class _Stepper:
             for part, condition in node.limits.conditions.items()
         }
         self.functions = {
-            n: self.world.fits[self._model(n)]
+            n: self.block.fits[self._model(n)]
             for n, node in self.nodes.items()
             if isinstance(node.quantity, FunctionRef) and node.fixed is None
         }
         for name in self.functions:
             if getattr(self._model(name), "along", ""):
                 raise ScenarioError(
-                    f"{world.graph.scenario.where}: quantities.{name}: its function needs the path up to a date "
+                    f"{graph.scenario.where}: quantities.{name}: its function needs the path up to a date "
                     "(along='time'), and stands in a cycle, which is computed date by date: make what adds up a stock"
                 )
         over_time = {n: node.quantity for n, node in self.nodes.items() if isinstance(node.quantity, OverTime)}
@@ -180,6 +196,11 @@ class _Stepper:
         self.paths_so_far: Rows = {}
         self._halves: Rows = {}
 
+    def _past(self, name: str) -> Past:
+        """Return what a quantity was before the first step."""
+        dims = next(iter(self.nodes.values())).dims  # all members share them
+        return self.block.past(HistoryOf.of(self.graph, name, dict(zip(dims, self.combination, strict=True))))
+
     def _model(self, name: str) -> Model:
         """Return the model of a member that is a function."""
         node = self.nodes[name]
@@ -195,12 +216,18 @@ class _Stepper:
         dates, fitted, model, unit = program.dates, self.functions[name], self._model(name), self.nodes[name].unit
         parts: dict[str, StepValue] = {}
         for key, source, wanted in self._arguments[name]:
-            value, own = program.names.get(source) or dates.value(source), self.world.graph.nodes[source].unit
+            value, own = program.names.get(source) or dates.value(source), self.graph.nodes[source].unit
             if own != wanted:
                 converted = partial(units.convert, source=own, target=wanted, where=name)
                 value = program.called(("unit", own, wanted), converted, [value])
             parts[key] = value
-        call = function_calls(self.world, fitted, model, {key: value.array[np.newaxis] for key, value in parts.items()})
+        call = function_calls(
+            self.block,
+            fitted,
+            model,
+            self.graph.stream(model.name),
+            {key: value.array[np.newaxis] for key, value in parts.items()},
+        )
 
         def computed(*_: Array) -> Array:
             step = max(dates.step, 0)
@@ -213,8 +240,8 @@ class _Stepper:
     def _path(self, name: str) -> Array:
         """Return the path of a quantity that is no member, (time, draw)."""
         if name not in self.needed:
-            path = self.world.path(name, next(iter(self.nodes.values())), self.combination)
-            if self.draws == self.world.draws:
+            path = self.path_of(name)
+            if self.draws == self.block.draws:
                 self.needed[name] = dense(path) if len(path) == 1 else path
             elif _one_world(path):
                 self.needed[name] = pair(path)
@@ -237,17 +264,17 @@ class _Stepper:
         return self._halves[name]
 
     def _labels(self, name: str) -> tuple[str, ...]:
-        return () if name in TIME else tuple(self.world.graph.nodes[name].labels)
+        return () if name in TIME else tuple(self.graph.nodes[name].labels)
 
     def _prepared(self, formula: Formula, name: str, *, target: str, rates: bool | None = None) -> Prepared:
-        graph = self.world.graph
+        graph = self.graph
         unit_of = {n: graph.nodes[n].measured for n in formula.names if n not in TIME}
         where = graph.nodes[name].owner or f"{_kind(graph.nodes[name])}.{name}"
         return units.prepared(formula, unit_of, target=target, where=where, rates=rates)
 
     def _bound(self, name: str, condition: Condition) -> tuple[Prepared, str]:
         """Return what bounds a member, and the unit in which it is computed."""
-        graph, where = self.world.graph, f"quantities.{name}: {condition.text}"
+        graph, where = self.graph, f"quantities.{name}: {condition.text}"
         sides = units.sides(condition, {n: graph.nodes[n].measured for n in condition.names if n not in TIME})
         known = {n: graph.nodes[n].measured for n in sides.right.names if n not in TIME}
         return units.prepared(sides.right, known, target=sides.unit, where=where, rates=sides.rates), sides.unit
@@ -276,7 +303,7 @@ class _Stepper:
             value = np.maximum(value, at["at_least"])
         if limits.keeps == "frontier":
             before = step if half else step - 1
-            stood = self.world.past(name, node, self.combination).highest() if before < 0 else None
+            stood = self._past(name).highest() if before < 0 else None
             value = np.maximum(value, self.paths_so_far[name][before] if stood is None else stood)
         return value
 
@@ -352,7 +379,7 @@ class _Stepper:
         name = min((n for n, each in failing.items() if each.any()), key=lambda n: int(failing[n].any(axis=1).argmax()))
         what, path = f"{_kind(self.nodes[name])}.{name}", self.paths_so_far[name]
         count, why = int(failing[name].sum()), "not numbers (NaN)" if np.isnan(path).any() else "infinite"
-        self.world.numbers(
+        self.block.numbers(
             np.where(bad, np.nan, 0.0), lambda _: DataError(f"{what}: {count} of {path.size} values are {why}")
         )
         return {n: others_instead(p, bad.any(axis=0)) for n, p in self.paths_so_far.items()}
@@ -375,13 +402,13 @@ class _Stepper:
 
     def _over_time(self, name: str, quantity: OverTime, program: StepProgram) -> StepValue:
         """Add a function over time, which reads the rows so far."""
-        world, node, of, dates = self.world, self.nodes[name], quantity.of, program.dates
-        past = world.past(of, node, self.combination)
+        of, dates = quantity.of, program.dates
+        past = self._past(of)
         known: Any = quantity.argument
         moving = None
         if isinstance(known, str):
-            convert = partial(units.convert, source=world.graph.nodes[known].unit, target="year")
-            if units.same_dimension(world.graph.nodes[known].unit, ""):
+            convert = partial(units.convert, source=self.graph.nodes[known].unit, target="year")
+            if units.same_dimension(self.graph.nodes[known].unit, ""):
                 convert = partial(convert, target="")
             moving = program.names.get(known)
             known = None if moving is not None else convert(self._path(known))
@@ -445,7 +472,7 @@ class _Stepper:
     def _solution(self, name: str, dates: StepDates, known: Mapping[str, StepValue]) -> Array:
         """Return the number a world for which an equation holds at the first step."""
         quantity = self.solved[name]
-        graph, where = self.world.graph, f"solve.{name}.so"
+        graph, where = self.graph, f"solve.{name}.so"
         unit_of = {n: graph.nodes[n].measured for n in quantity.so.names if n not in TIME}
         sides = units.sides(quantity.so, unit_of, where=where)
         left, right = (self._prepared(side, name, target=sides.unit, rates=True) for side in (sides.left, sides.right))
@@ -479,7 +506,7 @@ class _Stepper:
             such = f", such as {', '.join(f'{each:g}' for each in named)}" if len(named) > 1 else ""
             return DataError(f"{said} {' and '.join(counts)} of {best.size} worlds{such}")
 
-        solved = self.world.numbers(np.where(several, np.nan, best)[None], problem)
+        solved = self.block.numbers(np.where(several, np.nan, best)[None], problem)
         return np.asarray(solved[0])
 
 

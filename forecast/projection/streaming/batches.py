@@ -22,14 +22,17 @@ from forecast.base.streams import BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import ForecastError, ForecastWarning
 from forecast.projection import blocks
+from forecast.projection.evaluate import Block, Schedule
 from forecast.projection.failures import BlockSlice
 from forecast.projection.likelihood_weights import Updates
-from forecast.projection.moment_fits import pass_before
+from forecast.projection.model_fits import ModelFits
+from forecast.projection.paths.moment_fits import pass_before
+from forecast.projection.plan import Plan
 from forecast.projection.streaming.accumulators import packed, unpack
 from forecast.projection.streaming.checkpoint import Checkpoint
+from forecast.projection.streaming.foresight import peak_bytes
 from forecast.projection.streaming.reduce import Sampled, Size
 from forecast.projection.without_data import LeftOut, hidden
-from forecast.projection.world import ModelFits, World
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
@@ -45,13 +48,12 @@ __all__ = ["BATCH", "Job", "run_batches"]
 
 #: Worlds in a batch: what one worker draws, and what is lost where one dies.
 BATCH = 32 * BLOCK
-#: Blocks that are drawn together at most, and how much they may hold: what fits the processor's caches is fastest.
-MOST_BLOCKS, TOGETHER = 8, 64 * 2**20
-#: How often a path is held while a block is drawn: by its model, in its unit, changed, limited, in what is made of it.
-MEMORY_FACTOR = 5
-#: And where quantities are stepped through time: every step is taken through Python, once for all of them, and what is
-#: made of a path is made step by step.
-TOGETHER_IN_STEPS, STEPPED_FACTOR = 512 * 2**20, 2
+#: Blocks that are drawn together at most.
+MAX_BLOCKS = 8
+#: What they may hold at once: what fits the processor's caches is fastest.
+TOGETHER_BYTES = 16 * 2**20
+#: And for each date of a cycle, which is walked through Python once for all of them.
+WALKED_DATE_BYTES = 2**19
 #: A checkpoint is written when so many seconds have passed since the last one.
 CHECKPOINT_SECONDS = 5.0
 
@@ -113,26 +115,41 @@ class Job:
     @property
     def fits(self) -> ModelFits:
         """The fitted models."""
-        made: ModelFits = self._made.setdefault("fits", ModelFits(as_of=self.as_of, seed=self.seed))
+        made: ModelFits = self._made.get("fits") or ModelFits(self.graph, as_of=self.as_of, seed=self.seed)
+        self._made["fits"] = made
+        return made
+
+    @property
+    def plan(self) -> Plan:
+        """The steps of every block."""
+        if "plan" not in self._made:
+            self._made["plan"] = Plan(self.graph, self.fits, self.years, self.seed, self._read)
+        made: Plan = self._made["plan"]
+        return made
+
+    @property
+    def schedule(self) -> Schedule:
+        """What is asked of every block."""
+        if "schedule" not in self._made:
+            nothing = Sampled(self.plan, Size(0, 0, 0, 0), Updates(self.plan, 0), self.paths, ends=self.ends)
+            self._made["schedule"] = Schedule(self.plan.steps, *nothing.schedule)
+        made: Schedule = self._made["schedule"]
         return made
 
     @property
     def references(self) -> Mapping[tuple[str, ...], float] | None:
         """What is taken off the log likelihoods of worlds that are counted; what every batch needs is made first."""
         if "references" not in self._made:
-            first = self.world(range(1))
+            self.schedule  # noqa: B018 - then the plan knows what is to be fitted
+            first = Block(self.plan, range(1))
             pass_before(first)
             self._made["references"] = None
             if self.kept < self.worlds:
-                updates, part = Updates(self.graph, 0), BlockSlice(0, first.draws, slice(0, 0))
+                updates, part = Updates(self.plan, 0), BlockSlice(0, first.draws, slice(0, 0))
                 updates.fill(first, part, partial(_quietly, first))
                 self._made["references"] = updates.highest(part)
         made: Mapping[tuple[str, ...], float] | None = self._made["references"]
         return made
-
-    def world(self, numbers: range) -> World:
-        """Return some blocks of worlds, which draw nothing yet."""
-        return World(self.graph, self.fits, self.years, self.seed, numbers, self._read)
 
     @cached_property
     def _read(self) -> frozenset[str]:
@@ -158,8 +175,8 @@ class Job:
 
     def empty(self, size: Size) -> Sampled:
         """Return what holds no world yet."""
-        updates = Updates(self.graph, size.n_kept, self.references)
-        return Sampled(self.graph, self.years, size, updates, self.paths, ends=self.ends)
+        updates = Updates(self.plan, size.n_kept, self.references)
+        return Sampled(self.plan, size, updates, self.paths, ends=self.ends)
 
     def batch(self, number: int) -> Sampled:
         """Draw one batch."""
@@ -170,7 +187,7 @@ class Job:
         size, step = self.size(number), self._blocks_together * BLOCK
         for low in range(size.low, size.high, step):
             done = min(low + step, size.high)
-            sampled.fill(self.world(blocks.covering(low, done)))
+            sampled.fill(Block(self.plan, blocks.covering(low, done), self.schedule))
             if progress is not None:
                 progress(done, self.worlds)
             budgets.check_time(f"{self.scenario.where}: drawing", done, self.worlds, "worlds")
@@ -179,14 +196,12 @@ class Job:
     @cached_property
     def _blocks_together(self) -> int:
         """How many blocks are drawn together: as many as fit, the same in every process."""
-        choices, nodes, cells = self.graph.scenario.choices, self.graph.nodes.values(), 0
-        for node in nodes:
-            own = int(np.prod([len(choices[d].values) for d in node.dims], dtype=np.int64))
-            is_path = not node.steady and (not node.cycle or node.name in self._read)
-            cells += own * (len(self.years) if is_path else 1)
-        stepped = any(node.cycle for node in nodes)
-        together, factor = (TOGETHER_IN_STEPS, STEPPED_FACTOR) if stepped else (TOGETHER, MEMORY_FACTOR)
-        return int(np.clip(together // max(8 * factor * BLOCK * cells, 1), 1, MOST_BLOCKS))
+        if self.worlds <= BLOCK:
+            return 1
+        dates = len(self.years)
+        walks = any(step.operation == "walked" for step in self.plan.steps.every)
+        room = TOGETHER_BYTES + walks * dates * WALKED_DATE_BYTES
+        return min(max(room // max(peak_bytes(self.schedule, dates, BLOCK), 1), 1), MAX_BLOCKS)
 
     def sent(self, number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Draw one batch, as plain data that can be sent."""
@@ -212,13 +227,13 @@ class Job:
             self.fits.outside.setdefault((quantity, model), tuple(map(ForecastWarning.from_record, records)))
 
 
-def _quietly(world: World, name: str, combination: tuple[str, ...], make: Callable[[], Any]) -> Any:
+def _quietly(block: Block, name: str, combination: tuple[str, ...], make: Callable[[], Any]) -> Any:
     """Compute something once, before it counts; where it fails it will fail again where it is counted."""
     try:
-        made, _ = world.watched(make)
+        made, _ = block.watched(make)
     except ForecastError:
         return None
-    return made, np.zeros(world.draws, dtype=bool)
+    return made, np.zeros(block.draws, dtype=bool)
 
 
 def run_batches(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast.projection.failures import BlockSlice
+    from forecast.projection.plan import Plan
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.node import Combination
 
@@ -152,11 +153,22 @@ class Column:
 
 
 class Columns:
-    """The columns of one kind of question, by name."""
+    """The columns of one kind of question, by name.
+
+    Attributes
+    ----------
+    steps : dict
+        The steps of a plan that the worlds are asked for: by what they are for, and the combination of choices.
+    """
 
     def __init__(self, graph: ScenarioGraph) -> None:
         self.graph = graph
         self.columns: dict[Any, Column] = {}
+        self.steps: dict[tuple[Any, Combination], int] = {}
+
+    def ask(self, plan: Plan, what: Hashable, dims: tuple[str, ...], lower: Callable[[Combination], int]) -> None:
+        """Ask the worlds for something under every combination of these choices: `lower` gives the plan its step."""
+        self.steps |= {(what, each): plan.attempt(lower, each) for each in self.graph.combinations(dims)}
 
     def __getitem__(self, name: Hashable) -> Column:
         return self.columns[name]

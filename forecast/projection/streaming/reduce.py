@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +36,11 @@ from forecast.projection.result.projected_quantities import RETURNS
 from forecast.projection.streaming.accumulators import WorldColumn, merge
 from forecast.projection.streaming.columns import LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
-from forecast.projection.world import World
-from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.node import Combination
+
+if TYPE_CHECKING:
+    from forecast.projection.evaluate import Block
+    from forecast.projection.plan import Plan
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -82,9 +84,8 @@ class Sampled:
 
     Parameters
     ----------
-    graph : ScenarioGraph
-    years : ndarray
-        The steps in decimal years.
+    plan : Plan
+        Which is given the steps of what is kept and asked.
     size : Size
     updates : Updates
         What worlds count for.
@@ -96,20 +97,20 @@ class Sampled:
 
     def __init__(
         self,
-        graph: ScenarioGraph,
-        years: Array,
+        plan: Plan,
         size: Size,
         updates: Updates,
         paths: frozenset[str] | None = None,
         *,
         ends: bool = False,
     ) -> None:
+        graph, years = plan.graph, plan.time
         self.graph, self.years, self.size, self.updates = graph, years, size, updates
         # By what failed and the combination: the first world of the block, and the error of the first block.
         self._failed: dict[tuple[str, Combination], tuple[int, ForecastError]] = {}
         self._unanswered: set[tuple[str, Combination]] = set()
         self._record = FailureLog()
-        self._steps = slice(None, None, max(len(years) - 1, 1) if ends else 1)
+        self._stored = slice(None, None, max(len(years) - 1, 1) if ends else 1)
         # Quantities that are the same number at both ends, and another one between them.
         self._returning: set[str] = set()
         self._levels, self._dates, self._counted = Columns(graph), Columns(graph), Columns(graph)
@@ -117,7 +118,8 @@ class Sampled:
         for name, node in graph.quantities.items():
             if not (node.steady or paths is None or name in paths):
                 continue
-            rows = 1 if node.steady else len(years[self._steps])
+            self._levels.ask(plan, name, node.dims, partial(plan.quantity, name))
+            rows = 1 if node.steady else len(years[self._stored])
             self._levels.columns[name] = Column(graph, node.dims, size.n_kept, (rows,), complete=True)
             if counting:  # along what weighs the worlds, too
                 along = (*node.dims, *(d for d in weighing if d not in node.dims))
@@ -129,11 +131,12 @@ class Sampled:
             )
             dims = graph.dims([*question.when.names, *graph.weighed_by])
             self._dates.columns[name] = Column(graph, dims, size.n_kept, new_counts=counts, complete=True)
+            self._dates.ask(plan, name, dims, partial(plan.crossed, name, dims))
         self._pools = PooledDates(graph, self._dates)
         self._earliest = Earliest(graph, self._dates, counting=counting)
-        self._ranked = Ranked(graph, size.n_kept, updates, counting=counting)
-        self._figures = ValueReducer(graph, years, size.n_kept, updates, counting=counting)
-        self._binding = Binding(graph, years, size.n_kept, updates, steps=self._steps, counting=counting)
+        self._ranked = Ranked(plan, size.n_kept, updates, counting=counting)
+        self._figures = ValueReducer(plan, years, size.n_kept, updates, counting=counting)
+        self._binding = Binding(plan, years, size.n_kept, updates, rows=self._stored, counting=counting)
         self._parts = (
             self._levels, self._counted, self._dates, updates,
             self._pools, self._earliest, self._ranked, self._figures, self._binding,
@@ -143,47 +146,63 @@ class Sampled:
         dates = self.graph.scenario.questions[name].dates
         return tuple(decimal_year(np.array(dates, dtype="datetime64[s]")).tolist()) if dates else ()
 
-    def fill(self, world: World) -> None:
+    @property
+    def schedule(self) -> tuple[list[int], list[int]]:
+        """The steps that are asked for, in their order: whole paths, and small answers."""
+        answers = self.updates, self._dates, self._ranked, self._figures, self._binding
+        return [*self._levels.steps.values()], [step for part in answers for step in part.steps.values()]
+
+    def fill(self, block: Block) -> None:
         """Reduce some blocks of worlds of the batch."""
         size = self.size
-        worlds = min(world.draws, size.high - world.first)
-        n_kept = max(min(worlds, size.kept - world.first), 0)
-        part = BlockSlice(world.first, worlds, slice(world.first - size.low, world.first - size.low + n_kept))
+        worlds = min(block.draws, size.high - block.first)
+        n_kept = max(min(worlds, size.kept - block.first), 0)
+        part = BlockSlice(block.first, worlds, slice(block.first - size.low, block.first - size.low + n_kept))
         listed: list[ForecastError] = []
 
         def attempt(name: str, combination: Combination, make: Callable[[], T]) -> tuple[T, Mask] | None:
             try:
-                made, faults = world.watched(make)
+                made, faults = block.watched(make)
             except ForecastError as error:
                 if name in self.graph.quantities:
                     listed.append(error)
                 elif any(error is other for other in listed):  # the quantity's
                     self._unanswered.add((name, combination))
                     return None
-                self._fail(name, combination, world.first, error)
+                self._fail(name, combination, block.first, error)
                 return None
-            return made, self._record.add((name, combination), faults, world.first, worlds)
+            return made, self._record.add((name, combination), faults, block.first, worlds)
 
-        levels: list[tuple[str, Combination, Array]] = []
-        for name, column in self._levels.columns.items():
-            for combination in column.index:
-                drawn = attempt(name, combination, partial(world.quantity, name, combination))
-                if drawn is not None:
-                    level, failing = drawn
-                    level = self._rows(name, level[:, :worlds], n_kept)
-                    level = np.where(failing, np.nan, level) if failing.any() else level
-                    column.put(combination, level, part)
-                    if size.counting:  # once it is known what worlds count for
-                        levels.append((name, combination, level))
-        self.updates.fill(world, part, attempt)
-        for name, combination, level in levels:
+        def keep(name: str, combination: Combination, step: int) -> Array | None:
+            drawn = attempt(name, combination, partial(block.take, step))
+            if drawn is None:
+                return None
+            level, failing = drawn
+            level = self._rows(name, level[:, :worlds], n_kept)
+            level = np.where(failing, np.nan, level) if failing.any() else level
+            self._levels[name].put(combination, level, part)
+            return level if size.counting else None
+
+        def count(name: str, combination: Combination, level: Array) -> None:
             column = self._counted[name]
             for along in column.index:
                 if along[: len(combination)] == combination:
                     column.counts[along].add(level, self.updates.of(column.dims, along, part))
+
+        levels: list[tuple[str, Combination, Array]] = []
+        for (name, combination), step in self._levels.steps.items():
+            if (level := keep(name, combination, step)) is not None:
+                if self.updates.weighing:  # once it is known what worlds count for
+                    levels.append((name, combination, level))
+                else:
+                    count(name, combination, level)
+            level = None  # the next one needs its room
+        self.updates.fill(block, part, attempt)
+        for each in levels:
+            count(*each)
         for name, column in self._dates.columns.items():
             for combination in column.index:
-                crossed = attempt(name, combination, partial(world.crossed, name, column.dims, combination))
+                crossed = attempt(name, combination, partial(block.take, self._dates.steps[name, combination]))
                 dates = np.full(worlds, np.nan)
                 if crossed is not None:
                     dates = np.where(crossed[1], np.nan, crossed[0].date[:worlds])
@@ -193,17 +212,17 @@ class Sampled:
                     self._pools.add(name, combination, dates, weights)
                     self._earliest.add(name, combination, dates)
         if size.counting:
-            self._pools.reduce(world)
+            self._pools.reduce(block)
             self._earliest.reduce(self.updates, part)
-        self._ranked.fill(world, part, attempt)
-        self._figures.fill(world, part, attempt)
-        self._binding.fill(world, part)
+        self._ranked.fill(block, part, attempt)
+        self._figures.fill(block, part, attempt)
+        self._binding.fill(block, part)
 
     def _rows(self, name: str, level: Array, n_kept: int) -> Array:
         """Return the steps of a level that are kept: one of what does not change."""
         if self.graph.quantities[name].steady:
             return level[:1]
-        rows = level[self._steps]
+        rows = level[self._stored]
         if len(rows) < len(level) and _returns(level[:, :n_kept]):
             self._returning.add(name)
         return rows
@@ -304,7 +323,7 @@ class Sampled:
 
     def groups(self, time: NDArray[np.datetime64], seed: int) -> dict[str, xr.Dataset]:
         """Return what was asked for, by its place in the result."""
-        time = time[self._steps]
+        time = time[self._stored]
         out = {"/projection": self._projection(time), "/questions": self._questions()}
         if (pooled := self._pooled(seed)).data_vars:
             out["/pooled"] = pooled

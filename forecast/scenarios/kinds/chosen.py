@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from forecast import units
 from forecast.errors import ScenarioError, printable
 from forecast.formula import Formula, Name, tree
-from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds
+from forecast.scenarios.quantities.kind import Plan, QuantityKind
 from forecast.scenarios.quantities.node import Combination, Node, quantities
 
 if TYPE_CHECKING:
@@ -64,9 +62,9 @@ class Chosen(QuantityKind):
             return known[self.of].unit
         return node.unit if self.like is None else units.infer(self.like, unit_of, where=where)
 
-    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+    def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the number of this combination."""
-        return np.full((len(worlds.time), 1), node.figures[node.own_values(combination)])
+        return plan.add("constant", (), node.figures[node.own_values(combination)], of=node.name)
 
 
 def plain(text: str) -> tuple[str, dict[str, str]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from forecast import units
 from forecast.errors import UnknownNameError
 from forecast.formula import TIME, Condition, Formula
-from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds, sides
+from forecast.scenarios.quantities.kind import Plan, QuantityKind, sides
 from forecast.scenarios.quantities.node import Combination, Node, quantities
 from forecast.scenarios.spec import fill
 from forecast.units.qualifiers import Qualifiers, infer
@@ -112,10 +112,10 @@ class Expression(QuantityKind):
         stated = {name: fill(value, chosen) for name, value in self.qualifiers.items()}
         return infer(self.tree, sides(node, chosen, known), stated=stated, where=f"{where}.expression")
 
-    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+    def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the formula of the draws."""
         where = node.owner or f"quantities.{node.name}"
-        return worlds.formula(self.tree, node.dims, combination, target=node.unit, where=where, rates=self.rates)
+        return plan.formula(self.tree, node.dims, combination, target=node.unit, where=where, rates=self.rates)
 
     def described(self) -> str:
         """Return the formula, and what is stated of it."""

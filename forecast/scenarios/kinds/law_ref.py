@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, printable
 from forecast.models.nesting import asks
@@ -153,6 +153,11 @@ class LawRef(ModelKind):
         what = "law" if own else f"law '{printable(law_name, 80)}'"
         check_wires(self.inputs, needed_units, KEYS, what=what, key=key)
         return of_models(scenario, name, self, own, models)
+
+    @property
+    def parts(self) -> tuple[Self, tuple[Any, ...]]:
+        """It without a fit of Python, and that."""
+        return (self, ()) if isinstance(self.law, str) else (replace(self, law=""), (self.law,))
 
     def described(self) -> str:
         """Return it with the names of files, without their folders."""

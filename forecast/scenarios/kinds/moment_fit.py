@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from forecast.errors import UnknownNameError
-from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds, sides
+from forecast.scenarios.quantities.kind import Plan, QuantityKind, sides
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.units.qualifiers import Qualifiers
 
@@ -67,6 +67,7 @@ class MomentFit(QuantityKind):
         """Whether it is drawn through one uniform: always."""
         return True
 
-    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+    def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the quantiles of its uniforms."""
-        return worlds.fitted(node, combination).ppf(worlds.uniform(node.name))
+        read = plan.uniform(node.name), plan.moments(node, self.of, self.fitted, combination)
+        return plan.add("quantiles_of_moments", read, of=node.name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from forecast import units
 from forecast.formula import SCENARIO_FUNCTIONS, Call, Formula, Name, tree
-from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds, sides
+from forecast.scenarios.quantities.kind import Plan, QuantityKind, sides
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.units.qualifiers import Qualifiers
 
@@ -33,7 +33,7 @@ class OverTime(QuantityKind):
         The years, or the date: a number, or the quantity that gives it.
     """
 
-    IN_CYCLE = True
+    IN_CYCLE, LOOKS_BACK = True, True
 
     function: str
     of: str
@@ -62,6 +62,6 @@ class OverTime(QuantityKind):
         """Return those of what it reads; conditions have none, and neither have since and once of a condition."""
         return sides(node, chosen, known)[self.of]
 
-    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+    def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the function of the path."""
-        return worlds.over_time(node, combination)
+        return plan.over_time(node, self.function, self.of, self.argument, combination)

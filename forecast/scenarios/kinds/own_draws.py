@@ -13,13 +13,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
-from forecast.scenarios.quantities.kind import Array, StatedKind, Worlds
+from forecast.scenarios.quantities.kind import Array, Plan, StatedKind
 from forecast.scenarios.quantities.node import Combination, Node
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["DrawTable", "OwnDraws"]
+__all__ = ["DrawTable", "OwnDraws", "chosen_rows"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -144,12 +145,12 @@ class OwnDraws(StatedKind):
         """The name of the uniforms that choose rows, and the file."""
         return self.stream, self.draws
 
-    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+    def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return a row a world."""
         assert node.own_draws is not None
-        rows = len(node.own_draws)
-        row = np.minimum((worlds.uniform(self.stream) * rows).astype(np.intp), rows - 1)
-        return np.asarray(node.own_draws[row])
+        hashed = hashlib.sha256(node.own_draws.tobytes()).hexdigest()
+        rows = partial(chosen_rows, node.own_draws)
+        return plan.add("drawn", [plan.uniform(self.stream)], rows, stated=("row", hashed), of=node.name)
 
     def described(self) -> str:
         """Return it with the name of the file, which chooses the rows."""
@@ -162,3 +163,15 @@ class OwnDraws(StatedKind):
     def hashes(self) -> dict[str, str]:
         """Return the hash of draws that Python holds."""
         return {} if isinstance(self.draws, str) else {self.source: self.draws.hash}
+
+
+def chosen_rows(values: Array, u: Array) -> Array:
+    """Return the values of the rows that uniforms in (0, 1) choose.
+
+    Examples
+    --------
+    >>> chosen_rows(np.array([5.0, 7.0]), np.array([0.2, 0.9])).tolist()
+    [5.0, 7.0]
+    """
+    row = np.minimum((u * len(values)).astype(np.intp), len(values) - 1)
+    return np.asarray(values[row])

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.distributions import Distribution, distribution
-from forecast.scenarios.quantities.kind import Array, StatedKind, Worlds
+from forecast.scenarios.quantities.kind import Plan, StatedKind
 from forecast.scenarios.quantities.node import Combination, Node
 
 if TYPE_CHECKING:
@@ -58,6 +58,6 @@ class Prior(StatedKind):
         """Whether it is uncertain."""
         return self.distribution.family != "fixed"
 
-    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+    def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the quantiles of its uniforms."""
-        return worlds.quantiles(self.distribution, node.name)
+        return plan.number(node.name, self.distribution)

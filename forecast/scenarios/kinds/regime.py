@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.errors import UnknownNameError, printable
-from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds
+from forecast.scenarios.quantities.kind import Array, Plan, QuantityKind
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.settings import setting_values
 
@@ -140,6 +140,6 @@ class Regime(QuantityKind):
         """Whether it is drawn through one uniform: always."""
         return True
 
-    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+    def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the number of a label a world."""
-        return self.codes(worlds.uniform(node.name))
+        return plan.add("drawn", [plan.uniform(node.name)], self.codes, stated=self.probabilities, of=node.name)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from forecast.errors import UnknownNameError, printable
-from forecast.scenarios.quantities.kind import Array, StatedKind, Worlds
+from forecast.scenarios.quantities.kind import Array, Plan, StatedKind
 from forecast.scenarios.quantities.node import Combination, Node
 
 if TYPE_CHECKING:
@@ -144,6 +144,7 @@ class Schedule(StatedKind):
         """Return the node, which needs nothing."""
         return Node(name=name, unit=self.unit, dims=(), quantity=self)
 
-    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+    def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the same path in every world."""
-        return self.values(worlds.time)[:, None]
+        stated = self.points, self.as_, self.between
+        return plan.add("path_of_dates", (), self.values, stated=stated, dated=True, of=node.name)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast import models
 from forecast.errors import printable
-from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds
+from forecast.scenarios.quantities.kind import Plan, QuantityKind
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.spec import braces, fill
 from forecast.scenarios.templates import chosen_name, own_choices, source_of, walk
@@ -116,9 +116,9 @@ class SeriesRef(QuantityKind):
         data = node.models[node.own_in(chosen)].data  # type: ignore[attr-defined]
         return states(data, self.y, stated=stated, where=f"{where}.y")
 
-    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+    def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the draws of the trend."""
-        return worlds.level(node, combination)
+        return plan.level(node, combination)
 
     def described(self) -> str:
         """Return it without where the file stands: its contents have a hash of their own."""

@@ -15,12 +15,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from forecast import units
 from forecast.contract.fields import number
 from forecast.errors import UnknownNameError
-from forecast.scenarios.quantities.kind import Array, QuantityKind, Worlds
+from forecast.scenarios.quantities.kind import Plan, QuantityKind
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.spec import Choice, braces
 from forecast.scenarios.templates import check_size, combinations
@@ -158,9 +156,9 @@ class TableValue(QuantityKind):
             else {},
         )
 
-    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+    def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the figure of this combination."""
-        return np.full((len(worlds.time), 1), node.figures[node.own_values(combination)])
+        return plan.add("constant", (), node.figures[node.own_values(combination)], of=node.name)
 
     def described(self) -> str:
         """Return it without the folder of a table."""

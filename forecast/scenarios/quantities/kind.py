@@ -1,4 +1,4 @@
-"""What every kind of quantity knows of itself: its keys in a file, its node, its unit, how it is drawn and described.
+"""What every kind of quantity knows of itself: its keys in a file, its node, its unit, its steps and its description.
 
 A kind is one class in one file of this folder; `forecast.scenarios.kinds` lists them. What a kind does not
 say itself is what stands here.
@@ -6,7 +6,7 @@ say itself is what stands here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -23,55 +23,58 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["Array", "ModelKind", "QuantityKind", "StatedKind", "Worlds", "sides"]
+__all__ = ["Array", "ModelKind", "Plan", "QuantityKind", "StatedKind", "sides"]
 
 Array = NDArray[np.float64]
 
 
-class Worlds(Protocol):
-    """The worlds in which a quantity is drawn: what a kind may ask of them."""
+class Plan(Protocol):
+    """The steps of a run, as a kind of quantity adds its own; a step is told by its place."""
 
-    @property
-    def time(self) -> Array:
-        """The dates, decimal years, (time,)."""
+    def add(
+        self,
+        operation: str,
+        inputs: Iterable[int] = (),
+        *arguments: Any,
+        stated: Any = None,
+        dated: bool = False,
+        of: str = "",
+        at: Combination = (),
+    ) -> int:
+        """Return a step; see `forecast.projection.plan.Plan.add`."""
+        ...  # fmt: skip
+
+    def uniform(self, node: str) -> int:
+        """Return the uniforms in (0, 1) that belong to a name."""
         ...
 
-    @property
-    def draws(self) -> int:
-        """How many worlds there are."""
+    def number(self, node: str, numbers: Distribution) -> int:
+        """Return the draws of what is one number a world."""
         ...
 
-    def uniform(self, node: str) -> Array:
-        """Return the uniforms in (0, 1) that belong to a name, (draw,)."""
-        ...
-
-    def quantiles(self, numbers: Distribution, node: str) -> Array:
-        """Return the draws of what draws one number a world, (draw,)."""
-        ...
-
-    def level(self, node: Node, combination: Combination) -> Array:
-        """Return draws of the model behind a node, (time, draw)."""
+    def level(self, node: Node, at: Combination) -> int:
+        """Return the draws of the model behind a node."""
         ...
 
     def formula(
         self,
         tree: Formula,
         dims: tuple[str, ...],
-        combination: Combination,
+        at: Combination,
         *,
         target: str,
         where: str,
         rates: bool | None = None,
-    ) -> Array:
-        """Return a formula over quantities, (time, draw), in the unit `target`."""
+    ) -> int:
+        """Return a formula over quantities, in the unit `target`."""
+        ...  # fmt: skip
+
+    def over_time(self, node: Node, function: str, of: str, argument: float | str | None, at: Combination) -> int:
+        """Return a function over time of the path of a quantity."""
         ...
 
-    def over_time(self, node: Node, combination: Combination) -> Array:
-        """Return a function over time of another quantity's path."""
-        ...
-
-    def fitted(self, node: Node, combination: Combination) -> Distribution:
-        """Return the distribution fitted to another quantity's worlds."""
+    def moments(self, node: Node, of: str, family: str, at: Combination) -> int:
+        """Return the distribution with the mean and the variance of another quantity's worlds."""
         ...
 
 
@@ -90,6 +93,8 @@ class QuantityKind:
     #: It may stand on a cycle through time; it goes through time, or is solved for, even alone.
     IN_CYCLE: ClassVar[bool] = False
     STEPPED: ClassVar[bool] = False
+    #: It reads what another quantity was before the first step.
+    LOOKS_BACK: ClassVar[bool] = False
     #: Its unit may be that of the quantities it needs, also once it is set.
     UNIT_OF_NEEDS: ClassVar[bool] = False
 
@@ -189,15 +194,15 @@ class QuantityKind:
         """
         return {}
 
-    # --- in worlds ----------------------------------------------------------------------------------------------------
+    # --- in a plan ----------------------------------------------------------------------------------------------------
 
     @property
     def one_uniform(self) -> bool:
         """Whether it is drawn through one uniform of its own name, and so can move together with others."""
         return False
 
-    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
-        """Return its draws, (time, draw), or what broadcasts to that."""
+    def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
+        """Add the steps that compute it, and return the last: its draws, (time, draw) or (1, draw)."""
         raise NotImplementedError
 
     # --- in results ---------------------------------------------------------------------------------------------------
@@ -262,9 +267,9 @@ class ModelKind(QuantityKind):
             meet(check(needed.qualifiers, where=at), stated[source], left=left, right=source, where=at)
         return model.qualifiers
 
-    def draw(self, worlds: Worlds, node: Node, combination: Combination) -> Array:
+    def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the draws of the model."""
-        return worlds.level(node, combination)
+        return plan.level(node, combination)
 
 
 def sides(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node]) -> dict[str, Qualifiers]:

@@ -10,7 +10,9 @@ from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.errors import ScenarioError, UnitError
 from forecast.formula import parse_expression
-from forecast.projection.world import ModelFits, World
+from forecast.projection.evaluate import Block
+from forecast.projection.model_fits import ModelFits
+from forecast.projection.plan import Plan
 from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.over_time import OverTime
 from forecast.scenarios.quantities.hidden_quantities import resolved
@@ -38,8 +40,10 @@ def scenario(quantities=(), **record):
 def drawn(expression, settings=None, **more):
     """Return the draws of an expression and, by name, of everything it may use."""
     graph = build(scenario({**more, "z": {"expression": expression}}), settings)
-    world = World(graph, ModelFits(as_of=None, seed=0), 2025 + YEARS[:, 0], 0, range(1))
-    return world.quantity("z", ()), {name: world.quantity(name, ()) for name in graph.quantities}
+    plan = Plan(graph, ModelFits(graph, as_of=None, seed=0), 2025 + YEARS[:, 0], 0)
+    block = Block(plan, range(1))
+    values = {name: block.whole(block.take(plan.quantity(name, ()))) for name in graph.quantities}
+    return values["z"], values
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

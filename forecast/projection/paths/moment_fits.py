@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,11 +13,9 @@ from forecast.base.streams import BLOCK
 from forecast.errors import DataError, ForecastError, printable
 from forecast.projection import blocks
 from forecast.projection.failures import FailureLog
-from forecast.scenarios.kinds.moment_fit import MomentFit
 
 if TYPE_CHECKING:
-    from forecast.projection.world import World
-    from forecast.scenarios.quantities.node import Combination, Node
+    from forecast.projection.evaluate import Block
 
 __all__ = ["WORLDS", "by_moments", "pass_before"]
 
@@ -28,33 +25,39 @@ __all__ = ["WORLDS", "by_moments", "pass_before"]
 WORLDS = 8 * BLOCK
 
 
-def pass_before(world: World) -> None:
+def pass_before(block: Block) -> None:
     """Fit every distribution that is fitted to another quantity's worlds; a failure is raised where it is drawn."""
-    for node in world.graph.nodes.values():
-        if isinstance(node.quantity, MomentFit) and node.fixed is None:
-            for combination in world.graph.combinations(node.dims):
-                with contextlib.suppress(ForecastError):
-                    world.fitted(node, combination)
+    for place, step in enumerate(block.plan.steps.every):
+        if step.operation == "moments":
+            with contextlib.suppress(ForecastError):
+                block.value(place)
 
 
-def by_moments(world: World, node: Node, combination: Combination) -> Distribution:
+def by_moments(block: Block, name: str, of: str, family: str, place: int) -> Distribution:
     """Return the distribution with the mean and the variance of another quantity, or of its logarithm.
+
+    Parameters
+    ----------
+    block : Block
+        Any worlds of the plan.
+    name, of : str
+        The quantity that is drawn, and the one to which it is fitted, for messages.
+    family : {"normal", "lognormal"}
+    place : int
+        The step of the other quantity.
 
     Raises
     ------
     DataError
         Where the quantity changes with time, or has no moments.
     """
-    assert isinstance(node.quantity, MomentFit)
-    of, family = node.quantity.of, node.quantity.fitted
-    where = f"quantities.{node.name}.of"
+    where = f"quantities.{name}.of"
     record = FailureLog()
-    whole = replace(world, blocks=blocks.covering(0, WORLDS), memo={}, faults=[], told={})
-    own = world.restrict(of, node.dims, combination)
-    path, faults = whole.watched(partial(whole.quantity, of, own))
+    whole = block.others(blocks.covering(0, WORLDS))
+    path, faults = whole.watched(partial(whole.value, place))
     if (path != path[:1]).any():
         raise DataError(f"{where}: '{printable(of, 80)}' changes with time; fit to what is one number a world")
-    failing = record.add((of, own), faults, 0, WORLDS)
+    failing = record.add(of, faults, 0, WORLDS)
     for _, _, error in record.too_many(WORLDS):
         raise error
     values = path[0][~failing]

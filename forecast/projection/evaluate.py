@@ -1,0 +1,360 @@
+"""Blocks of worlds, computed by one loop over the steps of a plan.
+
+What a step computes is given back once its last reader has run. What a cache has under a step's key is taken from
+there, and then nothing that only this step reads is computed. The same draw index means the same world in every step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field, is_dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast import units
+from forecast.base.streams import Streams
+from forecast.errors import ForecastError, ForecastWarning
+from forecast.projection import blocks
+from forecast.projection.failures import Fault, others_instead
+from forecast.projection.operations import OPERATIONS
+from forecast.projection.paths.alike import distinct, read_only
+from forecast.projection.paths.run_cache import CachedResult, ModelWarnings
+from forecast.projection.paths.time_functions import HistoryOf, Past
+
+if TYPE_CHECKING:
+    from forecast.projection.model_fits import ModelFits
+    from forecast.projection.plan import Plan, Step, Steps
+
+Array = NDArray[np.float64]
+T = TypeVar("T")
+
+__all__ = ["Block", "Inputs", "Schedule", "StepCost", "measured_steps"]
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """What is asked of every block: in which order steps are needed, and how often each is read.
+
+    Parameters
+    ----------
+    steps : Steps
+    outputs : sequence of int
+        Steps in the order in which they are taken, whole paths.
+    answers : sequence of int
+        Steps of small results, computed as soon as what they read is there, and taken later.
+    """
+
+    steps: Steps
+    outputs: Sequence[int]
+    answers: Sequence[int]
+
+    @cached_property
+    def reads(self) -> list[int]:
+        """How often each step is read."""
+        counts, every = [0] * len(self.steps.every), self.steps.every
+        needed = {*self.outputs, *self.answers}
+        for place in range(len(counts) - 1, -1, -1):
+            if place in needed:
+                for each in every[place].inputs:
+                    counts[each] += 1
+                    needed.add(each)
+        for place in (*self.outputs, *self.answers):
+            counts[place] += 1
+        return counts
+
+    @cached_property
+    def after(self) -> dict[int, list[int]]:
+        """The answers that can be computed once an output is there, by this output."""
+        turn = {place: i for i, place in reversed(list(enumerate(self.outputs)))}
+        last = [-1] * len(self.steps.every)
+        for place, step in enumerate(self.steps.every):
+            last[place] = max([turn.get(place, -1), *(last[each] for each in step.inputs)])
+        out: dict[int, list[int]] = {}
+        for place in dict.fromkeys(self.answers):
+            if last[place] >= 0:
+                out.setdefault(self.outputs[last[place]], []).append(place)
+        return out
+
+
+@dataclass
+class StepCost:
+    """What one step took in all blocks of a run: seconds, and the bytes of its largest value."""
+
+    step: Step
+    seconds: float = 0.0
+    value_bytes: int = 0
+
+
+#: By place, the steps that are measured.
+_costs: ContextVar[dict[int, StepCost] | None] = ContextVar("costs of steps", default=None)
+
+
+@contextlib.contextmanager
+def measured_steps() -> Iterator[dict[int, StepCost]]:
+    """Measure every step that the blocks of a run compute in this block, in this process.
+
+    Yields
+    ------
+    dict of int to StepCost
+        By place, once they are computed.
+    """
+    costs: dict[int, StepCost] = {}
+    token = _costs.set(costs)
+    try:
+        yield costs
+    finally:
+        _costs.reset(token)
+
+
+def _own_bytes(value: Any) -> int:
+    """Return the bytes of the arrays of a value: what lies on itself along an axis counts once."""
+    if isinstance(value, np.ndarray):
+        sizes = (size if stride else 1 for size, stride in zip(value.shape, value.strides, strict=True))
+        return math.prod(sizes) * value.itemsize
+    parts = value if isinstance(value, tuple) else (value if isinstance(value, dict) else vars(value)).values()
+    return sum(_own_bytes(each) for each in parts if isinstance(each, (np.ndarray, tuple, dict)) or is_dataclass(each))
+
+
+class Inputs:
+    """The values of the inputs of a step; an error where one has none.
+
+    Attributes
+    ----------
+    key : bytes
+        The key of the step.
+    """
+
+    __slots__ = ("block", "key", "places")
+
+    def __init__(self, block: Block, places: tuple[int, ...], key: bytes) -> None:
+        self.block, self.places, self.key = block, places, key
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.block.value(self.places[i])
+
+
+@dataclass(eq=False)
+class Block:
+    """Some blocks of worlds, which compute nothing until a step is asked for.
+
+    Parameters
+    ----------
+    plan : Plan
+    blocks : range
+    schedule : Schedule, optional
+        What will be asked for; without it everything stays in memory.
+    """
+
+    plan: Plan
+    blocks: range
+    schedule: Schedule | None = None
+    faults: list[Fault] = field(default_factory=list)
+    warned: list[ModelWarnings] = field(default_factory=list)
+    _results: dict[int, CachedResult | ForecastError] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._left = None if self.schedule is None else self.schedule.reads.copy()
+        self._cache = self.plan.fits.draws_cache
+        self._costs = None if self.schedule is None else _costs.get()
+
+    # --- the loop -----------------------------------------------------------------------------------------------------
+
+    def run(self, place: int) -> None:
+        """Compute a step, and of what it rests on what is not there."""
+        every, results = self.plan.steps.every, self._results
+        missing, left = set[int](), [place]
+        while left:
+            at = left.pop()
+            if at not in missing and at not in results and not self._taken(at):
+                missing.add(at)
+                left += every[at].inputs
+        for at in sorted(missing):
+            step = every[at]
+            outer, self.faults, self.warned, begun = (self.faults, self.warned), [], [], time.perf_counter()
+            try:
+                value = OPERATIONS[step.operation](self, Inputs(self, step.inputs, step.key), *step.arguments)
+                if isinstance(value, np.ndarray):
+                    value = read_only(value)
+                told = tuple(dict.fromkeys(self.faults)), tuple(dict.fromkeys(self.warned))
+                results[at] = made = CachedResult(value, *told)
+                if self._cache is not None and self.plan.steps.is_shared(at, self._cache.lasting):
+                    self._cache.draws.give((step.key, self.blocks), made)
+            except ForecastError as error:
+                results[at] = error.with_traceback(None)  # which would keep what it passed through
+            finally:
+                self.faults, self.warned = outer
+            if self._costs is not None:
+                self._note(at, time.perf_counter() - begun)
+            for each in step.inputs:
+                self._read(each)
+
+    def _note(self, place: int, seconds: float) -> None:
+        """Measure a step that has been computed."""
+        assert self._costs is not None
+        cost = self._costs.setdefault(place, StepCost(self.plan.steps.every[place]))
+        cost.seconds += seconds
+        if isinstance(result := self._results[place], CachedResult):
+            cost.value_bytes = max(cost.value_bytes, _own_bytes(result.value))
+
+    def _read(self, place: int) -> None:
+        """Count a reader of a step; after the last one its value goes."""
+        if self._left is not None and place < len(self._left):
+            self._left[place] -= 1
+            if self._left[place] == 0:
+                self._results.pop(place, None)
+
+    def _taken(self, place: int) -> bool:
+        """Tell whether a cache had the value of a step."""
+        if self._cache is None or not self.plan.steps.is_shared(place, self._cache.lasting):
+            return False
+        found = self._cache.draws.take((self.plan.steps.every[place].key, self.blocks))
+        if found is not None:
+            self._results[place] = found
+        return found is not None
+
+    def value(self, place: int) -> Any:
+        """Return the value of a step; its faults and warnings are those of who reads it, too."""
+        if place not in self._results:
+            self.run(place)
+        result = self._results[place]
+        if isinstance(result, ForecastError):
+            raise result
+        self.faults += result.faults
+        self.warned += result.warnings
+        return result.value
+
+    def take(self, place: int) -> Any:
+        """Return the value of a step to who asks from outside, and compute the answers that rest on it.
+
+        Raises
+        ------
+        ForecastError
+            If a model behind it fails in this combination of choices.
+        """
+        try:
+            value = self.value(place)
+        finally:
+            if self.schedule is not None:
+                for each in self.schedule.after.get(place, ()):
+                    if each not in self._results:
+                        self.run(each)
+            self._read(place)
+            self._tell()
+        return value
+
+    def _tell(self) -> None:
+        """Hand on what models warn of; one that needs no quantity belongs to the quantity that asks first."""
+        for asker, model, told in self.warned:
+            subject = asker or self.plan.steps.askers[model]
+            about = tuple(replace(each, subject=subject, model=model) for each in told)
+            self.fits.outside.setdefault((subject, model), about)
+        self.warned = []
+
+    def others(self, numbers: range) -> Block:
+        """Return other worlds of the same plan."""
+        return Block(self.plan, numbers)
+
+    # --- what operations ask of the worlds ----------------------------------------------------------------------------
+
+    @property
+    def fits(self) -> ModelFits:
+        """The fitted models."""
+        return self.plan.fits
+
+    @property
+    def time(self) -> Array:
+        """The dates, decimal years."""
+        return self.plan.time
+
+    @property
+    def seed(self) -> int:
+        """What all streams begin with."""
+        return self.plan.seed
+
+    @cached_property
+    def first(self) -> int:
+        """The number of the first world."""
+        return blocks.start(self.blocks.start)
+
+    @cached_property
+    def draws(self) -> int:
+        """How many worlds there are."""
+        return blocks.start(self.blocks.stop) - self.first
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """That of a path."""
+        return len(self.time), self.draws
+
+    @cached_property
+    def places(self) -> list[slice]:
+        """Where the worlds of each block stand."""
+        return blocks.places(self.blocks)
+
+    def whole(self, path: Array) -> Array:
+        """Return every row of a path, (time, draw)."""
+        return path if path.shape == self.shape else np.broadcast_to(path, self.shape)
+
+    def streams(self, stream: str, number: int) -> Streams:
+        """Return the streams of a name in one of the blocks."""
+        return blocks.streams(Streams, self.seed, stream, number)
+
+    def watched(self, make: Callable[[], T]) -> tuple[T, tuple[Fault, ...]]:
+        """Return what is computed, and in which worlds something failed on the way to it."""
+        outer, self.faults = self.faults, []
+        try:
+            return make(), tuple(dict.fromkeys(self.faults))
+        finally:
+            self.faults = outer
+
+    def numbers(
+        self, values: Array, error: Callable[[int], ForecastError], *, steps: Sequence[int] | NDArray[np.int64] = ()
+    ) -> Array:
+        """Return values, (time, draw), without those that are no numbers: their worlds fail.
+
+        Parameters
+        ----------
+        values : ndarray
+        error : callable
+            Makes the error from the number of such values.
+        steps : sequence of int
+            The step of each row, where that is not its place.
+
+        Raises
+        ------
+        ForecastError
+            If every world fails.
+        """
+        if not np.isnan(distinct(values)).any():
+            return values
+        bad = np.isnan(values)
+        failing = np.asarray(bad.any(axis=0))
+        problem = error(int(bad.sum()))
+        if failing.all():
+            raise problem
+        row = bad.argmax(axis=0)
+        self.faults.append(Fault(np.where(failing, np.asarray(steps)[row] if len(steps) else row, -1), problem))
+        return others_instead(values, failing)
+
+    def warn(self, asker: str, model: str, told: tuple[ForecastWarning, ...]) -> None:
+        """Warn of what a model warns of; `asker` is empty where it is whoever asks first."""
+        if told:
+            self.warned.append((asker, model, told))
+
+    def past(self, of: HistoryOf) -> Past:
+        """Return what a quantity was before the first step: what was observed of it, and what the scenario says."""
+        seen = None if of.model is None else self.fits.observed(of.model)
+        if seen is None:
+            return Past(name=of.name, before=of.before)
+        value = units.convert(np.asarray(seen.value, dtype=np.float64), seen.unit, of.unit, where=of.name)
+        return Past.observed(of.name, seen.time, value, start=float(self.time[0]), before=of.before)

@@ -1,0 +1,456 @@
+"""What the steps of a plan compute: each operation takes a block of worlds, the values of its inputs, and arguments.
+
+`read[i]` is the value of an input; where it has none its error is raised, and is the step's, unless the operation goes
+on without it. A path is (time, draw), or (1, draw) where all its rows are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast import units
+from forecast.base.distributions import Distribution
+from forecast.contract.plugin_calls import guarded
+from forecast.errors import (
+    DataError,
+    ForecastError,
+    ForecastWarning,
+    ModelWarning,
+    NoDataAtDateError,
+    PluginContractError,
+    RaisedPathsWarning,
+)
+from forecast.formula import TIME, Formula
+from forecast.models import FittedModel, Model
+from forecast.models.check_output import checked_draws, checked_posterior
+from forecast.projection import blocks, failures
+from forecast.projection.crossing import Crossing, crossing
+from forecast.projection.failures import lost
+from forecast.projection.horizon import clock
+from forecast.projection.paths import apply_changes
+from forecast.projection.paths.alike import PAIR, alike, dense, distinct, pair, read_only, spread, still
+from forecast.projection.paths.apply_limits import binding, check_kept, frontier, limited
+from forecast.projection.paths.branches import only_in_branches
+from forecast.projection.paths.moment_fits import by_moments
+from forecast.projection.paths.ordering import in_order, scores
+from forecast.projection.paths.run_cache import CachedStreams
+from forecast.projection.paths.time_functions import HistoryOf, over_time
+from forecast.projection.paths.time_stepping import step_through
+
+if TYPE_CHECKING:
+    from forecast.base.streams import Streams
+    from forecast.projection.evaluate import Block, Inputs
+    from forecast.scenarios.graph import ScenarioGraph
+    from forecast.scenarios.quantities.correlation import Correlation
+    from forecast.scenarios.quantities.node import Combination
+    from forecast.units import Prepared
+
+Array = NDArray[np.float64]
+Operation = Callable[..., Any]
+
+__all__ = ["OPERATIONS"]
+
+#: Every operation, by the name under which steps have it.
+OPERATIONS: dict[str, Operation] = {}
+
+
+def operation(function: Operation) -> Operation:
+    """Add an operation."""
+    OPERATIONS[function.__name__] = function
+    return function
+
+
+@operation
+def failing(block: Block, read: Inputs, error: ForecastError) -> None:
+    """Raise why something cannot be computed at all."""
+    raise error
+
+
+# --- what is drawn ----------------------------------------------------------------------------------------------------
+
+
+@operation
+def uniform(block: Block, read: Inputs, stream: str) -> Array:
+    """Return the uniforms of a stream, (draw,)."""
+    return np.concatenate([block.streams(stream, number).uniforms("uniform", 1)[0] for number in block.blocks])
+
+
+@operation
+def score(block: Block, read: Inputs) -> Array:
+    """Return the normal scores of uniforms."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(read[0]))
+
+
+@operation
+def correlated(block: Block, read: Inputs, weights: Sequence[float]) -> Array:
+    """Return the uniforms of what moves together with others, from the scores of all of these."""
+    from scipy.special import ndtr
+
+    total = np.zeros(block.draws)
+    for i, weight in enumerate(weights):
+        total += weight * read[i]
+    return np.asarray(np.clip(ndtr(total), 2.0**-54, 1 - 2.0**-53))
+
+
+@operation
+def quantiles(block: Block, read: Inputs, numbers: Distribution) -> Array:
+    """Return the draws of a distribution, (draw,); a fixed number needs no uniforms."""
+    return dense(numbers.ppf(read[0]) if len(read) else np.broadcast_to(numbers.ppf(np.full(1, 0.5)), block.draws))
+
+
+@operation
+def moments(block: Block, read: Inputs, name: str, of: str, family: str, place: int) -> Distribution:
+    """Return the distribution with the mean and the variance of another quantity's worlds, the same for all blocks."""
+    key = block.plan.steps.every[place].key + family.encode()
+    return block.fits.fitted(key, partial(by_moments, block, name, of, family, place))
+
+
+@operation
+def quantiles_of_moments(block: Block, read: Inputs) -> Array:
+    """Return the draws of a distribution that is fitted to another quantity's worlds."""
+    return np.asarray(read[1].ppf(read[0]))[np.newaxis]
+
+
+@operation
+def path_of_number(block: Block, read: Inputs) -> Array:
+    """Return the path of what is one number a world."""
+    return np.asarray(read[0][np.newaxis])
+
+
+@operation
+def drawn(block: Block, read: Inputs, values: Callable[[Array], Array]) -> Array:
+    """Return what a kind of quantity makes of uniforms, one number a world."""
+    return values(read[0])[np.newaxis]
+
+
+@operation
+def constant(block: Block, read: Inputs, value: float) -> Array:
+    """Return a number that is the same in all worlds."""
+    return np.broadcast_to(np.float64(value), (1, block.draws))
+
+
+@operation
+def path_of_dates(block: Block, read: Inputs, values: Callable[[Array], Array]) -> Array:
+    """Return a path that is the same in all worlds."""
+    return np.broadcast_to(values(block.time)[:, np.newaxis], block.shape)
+
+
+# --- models -----------------------------------------------------------------------------------------------------------
+
+
+@operation
+def model(
+    block: Block,
+    read: Inputs,
+    made: Model,
+    stream: str,
+    asker: str,
+    inputs: Sequence[str],
+    parameters: Sequence[str],
+    is_ordered: bool,
+) -> Array:
+    """Return the draws of a model, (time, draw), in its unit.
+
+    The values of its inputs come first, then those of the parameters that are set, then the order of its worlds. A
+    model is foreign code: it computes one block at a time.
+    """
+    fitted = block.fits[made]
+    given, set_to, order = _handed(read, inputs, parameters, is_ordered)
+    parts = [_sampled(block, fitted, made, stream, asker, given, set_to, i) for i in range(len(block.blocks))]
+    if all(part.strides[0] == 0 for part in parts):
+        parts = [part[:1] for part in parts]
+    values = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+    values = np.broadcast_to(values if order is None else values[:, order], block.shape)
+    what = f"model '{made.name}': sample"
+    return block.numbers(values, lambda bad: PluginContractError(f"{what}: {bad} of {values.size} values are NaN"))
+
+
+def _handed(
+    read: Inputs, inputs: Sequence[str], parameters: Sequence[str], is_ordered: bool
+) -> tuple[dict[str, Array], dict[str, Array], NDArray[np.intp] | None]:
+    """Return what a model is handed, what is set of it, and the order of its worlds."""
+    set_to = {name: read[len(inputs) + i] for i, name in enumerate(parameters)}
+    given = {name: read[i] for i, name in enumerate(inputs)}
+    if not is_ordered:
+        return given, set_to, None
+    order = read[len(inputs) + len(parameters)]
+    back = np.argsort(order)  # what it is handed belongs to the worlds, and stays there
+    given, set_to = ({n: read_only(v[..., back]) for n, v in each.items()} for each in (given, set_to))
+    return given, set_to, order
+
+
+def _sampled(
+    block: Block,
+    fitted: FittedModel,
+    made: Model,
+    stream: str,
+    asker: str,
+    given: Mapping[str, Array],
+    parameters: Mapping[str, Array],
+    place: int,
+) -> Array:
+    """Return the draws of a model in one block."""
+    number, own, fits = block.blocks[place], block.places[place], block.fits
+    streams: Streams = block.streams(stream, number)
+    if fits.cache is not None and fits.shares_draws(made):
+        streams = blocks.streams(CachedStreams, block.seed, stream, number, cache=fits.cache)
+    inputs = {name: values[..., own] for name, values in given.items()}
+    if parameters:
+        fitted = fitted.with_parameters({name: values[own] for name, values in parameters.items()})
+    what = f"model '{made.name}': sample"
+    values = guarded(what, lambda: fitted.sample(read_only(block.time), inputs, streams))
+    if number == 0:  # the others are draws of the same
+        aside = f"model '{made.name}': warnings"
+        block.warn(asker, made.name, guarded(aside, lambda: tuple(map(_warning, fitted.warnings(inputs)))))
+    return checked_draws(values, (len(block.time), streams.draws), what)
+
+
+def _warning(told: ForecastWarning | str) -> ForecastWarning:
+    """Return what a model warns of as a warning; a plugin may say it in a sentence."""
+    return told if isinstance(told, ForecastWarning) else ModelWarning(note=str(told))
+
+
+@operation
+def posterior(
+    block: Block,
+    read: Inputs,
+    made: Model,
+    stream: str,
+    inputs: Sequence[str],
+    parameters: Sequence[str],
+    is_ordered: bool,
+) -> dict[str, Array]:
+    """Return the draws of the fitted parameters of a model, (draw,) each."""
+    given, set_to, order = _handed(read, inputs, parameters, is_ordered)
+    what, each = f"model '{made.name}': posterior", []
+    for here, number in zip(block.places, block.blocks, strict=True):
+        streams = block.streams(stream, number)
+        fitted = block.fits[made].with_draws({n: v[here] for n, v in given.items()})
+        if set_to:
+            fitted = fitted.with_parameters({n: v[here] for n, v in set_to.items()})
+        each.append(checked_posterior(guarded(what, partial(fitted.posterior, streams)), streams.draws, what))
+    values = {n: np.concatenate([one[n] for one in each]) for n in each[0] if all(n in one for one in each)}
+    return values if order is None else {n: v[order] for n, v in values.items()}
+
+
+@operation
+def fed(block: Block, read: Inputs, source: str, target: str, where: str) -> Array:
+    """Return a quantity as a model takes it."""
+    return np.asarray(units.convert(dense(block.whole(read[0])), source, target, where=where))
+
+
+@operation
+def converted_level(block: Block, read: Inputs, source: str, target: str, where: str) -> Array:
+    """Return the draws of a model in the unit of its quantity."""
+    values = read[0]
+    return np.broadcast_to(units.convert(still(values), source, target, where=where), values.shape)
+
+
+@operation
+def in_others_order(
+    block: Block, read: Inputs, made: str, number: str, name: str, group: Correlation, drawn: frozenset[str]
+) -> NDArray[np.intp]:
+    """Return the order of a model's worlds, block by block, in which a fitted number of it moves together with others.
+
+    The draws of its parameters come first, then the uniforms of all that move together.
+    """
+    from scipy.special import ndtri
+
+    values = read[0]
+    if number not in values:
+        raise DataError(f"model '{made}': posterior: '{number}' is to move with others, and is not there")
+    own = {each: ndtri(read[1 + i]) for i, each in enumerate(group.of)}
+    places = []
+    for here in block.places:
+        wanted = scores(group, name, {n: v[here] for n, v in own.items()}, drawn)
+        places.append(here.start + in_order(values[number][here], wanted))
+    return np.concatenate(places)
+
+
+# --- formulas ---------------------------------------------------------------------------------------------------------
+
+
+@operation
+def formula(
+    block: Block,
+    read: Inputs,
+    tree: Formula,
+    prepared: Prepared,
+    labels: Mapping[str, tuple[str, ...]],
+    step: int | None,
+) -> Array:
+    """Return a formula over quantities, (time, draw) or (1, draw); of one `step` only, (1, draw)."""
+    names = [n for n in tree.names if n not in TIME]
+    values: dict[str, Array] = {}
+    without: NoDataAtDateError | None = None
+    for place, name in enumerate(names):
+        values[name], error = _branch(block, read, tree, place, name)
+        without = without or error
+    together = bool(names) and all(map(alike, values.values()))
+    values = {n: pair(v) if together else dense(v) for n, v in values.items()}
+    values |= {n: clock(n, block.time)[:, np.newaxis] for n in tree.names if n in TIME}
+    if step is not None:
+        values = {n: v[[step if len(v) > 1 else 0]] for n, v in values.items()}
+    texts = {n: np.asarray(each)[values[n].astype(np.intp)] for n, each in labels.items()}
+    value = np.asarray(prepared.evaluate({**values, **texts}), dtype=np.float64)
+    made = np.broadcast_to(value, (len(value) if value.ndim else 1, PAIR if together else block.draws))
+    made = spread(made, block.draws) if together else made
+    steps = () if step is None else (step % len(block.time),)
+    what = f"{prepared.where}: '{tree.text}'"
+    problem = partial(failures.no_numbers, what, made.size) if without is None else partial(failures.as_it_is, without)
+    return block.numbers(made, problem, steps=steps)
+
+
+def _branch(block: Block, read: Inputs, tree: Formula, place: int, name: str) -> tuple[Array, NoDataAtDateError | None]:
+    """Return a quantity that a formula reads; where ``where`` may choose another one, NaN where it has no data."""
+    if block.fits.as_of is None or not only_in_branches(tree.root, name):
+        return still(read[place]), None
+    try:
+        path, faults = block.watched(lambda: read[place])
+    except NoDataAtDateError as error:
+        return np.full((1, block.draws), np.nan), error
+    without = [fault for fault in faults if isinstance(fault.error, NoDataAtDateError)]
+    block.faults.extend(fault for fault in faults if fault not in without)
+    path = still(path)
+    if without:
+        path = np.where(lost(without, block.draws), np.nan, path)
+    return path, next((fault.error for fault in without if isinstance(fault.error, NoDataAtDateError)), None)
+
+
+@operation
+def converted(block: Block, read: Inputs, source: str, target: str, where: str) -> Array:
+    """Return what bounds a quantity in the quantity's unit."""
+    return np.asarray(units.convert(read[0], source, target, where=where))
+
+
+@operation
+def function_over_time(
+    block: Block, read: Inputs, function: str, argument: float | None, unit: str, past: HistoryOf
+) -> Array:
+    """Return a function over time of another quantity's path; its argument is a number or the second input."""
+    path, given = read[0], argument if len(read) == 1 else read[1]
+    if isinstance(given, np.ndarray):
+        given = units.convert(given, unit, "" if units.same_dimension(unit, "") else "year")
+    together = alike(path) and (not isinstance(given, np.ndarray) or alike(given))
+    if together:
+        path, given = pair(path), pair(given) if isinstance(given, np.ndarray) else given
+    found = over_time(function, block.time, path, given, block.past(past))
+    return spread(found, block.draws) if together else found
+
+
+@operation
+def at_dates(block: Block, read: Inputs, past: HistoryOf, dates: Sequence[float]) -> Array:
+    """Return a quantity at dates, (date, draw); before the first step what was observed."""
+    rows = [over_time("at", block.time, read[0], date, block.past(past))[-1] for date in dates]
+    return np.stack(np.broadcast_arrays(*rows))
+
+
+# --- changes and limits -----------------------------------------------------------------------------------------------
+
+
+@operation
+def replaced(block: Block, read: Inputs, since: float, until: float) -> Array:
+    """Return a path with another value between two dates."""
+    return apply_changes.replaced(block.time, read[0], read[1], since, until)
+
+
+@operation
+def grown(block: Block, read: Inputs, name: str, growth: float, since: float, until: float) -> Array:
+    """Return a path whose growth is multiplied between two dates."""
+    path = apply_changes.grown(block.time, block.whole(read[0]), growth, since, until)
+    return block.numbers(path, partial(failures.no_growth, f"changes of {name}"))
+
+
+@operation
+def limit(block: Block, read: Inputs, name: str, how: str, sharpness: float) -> Array:
+    """Return a path under its limit; of which nothing was known, it does not bind."""
+    path: Array = read[0]
+    try:
+        bound = read[1]
+    except NoDataAtDateError:
+        return path
+    below = limited(path, bound, how, sharpness)
+    return block.numbers(below, partial(failures.no_limit, f"quantities.{name}.limit: {how}", below.size))
+
+
+@operation
+def floor(block: Block, read: Inputs) -> Array:
+    """Return a path above what it is at least."""
+    path: Array = read[0]
+    try:
+        return np.asarray(np.maximum(path, read[1]))
+    except NoDataAtDateError:
+        return path
+
+
+@operation
+def never_falls(block: Block, read: Inputs, past: HistoryOf) -> Array:
+    """Return a path that never falls, from the last record observed before the first step."""
+    path, raised = frontier(block.whole(read[0]), block.past(past).highest())
+    if raised and 0 in block.blocks:  # as the warnings of models: of the first worlds
+        block.warn(past.name, "keeps", (RaisedPathsWarning(share=float(raised)),))
+    return path
+
+
+@operation
+def kept(block: Block, read: Inputs, name: str, keeps: str, at_most: float, unit: str) -> Array:
+    """Return a path that keeps what it should, or fail."""
+    path: Array = read[0]
+    check_kept(block.time, path, keeps, at_most, unit=unit, where=f"quantities.{name}")
+    return path
+
+
+@operation
+def quantity(block: Block, read: Inputs, name: str, is_hidden: bool, is_steady: bool) -> Array:
+    """Return a quantity without those worlds in which it is infinite: they fail; one row of what does not change.
+
+    A part of a formula, which is hidden, may be infinite: a date that never comes.
+    """
+    path = read[0][:1] if is_steady else block.whole(read[0])
+    if is_hidden or not np.isinf(distinct(path)).any():
+        return path
+    infinite = np.where(np.isinf(path), np.nan, path)
+    return block.numbers(infinite, partial(failures.infinite_values, f"quantities.{name}", path.size))
+
+
+@operation
+def bound_by(block: Block, read: Inputs, is_floor: bool) -> tuple[NDArray[np.bool_], Crossing]:
+    """Tell where a bound binds, and when it first does."""
+    return binding(block.time, block.whole(read[0]), block.whole(read[1]), floor=is_floor)
+
+
+@operation
+def crossed(block: Block, read: Inputs, is_strict: bool) -> Crossing:
+    """Return when one side of a condition passes the other."""
+    return crossing(block.time, block.whole(read[0]), block.whole(read[1]), strict=is_strict)
+
+
+# --- cycles -----------------------------------------------------------------------------------------------------------
+
+
+@operation
+def walked(
+    block: Block,
+    read: Inputs,
+    graph: ScenarioGraph,
+    members: tuple[str, ...],
+    combination: Combination,
+    needed: frozenset[str] | None,
+    sources: Sequence[str],
+) -> dict[str, Array]:
+    """Return the paths of a cycle's members, walked through time."""
+    places = {name: i for i, name in enumerate(sources)}
+    return step_through(block, graph, members, combination, lambda name: read[places[name]], read.key, needed)
+
+
+@operation
+def member(block: Block, read: Inputs, name: str) -> Array:
+    """Return the path of one member of a cycle."""
+    return read[0][name]  # type: ignore[no-any-return]
