@@ -44,6 +44,7 @@ PLACES = {
     "contract/specs.py: ClaimSpec._check: getattr": OURS,
     "evaluation/extrapolate.py: extrapolate: getattr": OURS,
     "evaluation/scores.py: score: resolve": RECORD,
+    "errors.py: ForecastWarning.record: getattr": OURS,
     "fit/data/groups.py: check: getattr": OURS,
     "fit/inference/bootstrap.py: _audited: getattr": OURS,
     "fit/inference/bootstrap.py: _joined: getattr": OURS,
@@ -57,6 +58,7 @@ PLACES = {
     "fit/solve/newton.py: _Live.join: getattr": OURS,
     "fit/solve/newton.py: _Live.join: setattr": OURS,
     "fit/solve/newton.py: _Live.keep: getattr": OURS,
+    "fit/problem/errors_in_variables.py: Orthogonal.plain: getattr": OURS,
     "fit/solve/newton.py: _Live.keep: setattr": OURS,
     "fit/solve/scatter.py: scattered: getattr": OURS,
     "formula/functions.py: implementation: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
@@ -70,6 +72,7 @@ PLACES = {
     "models/functions.py: _Function.fit: resolve": RECORD,  # named by a file: tests/scenarios/test_functions.py
     "models/model_lookup.py: _made: resolve": RECORD,
     "models/trends.py: _target: resolve": RECORD,
+    "projection/paths/run_cache.py: _walk: getattr": OURS,
     "scenarios/renaming.py: _renamed: getattr": OURS,
     "scenarios/scenario.py: Scenario.remade.beside: getattr": OURS,
     "scenarios/using.py: _beside: getattr": OURS,

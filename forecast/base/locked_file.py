@@ -52,7 +52,7 @@ def locked(path: Path, *, error: type[ForecastError] = ResultError) -> Iterator[
         return False
 
     try:
-        held = lock.acquire(cancel_check=out_of_time)
+        exclusive = lock.acquire(cancel_check=out_of_time)
     except Timeout as fault:
         raise error(
             f"{shown}: another process has been writing it for {MAX_WAIT_SECONDS:g} s ('{printable(path.name)}.lock' "
@@ -64,7 +64,7 @@ def locked(path: Path, *, error: type[ForecastError] = ResultError) -> Iterator[
             f"{shown}: cannot be locked by '{printable(path.name)}.lock': {why}; nothing was written, for of two "
             "writers without a lock one loses what it adds: keep it on a file system with locks, such as a local disk"
         ) from fault
-    with held:
+    with exclusive:
         yield
 
 

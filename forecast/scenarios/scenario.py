@@ -171,7 +171,7 @@ class Scenario:
     says: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     streams: Mapping[str, str] = field(default_factory=dict)
     used: frozenset[str] = frozenset()
-    ends_anew: bool = False
+    ends_anew: bool = field(default=False, compare=False)
     folder: Path | None = None
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 

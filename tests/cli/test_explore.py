@@ -415,6 +415,8 @@ def test_a_request_over_its_budget_is_told_so_and_the_server_lives_on(session):
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120) as client:
             ours = {"method": "POST", "url": "/answer", "headers": {server.TOKEN: TOKEN}, "content": b"{}"}
             over = await client.request(**{**ours, **given})
+        served = server.app(session, PORT, TOKEN, server.Budget(seconds=60))
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120) as client:
             return over, await client.request(**{**ours, "url": "/scenario"})
 
     slow = {"content": json.dumps({"set": {"goal": "7e3"}})}

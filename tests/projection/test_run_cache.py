@@ -366,7 +366,7 @@ def test_what_is_held_stays_within_its_size():
     store = BoundedStore(100_000)
     for number in range(20):
         store.give(number, np.zeros(2000))
-        assert store.held_bytes <= store.size
+        assert store.n_bytes <= store.size
     assert [store.take(n) is not None for n in range(20)] == [False] * 15 + [True] * 5
     store.give("large", np.zeros(100_000))
     assert store.take("large") is None
@@ -402,7 +402,7 @@ def test_what_a_fit_keeps_alive_counts():
     store, whole = BoundedStore(100_000), np.zeros(12_000)
     fit = types.SimpleNamespace(shape=types.SimpleNamespace(parts={"slope": (whole[:3], [whole[5:]])}), name="x")
     store.give("fit", fit)
-    assert whole.nbytes < store.held_bytes < whole.nbytes + 2 * 1024
+    assert whole.nbytes < store.n_bytes < whole.nbytes + 2 * 1024
     store.give("second", np.zeros(1000))
     assert store.take("fit") is None
 

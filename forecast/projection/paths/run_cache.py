@@ -94,12 +94,12 @@ class BoundedStore:
     >>> store = BoundedStore(10_000)
     >>> for number in range(3):
     ...     store.give(number, np.zeros(500))
-    >>> [store.take(number) is not None for number in range(3)], store.held_bytes < 10_000
+    >>> [store.take(number) is not None for number in range(3)], store.n_bytes < 10_000
     ([False, True, True], True)
     """
 
     def __init__(self, size: int) -> None:
-        self.size, self.held_bytes = size, 0
+        self.size, self.n_bytes = size, 0
         self._entries: dict[Hashable, _Entry] = {}
         # what nobody has taken yet, and what somebody has, the least recently first
         self._untaken: OrderedDict[Hashable, None] = OrderedDict()
@@ -135,14 +135,14 @@ class BoundedStore:
         buffers = _buffers(value)
         self._release(key)
         self._entries[key] = _Entry(value, buffers, takes)
-        self.held_bytes += ENTRY_BYTES
+        self.n_bytes += ENTRY_BYTES
         for buffer, size in buffers.items():
             holders = self._holders.get(buffer, 0)
             self._holders[buffer] = holders + 1
-            self.held_bytes += 0 if holders else size
+            self.n_bytes += 0 if holders else size
         if ENTRY_BYTES + sum(buffers.values()) > self.size:
             self._remove(key)
-        while self.held_bytes > self.size:
+        while self.n_bytes > self.size:
             self._remove(self._next_to_leave(key))
 
     def _next_to_leave(self, newest: Hashable) -> Hashable:
@@ -159,12 +159,12 @@ class BoundedStore:
         entry = self._entries.pop(key, None)
         if entry is None:
             return
-        self.held_bytes -= ENTRY_BYTES
+        self.n_bytes -= ENTRY_BYTES
         for buffer, size in entry.buffers.items():
             self._holders[buffer] -= 1
             if not self._holders[buffer]:
                 del self._holders[buffer]
-                self.held_bytes -= size
+                self.n_bytes -= size
 
 
 class RunCache:

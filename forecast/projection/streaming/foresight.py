@@ -60,7 +60,7 @@ def work_bytes(step: Step, dates: int, draws: int) -> int:
 def peak_bytes(schedule: Schedule, dates: int, draws: int) -> int:
     """Return the most that some worlds hold at once."""
     every, left = schedule.steps.every, schedule.reads.copy()
-    held: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     holders: dict[int, int] = {}  # of a value, how many steps are it or hand it on
     root = list(range(len(every)))
     now = top = 0
@@ -71,7 +71,7 @@ def peak_bytes(schedule: Schedule, dates: int, draws: int) -> int:
             own = root_of.pop(place)
             holders[own] -= 1
             if not holders[own]:
-                now -= held.pop(own)
+                now -= sizes.pop(own)
 
     root_of: dict[int, int] = {}
 
@@ -95,11 +95,11 @@ def peak_bytes(schedule: Schedule, dates: int, draws: int) -> int:
             own = at if size or not step.inputs else root[step.inputs[0]]
             root[at] = root_of[at] = own
             if own == at:
-                held[at], holders[at] = size, 0
+                sizes[at], holders[at] = size, 0
                 now += size
-            elif own not in held:  # given back already
-                held[own], holders[own] = step_bytes(every[own], dates, draws), 0
-                now += held[own]
+            elif own not in sizes:  # given back already
+                sizes[own], holders[own] = step_bytes(every[own], dates, draws), 0
+                now += sizes[own]
             holders[own] += 1
             for each in step.inputs:
                 read(each)
