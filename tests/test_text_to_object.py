@@ -57,7 +57,6 @@ PLACES = {
     "fit/inference/bootstrap.py: bootstrap: getattr": OURS,
     "fit/inference/covariance.py: _Slopes.row: getattr": OURS,
     "fit/inference/uncertainty.py: joined: getattr": OURS,
-    "fit/objectives/objective.py: Objective.pointwise: getattr": LISTED,  # OBJECTIVES
     "fit/protocols.py: fit_by: getattr": OURS,
     "fit/solve/newton.py: NewtonResult.put: getattr": OURS,
     "fit/solve/newton.py: NewtonResult.take: getattr": OURS,

@@ -185,7 +185,7 @@ class Fit(Plans):
     @property
     def log(self) -> bool:
         """Whether the scatter about the law is of the logarithm."""
-        return self.objective_name.endswith("_log")
+        return self.solutions is not None and self.solutions.objective.log
 
     @functools.cached_property
     def params(self) -> xr.Dataset:

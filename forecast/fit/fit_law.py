@@ -8,6 +8,7 @@ import numpy as np
 
 from forecast import tables
 from forecast.errors import FitError, UsageError, printable
+from forecast.fit import objectives
 from forecast.fit.curves import fit_one
 from forecast.fit.data import groups as grouping
 from forecast.fit.data.column_units import in_order, in_units
@@ -15,7 +16,6 @@ from forecast.fit.data.observations import gather
 from forecast.fit.fit import Fit
 from forecast.fit.inference.bootstrap import Resampling, repeated
 from forecast.fit.inference.resample import check as check_resampling
-from forecast.fit.objectives import objective as objectives
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import coordinates, given_start, label
 from forecast.fit.problem.problem import Array, Problem
@@ -62,7 +62,7 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
 
         return fit_by(fit_law, law, data, request)
     chosen = objectives.find(request.objective or law.objective or "least_squares", where=name)
-    options = objectives.check_options(chosen, dict(request.options or {}), name)
+    options = chosen.checked_options(request.options or {}, name)
     if request.bootstrap is None and request.resample != "pairs":
         raise UsageError(
             f"{name}: resample={request.resample!r} says what a bootstrap resamples: give bootstrap= with it"

@@ -15,7 +15,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, printable
-from forecast.fit.data.observations import no_counts
 from forecast.fit.fit import Fit
 
 if TYPE_CHECKING:
@@ -271,8 +270,8 @@ class Fits:
             found.append(
                 f"{self.name}: {lost} of {len(self)} fits failed, the first is {self.by} {printable(first, 40)}"
             )
-        if (counts := no_counts(made.objective, made.curves.y, made.curves.weights)) != "":
-            found.append(f"{self.name}: {counts}")
+        if doubt := made.objective.doubt(made.curves.y, made.curves.weights):
+            found.append(f"{self.name}: {doubt}")
         return (*found, *self.remarks)
 
     @property

@@ -308,13 +308,13 @@ def _read(tree: xr.DataTree, where: str) -> Fit | Fits:
 
 
 def _solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], where: str) -> Solutions:
-    from forecast.fit.objectives.objective import check_options, find
+    from forecast.fit.objectives import find
     from forecast.fit.problem.coordinates import coordinates, label
     from forecast.fit.problem.setting import Setting
     from forecast.fit.solutions import Solutions
 
     objective = find(record["objective"], where=where)
-    check_options(objective, dict(record["options"]), where)
+    objective.checked_options(record["options"], where)
     name = label(law)
     setting = Setting(
         law=law, objective=objective, options=record["options"], coordinates=coordinates(law, name), name=name
@@ -328,7 +328,7 @@ def _solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], w
         "settled": Table("b", "B"),
         "converged": Table("b", "B"),
         "starts": Table("iu", "2B", "counts: those that agree, of all", lambda v: (v[0] >= 0) & (v[0] <= v[1])),
-        **{f"option:{o}": Table("f", "B") for o in own if o in ("delta", "width")},
+        **{f"option:{o}": Table("f", "B") for o in own if o == objective.tuning},
     }
     if record["bootstrap"] is not None:
         tables |= {
@@ -360,21 +360,15 @@ def _data_tables(
 ) -> dict[str, Table]:
     """Return the tables of the data: which columns there are follows from the law, the objective and the file."""
     law, objective, labels = setting.law, setting.objective, len(record["group_labels"])
-    lowest = 0.0 if objective.loss in ("poisson", "binomial") else -np.inf
-    expected = "numbers above 0" if objective.log else "finite numbers" if lowest else "counts"
     tables = {
-        "y": Table("f", "Bn", expected, lambda v: np.isfinite(v) & ((v > 0) if objective.log else (v >= lowest))),
+        "y": Table("f", "Bn", "finite numbers", np.isfinite),
         "weights": Table("f", "Bn", "finite numbers, no weight below 0", lambda v: np.isfinite(v) & (v >= 0)),
     }
     for name in law.variables:
         flat = np.ndim(arrays.get(f"variable:{name}", 0.0)) == 1
         codes = name in law.levels
         tables[f"variable:{name}"] = _codes("f", len(law.levels[name])) if codes else Table("f", "n" if flat else "Bn")
-    if objective.loss == "binomial":
-        tables |= {
-            "column:trials": Table("f", "Bn", "numbers above 0", lambda v: v > 0),
-            "column:chance": Table("f", "Bn", "numbers from 0 to below 1", lambda v: (v >= 0) & (v < 1)),
-        }
+    tables |= {f"column:{name}": Table("f", "Bn", "finite numbers", np.isfinite) for name in objective.columns}
     if many:
         tables |= {
             "labels": Table("biufUM", "B", "each once", lambda v: np.unique(v).size == v.size),
@@ -383,7 +377,7 @@ def _data_tables(
         }
         return tables
     for name in (n.partition(":")[2] for n in arrays if n.startswith("sigma_x:")):
-        if name in law.variables and name not in law.levels and objective.loss in ("squares", "huber"):
+        if name in law.variables and name not in law.levels and objective.takes_sigma_x:
             tables[f"sigma_x:{name}"] = Table("f", "n", "numbers from 0", lambda v: np.isfinite(v) & (v >= 0))
     if "groups" in arrays and not law.levels:
         tables["groups"] = _codes("iu", labels)
@@ -424,8 +418,8 @@ def _check_data(made: Solutions, where: str) -> None:
     for name, column in curves.variables.items():
         _need(np.isfinite(np.broadcast_to(column, given.shape)[given]), where, f"variable:{name}", "finite numbers")
     _need((curves.weights == 0) | given, where, "weights", "0 where there is no point")
-    if objective.loss == "binomial":
-        _need(curves.y <= curves.columns["trials"], where, "y", "no more than there were trials")
+    for rule in objective.row_rules(curves.y, curves.columns):
+        _need(~rule.bad, where, "y", f"rows that objective '{objective.name}' takes")
     _need(curves.scale_known or objective.scale != "known", where, "scale_known", "true, of counts")
     labels = curves.group_labels
     _need(len(set(labels)) == len(labels), where, "group_labels", "each once")

@@ -10,7 +10,7 @@ import forecast
 from forecast.fit.data.observations import gather
 from forecast.fit.diagnostics.collinearity import edges
 from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints
-from forecast.fit.objectives.objective import find
+from forecast.fit.objectives import find
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import coordinates
 from forecast.fit.problem.setting import Setting

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forecast.laws import Law
     from forecast.tables import Columns
 
-__all__ = ["Observations", "gather", "no_counts"]
+__all__ = ["Observations", "gather"]
 
 Array = NDArray[np.float64]
 
@@ -264,16 +264,17 @@ def gather(
             raise DataError(f"{name}: {label} is {what} in {_rows(bad)}; drop them first")
     if (weight < 0).any() or not (weight > 0).any():
         raise DataError(f"{name}: weights: expected numbers of at least 0, not all of them 0")
-    if objective.log and not (observed > 0).all():
-        rows = _rows(~(observed > 0))
-        raise DataError(f"{name}: objective '{objective.name}' takes the log of y, which is not positive in {rows}")
     largest = float(np.abs(observed).max())
     if not objective.log and largest and not SMALLEST < largest < 1 / SMALLEST:
         raise DataError(
             f"{name}: y is at most {largest:.3g}, the squares of such numbers leave double precision; "
             f"scale it: y='{1 / min(max(largest, 1e-307), 1e300):.0e}*{explained}'"
         )
-    counted = _counted(objective, observed, options or {}, columns, name)
+    chosen = _option_columns(objective, options or {}, lambda given, where: _extra(given, columns, size, where), name)
+    for rule in objective.row_rules(observed, chosen):
+        if rule.bad.any():
+            where = f"{name}: {rule.text(int(np.argmax(rule.bad)))} in {_rows(rule.bad)}"
+            raise DataError(f"{where}: {rule.hint}" if rule.hint else where)
     known = sigma is not None or objective.scale == "known"
     groups, labels, by = _groups(request, columns, size, name)
     return Observations(
@@ -281,7 +282,7 @@ def gather(
         y=observed,
         weights=weight,
         scale_known=known,
-        columns=counted,
+        columns=chosen,
         sigma_x=_errors_in_x(law, request, columns, variables, objective, name),
         groups=groups,
         group_labels=labels,
@@ -319,7 +320,7 @@ def _errors_in_x(
     if not isinstance(sigma_x, Mapping):
         got = type(sigma_x).__name__
         raise UsageError(f"{name}: sigma_x: expected a mapping of variables, like {{'N': '0.1*N'}}, got {got}")
-    if sigma_x and objective.loss not in ("squares", "huber"):
+    if sigma_x and not objective.takes_sigma_x:
         raise UsageError(f"{name}: sigma_x: objective '{objective.name}' has no scatter to add errors in x to")
     if sigma_x and objective.scale == "sandwich" and request.sigma is None:
         raise UsageError(
@@ -347,49 +348,12 @@ def _errors_in_x(
     return found
 
 
-def _counted(
-    objective: Objective, observed: Array, options: Mapping[str, Any], columns: Mapping[str, Any], name: str
+def _option_columns(
+    objective: Objective, options: Mapping[str, Any], read: Callable[[Any, str], Array], name: str
 ) -> dict[str, Array]:
-    """Read the columns a likelihood of counts needs, and check the counts."""
-    if objective.loss == "poisson" and not (observed >= 0).all():
-        raise DataError(f"{name}: objective 'poisson' takes counts, and y is negative in {_rows(~(observed >= 0))}")
-    if objective.loss != "binomial":
-        return {}
-    if options.get("trials") is None:
-        raise UsageError(f"{name}: objective 'binomial' needs options={{'trials': COLUMN}}: how many were tried")
-    trials, chance = (_extra(options[o], columns, observed.size, f"{name}: {o}") for o in ("trials", "chance"))
-    bad = ~((observed >= 0) & (observed <= trials) & (trials > 0))
-    if bad.any():
-        raise DataError(f"{name}: expected 0 <= y <= trials, and trials above 0, not so in {_rows(bad)}")
-    bad = ~((chance >= 0) & (chance < 1))
-    if bad.any():
-        raise DataError(f"{name}: chance: expected numbers from 0 to below 1, not so in {_rows(bad)}")
-    low = below_chance(observed, trials, chance)
-    if low.any():
-        row = int(np.argmax(low))
-        score, floor = observed[row] / trials[row], chance[row]
-        raise DataError(
-            f"{name}: the chance floor {floor:g} lies above the score {score:g} by more than four standard errors in "
-            f"{_rows(low)}: one of the two is wrong"
-        )
-    return {"trials": trials, "chance": chance}
-
-
-def no_counts(objective: Objective, y: Array, weights: Array) -> str:
-    """Say that a likelihood of counts was handed what is none; empty where it was not."""
-    if objective.loss != "poisson":
-        return ""
-    bad = (weights > 0) & (np.abs(y - np.round(y)) > 1e-9 * np.maximum(np.abs(y), 1.0))
-    if not bad.any():
-        return ""
-    share = f"{int(bad.sum())} of {int((weights > 0).sum())} values of y are no whole numbers"
-    first = f"{float(y.ravel()[int(np.argmax(bad.ravel()))]):g}"
-    return (
-        f"objective 'poisson' expects counts, and {share} (the first is {first}): the parameters are those of a "
-        "quasi-Poisson fit, but the errors take the variance of counts; give counts, or bootstrap=N for the errors"
-    )
-
-
-def below_chance(passed: Array, trials: Array, chance: Array) -> Any:
-    """Return where a score lies below guessing by more than guessing itself scatters (four standard errors)."""
-    return passed < chance * trials - 4.0 * np.sqrt(chance * (1.0 - chance) * trials)
+    """Read the options of an objective that are columns."""
+    for option in objective.columns:
+        if options.get(option) is None:
+            what = objective.options[option].column
+            raise UsageError(f"{name}: objective '{objective.name}' needs options={{'{option}': COLUMN}}: {what}")
+    return {option: read(options[option], f"{name}: {option}") for option in objective.columns}

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from forecast import formula
 from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
-from forecast.fit.data.observations import Observations, below_chance
-from forecast.fit.objectives.objective import Objective
+from forecast.fit.data.observations import Observations, _option_columns
+from forecast.fit.objectives.objective import Objective, RowRule
 from forecast.fit.options import Request
 
 if TYPE_CHECKING:
@@ -139,15 +139,11 @@ def pad(
             errors = column(sigma, f"{name}: sigma")
             weight = np.where(errors > 0, 1 / errors**2, np.nan)
     weight = np.broadcast_to(weight, source.shape)
-    counted = {}
-    if objective.loss == "binomial":
-        objective_options = dict(options or {})
-        if objective_options.get("trials") is None:
-            raise UsageError(f"{name}: objective 'binomial' needs options={{'trials': COLUMN}}: how many were tried")
-        for option in ("trials", "chance"):
-            counted[option] = np.broadcast_to(column(objective_options[option], f"{name}: {option}"), source.shape)
+    chosen = _option_columns(
+        objective, options or {}, lambda given, where: np.broadcast_to(column(given, where), source.shape), name
+    )
     known = sigma is not None or objective.scale == "known"
-    return replace(_checked(source, variables, observed, weight, objective, counted), scale_known=known)
+    return replace(_checked(source, variables, observed, weight, objective, chosen), scale_known=known)
 
 
 def _filled(values: Array, good: NDArray[np.bool_]) -> Array:
@@ -172,9 +168,14 @@ def _checked(
     absent = np.isnan(y) if isinstance(source, _Grid) else ~source.given
     reasons = np.full(source.shape[0], "", dtype=object)
 
-    def refuse(bad: NDArray[np.bool_], reason: str) -> None:
-        rows = (bad & ~absent).any(axis=1) & (reasons == "")
-        reasons[rows] = f"not fitted: {reason}"
+    def refuse(bad: NDArray[np.bool_], reason: str | RowRule) -> None:
+        bad = bad & ~absent
+        for b in np.flatnonzero(bad.any(axis=1) & (reasons == "")):
+            if isinstance(reason, RowRule):
+                text = reason.text((b, int(np.argmax(bad[b]))))
+                reasons[b] = f"not fitted: {text}" + (f": {reason.hint}" if reason.hint else "")
+            else:
+                reasons[b] = f"not fitted: {reason}"
 
     for v, values in variables.items():
         if not np.isfinite(values).all():
@@ -186,16 +187,8 @@ def _checked(
         refuse(~np.isfinite(y), "y is missing or infinite")
     refuse(~(weight >= 0), "weights or sigma are missing, negative or infinite")
     refuse(~np.isfinite(weight), "weights or sigma are missing, negative or infinite")
-    if objective.log:
-        refuse(~(y > 0), f"y is not positive, and objective '{objective.name}' takes its log")
-    if objective.loss == "poisson":
-        refuse(~(y >= 0), "y is negative, and objective 'poisson' takes counts")
-    if counted:
-        trials, chance = counted["trials"], counted["chance"]
-        refuse(~((y >= 0) & (y <= trials) & (trials > 0)), "expected 0 <= y <= trials, and trials above 0")
-        refuse(~((chance >= 0) & (chance < 1)), "chance: expected numbers from 0 to below 1")
-        floor = np.where((chance >= 0) & (chance < 1), chance, 0.0)
-        refuse(below_chance(y, trials, floor), "the chance floor is above the score by over four standard errors")
+    for rule in objective.row_rules(y, counted):
+        refuse(rule.bad, rule)
     hidden = absent | (reasons != "")[:, None]
     if hidden.any():
         y, weight = np.where(hidden, 1.0, y), np.where(hidden, 0.0, weight)

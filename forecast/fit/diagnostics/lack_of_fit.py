@@ -74,7 +74,7 @@ def lack_of_fit(problem: Problem, p: Array, *, grouped: bool = False) -> LackOfF
     """
     from scipy.special import fdtrc
 
-    if problem.objective.loss != "squares":
+    if problem.objective.scale != "residual":
         return None
     rows = problem.weights > 0
     weights, y = problem.weights[rows], problem.linked[rows]

@@ -114,7 +114,7 @@ class Problem:
 
     def as_squares(self) -> Problem:
         """Return the problem of least squares in the same link, for a first look."""
-        return replace(self, objective=Objective("squares", log=self.objective.log), options={})
+        return replace(self, objective=self.objective.as_squares(), options={})
 
     def thinned(self, count: int) -> Problem:
         """Return the problem at so many of its points, drawn at random, for a look at many; itself where they are few.
@@ -226,13 +226,9 @@ class Problem:
         return self.residuals_at(self.natural(u))
 
     def residuals_at(self, p: Array) -> Array:
-        """Return residuals at parameters as the law has them; of shares where counts have trials."""
-        predicted = self.predicted(p)
-        if "trials" in self.options:
-            floor = self.options["chance"]
-            with np.errstate(all="ignore"):
-                return np.asarray(floor + (1 - floor) * predicted - self.observed / self.options["trials"])
-        return self.objective.residuals(self.observed, predicted)
+        """Return residuals at parameters as the law has them."""
+        with np.errstate(all="ignore"):
+            return self.objective.residuals(self.objective.linked(self.predicted(p)), self.linked, self.options)
 
     def slopes(self, p: Array) -> Array:
         """Return the derivatives of the residuals by the free parameters as the law has them, (n, k)."""
@@ -261,11 +257,9 @@ class Problem:
 
     def pointwise(self, p: Array) -> tuple[Array, Array, Array]:
         """Return the loss and its derivatives by the law in the link, at every point."""
-        predicted = self.predicted(p)
         with np.errstate(all="ignore"):
-            f = np.log(predicted) if self.objective.log else predicted
             target = self.target()
-            return self.objective.pointwise(np.asarray(f, dtype=float), target.y, target.options)
+            return self.objective.pointwise(self.objective.linked(self.predicted(p)), target.y, target.options)
 
     def rounding(self) -> float:
         """Return the objective of residuals that are the rounding of the data."""

@@ -36,8 +36,6 @@ __all__ = ["Rescaled", "Rescaling", "rescaled", "rescaled_curves", "rescaling", 
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Options of an objective that are lengths of residuals.
-LENGTHS = ("delta", "width")
 #: A condition counts as one of its own if it is this far from following from the others.
 RANK = 1e-9
 
@@ -226,7 +224,7 @@ def rescaling(
     variables : mapping of str to ndarray
         (n,), or (B, n) of many fits.
     observed : ndarray, optional
-        (n,) or (B, n); None where it is no quantity with a unit: counts.
+        (n,) or (B, n); None where the objective is another in another unit, as of counts.
     unscaled : tuple of str
     given : ndarray of bool, optional
         (B, n), what is a point of the data and no padding.
@@ -300,13 +298,13 @@ class Rescaled:
     @property
     def share(self) -> Array:
         """What the objective is divided by, (B,), where the weights stay as they are."""
-        return self.unit if self.objective.loss == "quantile" else self.unit**2
+        return self.unit ** (self.objective.degree or 0)
 
     def options(self, options: Mapping[str, Any], by: Any) -> dict[str, Any]:
         """Return options of the objective with those that are lengths of residuals multiplied."""
         if self.objective.log:
             return dict(options)
-        return {n: v * by if n in LENGTHS and v is not None else v for n, v in options.items()}
+        return {n: v * by if n == self.objective.tuning and v is not None else v for n, v in options.items()}
 
 
 def _scaling(
@@ -317,8 +315,8 @@ def _scaling(
     y: Array,
     given: NDArray[np.bool_] | None = None,
 ) -> Rescaled | None:
-    counts = objective.scale == "known"
-    scaling = rescaling(law, variables, None if counts else y, unit_of_parameter(limits), given)
+    has_unit = objective.log or objective.degree is not None
+    scaling = rescaling(law, variables, y if has_unit else None, unit_of_parameter(limits), given)
     return None if scaling is None or not scaling.logs.any() else Rescaled(limits, objective, scaling)
 
 

@@ -71,7 +71,7 @@ class Setting:
             logs=placed.logs,
             lower=placed.lower,
             upper=placed.upper,
-            options={**self.objective.options, **self.options, **seen.columns, **(own or {})},
+            options={**self.objective.defaults, **self.options, **seen.columns, **(own or {})},
         )
         if not seen.sigma_x:
             return problem

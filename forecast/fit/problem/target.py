@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.objectives.losses import Scratch
+from forecast.fit.objectives.objective import Scratch
 from forecast.fit.sizes import CACHE_ELEMENTS
 
 if TYPE_CHECKING:

@@ -113,7 +113,7 @@ def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, l
         Chooses among starts where there are too many.
     """
     direct = solved_directly(problem)
-    if direct is not None and problem.objective.loss == "squares":
+    if direct is not None and problem.objective.scale == "residual":
         return problem, [Solution(at=direct, value=problem.value(direct), settled=True, iterations=1)]
     if direct is not None:
         start = direct

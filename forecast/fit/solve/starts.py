@@ -26,6 +26,7 @@ from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
+    from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.problem import Problem
     from forecast.laws import Law
@@ -234,16 +235,7 @@ def laid_out(
     return table, lin, rest
 
 
-def subsample(y: Array, weights: Array, options: Mapping[str, Any], log: bool) -> tuple[Array, Array]:
-    """Return observations and weights whose squares are nearly the objective: shares of counts, relative residuals."""
-    if "trials" in options:
-        floor = options["chance"]
-        return (y / options["trials"] - floor) / (1 - floor), weights * options["trials"]
-    with np.errstate(all="ignore"):
-        return y, weights / np.square(y) if log else weights
-
-
-def coarse_grid(law: Law, seen: Observations, limits: Coordinates, log: bool, count: int) -> Array:
+def coarse_grid(law: Law, seen: Observations, limits: Coordinates, objective: Objective, count: int) -> Array:
     """Return the best starts of every curve, (count, k, B), in the solver's coordinates.
 
     Parameters
@@ -252,14 +244,13 @@ def coarse_grid(law: Law, seen: Observations, limits: Coordinates, log: bool, co
     seen : Observations
         In units of the data's own size.
     limits : Coordinates
-    log : bool
-        The objective takes logarithms.
+    objective : Objective
     count : int
     """
     linear = law.linear if law.expression is not None else ()
     points = int(min(MAX_GRID_POINTS, max(MIN_GRID_POINTS, MAX_GRID_ELEMENTS // (seen.y.size * (2 + len(linear))))))
     table, lin, rest = laid_out(law, limits, seen.variables, points, (0, ()))
-    y, weights = subsample(seen.y, seen.weights, seen.columns, log)
+    y, weights = objective.nearby_squares(seen.y, seen.weights, seen.columns)
     profile = ProjectedGrid(law=law, limits=limits, variables=seen.variables, y=y, weights=weights, lin=lin)
     answers, left = profile.best(table)
     best = np.argsort(left, axis=0, kind="stable")[:count]
@@ -289,7 +280,7 @@ class Grid:
         table, lin, rest = laid_out(problem.law, problem, problem.variables, points, (seed, (0x57A27, points)))
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
         self.hard = len(rest) > 2
-        y, weights = subsample(problem.observed, problem.weights, problem.options, problem.objective.log)
+        y, weights = problem.objective.nearby_squares(problem.observed, problem.weights, problem.options)
         profile = ProjectedGrid(
             law=problem.law, limits=problem, variables=problem.variables, y=y[None], weights=weights[None], lin=lin
         )
@@ -307,9 +298,7 @@ class Grid:
 
     def _look(self, step: int) -> Array:
         problem = self.problem
-        looked = problem if not problem.objective.robust or problem.delta else problem.as_squares()
-        if looked.objective.loss == "quantile" and looked.options.get("width") is None:
-            looked = problem.as_squares()
+        looked = problem.as_squares() if problem.objective.is_open(problem.options) else problem
         target, count = looked.target(), self.starts.shape[1]
         parts = [target.value(self.starts[:, i : i + step]) for i in range(0, count, step)]
         return np.concatenate(parts) if parts else np.zeros(0)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.objectives.objective import HUBER_FACTOR, robust_scale, rows_of
+from forecast.fit.objectives.huber import HUBER_FACTOR
+from forecast.fit.objectives.objective import robust_scale, rows_of
 from forecast.fit.solve import newton
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ TURNS, SCALES = 60, 200
 
 def is_open(target: Target) -> bool:
     """Tell whether an option is yet to come from the data."""
-    wanted = {"huber": "delta", "quantile": "width"}.get(target.objective.loss)
-    return wanted is not None and target.options.get(wanted) is None
+    return target.objective.is_open(target.options)
 
 
 def residual_scale(target: Target, q: Array) -> Array:

@@ -189,7 +189,7 @@ def _length(table: Array) -> Array:
 def _is_linear(
     law: Law, objective: Objective, variables: Mapping[str, Array], free: tuple[str, ...], fixed: Mapping[str, float]
 ) -> bool:
-    if objective.log or objective.loss not in ("squares", "huber", "quantile") or law.levels:
+    if objective.log or not objective.convex or law.levels:
         return False
     return set(linear_parameters(law, variables, free, fixed)) >= set(free)
 
