@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from forecast.errors import UsageError
 from forecast.fit.curves import SolvedCurves, fit_curves
-from forecast.fit.data.observations import Observations
-from forecast.fit.data.padded import pad
+from forecast.fit.data.observations import Observations, read_observations
 from forecast.fit.fits import Fits
 from forecast.fit.inference.bootstrap import Resampling, repeated
 from forecast.fit.inference.uncertainty import joined
@@ -56,9 +55,11 @@ def fit_over(
     by = str(request.by)
     if request.bootstrap is not None and request.resample == "cluster":
         raise UsageError(f"{name}: by= does not take resample='cluster': fit one curve at a time")
+    if by in law.parameters:
+        raise UsageError(f"{name}: by='{by}' is also a parameter of the law: give the column another name")
     if law.levels:
         raise UsageError(f"{name}: by= takes no law with groups: fit one curve at a time")
-    seen = pad(law, data, by, request, objective=objective, name=name, options=options)
+    seen = read_observations(law, data, request, objective=objective, options=options, name=name)
     plain = {o: v for o, v in options.items() if v is not None and o not in seen.columns}
     setting = Setting(law=law, objective=objective, options=plain, coordinates=coordinates(law, name), name=name)
     reasons = np.array(seen.reasons, dtype=object)

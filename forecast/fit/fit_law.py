@@ -12,7 +12,7 @@ from forecast.fit import objectives
 from forecast.fit.curves import fit_one
 from forecast.fit.data import groups as grouping
 from forecast.fit.data.column_units import in_order, in_units
-from forecast.fit.data.observations import gather
+from forecast.fit.data.observations import read_observations
 from forecast.fit.fit import Fit
 from forecast.fit.inference.bootstrap import Resampling, repeated
 from forecast.fit.inference.resample import check as check_resampling
@@ -73,7 +73,7 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
         from forecast.fit.batch import fit_over
 
         return fit_over(law, data, request, objective=chosen, options=options, name=name)
-    seen = gather(law, data, request, objective=chosen, options=options, name=name)
+    seen = read_observations(law, data, request, objective=chosen, options=options, name=name)
     law, seen = grouping.of_groups(law, seen, varying, name)
     plain = {o: v for o, v in options.items() if v is not None and o not in seen.columns}
     setting = Setting(law=law, objective=chosen, options=plain, coordinates=coordinates(law, name), name=name)

@@ -352,16 +352,11 @@ def _best_start(
 
     Starts on a bound of the law are left out.
     """
-    from forecast.fit.data.observations import gather
-    from forecast.fit.data.padded import pad
+    from forecast.fit.data.observations import read_observations
     from forecast.fit.objectives import find
 
     objective = find(spec.objective, where=where)
-    options: dict[str, Any] = {"objective": objective, "options": request.options, "name": where}
-    if request.by is None:
-        seen: Any = gather(law, columns, request, **options)
-    else:
-        seen = pad(law, columns, request.by, request, **options)
+    seen = read_observations(law, columns, request, objective=objective, options=request.options or {}, name=where)
     grid = starts(spec)
     inside = np.ones(len(next(iter(grid.values()))), dtype=bool)
     for name, values in grid.items():

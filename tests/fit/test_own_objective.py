@@ -96,7 +96,7 @@ def test_its_own_rule_and_options_are_held_to():
     assert [str(text).partition(";")[0] for text in fits.outcome.values] == [
         "converged", "not fitted: 200 is above 100", "converged",
     ]  # fmt: skip
-    with pytest.raises(DataError, match=r"y is not positive in rows .* of 30"):
+    with pytest.raises(DataError, match=r"takes the log of y, which is not positive in rows .* of 30"):
         LAW.fit({"x": X, "y": Y[0] - Y[0][0]}, objective="log_cosh_log")
     with pytest.raises(UsageError, match="span: expected a number between 0 and 10, got 11"):
         LAW.fit(CURVES, objective="log_cosh", options={"span": 11})

@@ -29,7 +29,7 @@ class Poisson(Objective):
 
     def row_rules(self, y: Array, columns: Mapping[str, Array]) -> Iterator[RowRule]:
         """Yield rows with negative counts."""
-        yield RowRule(~(y >= 0), "y is negative", f"objective '{self.name}' takes counts")
+        yield RowRule(~(y >= 0), f"objective '{self.name}' takes counts, and y is negative")
 
     def doubt(self, y: Array, weights: Array) -> str:
         """Return how many values are no whole numbers."""

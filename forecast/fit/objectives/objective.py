@@ -59,9 +59,11 @@ class RowRule:
     hint: str = ""
     numbers: Mapping[str, Array] = field(default_factory=dict)
 
-    def text(self, place: Any) -> str:
-        """Return the reason with the numbers of one place, an index of the observations."""
-        return self.reason.format(**{name: float(column[place]) for name, column in self.numbers.items()})
+    def text(self, place: Any, rows: str = "") -> str:
+        """Return all of it as one line, with the numbers of one place (an index of `bad`), and the rows it is about."""
+        numbers = {name: float(column[place]) for name, column in self.numbers.items()}
+        reason = self.reason.format(**numbers) if numbers else self.reason
+        return f"{reason}{rows and f' in {rows}'}{self.hint and f'; {self.hint}'}"
 
 
 class Scratch:
@@ -208,7 +210,7 @@ class Objective(abc.ABC):
             The options that are columns, (B, n) each.
         """
         if self.log:
-            yield RowRule(~(y > 0), "y is not positive", f"objective '{self.name}' takes its log")
+            yield RowRule(~(y > 0), f"objective '{self.name}' takes the log of y, which is not positive")
 
     def doubt(self, y: Array, weights: Array) -> str:
         """Return what the objective has to say of data that it takes, and that are hardly meant for it."""
