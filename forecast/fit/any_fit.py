@@ -102,7 +102,10 @@ class AnyFit(Plans):
         return self._each(lambda fit: profile(fit, name, points=points, level=level))
 
     def influence(self) -> xr.Dataset:
-        """Return the parameters without each ``row`` (from 1), and their shifts in standard errors."""
+        """Return the parameters without each ``row`` (from 1), and their shifts in standard errors of the fit.
+
+        Beside them stands the ``probability`` with which chance puts the worst row so far off.
+        """
         from forecast.fit.diagnostics.influence import influence
 
         return self._each(influence)

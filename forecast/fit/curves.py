@@ -21,7 +21,7 @@ from forecast.fit.problem.target import MANY, Target
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve import batch_solver, newton
 from forecast.fit.solve.domain import USUAL, check_domain
-from forecast.fit.solve.multistart import agreeing, is_optimum, search
+from forecast.fit.solve.multistart import agreeing, few, is_optimum, search
 
 if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
@@ -86,7 +86,9 @@ def fit_one(setting: Setting, seen: Observations, problem: Problem, begun: Array
     vague = bool(made.known.unidentified)
     agree, total = int(made.starts[0, 0]), int(made.starts[1, 0])
     exact = bool(made.value[0] <= made.problem().rounding())
-    made.converged[:] &= bool(is_optimum(agree, total, vague, exact))
+    # a curve may come near its points in many ways where these may lie elsewhere: few agreeing starts are no proof
+    doubtful = problem.errs_in_x and few((agree, total))
+    made.converged[:] &= bool(is_optimum(agree, total, vague, exact)) and not doubtful
     return made
 
 

@@ -71,7 +71,7 @@ def _of_data(made: Solutions) -> list[str]:
     if 0 < known.clusters < FEW:
         found.append(f"{name}: {known.clusters} groups are few: cluster-robust standard errors are too small")
     if seen.sigma_x:
-        text = f"{name}: errors in {', '.join(seen.sigma_x)} are counted by the law's slope there (effective variance)"
+        text = f"{name}: errors in {', '.join(seen.sigma_x)} are counted: their true values are solved for"
         estimated = not seen.scale_known
         found.append(text + ("; the scatter of y itself is estimated beside them" if estimated else ""))
     dof = int(known.dof[0])

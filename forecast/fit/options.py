@@ -48,8 +48,8 @@ class Request:
     sigma : column, formula or array, optional
         Known standard deviations of y (of log y under a log objective).
     sigma_x : mapping of str to column, formula or array, optional
-        Known standard deviations of variables: ``{"N": "0.1*N"}``. They scatter y by the law's slope times themselves,
-        and the slope moves with the parameters, so that exponents are not attenuated (effective variance, see
+        Known standard deviations of variables: ``{"N": "0.1*N"}``. The true variables are solved for beside the
+        parameters, so that exponents are not attenuated (orthogonal distances, see
         `forecast.fit.problem.errors_in_variables`). Without `sigma` the scatter of y itself is estimated beside them
         (least squares and Gaussian likelihoods only).
     groups : column or array, optional

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from forecast.errors import printable
 from forecast.fit.data.residual_autocorrelation import widened
 from forecast.fit.diagnostics.collinearity import edges, together
-from forecast.fit.diagnostics.influence import MOVES, influences
+from forecast.fit.diagnostics.influence import influences
 from forecast.fit.diagnostics.lack_of_fit import LackOfFit, lack_of_fit
 from forecast.fit.inference import profile
 from forecast.fit.inference.uncertainty import ROUNDED
@@ -43,6 +43,8 @@ RIDGE = 0.9999
 WIDER = 1.25
 #: Influence is judged up to this number of points.
 MANY = 20_000
+#: Smaller probabilities are rounding.
+LEAST_PROBABILITY = 1e-15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +62,7 @@ class Diagnostics:
     ridges : tuple of str
         Which parameters move together, and how.
     influential : str
-        The point that moves the fit most, where it moves it far; else empty.
+        The point that decides a parameter, where chance does not put a point so far off; else empty.
     better : str
         A better optimum than the fit's, where one was found.
     lack_of_fit : LackOfFit or None
@@ -163,7 +165,7 @@ def diagnose(fit: Fit) -> Diagnostics:
         one_sided={n: why for n, why in one_sided.items() if n not in reasons},
         edges=beyond,
         ridges=() if flaw else _ridges(fit, problem, reasons),
-        influential="" if flaw or not fit.converged else _influential(fit, problem, solutions),
+        influential="" if flaw or not fit.converged else _influential(fit, problem),
         better=better,
         lack_of_fit=_missed(fit, problem),
         following="" if flaw or exact else _following(solutions),
@@ -307,21 +309,21 @@ def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str
     return (f"{', '.join(names)} move together ({', '.join(words)})",)
 
 
-def _influential(fit: Fit, problem: Problem, made: Solutions) -> str:
-    """Name the row that moves the fit most, in standard errors that know how closely residuals follow each other."""
+def _influential(fit: Fit, problem: Problem) -> str:
+    """Name the row that decides a parameter, where it lies farther off than chance puts the worst of so many rows."""
     if problem.value_at(np.array([fit.values[n] for n in problem.free])) <= (10 * ROUNDING * problem.size()) ** 2:
         return ""  # nothing but rounding would move
-    if (fit.n or 0) > MANY or (fit.n or 0) <= len(fit.values) + 1:
+    if (fit.n or 0) > MANY:
         return ""
     moved = influences(fit)
-    place = int(np.argmax(moved.largest))
-    times = float(widened(made.correlation)[0])
-    if not moved.largest[place] > MOVES * times:
+    place = moved.deciding()
+    if place is None:
         return ""
-    shifts = np.abs(moved.shifts[:, place]) / times
-    most = int(np.argmax(shifts))
+    most = int(np.argmax(np.abs(moved.shifts[:, place])))
     name, row, value = moved.names[most], int(moved.rows[place]) + 1, float(moved.values[most, place])
+    chance = max(float(moved.probability[place]), LEAST_PROBABILITY)
     return (
         f"row {row} decides {printable(name, 60)}: {value:.4g} without it, {fit.values[name]:.4g} with it "
-        f"({shifts[most]:.1f} standard errors); check the row, or fit with objective='huber_log'"
+        f"(a shift of {abs(moved.shifts[most, place]):.1f} standard errors; chance puts a row so far off with p "
+        f"{'=' if chance > LEAST_PROBABILITY else '<'} {chance:.1g}); check the row, or fit with objective='huber_log'"
     )

@@ -1,6 +1,10 @@
-"""What each point does to a fit: the parameters without it, by one Newton step for every point at once.
+"""What each point does to a fit: the parameters without it, and whether chance alone puts a point so far off.
 
-The few points that move the fit most are left out for good: the fit without them is solved.
+All points are left out by one Newton step at once. The few that move the fit most, or lie farthest off, are left out
+for good: the fit without them is solved. How far a point lies off is judged by what the objective falls without it.
+Over the scatter of the other points that is the square of the externally studentised residual, which has a t
+distribution of n - k - 1 degrees of freedom (Cook and Weisberg, 1982, section 2.2); the worst of n points is judged by
+Sidak's rule.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.base.lazy import xr
+from forecast.fit.data.residual_autocorrelation import widened
 from forecast.fit.inference.profile import optimum, problem_of_fit
 from forecast.fit.solve import newton
 
@@ -21,14 +26,17 @@ if TYPE_CHECKING:
     from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["MOVES", "Influence", "influence", "influences"]
+__all__ = ["Influence", "influence", "influences"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: A point that moves a parameter by more standard errors than this (those without it) is pointed out.
-MOVES = 3.0
-#: Points whose step is taken exactly, and those that are left out for good.
-CLOSER, SOLVED = 512, 8
+#: A point decides a parameter if chance puts the worst of all points so far off with less than this probability (below
+#: 5 %, so that a law that bends, whose residuals are not quite Student's, raises no more false alarms than that) ...
+MAX_PROBABILITY = 0.04
+#: ... and it moves the parameter by at least so many of its standard errors.
+MIN_SHIFT = 0.25
+#: Points whose step is taken exactly; and of those, how many that move most, and that lie farthest off, are left out.
+MAX_STEPPED_POINTS, MAX_SOLVED_POINTS = 512, 8
 
 
 @dataclass(frozen=True)
@@ -42,18 +50,26 @@ class Influence:
     names : tuple of str
         The free parameters.
     values, shifts : ndarray
-        (k, n), the parameters without each point, and how far that moves them in standard errors.
+        (k, n), the parameters without each point, and how far that moves them in standard errors of the fit.
+    probability : ndarray
+        (n,): with which the worst of all points lies so far off by chance; nan where nothing can judge it.
     """
 
     rows: NDArray[np.int64]
     names: tuple[str, ...]
     values: Array
     shifts: Array
+    probability: Array
 
     @property
     def largest(self) -> Array:
         """The largest shift of each point, (n,)."""
         return np.asarray(np.abs(self.shifts).max(axis=0))
+
+    def deciding(self) -> int | None:
+        """Return the place of the point that decides a parameter, as no chance does; None where none does."""
+        named = (self.probability < MAX_PROBABILITY) & (self.largest >= MIN_SHIFT)
+        return int(np.lexsort((-self.largest, np.where(named, self.probability, np.inf)))[0]) if named.any() else None
 
 
 def influence(fit: Fit) -> xr.Dataset:
@@ -61,8 +77,8 @@ def influence(fit: Fit) -> xr.Dataset:
     found = influences(fit)
     columns = {n: ("row", found.values[j]) for j, n in enumerate(found.names)}
     columns |= {f"{n}_shift": ("row", found.shifts[j]) for j, n in enumerate(found.names)}
-    columns["largest"] = ("row", found.largest)
-    told = {"shift": "in standard errors of the fit without it"}
+    columns |= {"largest": ("row", found.largest), "probability": ("row", found.probability)}
+    told = {"shift": "in standard errors of the fit", "probability": "that the worst row lies so far off by chance"}
     return xr.Dataset(columns, coords={"row": found.rows + 1}, attrs=told)
 
 
@@ -71,19 +87,51 @@ def influences(fit: Fit) -> Influence:
     problem = problem_of_fit(fit, "influence")
     optima = optimum(fit, problem)
     rows = np.flatnonzero(problem.weights > 0)
-    moves = _first(problem, optima)[:, rows]
-    errors = _errors(problem, optima, np.zeros(1, dtype=int))[:, 0]
-    closer = np.sort(np.argsort(-_size(moves, errors), kind="stable")[:CLOSER])
-    moves[:, closer] = _step(problem, optima, rows[closer])
-    top = np.argsort(-_size(moves, errors), kind="stable")[:SOLVED]
-    scale = np.ones(rows.size)
+    moves, left = _first(problem, optima)[:, rows], np.full(rows.size, np.nan)
+    scale_known = fit.solutions is not None and fit.solutions.curves.scale_known
+    errors = _errors(problem, optima, scale_known=scale_known)
+    stepped = np.sort(np.argsort(-_size(moves, errors), kind="stable")[:MAX_STEPPED_POINTS])
+    moves[:, stepped], left[stepped] = _step(problem, optima, rows[stepped])
+    order = [-_size(moves, errors), np.where(np.isnan(left), np.inf, left)]
+    top = np.unique([np.argsort(by, kind="stable")[:MAX_SOLVED_POINTS] for by in order])
     if problem.n > problem.k + 1:
-        for i, (moved, shrunk) in zip(top, _without(problem, optima, rows[top]), strict=True):
-            moves[:, i], scale[i] = moved, shrunk
+        moves[:, top], left[top] = _without(problem, optima, rows[top])
     with np.errstate(all="ignore"):
-        shift = moves / (errors[:, None] * scale)
+        shift = moves / errors[:, None]
     shift = np.where(np.isfinite(shift), shift, 0.0)
-    return Influence(rows, problem.free, problem.natural((optima.q + moves).T).T, shift)
+    lasting = 1.0 if fit.solutions is None else float(widened(fit.solutions.correlation)[0])
+    probability = _probability(problem, optima, left, lasting, scale_known=scale_known)
+    return Influence(rows, problem.free, problem.natural((optima.q + moves).T).T, shift, probability)
+
+
+def _probability(problem: Problem, optima: Optima, left: Array, lasting: float, *, scale_known: bool) -> Array:
+    """Return with which probability the worst of the points lies so far off by chance, (n,).
+
+    Parameters
+    ----------
+    problem : Problem
+    optima : Optima
+    left : ndarray
+        (n,), the objective without each point.
+    lasting : float
+        By what standard errors grow because residuals follow each other.
+    scale_known : bool
+        The weights are one over known variances. A scatter that is larger than stated counts all the same.
+    """
+    from scipy.special import chdtrc, stdtr
+
+    dof = problem.n - problem.k - 1
+    if dof < 1 or problem.objective.scale == "sandwich":  # too few points, or no distribution to judge by
+        return np.full(left.shape, np.nan)
+    with np.errstate(all="ignore"):
+        fallen, scatter = np.maximum(optima.value[0] - left, 0.0) / lasting**2, left / dof
+        if problem.objective.scale == "known":
+            alone = chdtrc(1, 2 * fallen)
+        elif scale_known:
+            alone = chdtrc(1, fallen / np.maximum(scatter, 1.0))
+        else:
+            alone = 2 * stdtr(dof, -np.sqrt(fallen / scatter))
+        return np.asarray(-np.expm1(problem.n * np.log1p(-alone)))
 
 
 def _size(moves: Array, errors: Array) -> Array:
@@ -114,47 +162,46 @@ def _weights(problem: Problem, rows: NDArray[np.int64]) -> Array:
     return weights
 
 
-def _step(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> Array:
-    """Return the Newton step without each of the rows, (k, rows)."""
-    found = np.empty((problem.k, rows.size))
+def _step(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return the Newton step without each of the rows, (k, rows), and the objective that it leaves, (rows,)."""
+    found, left = np.empty((problem.k, rows.size)), np.empty(rows.size)
     block = max(1, 2_000_000 // problem.weights.size)
     for first in range(0, rows.size, block):
         budgets.check_time("the influence of points", first, rows.size, "points")
-        some = rows[first : first + block]
-        _, g, h = problem.target(_weights(problem, some)).evaluate(np.repeat(optima.q, some.size, axis=1))
+        some = slice(first, first + block)
+        target, at = problem.target(_weights(problem, rows[some])), np.repeat(optima.q, rows[some].size, axis=1)
+        value, g, h = target.evaluate(at)
         size = np.sqrt(np.abs(np.einsum("iib->ib", h)))
         size[size <= 0] = 1.0
         values, vectors = np.linalg.eigh(np.moveaxis(h / (size[:, None] * size[None]), 2, 0))
         across = np.einsum("bij,ib->bj", vectors, g / size) / np.maximum(np.abs(values), 1e-12)
-        found[:, first : first + block] = -np.einsum("bij,bj->ib", vectors, across) / size
-    return np.where(np.isfinite(found), found, 0.0)
+        step = -np.einsum("bij,bj->ib", vectors, across) / size
+        found[:, some] = np.where(np.isfinite(step), step, 0.0)
+        left[some] = np.minimum(value, target.value(at + found[:, some]))
+    return found, left
 
 
-def _without(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> list[tuple[Array, float]]:
-    """Solve without each of the rows; return the moves, and by how much the residual scale changes."""
-    begun = np.concatenate([np.repeat(optima.q, rows.size, axis=1), optima.q + _step(problem, optima, rows)], axis=1)
+def _without(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Solve without each of the rows; return the moves, (k, rows), and the objective that is left, (rows,)."""
+    begun = np.concatenate([np.repeat(optima.q, rows.size, axis=1), optima.q + _step(problem, optima, rows)[0]], axis=1)
     weights = np.concatenate([_weights(problem, rows)] * 2)
     solved = newton.solve(problem.target(weights), begun, problem.lower, problem.upper, problem.logs)
-    found = []
-    for i in range(rows.size):
-        best = i if not solved.value[i + rows.size] < solved.value[i] else i + rows.size
-        ratio = 1.0
-        if problem.objective.scale == "residual" and optima.value[0] > 0 and problem.n - problem.k > 1:
-            before = float(optima.value[0]) / (problem.n - problem.k)
-            ratio = float(np.sqrt(solved.value[best] / (problem.n - problem.k - 1) / before))
-        found.append((solved.q[:, best] - optima.q[:, 0], min(max(ratio, 1e-9), 1.0)))
-    return found
+    best = np.arange(rows.size)
+    best += np.where(solved.value[rows.size :] < solved.value[: rows.size], rows.size, 0)
+    return solved.q[:, best] - optima.q, solved.value[best]
 
 
-def _errors(problem: Problem, optima: Optima, which: NDArray[np.int64]) -> Array:
-    """Return standard errors in the solver's coordinates."""
-    spread = np.einsum("iib->ib", optima.inverse)[:, which]
+def _errors(problem: Problem, optima: Optima, *, scale_known: bool) -> Array:
+    """Return standard errors in the solver's coordinates, (k,)."""
+    spread = np.einsum("iib->ib", optima.inverse)[:, 0]
     if problem.objective.scale == "known":
         return np.asarray(np.sqrt(spread))
     if problem.objective.scale == "residual":
-        return np.asarray(np.sqrt(2 * spread * optima.value[which] / max(problem.n - problem.k, 1)))
+        return np.asarray(
+            np.sqrt(2 * spread * (1.0 if scale_known else optima.value[0] / max(problem.n - problem.k, 1)))
+        )
     slopes, first = _pieces(problem, optima)
     bread = optima.inverse[:, :, 0]
     meat = (slopes * first**2) @ slopes.T
     with np.errstate(invalid="ignore"):  # rounding may leave a variance below 0 where columns are collinear
-        return np.asarray(np.sqrt(np.diag(bread @ meat @ bread)))[:, None]
+        return np.asarray(np.sqrt(np.diag(bread @ meat @ bread)))

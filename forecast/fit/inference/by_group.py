@@ -36,7 +36,7 @@ def groups_text(fit: Fit) -> list[str]:
         said_by = f" ({seen.by})" if seen is not None else ""
         lines.append(f"standard errors are cluster-robust over {known.clusters} groups of rows{said_by}")
     if seen is not None and seen.sigma_x:
-        lines.append(f"errors in {', '.join(seen.sigma_x)} are counted (effective variance)")
+        lines.append(f"errors in {', '.join(seen.sigma_x)} are counted (orthogonal distances)")
     return lines
 
 

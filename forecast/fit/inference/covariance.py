@@ -18,7 +18,7 @@ from forecast.base import budgets
 from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.fit.kernels.general import natural
 from forecast.fit.objectives.objective import robust_scale
-from forecast.fit.problem.errors_in_variables import Effective, covariance
+from forecast.fit.problem.errors_in_variables import Orthogonal, covariance
 from forecast.fit.problem.problem import Array, Problem, on_bound
 from forecast.fit.problem.target import ROUNDING, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS
@@ -264,7 +264,7 @@ class _Assessment:
 
     def _certain(self) -> bool:
         """Tell whether standard errors need no residuals: the scale is known, and neither groups nor a sandwich ask."""
-        if self.rule == "known" or isinstance(self.coordinates, Effective):
+        if self.rule == "known" or isinstance(self.coordinates, Orthogonal):
             return self.groups is None
         return self.scale_known and self.rule != "sandwich" and self.groups is None
 
@@ -323,7 +323,7 @@ class _Assessment:
             odd |= ~(inflation <= 1.0 / (len(self.names) * ridge) ** 2).all(axis=0)
             odd |= ~(variance >= 0).all(axis=0) & (self.dof[rows] > 0)
             odd |= (self.logs[:, rows] & (variance > VAGUE**2)).any(axis=0)
-        return np.asarray(odd | isinstance(self.coordinates, Effective))
+        return np.asarray(odd | isinstance(self.coordinates, Orthogonal))
 
     def _flat(self, rows: _Rows, lengths: Array) -> NDArray[np.bool_]:
         """Tell which columns are nothing beside the observations, (k, B)."""
@@ -371,8 +371,8 @@ class _Assessment:
     def _of_kept(self, b: int, problem: Problem, slopes: _Slopes, keep: list[int]) -> Array:
         if not keep:
             return np.zeros((1, 0, 0))
-        if isinstance(problem, Effective) and self.groups is None:
-            curved = covariance(problem, self.at[:, b], self.logs[:, b], keep, self.scale_known)
+        if isinstance(problem, Orthogonal) and self.groups is None and not self.scale_known:
+            curved = covariance(problem, self.at[:, b], self.logs[:, b], keep)
             if curved is not None:
                 return curved[None]
         variance = self._variance(np.array([b]), slopes, _inverse_of_squares(slopes.weighted))

@@ -105,12 +105,12 @@ def allowed(made: Solutions, rows: NDArray[np.int64], optima: Optima, level: flo
     """Return by how much each objective may rise, (k, B): what makes the interval of a linear law Student's."""
     known, k, rule = made.known, optima.q.shape[0], made.objective.scale
     squared = known.quantile(0.5 + level / 2)[rows] ** 2
-    if rule == "residual" and not known.clusters and not made.errs_in_x:
+    if rule == "residual" and not known.clusters and (known.scale_known or not made.errs_in_x):
         unit = 1.0 if known.scale_known else optima.value / np.maximum(known.dof[rows], 1)
         return np.repeat((squared * unit)[None], k, axis=0)
     if rule == "known" and not known.clusters:
         return np.repeat((0.5 * squared)[None], k, axis=0)
-    # no likelihood, or errors in x: the rise that belongs to the sandwich's variance (Kent, 1982)
+    # no likelihood, or errors in x beside an estimated scatter: the rise that belongs to the variance (Kent, 1982)
     spread = np.einsum("iib->ib", optima.inverse)
     # both in the solver's coordinates
     logs, positive = known.logs[:, rows], (optima.logs | (optima.lower >= 0))[:, None]

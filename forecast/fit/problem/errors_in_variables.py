@@ -1,12 +1,10 @@
-"""Known errors in the variables, by effective variance: they scatter y by the law's slope times themselves.
+"""Known errors in the variables: the true variables are solved for beside the parameters (orthogonal distances).
 
-What is minimised is the sum of (y - f)**2 / (sigma**2 + sum of (df/dv * sigma_v)**2) over the points (Orear, 1982), in
-logarithms under a log objective. The slope in the denominator moves with the parameters: for a straight line this is
-Deming's and York's exact solution, and total least squares (scipy.odr) to first order elsewhere. Weights that are
-frozen, computed anew and frozen again until nothing moves would not do: where all points have the same errors such
-weights are all equal, and the slope is as attenuated as if there were no errors in x. Nor would the logarithm of the
-variance, which a normal likelihood has: with it the derivative of the objective at the true slope is not zero on
-average.
+What is minimised is the sum over the points of ((y - f(x + d)) / sigma)**2 + sum of (d / sigma_x)**2, over the
+parameters and every shift d (Boggs, Byrd and Schnabel, 1987), in logarithms of y under a log objective. The shifts of a
+point depend on nothing but the parameters: the kernel solves for them, point by point, and shows the solver a law of
+the parameters alone whose residuals are the distances. Its gradient and Hessian are exact, by the theorem of the
+envelope and that of implicit functions. For a straight line this is Deming's and York's solution.
 """
 
 from __future__ import annotations
@@ -29,19 +27,23 @@ if TYPE_CHECKING:
     from forecast.laws.forms import Form
     from forecast.laws.program import Program
 
-__all__ = ["Effective", "EffectiveKernel", "covariance"]
+__all__ = ["Orthogonal", "OrthogonalKernel", "covariance"]
 
 Array: TypeAlias = NDArray[np.float64]
 
+#: Steps towards the true variables of a point, at most, and the share of a squared distance that the last may promise.
+MAX_SHIFT_STEPS, BLIND_SHIFT_RTOL = 60, 1e-14
+#: Damping of such a step: where it starts after a step that failed, and what it is multiplied by at each failure.
+FIRST_DAMPING, DAMPING_FACTOR = 0.1, 8.0
 #: Programs by the form of the law and what it is differentiated along: a fit asks for one a dozen times.
 _programs: WeakKeyDictionary[Form, dict[tuple[tuple[str, ...], ...], Any]] = WeakKeyDictionary()
 
 
-def _program(law: Law, along: tuple[str, ...]) -> Any:
-    """Return a program that takes some variables for parameters, so that it differentiates by them too."""
+def _program(law: Law, parameters: tuple[str, ...]) -> Any:
+    """Return a program of the law that differentiates by these of its names."""
     from forecast.laws.program import DifferenceProgram
 
-    names = (*law.parameters, *along), tuple(v for v in law.variables if v not in along)
+    names = parameters, tuple(n for n in (*law.parameters, *law.variables) if n not in parameters)
     known = _programs.setdefault(law._form, {})
     if names not in known:
         program: Program = law._form.program(*names)
@@ -71,11 +73,47 @@ class _OneByOne:
         )
 
 
-class EffectiveKernel:
-    """A law moved towards the observations as far as errors in x excuse it: y + (f - y) * sigma / effective sigma.
+@dataclass(slots=True)
+class _Solved:
+    """The law at the true variables that belong to some parameters.
 
-    Its squares with the weights 1/sigma**2 are those of the effective variance. See
-    `forecast.fit.kernels.general.Kernel`. The law's third derivatives are left out of the Hessian.
+    Parameters
+    ----------
+    p : ndarray
+        (k, B), the parameters as the law has them.
+    residual, distance : ndarray
+        (B, n): the law less y there, and the distance of the point from it, with the sign of the residual.
+    slopes, steep : ndarray
+        (k, B, n) by the parameters, (m, B, n) by the variables in units of their errors.
+    bends, across, curves : ndarray
+        (k, k, B, n), (m, k, B, n) and (m, m, B, n): the second derivatives.
+    """
+
+    p: Array
+    residual: Array
+    distance: Array
+    slopes: Array
+    steep: Array
+    bends: Array
+    across: Array
+    curves: Array
+
+    @property
+    def variance(self) -> Array:
+        """The variance of y about the law in units of its own, (B, n): errors in x add the slope's square."""
+        return np.asarray(1.0 + np.einsum("mbn,mbn->bn", self.steep, self.steep))
+
+    @property
+    def jacobian(self) -> Array:
+        """The derivatives of the distances by the parameters, (k, B, n)."""
+        return np.asarray(self.slopes / np.sqrt(self.variance))
+
+
+class OrthogonalKernel:
+    """A law as far from each observation as the point is from the law's curve: y + its signed distance.
+
+    Its squares with the weights 1/sigma**2 are the squared distances in units of the errors. See
+    `forecast.fit.kernels.general.Kernel`.
 
     Parameters
     ----------
@@ -90,84 +128,153 @@ class EffectiveKernel:
         self.placement = placement
         self.variables, self.fixed, self.link = placement.variables, placement.fixed, placement.link
         self.free, self.logs, self.y, self.ratios = placement.free, placement.logs, y, ratios
-        self.program = _program(placement.law, tuple(ratios))
-        order = {n: i for i, n in enumerate((*placement.law.parameters, *ratios))}
-        self.index = [order[n] for n in self.free]
-        self.along = [order[n] for n in ratios]
-        self.squared = np.array([r * r for r in ratios.values()])
+        self.program = _program(placement.law, (*self.free, *ratios))
+        self.along = _program(placement.law, tuple(ratios))
+        self.units = np.array(list(ratios.values()))[:, None]
 
     def fits(self, state: State, rows: Any) -> None:
         """Return nothing: it is computed anew."""
 
-    def take(self, rows: Any) -> EffectiveKernel:
+    def take(self, rows: Any) -> OrthogonalKernel:
         """Return the kernel of some of the fits."""
         return self
 
-    def some(self, points: slice) -> EffectiveKernel:
+    def some(self, points: slice) -> OrthogonalKernel:
         """Return the kernel at some of the points."""
         ratios = {n: r[points] for n, r in self.ratios.items()}
-        return EffectiveKernel(self.placement.some(points), y=self.y[points], ratios=ratios)
+        return OrthogonalKernel(self.placement.some(points), y=self.y[points], ratios=ratios)
+
+    def _derivatives(self, program: Any, p: Array, shifts: Array) -> tuple[Array, Array, Array]:
+        """Return the law in the link at parameters (k, B) and shifts (m, B, n), its slopes and second derivatives."""
+        shape = shifts.shape[1:]
+        values: dict[str, Any] = {n: np.float64(v) for n, v in self.fixed.items()}
+        values |= {name: p[i][:, None] for i, name in enumerate(self.free)} | dict(self.variables)
+        for name, unit, shift in zip(self.ratios, self.units, shifts, strict=True):
+            values[name] = self.variables[name] + unit * shift
+        value, slopes, curves = program.evaluate(values, 2)
+        f, count = np.array(np.broadcast_to(value, shape), dtype=float), len(slopes)
+        one, two = np.empty((count, *shape)), np.zeros((count, count, *shape))
+        for i, slope in enumerate(slopes):
+            one[i] = slope
+        for (i, j), curve in curves.items():
+            two[i, j] = two[j, i] = curve
+        if self.link:  # derivatives of log f from those of f
+            one /= f
+            two /= f
+            two -= one[:, None] * one[None]
+            f = np.log(f)
+        m = len(self.units)  # the variables come last
+        one[-m:] *= self.units
+        two[-m:] *= self.units[:, None]
+        two[:, -m:] *= self.units[None]
+        return f, one, two
+
+    def _shifts(self, p: Array) -> Array:
+        """Return the shifts to the true variables in units of their errors over that of y, (m, B, n).
+
+        Damped Newton steps for every point by itself, from the variables as observed.
+        """
+        m, shape = len(self.units), (p.shape[1], self.y.size)
+        shifts, step, gradient = (np.zeros((m, *shape)) for _ in range(3))
+        value, damping, bent = np.full(shape, np.inf), np.zeros(shape), np.zeros((m, m, *shape))
+        unsettled, live = np.ones(shape, dtype=bool), np.arange(shape[0])
+        for _ in range(MAX_SHIFT_STEPS):
+            tried = shifts[:, live] + step[:, live]
+            f, slopes, curves = self._derivatives(self.along, p[:, live], tried)
+            r = f - self.y
+            found = r * r + np.einsum("mbn,mbn->bn", tried, tried)
+            better = found < value[live]
+            value[live] = np.where(better, found, value[live])
+            shifts[:, live] = np.where(better, tried, shifts[:, live])
+            gradient[:, live] = np.where(better, r * slopes + tried, gradient[:, live])
+            bent[:, :, live] = np.where(better, slopes[:, None] * slopes[None] + r * curves, bent[:, :, live])
+            refused = np.maximum(damping[live] * DAMPING_FACTOR, FIRST_DAMPING)
+            damping[live] = np.where(better, damping[live] / DAMPING_FACTOR**2, refused)
+            move, promised = _step(gradient[:, live], bent[:, :, live], damping[live])
+            # a last step is taken without looking: it gains less than rounding lets one see
+            last = unsettled[live] & (promised <= BLIND_SHIFT_RTOL * value[live])
+            shifts[:, live] += np.where(last, move, 0.0)
+            unsettled[live] &= ~last & np.isfinite(value[live])
+            step[:, live] = np.where(unsettled[live], move, 0.0)
+            live = live[unsettled[live].any(axis=1)]
+            if not live.size:
+                break
+        return shifts
 
     def at(self, q: Array, order: int = 2) -> State:
         """Return the moved law at parameters (k, B)."""
-        shape = (q.shape[1], self.y.size)
-        m, k = len(self.along), len(self.index)
+        k = len(self.free)
         with np.errstate(all="ignore"):
             p = natural(q, self.logs)
-            given = {name: p[i][:, None] for i, name in enumerate(self.free)}
-            constants = {n: np.float64(v) for n, v in self.fixed.items()}
-            value, slopes, curves = self.program.evaluate({**constants, **given, **self.variables}, 2)
-            places = [*self.index, *self.along]
-            one = np.empty((k + m, *shape))
-            two = np.zeros((k + m, k, *shape))
-            for i, place in enumerate(places):
-                one[i] = slopes[place]
-                for a in range(min(i + 1, k)):
-                    pair = min(place, places[a]), max(place, places[a])
-                    if pair in curves:
-                        two[i, a] = curves[pair]
-                        if i < k:
-                            two[a, i] = two[i, a]
-            f = np.array(np.broadcast_to(value, shape), dtype=float)
-            if self.link:  # derivatives of log f from those of f
-                one /= f
-                two /= f
-                two -= one[:, None] * one[None, :k]
-                f = np.log(f)
-            first, steep, bends, across = one[:k], one[k:], two[:k], two[k:]
-            variance = 1.0 + np.einsum("mn,mbn,mbn->bn", self.squared, steep, steep)
-            shrink = 1.0 / np.sqrt(variance)
+            shifts = self._shifts(p)
+            f, one, two = self._derivatives(self.program, p, shifts)
             r = f - self.y
-            # half the derivatives of the variance
-            turn = np.einsum("mn,mbn,mkbn->kbn", self.squared, steep, across)
-        return State(self.y + r * shrink, (p, r, shrink, first, turn, bends, across))
-
-    def _slopes(self, state: State) -> Array:
-        _, r, shrink, first, turn, _, _ = state.inner
-        return np.asarray(first * shrink - turn * (r * shrink**3))
+            distance = np.copysign(np.sqrt(r * r + np.einsum("mbn,mbn->bn", shifts, shifts)), r)
+        solved = _Solved(p, r, distance, one[:k], one[k:], two[:k, :k], two[k:, :k], two[k:, k:])
+        return State(self.y + distance, solved)
 
     def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
-        p, r, shrink, g, turn, bends, across = state.inner
+        s: _Solved = state.inner
         with np.errstate(all="ignore"):
-            slopes = self._slopes(state)
-            bend = first if share is None else share * first
-            cube = shrink**3
+            slopes, r = s.jacobian, s.residual
+            # by half the squared distance, whose derivatives are those of a distance of 0 too
+            bend = np.where(s.distance == 0, 0.0, first / s.distance) * (1.0 if share is None else share)
             gradient = np.einsum("kbn,bn->kb", slopes, first)
-            hessian = _products(slopes * second, slopes)
-            hessian += np.einsum("ijbn,bn->ijb", bends, bend * shrink)
-            turned = _products(g * (bend * cube), turn)
-            hessian -= turned + turned.transpose(1, 0, 2)
-            hessian += _products(turn * (3 * r * cube * shrink * shrink * bend), turn)
-            for squared, along in zip(self.squared, across, strict=True):
-                hessian -= _products(along * (squared * r * cube * bend), along)
-            return to_logs(gradient, hessian, p, self.logs, share)
+            hessian = _products(slopes * (second - bend), slopes) + _products(s.slopes * bend, s.slopes)
+            hessian += np.einsum("ijbn,bn->ijb", s.bends, bend * r)
+            # true variables that go along with the parameters
+            moved = s.steep[:, None] * s.slopes[None] + r * s.across
+            along = _solve(_curvature(s.steep[:, None] * s.steep[None] + r * s.curves), moved)
+            for towards, by in zip(moved, along, strict=True):
+                hessian -= _products(towards * bend, by)
+            return to_logs(gradient, hessian, s.p, self.logs, share)
 
     def jacobian(self, state: State) -> Array:
         """Return the derivatives of the moved law by the coordinates, (k, B, n)."""
-        p = state.inner[0]
+        s: _Solved = state.inner
         with np.errstate(all="ignore"):
-            return self._slopes(state) * np.where(self.logs[:, None], p, 1.0)[:, :, None]
+            return np.asarray(s.jacobian * np.where(self.logs[:, None], s.p, 1.0)[:, :, None])
+
+
+def _curvature(bent: Array) -> Array:
+    """Return the curvature of half a squared distance along the variables: what the law adds, and their own errors."""
+    each = np.arange(len(bent))
+    bent = bent.copy()
+    bent[each, each] += 1.0
+    return bent
+
+
+def _solve(table: Array, right: Array) -> Array:
+    """Return the solutions (m, ..., B, n) of a system (m, m, B, n) at every point; nan where it is singular."""
+    m = len(table)
+    if m == 1:
+        return np.asarray(right / table[0])
+    whole = np.moveaxis(table, (0, 1), (-2, -1))
+    bad = np.asarray(~np.isfinite(whole).all(axis=(-2, -1)))
+    bad |= np.linalg.det(np.where(bad[..., None, None], 0.0, whole)) == 0
+    columns = np.moveaxis(right.reshape(m, -1, *table.shape[2:]), (0, 1), (-2, -1))
+    found = np.linalg.solve(
+        np.where(bad[..., None, None], np.eye(m), whole), np.where(bad[..., None, None], np.nan, columns)
+    )
+    return np.moveaxis(found, (-2, -1), (0, 1)).reshape(right.shape)
+
+
+def _step(gradient: Array, bent: Array, damping: Array) -> tuple[Array, Array]:
+    """Return a damped Newton step (m, B, n) down from where every point is, and how much it promises of the square."""
+    table = _curvature(bent)
+    m = len(table)
+    if m == 1:
+        size = np.abs(table[0])
+        step = -gradient / np.maximum(size * (1 + damping), 1e-300)
+    else:
+        good = np.isfinite(table).all(axis=(0, 1))
+        values, vectors = np.linalg.eigh(np.moveaxis(np.where(good, table, 0.0), (0, 1), (-2, -1)))
+        size = np.maximum(np.abs(values) * (1 + damping[..., None]), 1e-300)
+        across = np.einsum("bnij,ibn->bnj", vectors, gradient) / size
+        step = -np.einsum("bnij,bnj->ibn", vectors, across)
+    step = np.where(np.isfinite(step), step, 0.0)
+    return step, -np.einsum("mbn,mbn->bn", step, gradient)
 
 
 def _products(left: Array, right: Array) -> Array:
@@ -176,7 +283,7 @@ def _products(left: Array, right: Array) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effective(Problem):
+class Orthogonal(Problem):
     """A problem whose variables have known errors.
 
     Parameters
@@ -187,14 +294,18 @@ class Effective(Problem):
 
     sigma_x: Mapping[str, Array] = field(default_factory=dict)
 
+    def plain(self) -> Problem:
+        """Return the problem as if the variables were known."""
+        return Problem(**{name: getattr(self, name) for name in Problem.__dataclass_fields__})
+
     @functools.cached_property
     def kernel(self) -> Kernel:
-        """The law at the points, moved as far as errors in x excuse it."""
+        """The law moved to each observation's distance from it."""
         return self.general(self.logs)
 
-    def general(self, logs: NDArray[np.bool_]) -> EffectiveKernel:
+    def general(self, logs: NDArray[np.bool_]) -> OrthogonalKernel:
         """Return a kernel in other coordinates."""
-        return EffectiveKernel(self.placement(logs), y=self.linked, ratios=self.ratios)
+        return OrthogonalKernel(self.placement(logs), y=self.linked, ratios=self.ratios)
 
     @property
     def errs_in_x(self) -> bool:
@@ -207,7 +318,7 @@ class Effective(Problem):
         return {n: s * np.sqrt(self.weights) for n, s in self.sigma_x.items()}
 
     @functools.cached_property
-    def _natural_kernel(self) -> EffectiveKernel:
+    def _natural_kernel(self) -> OrthogonalKernel:
         return self.general(np.zeros(self.k, dtype=bool))
 
     def _state(self, p: Array) -> State:
@@ -224,7 +335,7 @@ class Effective(Problem):
         return np.asarray(self._natural_kernel.jacobian(self._state(p))[:, 0].T)
 
 
-def covariance(problem: Effective, at: Array, logs: NDArray[np.bool_], keep: list[int], known: bool) -> Array | None:
+def covariance(problem: Orthogonal, at: Array, logs: NDArray[np.bool_], keep: list[int]) -> Array | None:
     """Return the covariance of some parameters at a solution; None where the objective has no lowest point there.
 
     It is the inverse of the objective's own curvature: products of slopes, as of a law without errors in x, would count
@@ -233,14 +344,12 @@ def covariance(problem: Effective, at: Array, logs: NDArray[np.bool_], keep: lis
 
     Parameters
     ----------
-    problem : Effective
+    problem : Orthogonal
     at : ndarray
         The solution in coordinates of which `logs` are logarithms.
     logs : ndarray of bool
     keep : list of int
         Places of the parameters.
-    known : bool
-        The scatter of y is known.
     """
 
     def gradient(factor: float) -> tuple[Array, Array, State]:
@@ -260,10 +369,8 @@ def covariance(problem: Effective, at: Array, logs: NDArray[np.bool_], keep: lis
     if np.linalg.eigvalsh(scaled)[0] < 1e-10:
         return None
     inverse = np.linalg.inv(scaled) / np.outer(size, size)
-    if known:
-        return np.asarray(inverse)
     step = 1e-4
     turn = (gradient(np.exp(step))[0] - gradient(np.exp(-step))[0]) / (2 * step)
     moves = inverse @ turn
-    shares = state.inner[2][0][problem.weights > 0] ** 2
+    shares = 1 / state.inner.variance[0][problem.weights > 0]
     return np.asarray(inverse + np.outer(moves, moves) * 2 * (problem.n - problem.k) / float(shares.sum()) ** 2)

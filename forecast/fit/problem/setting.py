@@ -75,6 +75,6 @@ class Setting:
         )
         if not seen.sigma_x:
             return problem
-        from forecast.fit.problem.errors_in_variables import Effective
+        from forecast.fit.problem.errors_in_variables import Orthogonal
 
-        return Effective(**vars(problem), sigma_x=seen.sigma_x)
+        return Orthogonal(**vars(problem), sigma_x=seen.sigma_x)

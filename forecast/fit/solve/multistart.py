@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.fit.problem.errors_in_variables import Orthogonal
 from forecast.fit.problem.problem import Problem, on_bound
 from forecast.fit.problem.rescaling import Rescaled, rescaled
 from forecast.fit.problem.target import ROUNDING
@@ -36,6 +37,8 @@ ALONE, OF_MANY = (40, LONG_SEARCH, 1e-6), (120, 25, 2.5e-4)
 #: So many leading starts that differ by less than this share, none of which has arrived, lie in one long valley: more
 #: starts would only find it again.
 VALLEY, COMPANY = 1e-2, 3
+#: Subsets of points whose fits are starts where variables have errors.
+SUBSETS = 64
 #: Iterations of the first heat of many starts, and how many go on at least.
 HEAT, LEADERS = 25, 8
 
@@ -149,11 +152,12 @@ def _rescaled(
 def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, list[Solution]]:
     if start is not None:
         return _from(problem, [start])
-    grid = Grid(problem, seed=seed)
+    grid = Grid(problem, seed=seed, more=_without_errors(problem, seed))
     solutions: list[Solution] = []
     tried = problem
-    # Huber's loss with a threshold that somebody chose, often far below the scatter, has many valleys
-    many = problem.objective.robust and problem.delta is not None
+    # Huber's loss with a threshold that somebody chose, often far below the scatter, has many
+    # valleys, and so has a curve that may pass by its points anywhere within their errors
+    many = (problem.objective.robust and problem.delta is not None) or problem.errs_in_x
     for count in STARTS_PER_ROUND[2 if grid.hard else int(many) :]:
         budgets.check_time("the search for the optimum")
         # what an earlier round found is among the starts: a later one never ends above it
@@ -176,6 +180,28 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
             rest = [s for s in solutions if not any(s is one for one in last)]
             solutions = sorted([*reached, *rest], key=_rank)
     return tried, solutions
+
+
+def _without_errors(problem: Problem, seed: int) -> list[Array]:
+    """Return where fits end as if the variables had no errors: of all points, and of few drawn at random.
+
+    Errors flatten a law that is fitted as if there were none; through few points it is as steep as it may be. Nothing
+    where variables have no errors.
+    """
+    if not isinstance(problem, Orthogonal):
+        return []
+    plain = problem.plain()
+    starts = [s.at for s in _searched(plain, None, seed)[1] if math.isfinite(s.value)]
+    if not starts:
+        return []
+    rows, rng = np.flatnonzero(plain.weights > 0), np.random.default_rng(seed)
+    weights = np.zeros((SUBSETS, plain.weights.size))
+    for one in weights:
+        some = rng.permutation(rows)[: problem.k + 1]
+        one[some] = plain.weights[some]
+    begun = np.repeat(starts[0][:, None], SUBSETS, axis=1)
+    solved = newton.solve(plain.target(weights), begun, plain.lower, plain.upper, plain.logs, iterations=HEAT)
+    return [*starts, *solved.q.T]
 
 
 def _in_one_valley(solutions: list[Solution]) -> bool:

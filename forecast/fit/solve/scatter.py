@@ -1,7 +1,7 @@
 """The scatter of y where variables have known errors and y has none: estimated beside the parameters.
 
-It is the sigma for which the sum of (y - f)**2 over the effective variances is the number of points less that of the
-parameters (Paule and Mandel, 1982). For a straight line that is the moment estimator b = Sxy / (Sxx - n sigma_x**2).
+It is the sigma for which the sum of squared distances is the number of points less that of the parameters (Paule and
+Mandel, 1982). For a straight line that is the moment estimator b = Sxy / (Sxx - n sigma_x**2).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit.problem.coordinates import given_start
-from forecast.fit.problem.errors_in_variables import Effective
+from forecast.fit.problem.errors_in_variables import Orthogonal
 from forecast.fit.solve import newton
 from forecast.fit.solve.multistart import search, solve_one
 
@@ -65,12 +65,13 @@ def scattered(plain: Problem, seen: Observations, starts: list[Array]) -> Observ
     spread = float(np.sum(plain.weights * residuals**2)) / dof
     bottom = spread
     for tries in range(ROUNDS):
-        tried = Effective(**{**given, "weights": plain.weights / spread}, sigma_x=seen.sigma_x)
+        tried = Orthogonal(**{**given, "weights": plain.weights / spread}, sigma_x=seen.sigma_x)
         at = solve_one(tried, [at])[0].at if tries == 0 else _followed(tried, at)
-        _, r, shrink, *_ = tried._state(tried.natural(at)).inner
+        solved = tried._state(tried.natural(at)).inner
         before, rows = spread, plain.weights > 0
         with np.errstate(all="ignore"):
-            excused = (1 / shrink[0] ** 2 - 1) / tried.weights  # the part of the variance that comes of x
+            excused = (solved.variance - 1)[0] / tried.weights  # the part of the variance that comes of x
+            r = solved.distance * np.sqrt(solved.variance)  # whose share under that variance is the distance
         bottom = (LEAST**2) * float(np.median((excused * plain.weights)[rows]))
         spread = _scatter(r[0][rows], excused[rows], plain.weights[rows], dof, bottom)
         if abs(spread - before) <= STILL * before:
@@ -79,7 +80,7 @@ def scattered(plain: Problem, seen: Observations, starts: list[Array]) -> Observ
     return replace(seen, weights=plain.weights / spread, scale_known=spread <= bottom)
 
 
-def _followed(problem: Effective, at: Array) -> Array:
+def _followed(problem: Orthogonal, at: Array) -> Array:
     """Return the optimum next to a place: the scatter asks for the objective there, which is flat about it."""
     found = newton.solve(
         problem.target(), at[:, None], problem.lower, problem.upper, problem.logs, blind=ROUGH_STEP_TOLERANCE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -174,7 +174,7 @@ def _candidates(
     values = power if power is not None else np.concatenate([SIZES * s for s in scales])
     if places is not None and np.isfinite(places).all():
         values = np.concatenate([values, places]) if problem.logs[i] and not (places > 0).all() else places
-    elif not problem.logs[i]:
+    if not problem.logs[i] and bool((values > 0).all()):
         values = np.concatenate([values, -values])
     values = values[(values > low) & (values < high)]
     if values.size:
@@ -273,9 +273,11 @@ class Grid:
         Chooses among grids too large to walk; the same seed gives the same starts.
     points : int
         How many points are looked at.
+    more : sequence of ndarray
+        Starts from elsewhere, in the solver's coordinates.
     """
 
-    def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS) -> None:
+    def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS, more: Sequence[Array] = ()) -> None:
         self.problem = problem = problem.thinned(MAX_POINTS_SEARCHED)
         table, lin, rest = laid_out(problem.law, problem, problem.variables, points, (seed, (0x57A27, points)))
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
@@ -289,6 +291,7 @@ class Grid:
         step = max(1, TABLE_ELEMENTS // max(problem.observed.size * (len(lin) + 1), 1))
         with np.errstate(all="ignore"):
             inside = np.clip(problem.internal(table).T, problem.lower[:, None], problem.upper[:, None])
+        inside = np.column_stack([*more, inside])
         self.starts = inside[:, np.isfinite(inside).all(axis=0)]
         if isinstance(problem.law._form, Grouped):
             self.starts = np.concatenate([_composed(problem, self.starts, step), self.starts], axis=1)
