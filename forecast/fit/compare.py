@@ -122,10 +122,13 @@ def compare(
             fit = law.fit(columns, seed=seed, **options)
             told(1)
             verdict = fit.outcome if fit.converged is False else fit.verdict  # no end, nothing to judge
+            opposed = "" if fit.converged is False else fit.diagnostics.opposed
             row |= {"converged": fit.converged, "verdict": verdict, "objective": fit.objective, "points": fit.n}
             row["warnings"] = fit.notes
             if fit.converged is False:
                 row["failed"] = "the fit did not converge"
+            elif opposed:
+                row["failed"] = opposed
             else:
                 row |= _judged(law, fit, columns, along, {**options, "seed": seed}, told)
         except ForecastError as problem:

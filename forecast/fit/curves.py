@@ -15,13 +15,15 @@ from forecast.errors import FitError, ForecastError
 from forecast.fit.data.observations import Observations
 from forecast.fit.inference.covariance import assess
 from forecast.fit.inference.uncertainty import Uncertainty
+from forecast.fit.kernels.general import natural
+from forecast.fit.problem.poles import POLE_AMONG_DATA, Poles, poles_of
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.setting import Setting
 from forecast.fit.problem.target import MANY, Target
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve import batch_solver, newton
 from forecast.fit.solve.domain import USUAL, check_domain
-from forecast.fit.solve.multistart import agreeing, few, is_optimum, search
+from forecast.fit.solve.multistart import agreeing, doubt, few, is_optimum, search
 
 if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
@@ -77,7 +79,7 @@ def fit_one(setting: Setting, seen: Observations, problem: Problem, begun: Array
     FitError
         If the law cannot be computed from any start.
     """
-    made = None
+    made: Solutions | None = None
     if not (setting.law.levels or seen.sigma_x or seen.y.size > MANY):  # the search goes over so many piece by piece
         made = _settled_at_once(setting, seen, problem, begun)
     if made is None:
@@ -89,6 +91,8 @@ def fit_one(setting: Setting, seen: Observations, problem: Problem, begun: Array
     # a curve may come near its points in many ways where these may lie elsewhere: few agreeing starts are no proof
     doubtful = problem.errs_in_x and few((agree, total))
     made.converged[:] &= bool(is_optimum(agree, total, vague, exact)) and not doubtful
+    if problem.poles is not None and bool(problem.poles.mask(problem.natural(made.q[:, 0])[:, None])[0]):
+        made.refute(POLE_AMONG_DATA)
     return made
 
 
@@ -120,7 +124,10 @@ def _by_search(setting: Setting, seen: Observations, problem: Problem, begun: Ar
     tuning = setting.objective.tuning
     is_tuned = tuning not in setting.options and problem.options.get(tuning) is not None
     own = {tuning: np.array([problem.options[tuning]])} if is_tuned else {}
-    return _one(setting, seen, problem, own, best.at[:, None], best.settled, starts, begun is not None)
+    made = _one(setting, seen, problem, own, best.at[:, None], best.settled, starts, begun is not None)
+    if why := doubt(found):
+        made.refute(why)
+    return made
 
 
 def _one(
@@ -147,7 +154,12 @@ def fit_curves(setting: Setting, part: Observations, begun: Array | None, seed: 
     target, solved, bread, starts = batch_solver.solve_batch(
         setting.law, part, setting.coordinates, setting.target(part), begun
     )
-    target = _searched(setting, part, target, solved, starts, begun, seed)
+    poles = poles_of(setting.law, setting.coordinates, part.variables, part.weights)
+    doubted = _with_pole(poles, setting, solved)
+    if begun is None:
+        solved.settled[doubted] = False
+    target, unsure = _searched(setting, part, target, solved, starts, begun, seed)
+    doubted = _with_pole(poles, setting, solved) | unsure
     options = _own(target)
     _polish(target, solved, setting.coordinates, bread)
     known = assess(
@@ -159,7 +171,7 @@ def fit_curves(setting: Setting, part: Observations, begun: Array | None, seed: 
     vague = np.zeros(solved.value.shape, dtype=bool)
     vague[list(known.unidentified)] = True
     exact = solved.value <= target.rounding() if vague.any() else False
-    converged = solved.settled & is_optimum(starts[0], starts[1], vague, exact)
+    converged = solved.settled & is_optimum(starts[0], starts[1], vague, exact) & ~doubted
     return SolvedCurves(solved.q, solved.settled, converged, starts, known, options)
 
 
@@ -171,8 +183,9 @@ def _searched(
     starts: NDArray[np.int64],
     begun: Array | None,
     seed: int,
-) -> Target:
-    """Search for the optimum of each curve that did not settle as for that of a single fit."""
+) -> tuple[Target, NDArray[np.bool_]]:
+    """Search for the optimum of each curve that did not settle as for that of a single fit; tell which are in doubt."""
+    doubted = np.zeros(solved.settled.size, dtype=bool)
     options = {o: np.array(v) for o, v in target.options.items()}
     tuning = setting.objective.tuning
     for b in map(int, np.flatnonzero(~solved.settled)):
@@ -187,9 +200,17 @@ def _searched(
         if solutions and np.isfinite(solutions[0].value) and solutions[0].settled:
             solved.q[:, b], solved.value[b], solved.settled[b] = solutions[0].at, solutions[0].value, True
             starts[:, b] = agreeing(problem, solutions), len(solutions)
+            doubted[b] = bool(doubt(solutions))
             if tuning in options and options[tuning].ndim == 2:
                 options[tuning][b] = problem.options[tuning]
-    return replace(target, options=options)
+    return replace(target, options=options), doubted
+
+
+def _with_pole(poles: Poles | None, setting: Setting, solved: NewtonResult) -> NDArray[np.bool_]:
+    """Tell which curves were solved with a pole among their points."""
+    if poles is None:
+        return np.zeros(solved.settled.size, dtype=bool)
+    return poles.mask(natural(solved.q, setting.coordinates.logs))
 
 
 def _polish(target: Target, solved: NewtonResult, coordinates: Coordinates, bread: Array | None) -> None:

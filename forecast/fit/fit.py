@@ -92,7 +92,10 @@ class Fit(AnyFit):
 
     @property
     def converged(self) -> bool | None:
-        """Whether it is an optimum, as far as starts tell; None without data."""
+        """Whether it is an optimum, as far as is known by now; None without data.
+
+        By its starts; and not where `verdict`, an interval or `influence` found a better one.
+        """
         return None if self.solutions is None else bool(self.solutions.converged[0])
 
     @property
@@ -135,15 +138,15 @@ class Fit(AnyFit):
         ranges = {} if self.solutions is None else self.solutions.ranges
         return {n: (float(low[0]), float(high[0])) for n, (low, high) in ranges.items()}
 
-    @functools.cached_property
+    @property
     def outcome(self) -> str:
-        """How the fit ended, in one line; `verdict` adds what the data can tell."""
+        """How the fit ended, in one line; `verdict` adds what the data can tell, and looks for a better optimum."""
         if self.solutions is not None:
             return str(self.solutions.outcome[0])
         assert self.published is not None
         return f"published parameters ({printable(self.published.reference, 200)})"
 
-    @functools.cached_property
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the fit itself has to say of data and search."""
         if self.solutions is not None:
@@ -249,12 +252,14 @@ class Fit(AnyFit):
         """The notes of the fit, and what the verdict finds."""
         if self.uncertainty is None:
             return self.notes
-        return tuple(dict.fromkeys([*self.notes, *self.diagnostics.warnings(self.name)]))
+        judged = self.diagnostics.warnings(self.name)  # first: it may find a better optimum
+        return tuple(dict.fromkeys([*self.notes, *judged]))
 
     @property
     def verdict(self) -> str:
         """The outcome and the diagnostics in one line."""
-        return self.outcome if self.uncertainty is None else "; ".join([self.outcome, *self.diagnostics.phrases()])
+        phrases = [] if self.uncertainty is None else self.diagnostics.phrases()  # first, as for warnings
+        return "; ".join([self.outcome, *phrases])
 
     def group(self, label: object) -> Fit:
         """Return what a fit with groups says of one: a fit of the plain law, to predict, invert and allocate with."""

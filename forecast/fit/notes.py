@@ -34,6 +34,8 @@ def of_optimum(made: Solutions) -> list[str]:
     """Return whether the optimum is in doubt: none or few of the starts agree on it, or the search did not end."""
     agree, total = int(made.starts[0, 0]), int(made.starts[1, 0])
     led = "led to the best objective: a better one may exist; give start= to choose"
+    if 0 in made.doubts:
+        return [f"{made.name}: the fit did not converge: {made.doubts[0]}"]
     if total > 1 and agree == 1:
         return [f"{made.name}: no two starts {led}"]
     if not made.converged[0]:

@@ -54,6 +54,8 @@ class Solutions:
         (B,), options that came from the data: Huber's threshold, the width of a quantile.
     given : bool
         The only start was given.
+    doubts : dict of int to str
+        Why a fit that has settled is no optimum, of those that are none.
     assessed : Uncertainty, optional
         What is known of the parameters, where that is known already.
     replicates : tuple of Replicates or None, optional
@@ -68,6 +70,7 @@ class Solutions:
     starts: NDArray[np.int64]
     options: Mapping[str, Array] = field(default_factory=dict)
     given: bool = False
+    doubts: dict[int, str] = field(default_factory=dict)
     assessed: Uncertainty | None = None
     replicates: tuple[Replicates | None, ...] = ()
 
@@ -82,12 +85,19 @@ class Solutions:
             curves=self.curves.one(b).as_curves(),
             q=self.q[:, b : b + 1].copy(),
             settled=self.settled[b : b + 1],
-            converged=self.converged[b : b + 1],
+            converged=self.converged[b : b + 1].copy(),
             starts=self.starts[:, b : b + 1],
             options={o: v[b : b + 1] for o, v in self.options.items()},
             given=self.given,
+            doubts={0: self.doubts[b]} if b in self.doubts else {},
             replicates=self.replicates[b : b + 1],
         )
+
+    def refute(self, why: str, b: int = 0) -> None:
+        """Note why a fit is no optimum after all: it has not converged."""
+        self.converged[b] = False
+        self.doubts[b] = why
+        self.__dict__.pop("outcome", None)
 
     # What they are ----------------------------------------------------------------------------------------------------
 
@@ -241,9 +251,11 @@ class Solutions:
             alike = settled & (starts[0] == agree) & (starts[1] == total)
             for sure in (True, False):
                 found[alike & (self.converged == sure)] = outcome(sure, (agree, total), self.given, {})
-        for b in map(int, np.flatnonzero(settled & self.known.sides.any(axis=0))):
+        doubted = np.isin(np.arange(settled.size), list(self.doubts))
+        for b in map(int, np.flatnonzero(settled & (self.known.sides.any(axis=0) | doubted))):
             agreed = int(starts[0, b]), int(starts[1, b])
-            found[b] = outcome(bool(self.converged[b]), agreed, self.given, self.known.on_bounds(b))
+            bounds, why = self.known.on_bounds(b), self.doubts.get(b, "")
+            found[b] = outcome(bool(self.converged[b]), agreed, self.given, bounds, why)
         return found.astype(str)
 
     # What the rules of inference ask ----------------------------------------------------------------------------------

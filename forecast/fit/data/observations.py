@@ -58,6 +58,8 @@ class Observations:
         Why a curve cannot be fitted; empty where it can.
     given : ndarray of bool, optional
         (B, n): a point of the data, and no padding. Default: every point.
+    called : mapping of str to str, optional
+        The column or formula that each variable and the output were read from.
     """
 
     variables: Mapping[str, Array]
@@ -72,6 +74,7 @@ class Observations:
     labels: NDArray[Any] = field(default_factory=lambda: np.array([0]))
     reasons: tuple[str, ...] = ("",)
     given: NDArray[np.bool_] | None = None
+    called: Mapping[str, str] = field(default_factory=dict)
 
     def as_curves(self) -> Observations:
         """Return one data set as a curve beside no other."""
@@ -330,6 +333,7 @@ def read_observations(
         groups=groups,
         group_labels=labels,
         by=group_name,
+        called={**{v: let.get(v, v) for v in law.variables}, law.output: explained},
     )
 
 

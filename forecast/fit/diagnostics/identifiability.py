@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from forecast.errors import printable
 from forecast.fit.data.residual_autocorrelation import widened
 from forecast.fit.diagnostics.collinearity import edges, together
+from forecast.fit.diagnostics.direction import opposite_direction
 from forecast.fit.diagnostics.influence import influences
 from forecast.fit.diagnostics.lack_of_fit import LackOfFit, lack_of_fit
 from forecast.fit.inference import profile
@@ -63,8 +64,8 @@ class Diagnostics:
         Which parameters move together, and how.
     influential : str
         The point that decides a parameter, where chance does not put a point so far off; else empty.
-    better : str
-        A better optimum than the fit's, where one was found.
+    opposed : str
+        In which direction the data go and the law cannot; else empty.
     lack_of_fit : LackOfFit or None
         The test of the law against the scatter of rows that share their variables; None where none do.
     following : str
@@ -80,7 +81,7 @@ class Diagnostics:
     edges: Mapping[str, str] = field(default_factory=dict)
     ridges: tuple[str, ...] = ()
     influential: str = ""
-    better: str = ""
+    opposed: str = ""
     lack_of_fit: LackOfFit | None = None
     following: str = ""
     flaw: str = ""
@@ -93,7 +94,7 @@ class Diagnostics:
 
     def phrases(self) -> list[str]:
         """Return the judgement in short phrases."""
-        phrases = [self.better] if self.better else []
+        phrases = [self.opposed] if self.opposed else []
         if self.lack_of_fit is not None and (text := self.lack_of_fit.phrase()):
             phrases.append(text)
         if self.following:
@@ -106,14 +107,14 @@ class Diagnostics:
             phrases.append(f"not identified: {', '.join(self.unidentified)}")
         phrases += [f"{name} limited on one side only ({why})" for name, why in self.one_sided.items()]
         phrases += [f"{name}: {why}" for name, why in self.edges.items()]
-        if not (self.flaw or self.unidentified or self.one_sided or self.edges):
+        if not (self.opposed or self.flaw or self.unidentified or self.one_sided or self.edges):
             phrases.append("all parameters identified")
         phrases += [f"on a ridge: {text}" for text in self.ridges]
         return [*phrases, self.influential] if self.influential else phrases
 
     def warnings(self, name: str, *, predicting: bool = False) -> list[str]:
         """Return what a reader of the fit called `name` must be warned of; or of a prediction, what no band holds."""
-        lines = [f"{name}: {self.better}"] if self.better else []
+        lines = [f"{name}: {self.opposed}"] if self.opposed else []
         if self.lack_of_fit is not None and (text := self.lack_of_fit.phrase()):
             lines.append(f"{name}: {text}")
         if self.following and not predicting:
@@ -146,16 +147,14 @@ def diagnose(fit: Fit) -> Diagnostics:
         reasons.setdefault(name, why)
     one_sided: dict[str, str] = {}
     beyond: dict[str, str] = {}
-    better = ""
     for i, name in enumerate(problem.free):
         hidden, low, high = profile.hidden_ridges(solutions, i, JUDGED_LEVEL)
         if hidden[0]:
             reach = f"[{low[0]:.4g}, {high[0]:.4g}]"
             reasons.setdefault(name, f"its standard error misses a ridge: refitting the others widens it to {reach}")
     if solutions.likelihood and solutions.affordable[0]:
-        better = profile.no_profile(solutions, JUDGED_LEVEL)
         profiled = profile.endpoints_of(solutions, JUDGED_LEVEL, np.array([0]))
-        if not better:
+        if not profiled.better:
             _read(problem, profiled, reasons, one_sided, on_bounds)
             pairs = [profiled.ends(i) for i in range(problem.k)]
             ends = {n: (float(low[0]), float(high[0])) for n, (low, high) in zip(problem.free, pairs, strict=True)}
@@ -166,7 +165,7 @@ def diagnose(fit: Fit) -> Diagnostics:
         edges=beyond,
         ridges=() if flaw else _ridges(fit, problem, reasons),
         influential="" if flaw or not fit.converged else _influential(fit, problem),
-        better=better,
+        opposed=opposite_direction(solutions),
         lack_of_fit=_missed(fit, problem),
         following="" if flaw or exact else _following(solutions),
         flaw=flaw,

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from forecast.base import budgets
 from forecast.base.lazy import xr
 from forecast.fit.data.residual_autocorrelation import widened
-from forecast.fit.inference.profile import optimum, problem_of_fit
+from forecast.fit.inference.profile import optimum, problem_of_fit, refute
+from forecast.fit.sizes import OPTIMUM_RTOL
 from forecast.fit.solve import newton
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def influences(fit: Fit) -> Influence:
     top = np.unique([np.argsort(by, kind="stable")[:MAX_SOLVED_POINTS] for by in order])
     if problem.n > problem.k + 1:
         moves[:, top], left[top] = _without(problem, optima, rows[top])
+        _check_optimum(fit, problem, optima, moves[:, top])
     with np.errstate(all="ignore"):
         shift = moves / errors[:, None]
     shift = np.where(np.isfinite(shift), shift, 0.0)
@@ -132,6 +134,15 @@ def _probability(problem: Problem, optima: Optima, left: Array, lasting: float, 
         else:
             alone = 2 * stdtr(dof, -np.sqrt(fallen / scatter))
         return np.asarray(-np.expm1(problem.n * np.log1p(-alone)))
+
+
+def _check_optimum(fit: Fit, problem: Problem, optima: Optima, moves: Array) -> None:
+    """Solve with all points from where the fits without one of them ended: what is better there is the optimum."""
+    ends = newton.solve(problem.target(), optima.q + moves, problem.lower, problem.upper, problem.logs)
+    best = int(np.argmin(ends.value))
+    least = float(optima.value[0]) * (1 - OPTIMUM_RTOL) - problem.rounding()
+    if ends.value[best] < least and fit.solutions is not None:
+        refute(fit.solutions, 0, ends.q[:, best], float(ends.value[best]))
 
 
 def _size(moves: Array, errors: Array) -> Array:

@@ -174,10 +174,12 @@ def repeated(
     good = np.flatnonzero(made.settled)
     found: list[Replicates | None] = [None] * made.settled.size
     if made.settled.size == 1 and good.size:
-        found[0] = bootstrap(
-            made.problem(), made.q[:, 0], resampling, labels=labels, workers=workers, progress=progress, where=made.name
-        )
-        return replace(made, assessed=made.known, replicates=tuple(found))
+        ask: dict[str, Any] = {"labels": labels, "workers": workers, "progress": progress, "where": made.name}
+        one = bootstrap(made.problem(), made.q[:, 0], resampling, **ask)
+        if (better := _better_optimum(made, one)) is not None:
+            made = better
+            one = bootstrap(made.problem(), made.q[:, 0], resampling, **ask)
+        return replace(made, assessed=made.known, replicates=(one,))
     chunks = [good[i : i + CURVES] for i in range(0, good.size, CURVES)]
     reached = 0
 
@@ -192,6 +194,28 @@ def repeated(
     for b, one in zip(good, (each for part in some for each in part), strict=True):
         found[b] = one
     return replace(made, assessed=made.known, replicates=tuple(found))
+
+
+def _better_optimum(made: Solutions, replicates: Replicates) -> Solutions | None:
+    """Return the fit at a better optimum of all data, where replicates that ended elsewhere lead to one."""
+    if not replicates.changed:
+        return None
+    problem = made.problem()
+    starts = problem.internal(replicates.good[:, :AUDIT].T).T
+    ends = newton.solve(problem.target(), starts, problem.lower, problem.upper, problem.logs)
+    value = np.where(ends.settled, ends.value, np.inf)
+    if problem.poles is not None:
+        value[problem.poles.mask(problem.natural(ends.q.T).T)] = np.inf
+    best = int(np.argmin(value))
+    if not value[best] < float(made.value[0]) * (1 - BETTER) - problem.rounding():
+        return None
+    agree = np.count_nonzero(value <= value[best] * (1 + BETTER) + problem.rounding())
+    moved = replace(
+        made, q=ends.q[:, [best]], converged=np.array([agree > 1]), starts=np.array([[agree], [value.size]]), doubts={},
+        assessed=None,
+    )  # fmt: skip
+    moved.keep(problem)
+    return moved
 
 
 def _of_some(problems: tuple[Problem, ...], at: Array, resampling: Resampling) -> list[Replicates]:

@@ -18,6 +18,7 @@ from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints, refitted
 from forecast.fit.inference.uncertainty import ROUNDED
 from forecast.fit.options import check_level
+from forecast.fit.problem.poles import POLE_FITS_CLOSER
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -34,6 +35,7 @@ __all__ = [
     "optimum",
     "problem_of_fit",
     "profile",
+    "refute",
 ]
 
 Array: TypeAlias = NDArray[np.float64]
@@ -168,7 +170,9 @@ def endpoints_of(made: Solutions, level: float, rows: NDArray[np.int64]) -> Prof
         profiled.low[:, some] = np.where(ends.better, np.nan, ends.low)
         profiled.high[:, some] = np.where(ends.better, np.nan, ends.high)
         for j in np.flatnonzero(ends.better):
-            profiled.better[int(some[j])] = ends.optima.q[:, j], float(ends.optima.value[j])
+            better = ends.optima.q[:, j], float(ends.optima.value[j])
+            profiled.better[int(some[j])] = better
+            refute(made, int(some[j]), *better)
         profiled.logs[:] = optima.logs
         profiled.done[some] = True
     return profiled
@@ -182,15 +186,18 @@ def no_profile(made: Solutions, level: float, b: int = 0) -> str:
     if known.exact[b]:
         return f"{ROUNDED}: a refit cannot be told from them (method='wald' gives an interval)"
     better = endpoints_of(made, level, np.array([b])).better
-    return better_optimum(known.names, made.profiled[level].logs, *better[b]) if b in better else ""
+    return made.doubts[b] if b in better else ""
 
 
-def better_optimum(names: tuple[str, ...], logs: NDArray[np.bool_], at: Array, value: float) -> str:
-    """Say where a profile found a better optimum than that of the fit."""
-    with np.errstate(over="ignore"):
-        p = np.where(logs, np.exp(np.where(logs, at, 0.0)), at)
-    start = ", ".join(f'"{n}": {v:.6g}' for n, v in zip(names, p, strict=True))
-    return f"a better optimum was found ({value:.10g}): fit again with start={{{start}}}"
+def refute(made: Solutions, b: int, at: Array, value: float) -> None:
+    """Note that a fit has not converged: refits of it found a better optimum, (k,) in the solver's coordinates."""
+    problem = made.problem(b)
+    p = problem.natural(at)
+    if problem.poles is not None and bool(problem.poles.mask(p[:, None])[0]):
+        made.refute(POLE_FITS_CLOSER, b)
+        return
+    start = ", ".join(f'"{n}": {v:.6g}' for n, v in zip(problem.free, p, strict=True))
+    made.refute(f"a better optimum was found ({value:.10g}): fit again with start={{{start}}}", b)
 
 
 def _checked(fit: Fit, name: str, level: float) -> tuple[Solutions, ProfileCurve]:

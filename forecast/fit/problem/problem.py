@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from forecast.fit.kernels.general import General, Kernel, Placement
 from forecast.fit.kernels.power_sum import PowerSum, power_terms
 from forecast.fit.objectives.objective import Objective
+from forecast.fit.problem.poles import Poles, poles_of
 from forecast.fit.problem.target import EXACT, Target
 from forecast.formula.tree import Binary, Name, walk
 from forecast.laws.grouped import Grouped
@@ -145,6 +146,11 @@ class Problem:
     def kernel(self) -> Kernel:
         """The law at the points."""
         return kernel_for(self.placement(self.logs))
+
+    @functools.cached_property
+    def poles(self) -> Poles | None:
+        """What the law is divided by, where that may change its sign among the points."""
+        return poles_of(self.law, self, self.variables, self.weights)
 
     @property
     def errs_in_x(self) -> bool:

@@ -18,7 +18,7 @@ from forecast.fit.solve.starts import low_discrepancy, plausible_values, shifts
 if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["USUAL", "check_domain"]
+__all__ = ["USUAL", "check_domain", "law_values", "likely_parameters"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def check_domain(problem: Problem, name: str, start: Array | None = None, *, oft
         rows = np.union1d(rows[doubtful[rows]][:ROWS], rows[:: rows.size // ROWS])
     if start is not None and np.isfinite(problem.as_squares().value(start)):
         return
-    samples = _samples(problem)
+    samples = likely_parameters(problem)
     seen = {n: v[rows] for n, v in problem.variables.items()}
     good = _often(problem, samples, seen, often)
     if good.all() or not good.any():
@@ -76,7 +76,7 @@ def check_domain(problem: Problem, name: str, start: Array | None = None, *, oft
             _refuse(problem, variable, rows[cured], name)
 
 
-def _samples(problem: Problem) -> Array:
+def likely_parameters(problem: Problem) -> Array:
     """Return likely parameters in the solver's coordinates, (k, few)."""
     law = problem.law
     roles = [law._role(n) for n in problem.free]
@@ -95,7 +95,7 @@ def _samples(problem: Problem) -> Array:
     return np.asarray(inside[:, np.isfinite(inside).all(axis=0)])
 
 
-def _values(problem: Problem, samples: Array, variables: dict[str, Array]) -> Array:
+def law_values(problem: Problem, samples: Array, variables: dict[str, Array]) -> Array:
     """Return the law at some rows, (samples, rows)."""
     p = problem.natural(samples.T).T
     given = {n: np.float64(v) for n, v in problem.fixed.items()}
@@ -108,7 +108,7 @@ def _values(problem: Problem, samples: Array, variables: dict[str, Array]) -> Ar
 
 def _often(problem: Problem, samples: Array, variables: dict[str, Array], share: float) -> NDArray[np.bool_]:
     """Tell at which rows the law has a value often enough; under a log objective a positive one."""
-    found = _values(problem, samples, variables)
+    found = law_values(problem, samples, variables)
     good = np.isfinite(found) & (found > 0 if problem.objective.log else True)
     some = good.any(axis=1)
     return np.asarray(good.sum(axis=0) > share * max(int(some.sum()), 1))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.problem.errors_in_variables import Orthogonal
+from forecast.fit.problem.poles import POLE_AMONG_DATA, POLE_FITS_CLOSER
 from forecast.fit.problem.problem import Problem, on_bound
 from forecast.fit.problem.rescaling import Rescaled, rescaled
 from forecast.fit.problem.target import ROUNDING
@@ -39,6 +40,8 @@ ALONE, OF_MANY = (40, LONG_SEARCH, 1e-6), (120, 25, 2.5e-4)
 VALLEY, COMPANY = 1e-2, 3
 #: Subsets of points whose fits are starts where variables have errors.
 SUBSETS = 64
+#: In units of the data's own size a parameter beyond this has gone to infinity; it comes back to one of these.
+INFINITE, FINITE = 1e4, (1.0, 10.0, 100.0, 1000.0)
 #: Iterations of the first heat of many starts, and how many go on at least.
 HEAT, LEADERS = 25, 8
 
@@ -56,19 +59,31 @@ class Solution:
     settled : bool
         No direction is left in which the objective still falls (relative to its own size).
     iterations : int
+    pole : bool
+        The law has a pole among the data there.
     """
 
     at: Array
     value: float
     settled: bool
     iterations: int
+    pole: bool = False
+
+
+def doubt(solutions: list[Solution]) -> str:
+    """Say why the best of some solutions, best first, is no optimum though it has settled; empty where it is."""
+    best = solutions[0]
+    if best.pole:
+        return POLE_AMONG_DATA
+    closer = [s.value for s in solutions if s.pole and s.value < best.value * (1 - OPTIMUM_RTOL)]
+    return POLE_FITS_CLOSER if closer else ""
 
 
 def agreeing(problem: Problem, solutions: list[Solution]) -> int:
     """Return how many solutions are as good as the best, or pass through every point but for rounding."""
     size = max(abs(solutions[0].value), float(problem.target().unit()))
     least = solutions[0].value + OPTIMUM_RTOL * size + problem.rounding()
-    return sum(math.isfinite(s.value) and s.value <= least for s in solutions)
+    return sum(math.isfinite(s.value) and s.value <= least and s.pole == solutions[0].pole for s in solutions)
 
 
 def is_optimum(agree: Any, total: Any, vague: Any, exact: Any) -> Any:
@@ -161,22 +176,24 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
     for count in STARTS_PER_ROUND[2 if grid.hard else int(many) :]:
         budgets.check_time("the search for the optimum")
         # what an earlier round found is among the starts: a later one never ends above it
-        begun = ([solutions[0].at] if solutions and math.isfinite(solutions[0].value) else []) + grid.best(count)
-        if count > STARTS_PER_ROUND[0]:
-            begun += grid.spread(count // 2)
+        begun = [s.at for s in _leaders(solutions)] + grid.best(count)
+        begun += grid.spread(count // 2) if count > STARTS_PER_ROUND[0] else grid.rivals()
         if not begun or (solutions and len(begun) <= len(solutions)):
             break
         tried, solutions = _from(problem, begun)
-        enough = len(solutions) // 2 if count == STARTS_PER_ROUND[0] else 1
+        enough = min(count, len(solutions)) // 2 if count == STARTS_PER_ROUND[0] else 1
         if len(begun) == 1 or (solutions[0].settled and agreeing(tried, solutions) > enough):
-            return tried, solutions
+            back = _back_from_infinity(tried, solutions[0], grid)
+            if not back or _rank(back[0]) >= (solutions[0].pole, solutions[0].value * (1 - OPTIMUM_RTOL), False):
+                return tried, solutions
+            solutions = sorted([*solutions, *back], key=_rank)
         if _in_one_valley(solutions):
             break
     if solutions and not solutions[0].settled and math.isfinite(solutions[0].value):
         # a long curved valley takes many steps; a second one that arrives at the same end confirms it
         last = _different(solutions, LAST)
         reached = _to_the_end(tried, [s.at for s in last], *OF_MANY)
-        if reached[0].value <= solutions[0].value:
+        if _rank(reached[0]) <= _rank(solutions[0]):
             rest = [s for s in solutions if not any(s is one for one in last)]
             solutions = sorted([*reached, *rest], key=_rank)
     return tried, solutions
@@ -202,6 +219,24 @@ def _without_errors(problem: Problem, seed: int) -> list[Array]:
     begun = np.repeat(starts[0][:, None], SUBSETS, axis=1)
     solved = newton.solve(plain.target(weights), begun, plain.lower, plain.upper, plain.logs, iterations=HEAT)
     return [*starts, *solved.q.T]
+
+
+def _back_from_infinity(problem: Problem, solution: Solution, grid: Grid) -> list[Solution]:
+    """Solve from the other side of infinity where a parameter that is not linear has gone there, as x/s with s."""
+    starts = []
+    for i in grid.signed:
+        if abs(solution.at[i]) > INFINITE:
+            place = np.arange(solution.at.size) == i
+            starts += [np.where(place, -np.sign(solution.at[i]) * size, solution.at) for size in FINITE]
+    inside = [np.clip(start, problem.lower, problem.upper) for start in starts]
+    return solve_one(problem, inside, iterations=SHORT_SEARCH) if inside else []
+
+
+def _leaders(solutions: list[Solution]) -> list[Solution]:
+    """Return the best of some solutions, and the best of those with a pole where that fits closer."""
+    first = [next((s for s in solutions if s.pole == pole), None) for pole in (False, True)]
+    leaders = sorted((s for s in first if s is not None and math.isfinite(s.value)), key=lambda s: s.value)
+    return leaders if len(leaders) == 2 and leaders[0].pole else leaders[:1]
 
 
 def _in_one_valley(solutions: list[Solution]) -> bool:
@@ -276,7 +311,7 @@ def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
     """Solve from every start a little way, and from the most promising places on to the end."""
     if len(begun) == 1:
         return _to_the_end(problem, begun, *ALONE)
-    if len(begun) <= LEADERS:
+    if len(begun) <= STARTS_PER_ROUND[0]:
         return solve_one(problem, begun, iterations=SHORT_SEARCH)
     solutions = solve_one(problem, begun, iterations=HEAT)
     leaders = max(LEADERS, len(solutions) // 8)
@@ -314,12 +349,15 @@ def _ends(
     else:
         gauss = np.full(len(starts), squares and not near)
         solved = newton.solve(target, begun, *limits, iterations=iterations, gauss=gauss)
+    known = problem.poles
+    poles = np.zeros(len(starts), dtype=bool) if known is None else known.mask(problem.natural(solved.q.T).T)
     return [
         Solution(
             at=solved.q[:, i].copy(),
             value=float(solved.value[i]),
             settled=bool(solved.settled[i]),
             iterations=int(solved.iterations[i]),
+            pole=bool(poles[i]),
         )
         for i in range(len(starts))
     ]
@@ -356,9 +394,9 @@ def _emptied(problem: Problem, solution: Solution) -> Array:
     return at
 
 
-def _rank(solution: Solution) -> tuple[float, bool]:
+def _rank(solution: Solution) -> tuple[bool, float, bool]:
     """Return what the better of two solutions has less of."""
-    return solution.value, not solution.settled
+    return solution.pole or not math.isfinite(solution.value), solution.value, not solution.settled
 
 
 def _settled(problem: Problem, u: Array) -> bool:

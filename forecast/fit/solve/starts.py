@@ -28,14 +28,17 @@ if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.coordinates import Coordinates
+    from forecast.fit.problem.poles import Poles
     from forecast.fit.problem.problem import Problem
     from forecast.laws import Law
 
 __all__ = [
+    "HOPELESS",
     "Grid",
     "ProjectedGrid",
     "coarse_grid",
     "exponents",
+    "filled",
     "linear_parameters",
     "low_discrepancy",
     "nonnegative",
@@ -48,10 +51,11 @@ Seed: TypeAlias = tuple[int, tuple[int, ...]]
 
 #: Sizes a shape parameter is likely to have.
 SIZES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 15.0])
-#: Sizes an exponent is likely to have; and where there are many of them, as in a law with breaks.
+#: Sizes an exponent is likely to have; and where there are many of them, as in a law with breaks, or any sign.
 EXPONENTS, BREAK_EXPONENTS = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02, 15.0, 12)
-#: How far beyond the data, in lengths of their range, what is subtracted from a variable may lie.
-SHIFT_DISTANCES = np.array([0.1, 0.5, 2.0, 10.0])
+#: How far beyond the data what is subtracted from a variable may lie: from this share of the gap between the last two
+#: points to so many lengths of their range, in so many steps.
+SHIFT_GAP_SHARE, SHIFT_RANGES, SHIFT_STEPS = 0.1, 10.0, 4
 #: Points of the grid that are looked at for one fit.
 POINTS = 1536
 #: Of more points than this, so many are looked at.
@@ -62,6 +66,14 @@ MAX_ELEMENTS_IN_CACHE = 100_000
 MAX_GRID_ELEMENTS, MIN_GRID_POINTS, MAX_GRID_POINTS = 40_000_000, 16, 512
 #: How many starts are put together of what each group likes best.
 MAX_COMPOSED_STARTS = 16
+#: Values of the one nonlinear parameter of a law are no further apart than by this, of their logarithm.
+START_GAP = 0.3
+#: Starts at most of one pattern of signs each, and of those with a pole among the data.
+MAX_SIGN_STARTS, POLE_STARTS = 8, 8
+#: Starts are far apart whose ranks differ by this share; so many of them, looked for among so many of the best.
+FAR_APART, FAR_STARTS, MAX_FAR_LOOKED = 0.15, 4, 256
+#: What loses more times as much as the best on a grid does not become the best.
+HOPELESS = 25.0
 #: Two starts are different if a coordinate differs by this much.
 MIN_START_DISTANCE = 0.2
 
@@ -111,13 +123,13 @@ def exponents(law: Law) -> set[str]:
     return powers & set(law.parameters)
 
 
-def shifts(law: Law, variables: Mapping[str, Array]) -> dict[str, Array]:
+def shifts(law: Law, variables: Mapping[str, Array], operators: str = "+-/") -> dict[str, Array]:
     """Return places for parameters that are subtracted from, added to or divide a variable: where it has data."""
     if law.expression is None:
         return {}
     places_of: dict[str, Array] = {}
     for node in tree.walk(law.formula.root):
-        if not (isinstance(node, Binary) and node.op in "+-/"):
+        if not (isinstance(node, Binary) and node.op in operators):
             continue
         for name, other in ((node.right, node.left), (node.left, node.right)):
             inside = {part.name for part in tree.walk(other) if isinstance(part, Name)}
@@ -127,19 +139,35 @@ def shifts(law: Law, variables: Mapping[str, Array]) -> dict[str, Array]:
                     if name is node.right and bool((along > 0).all()):
                         places_of[name.name] = np.geomspace(float(along.min()), float(along.max()), 14)[1:-1]
                     continue
-                low, high = float(np.min(along)), float(np.max(along))
-                beyond = SHIFT_DISTANCES * (high - low)
-                places = np.concatenate([low - beyond[::-1], np.linspace(low, high, 14)[1:-1], high + beyond])
+                places = _shift_places(along)
                 places_of[name.name] = -places if node.op == "+" else places
     return places_of
 
 
-def scales_of(variables: Mapping[str, Array]) -> list[float]:
-    """Return factors a parameter may be measured in: 1, a variable's typical size or its spread, or one over these."""
+def _shift_places(along: Array) -> Array:
+    """Return places among some points, and on both sides beyond them: there by the logarithm of the distance."""
+    points = np.unique(along)
+    low, high = float(points[0]), float(points[-1])
+    if low == high:
+        return points
+    first, last = (
+        np.geomspace(SHIFT_GAP_SHARE * max(gap, 1e-6 * (high - low)), SHIFT_RANGES * (high - low), SHIFT_STEPS)
+        for gap in (float(points[1] - low), float(high - points[-2]))
+    )
+    inside = np.linspace(low, high, 14)[1:-1]
+    return np.concatenate([low - first[::-1], inside, high + last])
+
+
+def scales_of(variables: Mapping[str, Array], *, gaps: bool = False) -> list[float]:
+    """Return factors a parameter may be measured in: 1, a variable's typical size or its spread, or one over these.
+
+    With `gaps` one over the first and the last gap between points too: so fast is what only one point shows.
+    """
     scales = [1.0]
     for values in variables.values():
         size, spread_ = typical(values), float(np.ptp(values)) / 2
-        for factor in (size, 1 / size, spread_, 1 / spread_ if spread_ else 1.0):
+        ends = np.diff(np.unique(values))[[0, -1]] if gaps and spread_ else np.ones(0)
+        for factor in (size, 1 / size, spread_, 1 / spread_ if spread_ else 1.0, *(1 / ends)):
             if 0 < factor < np.inf and not any(1 / 3 < factor / f < 3 for f in scales):
                 scales.append(factor)
     return scales
@@ -152,11 +180,13 @@ def plausible_values(
     plain = law._plain
     seen = {n: variables[n] for n in plain.variables}
     powers, places, scales = exponents(plain), shifts(plain, seen), scales_of(seen)
-    sizes = EXPONENTS if len(rest) < 3 else BREAK_EXPONENTS
+    if len(rest) == 1 and not where.positive[rest[0]]:
+        scales = scales_of(seen, gaps=True)
+    sizes = [EXPONENTS if len(rest) < 3 and where.positive[i] else BREAK_EXPONENTS for i in rest]
     names = [law._role(where.free[i]) for i in rest]
     return [
-        _candidates(where, i, scales, sizes if name in powers else None, places.get(name))
-        for i, name in zip(rest, names, strict=True)
+        _candidates(where, i, scales, size if name in powers else None, places.get(name))
+        for i, size, name in zip(rest, sizes, names, strict=True)
     ]
 
 
@@ -172,6 +202,8 @@ def _candidates(
     if np.isfinite(low) and np.isfinite(high):
         return np.asarray(np.geomspace(low, high, 14)[1:-1])
     values = power if power is not None else np.concatenate([SIZES * s for s in scales])
+    if places is not None and not problem.positive[i] and (places > 0).all():
+        places = np.concatenate([places, -places])
     if places is not None and np.isfinite(places).all():
         values = np.concatenate([values, places]) if problem.logs[i] and not (places > 0).all() else places
     if not problem.logs[i] and bool((values > 0).all()):
@@ -180,6 +212,15 @@ def _candidates(
     if values.size:
         return np.asarray(values)
     return np.array([low + 1.0 if np.isfinite(low) else high - 1.0])
+
+
+def filled(values: Array, gap: float) -> Array:
+    """Return rising values with more between those of one sign that are further apart than a factor of exp(gap)."""
+    parts = []
+    for a, b in itertools.pairwise(values):
+        count = math.ceil(abs(math.log(b / a)) / gap) if a * b > 0 else 1
+        parts.append(np.geomspace(a, b, count + 1)[:-1] if count > 1 else np.array([a]))
+    return np.concatenate([*parts, values[-1:]])
 
 
 def halton(count: int, dimensions: int, shift: Array) -> Array:
@@ -219,7 +260,12 @@ def low_discrepancy(lists: list[Array], seed: Seed, points: int) -> Array:
 
 
 def laid_out(
-    law: Law, limits: Problem | Coordinates, variables: Mapping[str, Array], points: int, seed: Seed
+    law: Law,
+    limits: Problem | Coordinates,
+    variables: Mapping[str, Array],
+    points: int,
+    seed: Seed,
+    poles: Poles | None = None,
 ) -> tuple[Array, list[int], list[int]]:
     """Return parameters as rows, (G, k), what is linear still 0; and the places of what is linear and what is not."""
     away = (np.isfinite(limits.lower) & (limits.lower != 0)) | np.isfinite(limits.upper)  # profiling could leave them
@@ -229,6 +275,8 @@ def laid_out(
     roles = [law._role(limits.free[i]) for i in rest]
     kinds = list(dict.fromkeys(roles))  # what each group has of its own starts alike
     lists = plausible_values(law, limits, [rest[roles.index(r)] for r in kinds], variables)
+    if poles is not None and len(kinds) == 1:  # of one parameter every gap can be looked at
+        lists = [filled(np.union1d(lists[0], poles.places(limits.free[rest[0]])), START_GAP)]
     grid = low_discrepancy(lists, seed, points) if rest else np.zeros((1, 0))
     table = np.zeros((len(grid), len(limits.free)))
     table[:, rest] = grid[:, [kinds.index(r) for r in roles]]
@@ -279,7 +327,8 @@ class Grid:
 
     def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS, more: Sequence[Array] = ()) -> None:
         self.problem = problem = problem.thinned(MAX_POINTS_SEARCHED)
-        table, lin, rest = laid_out(problem.law, problem, problem.variables, points, (seed, (0x57A27, points)))
+        poles, key = problem.poles, (seed, (0x57A27, points))
+        table, lin, rest = laid_out(problem.law, problem, problem.variables, points, key, poles)
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
         self.hard = len(rest) > 2
         y, weights = problem.objective.nearby_squares(problem.observed, problem.weights, problem.options)
@@ -296,7 +345,15 @@ class Grid:
         if isinstance(problem.law._form, Grouped):
             self.starts = np.concatenate([_composed(problem, self.starts, step), self.starts], axis=1)
         self.losses = self._look(step)
-        order = np.argsort(np.where(np.isfinite(self.losses), self.losses, np.inf), kind="stable")
+        #: Which starts have a pole among the data.
+        self.poles = np.zeros(self.losses.size, dtype=bool)
+        if poles is not None:
+            self.poles = poles.mask(problem.natural(self.starts.T).T)
+        shifted = shifts(problem.law._plain, {n: problem.variables[n] for n in problem.law._plain.variables}, "+-")
+        #: Which parameters are not linear, and the sign of which matters: of a place along a variable it does not.
+        self.rest = rest
+        self.signed = [i for i in rest if not problem.positive[i] and problem.law._role(problem.free[i]) not in shifted]
+        order = np.lexsort([np.where(np.isfinite(self.losses), self.losses, np.inf), self.poles])
         self.order = order[np.isfinite(self.losses[order])]
 
     def _look(self, step: int) -> Array:
@@ -308,13 +365,50 @@ class Grid:
 
     def best(self, count: int) -> list[Array]:
         """Return the best different starts in the solver's coordinates."""
-        chosen: list[Array] = []
-        for column in self.order:
+        return [self.starts[:, i].copy() for i in self._different(self.order, count)]
+
+    def rivals(self) -> list[Array]:
+        """Return more starts for a first round: best of each pattern of signs, far apart, and with poles in the data.
+
+        Where every parameter that is not linear is positive, a coarse grid comes close enough without them.
+        """
+        poles = self.poles[self.order]
+        plain = self.order[~poles]
+        chosen: list[int] = []
+        if plain.size and not self.problem.positive[self.rest].all():
+            plain = plain[self.losses[plain] <= HOPELESS * self.losses[plain[0]]]
+            _, first = np.unique(self.starts[self.signed][:, plain] < 0, axis=1, return_index=True)
+            chosen = [*plain[np.sort(first)[1 : MAX_SIGN_STARTS + 1]], *self._far_apart(plain)]
+        chosen += self._different(self._pole_valleys(), POLE_STARTS)
+        return [self.starts[:, i].copy() for i in dict.fromkeys(chosen)]
+
+    def _far_apart(self, order: NDArray[np.int64]) -> list[int]:
+        """Return the best starts that are far apart in what is not linear, by its ranks, after the very best."""
+        ranks = self.starts[self.rest].argsort(axis=1).argsort(axis=1) / max(self.starts.shape[1], 1)
+        chosen = [int(order[0])]
+        for column in order[:MAX_FAR_LOOKED]:
+            if np.abs(ranks[:, chosen] - ranks[:, [column]]).max(axis=0).min() > FAR_APART:
+                chosen.append(int(column))
+        return chosen[1 : FAR_STARTS + 1]
+
+    def _pole_valleys(self) -> NDArray[np.int64]:
+        """Return starts with a pole among the data, best first: along one parameter, those better than both beside."""
+        found = self.order[self.poles[self.order]]
+        if len(self.rest) != 1 or found.size < 3:
+            return found
+        rising = found[np.argsort(self.starts[self.rest[0], found], kind="stable")]
+        losses = np.concatenate([[np.inf], self.losses[rising], [np.inf]])
+        valleys = rising[(losses[1:-1] <= losses[:-2]) & (losses[1:-1] <= losses[2:])]
+        return valleys[np.argsort(self.losses[valleys], kind="stable")]
+
+    def _different(self, order: NDArray[np.int64], count: int) -> list[int]:
+        chosen: list[int] = []
+        for column in order:
             if len(chosen) == count:
                 break
-            u = self.starts[:, column]
-            if not chosen or bool(np.all(np.max(np.abs(np.array(chosen) - u), axis=1) > MIN_START_DISTANCE)):
-                chosen.append(u.copy())
+            apart = np.abs(self.starts[:, chosen] - self.starts[:, [column]]).max(axis=0)
+            if bool((apart > MIN_START_DISTANCE).all()):
+                chosen.append(int(column))
         return chosen
 
     def spread(self, count: int) -> list[Array]:

@@ -11,17 +11,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.fit.problem.poles import Poles, poles_of
 from forecast.fit.problem.target import ROUNDING, Target
-from forecast.fit.sizes import CHUNK_ELEMENTS
+from forecast.fit.sizes import CHUNK_ELEMENTS, OPTIMUM_RTOL
 from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.separable.basis import Basis, Sums, basis_of
-from forecast.fit.solve.starts import linear_parameters, plausible_values
+from forecast.fit.solve.starts import HOPELESS, filled, linear_parameters, plausible_values
 from forecast.fit.solve.steps import factored
 
 if TYPE_CHECKING:
@@ -37,6 +38,13 @@ Array: TypeAlias = NDArray[np.float64]
 MOST, ROUNDS = 4, 12
 #: A step that lowers the objective by less than this share is the last: what is then missing is its square.
 NEAR = 1e-6
+#: What the squares on the grid lose to rounding, as a share of those of the observations.
+BESIDE = 1e-10
+#: Valleys of each of many curves that are followed at most.
+MAX_VALLEYS = 3
+#: A curve with a pole among the points whose squares are this many times those of the best without one may yet fit
+#: closer, once it is followed down.
+NEAR_POLES = 4.0
 #: A step in a logarithm is at most this; candidates further apart than this get one between them.
 LEAP, GAP = 2.0, 0.3
 
@@ -54,6 +62,7 @@ class Projected:
     grid : ndarray
         Its likely values, in the solver's coordinate, rising.
     coordinates : Coordinates
+    poles : Poles, optional
     """
 
     basis: Basis
@@ -61,6 +70,7 @@ class Projected:
     rest: list[int]
     grid: Array
     coordinates: Coordinates
+    poles: Poles | None = None
 
     @property
     def log(self) -> bool:
@@ -96,7 +106,7 @@ class Projected:
         for first in range(0, count, size):
             rows = slice(first, min(first + size, count))
             with np.errstate(all="ignore"):
-                self._block(target.take(rows), self.basis.take(rows), solved, rows, blind)
+                self._block(target.take(rows), self.basis.take(rows), self._poles(rows), solved, rows, blind)
         return solved
 
     def edges(self, target: Target, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
@@ -124,7 +134,9 @@ class Projected:
             for j in ends if len(self.rest) > 1 else ():
                 rest = self.rest[:j] + self.rest[j + 1 :]
                 smaller = replace(self, basis=basis.without(j), rest=rest)
-                q, _, _ = smaller._followed(smaller.basis, y, weights, *smaller._begin(smaller.basis, y, weights))
+                losses = smaller._losses(smaller.basis, y, weights)
+                lowest = losses.argmin(axis=0)
+                q, _, _ = smaller._followed(smaller.basis, y, weights, *smaller._begin(losses, lowest))
                 sums = basis.sums(self._theta(q[self.at]), y, weights, 0)
                 answer = np.where(self.coordinates.logs[rest][:, None], np.exp(q[rest]), q[rest])
                 others = [m for m in range(len(self.rest)) if m != j]
@@ -137,10 +149,16 @@ class Projected:
         found = np.flatnonzero(np.isfinite(least))
         return np.clip(best[:, found], self.coordinates.lower[:, None], self.coordinates.upper[:, None]), found
 
-    def _block(self, target: Target, basis: Basis, solved: NewtonResult, rows: slice, blind: float) -> None:
-        y, weights = _across(target)
-        u, low, high = self._begin(basis, y, weights)
-        q, steps, whole = self._followed(basis, y, weights, u, low, high)
+    def _poles(self, rows: Any) -> Poles | None:
+        return None if self.poles is None else self.poles.take(rows)
+
+    def _block(
+        self, target: Target, basis: Basis, poles: Poles | None, solved: NewtonResult, rows: slice, blind: float
+    ) -> None:
+        losses = self._losses(basis, *_across(target))
+        jumps = self._grid_poles(poles, losses.shape)
+        ids, places = _valleys(np.where(jumps, np.inf, losses))
+        q, steps, whole = self._lowest(target, basis, poles, losses, ids, places)
         good = np.isfinite(q).all(axis=0)
         good &= (q >= self.coordinates.lower[:, None]).all(axis=0) & (q <= self.coordinates.upper[:, None]).all(axis=0)
         q = np.where(good, q, 0.0)
@@ -152,6 +170,11 @@ class Projected:
         predicted = -0.5 * np.einsum("ib,ib->b", step, g)
         good &= ~bad & np.isfinite(value) & np.isfinite(step).all(axis=0)
         settled = good & ((predicted <= blind * value) | (value <= ROUNDING**2 * whole))
+        # no point of the grid is better than the optimum
+        settled &= np.where(jumps, np.inf, losses).min(axis=0) >= value * (1 - OPTIMUM_RTOL) - BESIDE * whole
+        if poles is not None:  # what fits closer with a pole, or ran into one, is looked at by itself
+            settled &= ~poles.mask(self._parameters(q))
+            settled &= ~self._fits_closer(target, basis, np.where(jumps, losses, np.inf), value)
         q += np.where(settled, step, 0.0)
         settled &= (q >= self.coordinates.lower[:, None]).all(axis=0) & (q <= self.coordinates.upper[:, None]).all(
             axis=0
@@ -164,11 +187,62 @@ class Projected:
     def _theta(self, u: Array) -> Array:
         return np.exp(u) if self.log else u
 
-    def _begin(self, basis: Basis, y: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """Return where each curve starts, and between which places its lowest point on the grid lies."""
-        losses = self._losses(basis, y, weights)
-        losses[~np.isfinite(losses)] = np.inf
-        best, rows, last = losses.argmin(axis=0), np.arange(y.shape[1]), len(self.grid) - 1
+    def _parameters(self, q: Array) -> Array:
+        """Return parameters (k, B) as the law has them."""
+        return np.where(self.coordinates.logs[:, None], np.exp(q), q)
+
+    def _grid_poles(self, poles: Poles | None, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Tell where on the grid the law has a pole among the points, (G, B)."""
+        if poles is None:
+            return np.zeros((1, 1), dtype=bool)
+        q = np.zeros((len(self.coordinates.free), len(self.grid)))
+        q[self.at] = self.grid
+        if poles.absent is None:
+            return poles.mask(self._parameters(q))[:, None]
+        return np.array([poles.mask(self._parameters(np.repeat(one[:, None], shape[1], axis=1))) for one in q.T])
+
+    def _lowest(
+        self, target: Target, basis: Basis, poles: Poles | None, losses: Array, ids: NDArray[np.int64],
+        places: NDArray[np.int64],
+    ) -> tuple[Array, NDArray[np.int64], Array]:  # fmt: skip
+        """Follow the valleys of each curve, which stand in its order, down; return the lowest end of each."""
+        q, steps, whole = self._ends(target, basis, losses, ids, places)
+        if ids.size == losses.shape[1]:
+            return q, steps, whole
+        value = target.take(ids).value(np.nan_to_num(q))
+        lost = ~np.isfinite(q).all(axis=0) | ~np.isfinite(value)
+        if poles is not None:
+            lost |= poles.take(ids).mask(self._parameters(q))
+        order = np.lexsort([value, lost, ids])
+        chosen = order[np.searchsorted(ids[order], np.arange(losses.shape[1]))]
+        return q[:, chosen], steps[chosen], whole[chosen]
+
+    def _ends(
+        self, target: Target, basis: Basis, losses: Array, ids: NDArray[np.int64], places: NDArray[np.int64]
+    ) -> tuple[Array, NDArray[np.int64], Array]:
+        """Follow some valleys of some curves down; see `_followed`."""
+        y, weights = _across(target)
+        if ids.size != losses.shape[1] or (ids[1:] == ids[:-1]).any():
+            basis, y, losses = basis.take(ids), y[:, ids], losses[:, ids]
+            weights = weights if weights.shape[1] == 1 else weights[:, ids]
+        return self._followed(basis, y, weights, *self._begin(losses, places))
+
+    def _fits_closer(self, target: Target, basis: Basis, losses: Array, value: Array) -> NDArray[np.bool_]:
+        """Tell which curves fit closer with a pole among the points, where alone the grid's `losses` are finite."""
+        closer = np.zeros(value.size, dtype=bool)
+        ids, places = _valleys(losses)
+        least = losses[places, ids]
+        near = np.isfinite(least) & ((least < NEAR_POLES * value[ids]) | (value.size == 1))
+        ids, places = ids[near], places[near]
+        if ids.size:
+            q, _, _ = self._ends(target, basis, losses, ids, places)
+            end = target.take(ids).value(np.nan_to_num(q))
+            closer[ids[end < value[ids] * (1 - OPTIMUM_RTOL)]] = True
+        return closer
+
+    def _begin(self, losses: Array, best: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+        """Return where each curve starts, and between which places its valley on the grid lies."""
+        rows, last = np.arange(best.size), len(self.grid) - 1
         lower, upper = self.coordinates.lower[self.at], self.coordinates.upper[self.at]
         low = np.where(best > 0, self.grid[np.maximum(best - 1, 0)], lower)
         high = np.where(best < last, self.grid[np.minimum(best + 1, last)], upper)
@@ -247,6 +321,21 @@ class Projected:
             weights = weights if weights.shape[1] == 1 else weights[:, left]
             basis = basis.take(left)
         return found, steps, whole
+
+
+def _valleys(losses: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the lowest few valleys of each curve on the grid, (G, B): whose they are, in order, and their places."""
+    losses = np.where(np.isfinite(losses), losses, np.inf)
+    edge = np.full((1, losses.shape[1]), np.inf)
+    valley = (losses < np.concatenate([edge, losses[:-1]])) & (losses <= np.concatenate([losses[1:], edge]))
+    lowest = losses.argmin(axis=0)
+    if not (valley.sum(axis=0) > 1).any():
+        return np.arange(lowest.size), lowest
+    valley &= losses <= HOPELESS * losses.min(axis=0)
+    valley[lowest, np.arange(lowest.size)] = True
+    depth = np.sort(np.where(valley, losses, np.inf), axis=0)[: MAX_VALLEYS if lowest.size > 1 else None]
+    ids, places = np.nonzero((valley & (losses <= depth[-1])).T)
+    return ids, places
 
 
 def _across(target: Target) -> tuple[Array, Array]:
@@ -342,20 +431,22 @@ def projected(law: Law, seen: Observations, coordinates: Coordinates, target: Ta
     basis = basis_of(law, seen.variables, coordinates.free[bent[0]], tuple(linear), coordinates.fixed)
     if basis is None:
         return None
+    poles = poles_of(law, coordinates, seen.variables, seen.weights)
+    alone = len(seen.y) == 1  # of one curve every gap can be looked at
     return Projected(
         basis=basis,
         at=bent[0],
         rest=rest,
-        grid=_grid(law, coordinates, bent[0], seen.variables),
+        grid=_grid(law, coordinates, bent[0], seen.variables, poles if alone else None),
         coordinates=coordinates,
+        poles=poles,
     )
 
 
-def _grid(law: Law, coordinates: Coordinates, at: int, variables: Mapping[str, Array]) -> Array:
+def _grid(law: Law, coordinates: Coordinates, at: int, variables: Mapping[str, Array], poles: Poles | None) -> Array:
     """Return likely values of the nonlinear parameter in its coordinate, without wide gaps."""
-    values = np.array(sorted(set(plausible_values(law, coordinates, [at], variables)[0].tolist())))
-    if not coordinates.logs[at]:
-        return values
-    grid = np.log(values)
-    parts = [np.linspace(a, b, int(np.ceil((b - a) / GAP)) + 1)[:-1] for a, b in itertools.pairwise(grid)]
-    return np.concatenate([*parts, grid[-1:]])
+    values = plausible_values(law, coordinates, [at], variables)[0]
+    if poles is not None and not coordinates.logs[at]:
+        values = np.append(values, poles.places(coordinates.free[at]))
+    values = filled(np.unique(values), GAP)
+    return np.log(values) if coordinates.logs[at] else values
