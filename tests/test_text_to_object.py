@@ -64,7 +64,6 @@ PLACES = {
     "fit/solve/newton.py: _Live.join: setattr": OURS,
     "fit/solve/newton.py: _Live.keep: getattr": OURS,
     "fit/solve/newton.py: _Live.keep: setattr": OURS,
-    "fit/solve/scatter.py: scattered: getattr": OURS,
     "formula/functions.py: implementation: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
     "formula/symbolic.py: _functions: getattr": OURS,
     "formula/symbolic.py: from_sympy: getattr": OURS,

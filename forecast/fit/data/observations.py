@@ -238,10 +238,12 @@ def _extra(given: Any, columns: Mapping[str, Any], size: int, where: str) -> Arr
     return np.broadcast_to(values, (size,)).copy()
 
 
-def _variable(law: Law, variable: str, source: Any, columns: Mapping[str, Any], name: str, hint: str) -> Array:
+def _variable(law: Law, variable: str, source: Any, columns: Mapping[str, Any], name: str, hint: str = "") -> Array:
     """Return a variable of a law: a column, or a formula over columns; the groups' places of one with levels."""
     where = f"{name}: variable '{variable}'"
     if source == variable and variable not in columns:
+        have = ", ".join(printable(c, 40) for c in list(columns)[:8])
+        hint = hint or f"let may make it, by a formula over the columns {have}"
         raise UnknownNameError("column", variable, columns, where=f"{where} ({hint})")
     if variable in law.levels and source in columns:
         labels = columns[source]
@@ -297,9 +299,7 @@ def read_observations(
     for key in let:
         if key not in law.variables:
             raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
-    have = ", ".join(printable(c, 40) for c in list(source.columns)[:8])
-    hint = f"let may make it, by a formula over the columns {have}"
-    variables = {v: source.dealt(_variable(law, v, let.get(v, v), source.columns, name, hint)) for v in law.variables}
+    variables = {v: source.dealt(_variable(law, v, let.get(v, v), source.columns, name)) for v in law.variables}
     explained = request.y if request.y is not None else law.output
     if request.y is None and explained not in source.columns:
         at = f"{name}: say y=, the column that the law explains"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -216,12 +217,12 @@ class Objective(abc.ABC):
         """Return what the objective has to say of data that it takes, and that are hardly meant for it."""
         return ""
 
-    @property
+    @functools.cached_property
     def columns(self) -> tuple[str, ...]:
         """The options that are columns of the data."""
         return tuple(name for name, option in self.options.items() if option.column)
 
-    @property
+    @functools.cached_property
     def defaults(self) -> dict[str, Any]:
         """The options as they are where nothing is given."""
         return {name: option.default for name, option in self.options.items()}

@@ -244,12 +244,9 @@ def rescaling(
     return Rescaling(law, unscaled, moved.T)
 
 
-def unit_of_parameter(limits: Problem | Coordinates) -> tuple[str, ...]:
+def unit_of_parameter(limits: Coordinates) -> tuple[str, ...]:
     """Return the parameters that are fixed or stand between bounds, other than at 0."""
-    with np.errstate(over="ignore"):
-        low, high = (
-            np.where(limits.logs, np.exp(np.where(limits.logs, b, 0.0)), b) for b in (limits.lower, limits.upper)
-        )
+    low, high = limits.natural(limits.lower), limits.natural(limits.upper)
     between = ((low != 0) & np.isfinite(low)) | ((high != 0) & np.isfinite(high))
     unscaled = [name for name, both in zip(limits.free, between, strict=True) if both]
     return (*unscaled, *(name for name, value in limits.fixed.items() if value))
@@ -261,19 +258,17 @@ class Rescaled:
 
     Parameters
     ----------
-    limits : Problem or Coordinates
+    limits : Coordinates
     objective : Objective
     scaling : Rescaling
     """
 
-    limits: Problem | Coordinates
+    limits: Coordinates
     objective: Objective
     scaling: Rescaling
 
     def _moves(self, q: Array) -> Array:
-        logs = self.limits.logs[:, None]
-        with np.errstate(over="ignore"):
-            p = np.where(logs, np.exp(np.where(logs, q, 0.0)), q)
+        p = self.limits.natural(q.T).T
         factors = self.scaling.factors({**self.limits.fixed, **dict(zip(self.limits.free, p, strict=True))})
         return np.stack([np.broadcast_to(factors[n], q.shape[1]) for n in self.limits.free])
 
@@ -309,7 +304,7 @@ class Rescaled:
 
 def _scaling(
     law: Law,
-    limits: Problem | Coordinates,
+    limits: Coordinates,
     objective: Objective,
     variables: Mapping[str, Array],
     y: Array,
@@ -322,7 +317,7 @@ def _scaling(
 
 def rescaled(problem: Problem) -> tuple[Rescaled, Problem] | None:
     """Return a problem in units of its data's own size, and the way back; None where the law does not allow it."""
-    made = _scaling(problem.law, problem, problem.objective, problem.variables, problem.observed)
+    made = _scaling(problem.law, problem.coordinates, problem.objective, problem.variables, problem.observed)
     if made is None:
         return None
     moved, unit = made.scaling.moved, float(made.unit[0])
@@ -334,7 +329,7 @@ def rescaled(problem: Problem) -> tuple[Rescaled, Problem] | None:
     if problem.errs_in_x:  # the weights are those of y, and carry its unit
         changes["weights"] = problem.weights * unit**2
         changes["sigma_x"] = {n: moved(n, v) for n, v in problem.sigma_x.items()}  # type: ignore[attr-defined]
-    return made, replace(problem, **changes)
+    return made, problem.rebuilt(**changes)
 
 
 def rescaled_curves(

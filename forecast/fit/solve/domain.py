@@ -55,7 +55,7 @@ def check_domain(problem: Problem, name: str, start: Array | None = None, *, oft
     rows = np.flatnonzero(problem.weights > 0)
     if rows.size > ROWS:
         rows = np.union1d(rows[doubtful[rows]][:ROWS], rows[:: rows.size // ROWS])
-    if start is not None and np.isfinite(problem.as_squares().value(start)):
+    if start is not None and np.isfinite(problem.as_squares().value(start[:, None])).all():
         return
     samples = likely_parameters(problem)
     seen = {n: v[rows] for n, v in problem.variables.items()}

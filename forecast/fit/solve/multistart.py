@@ -132,7 +132,9 @@ def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, l
     """
     direct = solved_directly(problem)
     if direct is not None and problem.objective.scale == "residual":
-        return problem, [Solution(at=direct, value=problem.value(direct), settled=True, iterations=1)]
+        return problem, [
+            Solution(at=direct, value=float(problem.value(direct[:, None])[0]), settled=True, iterations=1)
+        ]
     if direct is not None:
         start = direct
     scaled = rescaled(problem)
@@ -207,8 +209,8 @@ def _without_errors(problem: Problem, seed: int) -> list[Array]:
     """
     if not isinstance(problem, Orthogonal):
         return []
-    plain = problem.plain()
-    starts = [s.at for s in _searched(plain, None, seed)[1] if math.isfinite(s.value)]
+    plain, solutions = _searched(problem.plain(), None, seed)
+    starts = [s.at for s in solutions if math.isfinite(s.value)]
     if not starts:
         return []
     rows, rng = np.flatnonzero(plain.weights > 0), np.random.default_rng(seed)
@@ -389,7 +391,7 @@ def _emptied(problem: Problem, solution: Solution) -> Array:
     at = solution.at
     for i in np.flatnonzero((problem.lower == 0) & ~problem.logs & (at > 0)):
         tried = np.where(np.arange(at.size) == i, 0.0, at)
-        if problem.value(tried) <= solution.value:
+        if problem.value(tried[:, None])[0] <= solution.value:
             at = tried
     return at
 

@@ -91,7 +91,7 @@ def solved_directly(problem: Problem) -> Array | None:
         return None
     offset, columns = _columns(law, problem.variables, problem.free, problem.fixed)
     lower, upper = (_natural(b, problem.logs) for b in (problem.lower, problem.upper))
-    p, _ = bounded_squares(columns, problem.linked[None] - offset, problem.weights[None], lower, upper)
+    p, _ = bounded_squares(columns, problem.y[None] - offset, problem.weights[None], lower, upper)
     at, good = _coordinates(p, problem.logs)
     if not good[0]:
         return None
