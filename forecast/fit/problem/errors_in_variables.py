@@ -250,12 +250,10 @@ def _solve(table: Array, right: Array) -> Array:
     if m == 1:
         return np.asarray(right / table[0])
     whole = np.moveaxis(table, (0, 1), (-2, -1))
-    bad = np.asarray(~np.isfinite(whole).all(axis=(-2, -1)))
-    bad |= np.linalg.det(np.where(bad[..., None, None], 0.0, whole)) == 0
+    finite = np.asarray(np.isfinite(whole).all(axis=(-2, -1)))[..., None, None]
+    good = finite & (np.linalg.det(np.where(finite, whole, 0.0))[..., None, None] != 0)
     columns = np.moveaxis(right.reshape(m, -1, *table.shape[2:]), (0, 1), (-2, -1))
-    found = np.linalg.solve(
-        np.where(bad[..., None, None], np.eye(m), whole), np.where(bad[..., None, None], np.nan, columns)
-    )
+    found = np.linalg.solve(np.where(good, whole, np.eye(m)), np.where(good, columns, np.nan))
     return np.moveaxis(found, (-2, -1), (0, 1)).reshape(right.shape)
 
 
