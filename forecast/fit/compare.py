@@ -74,8 +74,9 @@ def compare(
     rows : list of dict
         One a law: ``law``, ``parameters``, ``converged``, ``verdict``, ``warnings``, ``objective``, ``aic``, ``aicc``,
         ``bic``, ``rollout`` (root mean square of the error on what lies beyond each origin, of logarithms under a log
-        objective), ``origins`` (how many could be fitted), ``without`` (of each measure that is None, the reason), and
-        ``failed`` (the reason) where the law cannot be compared by any; it then has no measure.
+        objective), ``origins`` (how many could be fitted), ``without`` (of each measure that is None, the reason),
+        ``opposed`` where the law cannot go where the data go, so that it is never the best, and ``failed`` (the reason)
+        where the law cannot be compared by any measure; it then has none.
     about : dict
         ``objective``, ``by``, ``points``, ``origins``.
 
@@ -127,9 +128,9 @@ def compare(
             row["warnings"] = fit.notes
             if fit.converged is False:
                 row["failed"] = "the fit did not converge"
-            elif opposed:
-                row["failed"] = opposed
             else:
+                if opposed:
+                    row["opposed"] = opposed
                 row |= _judged(law, fit, columns, along, {**options, "seed": seed}, told)
         except ForecastError as problem:
             budgets.check_time("comparing", len(rows), len(laws), "laws")
@@ -242,10 +243,11 @@ def _errors(fit: Fit, columns: Columns, options: Mapping[str, Any]) -> Array:
 def winners(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     """Return the law with the lowest figure by each measure; by rollout among those that did most origins.
 
-    There is none where no law has the measure, and more than one where they differ by rounding: one law written twice.
+    Not a law that cannot go where the data go. There is none where no law has the measure, and more than one where
+    they differ by rounding: one law written twice.
     """
     found: dict[str, tuple[str, ...]] = {}
-    good = [row for row in rows if "failed" not in row]
+    good = [row for row in rows if "failed" not in row and "opposed" not in row]
     for measure in (*CRITERIA, "rollout"):
         known = [row for row in good if row.get(measure) is not None]
         if measure == "rollout" and known:
@@ -342,7 +344,7 @@ _ROW = Also(
         {
             **dict.fromkeys(("objective", *CRITERIA, "rollout"), Maybe(NUMBER)),
             **dict.fromkeys(("points", "origins", "origins_tried"), COUNT),
-            **dict.fromkeys(("verdict", "failed"), TEXT),
+            **dict.fromkeys(("verdict", "failed", "opposed"), TEXT),
             "converged": Maybe(FLAG),
             "warnings": Each(TEXT),
             "without": _BY_NAME,

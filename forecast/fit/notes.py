@@ -34,13 +34,14 @@ def of_optimum(made: Solutions) -> list[str]:
     """Return whether the optimum is in doubt: none or few of the starts agree on it, or the search did not end."""
     agree, total = int(made.starts[0, 0]), int(made.starts[1, 0])
     led = "led to the best objective: a better one may exist; give start= to choose"
+    scarce = [f"{made.name}: only {agree} of {total} starts {led}"] if few((agree, total)) and agree > 1 else []
     if 0 in made.doubts:
-        return [f"{made.name}: the fit did not converge: {made.doubts[0]}"]
+        return [f"{made.name}: the fit did not converge: {made.doubts[0]}", *scarce]
     if total > 1 and agree == 1:
         return [f"{made.name}: no two starts {led}"]
     if not made.converged[0]:
         return [f"{made.name}: the fit did not converge: its parameters are not the optimum"]
-    return [f"{made.name}: only {agree} of {total} starts {led}"] if few((agree, total)) else []
+    return scarce
 
 
 def _of_search(made: Solutions) -> list[str]:

@@ -175,3 +175,17 @@ def test_bad_input_079_wrong_usage_is_one_line(capsys, data, words, says):
     assert (code, out) == (2, "")
     assert says in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_law_that_cannot_follow_is_never_the_best(capsys, reference_data):
+    data = str(reference_data / "own_files" / "17-rising.csv")
+    words = ("--data", data, "--let", "x=tokens", "--y", "accuracy")
+    code, out, _ = run(capsys, *LAWS, "resources/log-linear", *words, "--json")
+    found = json_of(out)["result"]
+    assert code == 0
+    assert set(found["best"].values()) == {"resources/log-linear"}
+    assert [row["opposed"] for row in found["laws"]] == ["accuracy rises with tokens, this law only falls"] * 2 + [None]
+    code, out, _ = run(capsys, *LAWS, *words)
+    assert out.startswith("No law goes where these data go.")
+    assert out.count("cannot follow") == 2
+    assert "*" not in out.partition("objective")[0]

@@ -87,7 +87,7 @@ def show_comparison(
     best = comparing.winners(table)
     judged = [row["law"] for row in table if "failed" not in row]
     reasons = [_reason(row["law"], reason) for row in table for reason in row.get("warnings", ())]
-    reasons += [_reason(row["law"], row["failed"]) for row in table if "failed" in row]
+    reasons += [_reason(row["law"], row[why]) for why in ("failed", "opposed") for row in table if why in row]
     result = {
         **{key: value for key, value in about.items() if key not in ("seed", "data")},
         "headline": _headline(best, dict(about), len(table), judged),
@@ -127,7 +127,7 @@ def _reason(law: str, reason: str) -> str:
 
 def _whole(row: dict[str, Any]) -> dict[str, Any]:
     keys = ("law", "parameters", "points", "converged", "objective", "aic", "aicc", "bic", "rollout", "origins")
-    whole = {key: row.get(key) for key in (*keys, "origins_tried", "verdict", "failed")}
+    whole = {key: row.get(key) for key in (*keys, "origins_tried", "verdict", "failed", "opposed")}
     return {**whole, "warnings": list(row.get("warnings", ())), "without": row.get("without", {})}
 
 
@@ -146,7 +146,8 @@ def _headline(best: dict[str, tuple[str, ...]], about: dict[str, Any], count: in
     if forecasts:
         link = f"and also {_does(forecasts, 'forecast', named=False)}" if alike else _does(forecasts, "forecast")
         parts.append(f"{link} the larger ones best from the smaller ones{_tied(forecasts)}")
-    return ", ".join(parts) + "." if parts else "No law can be judged on these data."
+    nothing = "No law goes where these data go." if judged else "No law can be judged on these data."
+    return ", ".join(parts) + "." if parts else nothing
 
 
 def _does(laws: tuple[str, ...], verb: str, *, named: bool = True) -> str:
@@ -167,7 +168,8 @@ def _text(result: dict[str, Any]) -> None:
     for row in result["laws"]:
         marks = [_number(row[m]) + (" *" if row["law"] in result["tied"][m] else "") for m in _MEASURES]
         tried = "-" if row["origins_tried"] is None else f"{row['origins']} of {row['origins_tried']}"
-        rows.append([row["law"], row["parameters"], *marks, tried, "converged" if row["converged"] else "failed"])
+        ended = "cannot follow" if row["opposed"] else "converged" if row["converged"] else "failed"
+        rows.append([row["law"], row["parameters"], *marks, tried, ended])
     render.table(["law", "parameters", *_MEASURES.values(), "origins", "fit"], rows)
     render.write()
     kind = "of logs" if find(result["objective"]).log else "in the unit of y"

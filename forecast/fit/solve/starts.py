@@ -180,7 +180,7 @@ def plausible_values(
     plain = law._plain
     seen = {n: variables[n] for n in plain.variables}
     powers, places, scales = exponents(plain), shifts(plain, seen), scales_of(seen)
-    if len(rest) == 1 and not where.positive[rest[0]]:
+    if len(rest) < 3 and not where.positive[rest].any():
         scales = scales_of(seen, gaps=True)
     sizes = [EXPONENTS if len(rest) < 3 and where.positive[i] else BREAK_EXPONENTS for i in rest]
     names = [law._role(where.free[i]) for i in rest]
