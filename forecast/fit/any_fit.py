@@ -48,12 +48,12 @@ class AnyFit(Plans):
         return cast("Fit | Fits", self)
 
     def _draws(self, draw: Callable[[Fit], dict[str, Array]], draws: int) -> dict[str, Array]:
-        """Return draws of the parameters of each fit."""
-        raise NotImplementedError
+        """Return draws of the parameters of the fit, or of each."""
+        return draw(cast("Fit", self))
 
     def _array(self, table: Array, dims: tuple[str, ...], **coords: Any) -> xr.DataArray:
-        """Return numbers of each fit as an array."""
-        raise NotImplementedError
+        """Return numbers of the fit as an array, or of each."""
+        return xr.DataArray(table, dims=dims, coords=coords)
 
     @property
     def objective_name(self) -> str:

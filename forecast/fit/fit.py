@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -173,15 +173,6 @@ class Fit(AnyFit):
         """
         among = next((each for each in variables.values() if isinstance(each, Operators)), None)
         return self.law.value(self.values, **variables) if among is None else among.under(self, variables)
-
-    def _each(self, compute: Callable[[Fit], xr.Dataset]) -> xr.Dataset:
-        return compute(self)
-
-    def _draws(self, draw: Callable[[Fit], dict[str, Array]], draws: int) -> dict[str, Array]:
-        return draw(self)
-
-    def _array(self, table: Array, dims: tuple[str, ...], **coords: Any) -> xr.DataArray:
-        return xr.DataArray(table, dims=dims, coords=coords)
 
     @functools.cached_property
     def _stderr(self) -> dict[str, float]:

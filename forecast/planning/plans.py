@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from forecast.base.lazy import xr
 
@@ -17,8 +17,8 @@ class Plans:
     """The part of `forecast.Fit` and `forecast.Fits` that plans with a law, each fit by itself."""
 
     def _each(self, compute: Callable[[Fit], xr.Dataset]) -> xr.Dataset:
-        """Return what each fit answers, over the dimension of many; nan where one has no answer, which is counted."""
-        raise NotImplementedError
+        """Return what the fit answers; of many, what each does, over their dimension."""
+        return compute(cast("Fit", self))
 
     def invert(
         self,

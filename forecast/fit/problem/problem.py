@@ -176,7 +176,7 @@ class Problem(Target):
     @functools.cached_property
     def poles(self) -> Poles | None:
         """What the law is divided by, where that may change its sign among the points."""
-        return poles_of(self.law, self, self.variables, self.weights)
+        return poles_of(self.law, self.coordinates, self.variables, self.weights)
 
     @property
     def errs_in_x(self) -> bool:

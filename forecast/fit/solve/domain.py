@@ -81,7 +81,7 @@ def likely_parameters(problem: Problem) -> Array:
     law = problem.law
     roles = [law._role(n) for n in problem.free]
     kinds = list(dict.fromkeys(roles))
-    lists = plausible_values(law, problem, [roles.index(r) for r in kinds], problem.variables)
+    lists = plausible_values(law, problem.coordinates, [roles.index(r) for r in kinds], problem.variables)
     places = shifts(law._plain, {n: problem.variables[n] for n in law._plain.variables})
     for i, role in enumerate(kinds):
         if role in places:  # what is subtracted from a variable may lie beyond the data

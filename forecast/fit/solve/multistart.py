@@ -290,7 +290,7 @@ def _from(problem: Problem, begun: list[Array]) -> tuple[Problem, list[Solution]
         problem = problem.with_options(width=float(width[0, 0]))
         return problem, _race(problem, pulled)
     wide = float(threshold.residual_scale(problem.target(), at)[0])
-    target, solved = threshold.with_threshold(problem.target(), at, problem)
+    target, solved = threshold.with_threshold(problem.target(), at, problem.coordinates)
     problem = problem.with_options(delta=float(target.options["delta"][0, 0]))
     solutions = _race(problem, pulled)
     far = solutions[0].value > float(solved.value[0]) * (1 + OPTIMUM_RTOL) + problem.rounding()

@@ -173,9 +173,7 @@ def scales_of(variables: Mapping[str, Array], *, gaps: bool = False) -> list[flo
     return scales
 
 
-def plausible_values(
-    law: Law, where: Problem | Coordinates, rest: list[int], variables: Mapping[str, Array]
-) -> list[Array]:
+def plausible_values(law: Law, where: Coordinates, rest: list[int], variables: Mapping[str, Array]) -> list[Array]:
     """Return likely values of some of the free parameters, as the law has them."""
     plain = law._plain
     seen = {n: variables[n] for n in plain.variables}
@@ -190,9 +188,7 @@ def plausible_values(
     ]
 
 
-def _candidates(
-    problem: Problem | Coordinates, i: int, scales: list[float], power: Array | None, places: Array | None
-) -> Array:
+def _candidates(problem: Coordinates, i: int, scales: list[float], power: Array | None, places: Array | None) -> Array:
     low, high = problem.lower[i], problem.upper[i]
     if problem.logs[i]:
         with np.errstate(over="ignore"):
@@ -261,7 +257,7 @@ def low_discrepancy(lists: list[Array], seed: Seed, points: int) -> Array:
 
 def laid_out(
     law: Law,
-    limits: Problem | Coordinates,
+    limits: Coordinates,
     variables: Mapping[str, Array],
     points: int,
     seed: Seed,
@@ -328,12 +324,17 @@ class Grid:
     def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS, more: Sequence[Array] = ()) -> None:
         self.problem = problem = problem.thinned(MAX_POINTS_SEARCHED)
         poles, key = problem.poles, (seed, (0x57A27, points))
-        table, lin, rest = laid_out(problem.law, problem, problem.variables, points, key, poles)
+        table, lin, rest = laid_out(problem.law, problem.coordinates, problem.variables, points, key, poles)
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
         self.hard = len(rest) > 2
         y, weights = problem.objective.nearby_squares(problem.observed, problem.weights, problem.options)
         profile = ProjectedGrid(
-            law=problem.law, limits=problem, variables=problem.variables, y=y[None], weights=weights[None], lin=lin
+            law=problem.law,
+            limits=problem.coordinates,
+            variables=problem.variables,
+            y=y[None],
+            weights=weights[None],
+            lin=lin,
         )
         if lin:
             table[:, lin] = profile.best(table)[0][..., 0]
@@ -461,7 +462,7 @@ class ProjectedGrid:
     Parameters
     ----------
     law : forecast.Law
-    limits : Problem or Coordinates
+    limits : Coordinates
     variables : mapping of str to ndarray
         (n,) where all fits share the points, else (B, n).
     y, weights : ndarray
@@ -471,7 +472,7 @@ class ProjectedGrid:
     """
 
     law: Law
-    limits: Problem | Coordinates
+    limits: Coordinates
     variables: Mapping[str, Array]
     y: Array
     weights: Array

@@ -17,7 +17,6 @@ from forecast.fit.solve import newton
 
 if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
-    from forecast.fit.problem.problem import Problem
     from forecast.fit.problem.target import Target
     from forecast.fit.solve.newton import NewtonResult
 
@@ -75,7 +74,7 @@ def with_width(target: Target, q: Array) -> Target:
     return replace(target, options={**target.options, "width": width[:, None]})
 
 
-def with_threshold(target: Target, q: Array, limits: Problem | Coordinates) -> tuple[Target, NewtonResult]:
+def with_threshold(target: Target, q: Array, limits: Coordinates) -> tuple[Target, NewtonResult]:
     """Return the target with each fit's threshold, and the fits, found in turns as scale and location are.
 
     Parameters
@@ -83,7 +82,7 @@ def with_threshold(target: Target, q: Array, limits: Problem | Coordinates) -> t
     target : Target
     q : ndarray
         (k, B), where each fit begins.
-    limits : Problem or Coordinates
+    limits : Coordinates
         Bounds of the coordinates, and which are logarithms.
     """
     ask, count = (limits.lower, limits.upper, limits.logs), q.shape[1]
