@@ -137,7 +137,11 @@ def bootstrap(
             few = True
             parts = [_refit(problem, at, resampling, labels, plan[0], few, 0)]
         done(0)
-        rest = [(problem, at, resampling, labels, blocks, few, 0) for blocks in plan[1:]]
+        alone = workers is None or workers == 1
+        # a kernel keeps tables of its own, which threads must not share
+        rest = [
+            ((problem if alone else problem.rebuilt()), at, resampling, labels, blocks, few, 0) for blocks in plan[1:]
+        ]
         parts += share(_refit, rest, workers, where=where, done=lambda i: done(i + 1))
     whole = _joined(parts)
     cut = _Part(*(getattr(whole, n)[..., : resampling.replicates] for n in _Part.__dataclass_fields__))
