@@ -62,7 +62,7 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
 
         return fit_by(fit_law, law, data, request)
     chosen = objectives.find(request.objective or law.objective or "least_squares", where=name)
-    options = chosen.checked_options(request.options or {}, name)
+    options = chosen.resolve_options(request.options or {}, name)
     if request.bootstrap is None and request.resample != "pairs":
         raise UsageError(
             f"{name}: resample={request.resample!r} says what a bootstrap resamples: give bootstrap= with it"

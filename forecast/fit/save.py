@@ -314,7 +314,7 @@ def _solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], w
     from forecast.fit.solutions import Solutions
 
     objective = find(record["objective"], where=where)
-    objective.checked_options(record["options"], where)
+    objective.resolve_options(record["options"], where)
     name = label(law)
     setting = Setting(
         law=law, objective=objective, options=record["options"], coordinates=coordinates(law, name), name=name

@@ -155,7 +155,7 @@ def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
     return np.broadcast_to(_evaluate(text, columns, where), (len(next(iter(columns.values()))),)).copy()
 
 
-def _row_list(bad: NDArray[np.bool_]) -> str:
+def _format_rows(bad: NDArray[np.bool_]) -> str:
     found = np.flatnonzero(bad) + 1
     shown = ", ".join(str(i) for i in found[:8]) + (", …" if found.size > 8 else "")
     return f"{'row' if found.size == 1 else 'rows'} {shown} of {bad.size} (counted from 1)"
@@ -182,7 +182,7 @@ class _Rows:
         self.absent = np.ones(self.shape, dtype=bool)
         self.absent[self.places] = False
 
-    def dealt(self, values: Array) -> Array:
+    def as_curves(self, values: Array) -> Array:
         """Return numbers, one a row of the table, as they belong to the curves, (B, n)."""
         rows = np.broadcast_to(values, (self.columns.rows,))
         if self.places is None:
@@ -191,9 +191,9 @@ class _Rows:
         table[self.places] = rows
         return table
 
-    def beside(self, given: Any, where: str) -> Array:
+    def read_extra(self, given: Any, where: str) -> Array:
         """Return what may stand beside the data instead of in a column of it."""
-        return self.dealt(_extra(given, self.columns, self.columns.rows, where))
+        return self.as_curves(_row_numbers(given, self.columns, self.columns.rows, where))
 
 
 class _Grid:
@@ -213,23 +213,23 @@ class _Grid:
         values = values.astype(float) if values.dtype == bool else values
         return values[:, None] if column.dims == self.dims[:1] else values
 
-    def dealt(self, values: Array) -> Array:
+    def as_curves(self, values: Array) -> Array:
         """Return numbers as they are: points that all curves share stay shared."""
         return np.atleast_1d(values)
 
-    def beside(self, given: Any, where: str) -> Array:
+    def read_extra(self, given: Any, where: str) -> Array:
         """Return what may stand beside the data instead of in a column of it, (n,) or (B, n)."""
         if isinstance(given, str):
-            return self.dealt(_evaluate(given, self.columns, where))
+            return self.as_curves(_evaluate(given, self.columns, where))
         if isinstance(given, xr.DataArray) and set(map(str, given.dims)) <= set(self.dims):
             return _numbers(self._placed(given.variable), where)
         values = _numbers(given, where)
         if values.shape not in ((), self.shape[1:], self.shape):
             raise DataError(f"{where}: expected numbers of shape {self.shape} or {self.shape[1:]}, got {values.shape}")
-        return self.dealt(values)
+        return self.as_curves(values)
 
 
-def _extra(given: Any, columns: Mapping[str, Any], size: int, where: str) -> Array:
+def _row_numbers(given: Any, columns: Mapping[str, Any], size: int, where: str) -> Array:
     if isinstance(given, str):
         return _compute(given, columns, where)
     values = _numbers(np.asarray(given), where)
@@ -299,7 +299,7 @@ def read_observations(
     for key in let:
         if key not in law.variables:
             raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
-    variables = {v: source.dealt(_variable(law, v, let.get(v, v), source.columns, name)) for v in law.variables}
+    variables = {v: source.as_curves(_variable(law, v, let.get(v, v), source.columns, name)) for v in law.variables}
     explained = request.y if request.y is not None else law.output
     if request.y is None and explained not in source.columns:
         at = f"{name}: say y=, the column that the law explains"
@@ -308,19 +308,21 @@ def read_observations(
     if itself is not None:
         what = "column" if explained in source.columns else "formula"
         raise UsageError(f"{name}: y: the {what} '{printable(explained, 60)}' is also the variable '{itself}'")
-    y = np.broadcast_to(source.dealt(_evaluate(explained, source.columns, f"{name}: y")), source.shape)
+    y = np.broadcast_to(source.as_curves(_evaluate(explained, source.columns, f"{name}: y")), source.shape)
     weights, errors = _weights(request, source, name)
     columns = _option_columns(objective, options, source, name)
     # in a grid, missing observations are how curves of different lengths are written; in a table they are missing
     absent = source.absent if isinstance(source, _Rows) else np.isnan(y)
     faults = _faults(variables, y, weights, errors, absent, objective, columns, explained)
     known = errors is not None or objective.scale == "known"
+    called = {**{v: let.get(v, v) for v in law.variables}, law.output: explained}
     if by is not None:
         fills = {n: 1.0 if (usual := objective.options[n].default) is None else usual for n in columns}
-        return replace(_padded(source, variables, y, weights, columns, absent, faults, fills), scale_known=known)
+        curves = _pad_curves(source, variables, y, weights, columns, absent, faults, fills)
+        return replace(curves, scale_known=known, called=called)
     for fault in faults:
         if fault.bad.any():
-            raise DataError(f"{name}: {fault.text((0, int(np.argmax(fault.bad))), _row_list(fault.bad))}")
+            raise DataError(f"{name}: {fault.text((0, int(np.argmax(fault.bad))), _format_rows(fault.bad))}")
     flat = {v: np.ascontiguousarray(column[0]) for v, column in variables.items()}
     groups, labels, group_name = _groups(request, source.columns, y.size, name)
     return Observations(
@@ -333,7 +335,7 @@ def read_observations(
         groups=groups,
         group_labels=labels,
         by=group_name,
-        called={**{v: let.get(v, v) for v in law.variables}, law.output: explained},
+        called=called,
     )
 
 
@@ -342,10 +344,10 @@ def _weights(request: Request, source: _Rows | _Grid, name: str) -> tuple[Array,
     if request.weights is not None and request.sigma is not None:
         raise UsageError(f"{name}: give weights or sigma, not both")
     if request.sigma is not None:
-        errors = np.broadcast_to(source.beside(request.sigma, f"{name}: sigma"), source.shape)
+        errors = np.broadcast_to(source.read_extra(request.sigma, f"{name}: sigma"), source.shape)
         with np.errstate(all="ignore"):
             return 1 / errors**2, errors
-    weights = np.ones(1) if request.weights is None else source.beside(request.weights, f"{name}: weights")
+    weights = np.ones(1) if request.weights is None else source.read_extra(request.weights, f"{name}: weights")
     return np.broadcast_to(weights, source.shape), None
 
 
@@ -358,7 +360,7 @@ def _option_columns(
             what = objective.options[option].column
             raise UsageError(f"{name}: objective '{objective.name}' needs options={{'{option}': COLUMN}}: {what}")
     return {
-        option: np.broadcast_to(source.beside(options[option], f"{name}: {option}"), source.shape)
+        option: np.broadcast_to(source.read_extra(options[option], f"{name}: {option}"), source.shape)
         for option in objective.columns
     }
 
@@ -399,7 +401,7 @@ def _faults(
         )  # fmt: skip
 
 
-def _padded(
+def _pad_curves(
     source: _Rows | _Grid,
     variables: dict[str, Array],
     y: Array,
@@ -490,13 +492,13 @@ def _errors_in_x(
         if variable not in law.variables or variable in law.levels:
             known = [v for v in law.variables if v not in law.levels]
             raise UnknownNameError("variable", printable(variable, 60), known, where=f"{name}: sigma_x")
-        errors = _extra(value, {**columns, **variables}, size, where)
+        errors = _row_numbers(value, {**columns, **variables}, size, where)
         bad = ~(np.isfinite(errors) & (errors >= 0))
         if bad.any():
-            raise DataError(f"{where}: expected standard deviations of at least 0, not so in {_row_list(bad)}")
+            raise DataError(f"{where}: expected standard deviations of at least 0, not so in {_format_rows(bad)}")
         far = TOO_FAR * float(np.abs(variables[variable]).max())
         if far and errors.max() > far:
-            rows = _row_list(errors > far)
+            rows = _format_rows(errors > far)
             raise DataError(
                 f"{where}: standard deviations of more than {TOO_FAR:.0e} times its largest value in {rows}; "
                 "give them in the unit of the variable"

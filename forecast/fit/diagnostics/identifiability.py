@@ -247,7 +247,7 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
         fixed = {**problem.fixed, name: 0.0, **{problem.free[i]: float(p[i]) for i in lost}}
         value = problem.value_at(tried)
         if keep:
-            smaller = problem.rebuilt(coordinates=problem.coordinates.some(keep, fixed))
+            smaller = problem.with_changes(coordinates=problem.coordinates.take(keep, fixed))
             _, solved = search(smaller, None, 0)
             value = min([value, *(s.value for s in solved[:1])])
         # twice what is lost: it was chosen to fit best, and so gains more than a parameter in its place (Davies, 1987)

@@ -231,7 +231,7 @@ class Objective(abc.ABC):
         """Return whether an option is yet to come from the data."""
         return self.tuning != "" and options.get(self.tuning) is None
 
-    def checked_options(self, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    def resolve_options(self, given: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return options with the defaults of those that are not given; those that are columns are not read yet.
 
         Raises

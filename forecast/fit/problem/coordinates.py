@@ -64,14 +64,14 @@ class Coordinates:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.logs, np.log(np.where(self.logs, p, 1.0)), p)
 
-    def in_logs(self, logs: NDArray[np.bool_]) -> Coordinates:
+    def with_logs(self, logs: NDArray[np.bool_]) -> Coordinates:
         """Return the coordinates of which these are logarithms."""
         moved = replace(self, logs=logs)
         return replace(
             moved, lower=moved.internal(self.natural(self.lower)), upper=moved.internal(self.natural(self.upper))
         )
 
-    def some(self, keep: list[int], fixed: Mapping[str, float]) -> Coordinates:
+    def take(self, keep: list[int], fixed: Mapping[str, float]) -> Coordinates:
         """Return the coordinates of some of the free parameters; the others are `fixed` now."""
         free = tuple(self.free[i] for i in keep)
         return Coordinates(free, fixed, self.logs[keep], self.lower[keep], self.upper[keep])

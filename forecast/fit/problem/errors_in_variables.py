@@ -354,7 +354,7 @@ def covariance(problem: Orthogonal, at: Array, logs: NDArray[np.bool_], keep: li
     """
 
     def gradient(factor: float) -> tuple[Array, Array, State]:
-        scaled = problem.rebuilt(weights=problem.weights / factor, coordinates=problem.coordinates.in_logs(logs))
+        scaled = problem.with_changes(weights=problem.weights / factor, coordinates=problem.coordinates.with_logs(logs))
         _, first, second = scaled.evaluate(at[:, None])
         return first[keep, 0] / 2, second[:, :, 0][np.ix_(keep, keep)] / 2, scaled.kernel.at(at[:, None])
 

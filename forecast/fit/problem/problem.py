@@ -119,7 +119,7 @@ class Problem(Target):
         given = {name: self.__dict__[name] for name, part in self.__dataclass_fields__.items() if part.init}
         return {**given, "kernel": None, "scratch": Scratch()}
 
-    def rebuilt(self, **changes: Any) -> Self:
+    def with_changes(self, **changes: Any) -> Self:
         """Return the problem with other data, coordinates or weights, and what follows from these."""
         return replace(self, kernel=None, scratch=Scratch(), **changes)
 
@@ -144,7 +144,7 @@ class Problem(Target):
         def of(values: Any) -> Any:
             return values[rows] if np.shape(values) == (n,) else values
 
-        return self.rebuilt(
+        return self.with_changes(
             variables={name: of(v) for name, v in self.variables.items()}, observed=of(self.observed),
             weights=of(self.weights), options={name: of(v) for name, v in self.options.items()},
         )  # fmt: skip
@@ -196,7 +196,7 @@ class Problem(Target):
 
     def about(self, p: Array) -> Problem:
         """Return the problem with every positive parameter in its logarithm, but for those that are 0 in `p`."""
-        return self.rebuilt(coordinates=self.coordinates.in_logs(self.positive & (p > 0)))
+        return self.with_changes(coordinates=self.coordinates.with_logs(self.positive & (p > 0)))
 
     @property
     def n(self) -> int:

@@ -329,7 +329,7 @@ def rescaled(problem: Problem) -> tuple[Rescaled, Problem] | None:
     if problem.errs_in_x:  # the weights are those of y, and carry its unit
         changes["weights"] = problem.weights * unit**2
         changes["sigma_x"] = {n: moved(n, v) for n, v in problem.sigma_x.items()}  # type: ignore[attr-defined]
-    return made, problem.rebuilt(**changes)
+    return made, problem.with_changes(**changes)
 
 
 def rescaled_curves(
