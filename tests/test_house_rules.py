@@ -145,7 +145,7 @@ def part(path: Path) -> str:
 #: Methods that people expect on what they hold, and whose work is done in a room below: file and the room it asks.
 DOORS = {
     ("laws/definition.py", "fit"),  # Law.fit, Law.published
-    ("fit/fit.py", "planning"),  # Fit.allocate, Fit.invert
+    ("fit/any_fit.py", "planning"),  # Fit.allocate, Fit.invert
     ("fit/fit.py", "report"),  # what a notebook shows of a Fit
     ("base/operators.py", "api"),  # arithmetic on a model
     ("scenarios/scenario.py", "api"),  # Scenario.ask, Scenario.with_

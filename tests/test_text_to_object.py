@@ -51,7 +51,6 @@ PLACES = {
     "fit/inference/bootstrap.py: bootstrap: getattr": OURS,
     "fit/inference/covariance.py: _Slopes.row: getattr": OURS,
     "fit/inference/uncertainty.py: joined: getattr": OURS,
-    "fit/objectives/objective.py: Objective.pointwise: getattr": LISTED,  # OBJECTIVES
     "fit/protocols.py: fit_by: getattr": OURS,
     "fit/solve/newton.py: NewtonResult.put: getattr": OURS,
     "fit/solve/newton.py: NewtonResult.take: getattr": OURS,
@@ -60,7 +59,6 @@ PLACES = {
     "fit/solve/newton.py: _Live.keep: getattr": OURS,
     "fit/problem/errors_in_variables.py: Orthogonal.plain: getattr": OURS,
     "fit/solve/newton.py: _Live.keep: setattr": OURS,
-    "fit/solve/scatter.py: scattered: getattr": OURS,
     "formula/functions.py: implementation: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
     "formula/symbolic.py: _functions: getattr": OURS,
     "formula/symbolic.py: from_sympy: getattr": OURS,

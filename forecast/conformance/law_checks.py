@@ -184,7 +184,7 @@ def _law_published(record: Record) -> None:
 
 def _law_protocols(record: Record) -> None:
     """A protocol speaks of the law's own variables and parameters, and its rules and objective can be read."""
-    from forecast.fit.objectives.objective import find
+    from forecast.fit.objectives import find
     from forecast.fit.protocols import check_rule
 
     spec: Any = record.spec

@@ -9,27 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.errors import UsageError
 from forecast.fit.curves import SolvedCurves, fit_curves
 from forecast.fit.data.observations import Observations
-from forecast.fit.data.padded import pad
-from forecast.fit.fits import Fits
-from forecast.fit.inference.bootstrap import Resampling, repeated
 from forecast.fit.inference.uncertainty import joined
-from forecast.fit.objectives.objective import Objective
 from forecast.fit.options import Request
-from forecast.fit.problem.coordinates import coordinates, given_start
+from forecast.fit.problem.coordinates import given_start
 from forecast.fit.problem.setting import Setting
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve.parallel import share
-
-if TYPE_CHECKING:
-    from forecast.laws import Law
 
 __all__ = ["fit_over"]
 
@@ -39,28 +31,8 @@ Array: TypeAlias = NDArray[np.float64]
 POINTS = 200_000
 
 
-def fit_over(
-    law: Law, data: Any, request: Request, *, objective: Objective, options: Mapping[str, Any], name: str
-) -> Fits:
-    """Fit a law to every curve of a data set; the function behind ``law.fit(..., by=)``.
-
-    Parameters
-    ----------
-    data : xarray.Dataset, or long columns
-        A Dataset with the dimension ``request.by`` (nan pads curves of different lengths), or any table with a
-        column of that name.
-    request : Request
-    objective, options, name
-        As read from the request.
-    """
-    by = str(request.by)
-    if request.bootstrap is not None and request.resample == "cluster":
-        raise UsageError(f"{name}: by= does not take resample='cluster': fit one curve at a time")
-    if law.levels:
-        raise UsageError(f"{name}: by= takes no law with groups: fit one curve at a time")
-    seen = pad(law, data, by, request, objective=objective, name=name, options=options)
-    plain = {o: v for o, v in options.items() if v is not None and o not in seen.columns}
-    setting = Setting(law=law, objective=objective, options=plain, coordinates=coordinates(law, name), name=name)
+def fit_over(setting: Setting, seen: Observations, request: Request) -> Solutions:
+    """Fit every curve of a data set; what ``law.fit(..., by=)`` does."""
     reasons = np.array(seen.reasons, dtype=object)
     n, k = (seen.weights > 0).sum(axis=1), len(setting.coordinates.free)
     reasons[(reasons == "") & (n < k)] = f"not fitted: fewer than {k} points"
@@ -68,13 +40,7 @@ def fit_over(
     usable = np.flatnonzero(reasons == "")
     begun = _begun(setting, seen.take(usable), usable, request.start) if usable.size else None
     parts = _shared(setting, seen, usable, begun, request) if usable.size else []
-    solutions = _joined(setting, seen, usable, parts, request.start is not None)
-    if request.bootstrap is not None:
-        resampling = Resampling(
-            replicates=request.bootstrap, resample=request.resample, seed=request.seed, fresh=request.start is None
-        )
-        solutions = repeated(solutions, resampling, workers=request.workers, progress=request.progress)
-    return Fits(by=by, level=request.level, solutions=solutions)
+    return _joined(setting, seen, usable, parts, request.start is not None)
 
 
 def _begun(

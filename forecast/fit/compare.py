@@ -15,8 +15,8 @@ from forecast.base.json_text import strict_json, to_json
 from forecast.base.lazy import xr
 from forecast.base.saved_records import COUNT, FLAG, NUMBER, TEXT, Also, Each, Kind, Maybe, Named, Record, check
 from forecast.errors import DataError, FitError, ForecastError, ResultError, UnknownNameError, UsageError, printable
+from forecast.fit import objectives
 from forecast.fit.data.observations import _compute
-from forecast.fit.objectives import objective as objectives
 
 if TYPE_CHECKING:
     import os
@@ -31,8 +31,6 @@ __all__ = ["CRITERIA", "ORIGINS", "compare", "comparison_of", "criteria", "is_co
 Array = NDArray[np.float64]
 
 CRITERIA = ("aic", "aicc", "bic")
-#: Objectives that are likelihoods without a scale of their own.
-_LIKELIHOODS = ("poisson", "binomial")
 #: The shares of the points, smallest first, from which the others are forecast.
 ORIGINS = (0.5, 0.6, 0.7, 0.8, 0.9)
 #: What the file of a comparison is, and the figures in it that other programs read.
@@ -162,12 +160,12 @@ def _judged(
 
 def _no_criteria(fit: Fit, found: Mapping[str, float | None]) -> dict[str, str]:
     """Return why a fit lacks criteria, by criterion."""
-    n, k = fit.n or 0, _free(fit)
+    objective, n, k = objectives.find(fit.objective_name), fit.n or 0, _free(fit)
     if found["aic"] is not None:
-        least = k + (3 if _scaled(fit) else 2)
+        least = k + 2 + objective.estimates_scale
         return {} if found["aicc"] is not None else {"aicc": f"{k} parameters take at least {least} points, got {n}"}
-    if not _scaled(fit) and objectives.find(fit.objective_name).name not in _LIKELIHOODS:
-        reason = f"the objective '{fit.objective_name}' is no likelihood"
+    if not objective.is_likelihood:
+        reason = f"the objective '{objective.name}' is no likelihood"
     elif n <= k:
         reason = f"{n} points leave no error to judge {k} parameters by"
     else:
@@ -178,12 +176,6 @@ def _no_criteria(fit: Fit, found: Mapping[str, float | None]) -> dict[str, str]:
 def _free(fit: Fit) -> int:
     """Return how many parameters were fitted."""
     return len(fit.uncertainty.names) if fit.uncertainty is not None else len(fit.values)
-
-
-def _scaled(fit: Fit) -> bool:
-    """Tell whether the scale of the errors is estimated beside the parameters."""
-    chosen = objectives.find(fit.objective_name)
-    return chosen.name in ("least_squares", "least_squares_log") or bool(getattr(chosen, "profile", False))
 
 
 def criteria(fit: Fit) -> dict[str, float | None]:
@@ -199,21 +191,14 @@ def criteria(fit: Fit) -> dict[str, float | None]:
     >>> round(found["bic"] - found["aic"], 6)  # two parameters, three points
     -1.802775
     """
-    chosen = objectives.find(fit.objective_name)
+    objective, value = objectives.find(fit.objective_name), fit.objective
     n, k = fit.n or 0, _free(fit)
-    value = fit.objective
-    if value is None or n == 0 or (_scaled(fit) and n <= k):
+    loss = None
+    if value is not None and n > (k if objective.estimates_scale else 0):
+        loss = objective.minus_log_likelihood(value, n)
+    if loss is None:
         return dict.fromkeys(CRITERIA)
-    if chosen.name in ("least_squares", "least_squares_log"):
-        if not value > 0:
-            return dict.fromkeys(CRITERIA)
-        loss, k = 0.5 * n * (math.log(2 * math.pi * value / n) + 1), k + 1
-    elif _scaled(fit):
-        loss, k = value, k + 1
-    elif chosen.name in _LIKELIHOODS:
-        loss = value
-    else:
-        return dict.fromkeys(CRITERIA)
+    k += objective.estimates_scale
     aic = 2 * loss + 2 * k
     small = aic + 2 * k * (k + 1) / (n - k - 1) if n > k + 1 else None
     return {"aic": aic, "aicc": small, "bic": 2 * loss + k * math.log(n)}

@@ -33,9 +33,6 @@ __all__ = ["SolvedCurves", "fit_curves", "fit_one"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Options that may come from the data of each curve.
-OWN = ("delta", "width")
-
 
 @dataclass(frozen=True)
 class SolvedCurves:
@@ -124,7 +121,9 @@ def _by_search(setting: Setting, seen: Observations, problem: Problem, begun: Ar
         begins = "any start" if begun is None else "this start"
         raise FitError(f"{setting.name}: the objective cannot be computed from {begins}")
     starts = np.array([[agreeing(problem, found)], [len(found)]])
-    own = {o: np.array([v]) for o in OWN if o not in setting.options and (v := problem.options.get(o)) is not None}
+    tuning = setting.objective.tuning
+    is_tuned = tuning not in setting.options and problem.options.get(tuning) is not None
+    own = {tuning: np.array([problem.options[tuning]])} if is_tuned else {}
     made = _one(setting, seen, problem, own, best.at[:, None], best.settled, starts, begun is not None)
     if why := doubt(found):
         made.refute(why)
@@ -145,7 +144,9 @@ def _one(
 
 def _own(target: Target) -> dict[str, Array]:
     """Return the options that came from the data of each curve, (B,)."""
-    return {o: np.ravel(target.options[o]) for o in OWN if o in target.options and np.ndim(target.options[o]) == 2}
+    tuning = target.objective.tuning
+    tuned = tuning in target.options and np.ndim(target.options[tuning]) == 2
+    return {tuning: np.ravel(target.options[tuning])} if tuned else {}
 
 
 def fit_curves(setting: Setting, part: Observations, begun: Array | None, seed: int) -> SolvedCurves:
@@ -186,6 +187,7 @@ def _searched(
     """Search for the optimum of each curve that did not settle as for that of a single fit; tell which are in doubt."""
     doubted = np.zeros(solved.settled.size, dtype=bool)
     options = {o: np.array(v) for o, v in target.options.items()}
+    tuning = setting.objective.tuning
     for b in map(int, np.flatnonzero(~solved.settled)):
         problem = setting.problem(part.one(b))
         if problem.n < problem.k:
@@ -199,9 +201,8 @@ def _searched(
             solved.q[:, b], solved.value[b], solved.settled[b] = solutions[0].at, solutions[0].value, True
             starts[:, b] = agreeing(problem, solutions), len(solutions)
             doubted[b] = bool(doubt(solutions))
-            for option in OWN:
-                if option in options and options[option].ndim == 2:
-                    options[option][b] = problem.options[option]
+            if tuning in options and options[tuning].ndim == 2:
+                options[tuning][b] = problem.options[tuning]
     return replace(target, options=options), doubted
 
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from forecast import tables
 from forecast.errors import FitError, UsageError, printable
+from forecast.fit import objectives
 from forecast.fit.curves import fit_one
 from forecast.fit.data import groups as grouping
 from forecast.fit.data.column_units import in_order, in_units
-from forecast.fit.data.observations import gather
+from forecast.fit.data.observations import read_observations
 from forecast.fit.fit import Fit
 from forecast.fit.inference.bootstrap import Resampling, repeated
 from forecast.fit.inference.resample import check as check_resampling
-from forecast.fit.objectives import objective as objectives
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import coordinates, given_start, label
 from forecast.fit.problem.problem import Array, Problem
@@ -62,7 +62,7 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
 
         return fit_by(fit_law, law, data, request)
     chosen = objectives.find(request.objective or law.objective or "least_squares", where=name)
-    options = objectives.check_options(chosen, dict(request.options or {}), name)
+    options = chosen.resolve_options(request.options or {}, name)
     if request.bootstrap is None and request.resample != "pairs":
         raise UsageError(
             f"{name}: resample={request.resample!r} says what a bootstrap resamples: give bootstrap= with it"
@@ -70,16 +70,19 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     if request.bootstrap is not None:
         check_resampling(request.bootstrap, request.resample, request.groups is not None, chosen, name)
     if request.by is not None:
-        from forecast.fit.batch import fit_over
-
-        return fit_over(law, data, request, objective=chosen, options=options, name=name)
-    seen = gather(law, data, request, objective=chosen, options=options, name=name)
+        _check_by(law, request, name)
+    seen = read_observations(law, data, request, objective=chosen, options=options, name=name)
     law, seen = grouping.of_groups(law, seen, varying, name)
     plain = {o: v for o, v in options.items() if v is not None and o not in seen.columns}
     setting = Setting(law=law, objective=chosen, options=plain, coordinates=coordinates(law, name), name=name)
-    seen = with_scatter(setting, seen, request)
-    problem = setting.problem(seen)
-    solutions = fit_one(setting, seen, problem, _begun(problem, request, name), request.seed)
+    if request.by is None:
+        observed = with_scatter(setting, seen, request)
+        problem = setting.problem(observed)
+        solutions = fit_one(setting, observed, problem, _begun(problem, request, name), request.seed)
+    else:
+        from forecast.fit.batch import fit_over
+
+        solutions = fit_over(setting, seen, request)
     if request.bootstrap is not None:
         resampling = Resampling(
             replicates=request.bootstrap, resample=request.resample, seed=request.seed, fresh=request.start is None
@@ -87,7 +90,21 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
         solutions = repeated(
             solutions, resampling, labels=seen.groups, workers=request.workers, progress=request.progress
         )
-    return Fit(law=law, solutions=solutions, level=request.level)
+    if request.by is None:
+        return Fit(law=law, solutions=solutions, level=request.level)
+    from forecast.fit.fits import Fits
+
+    return Fits(by=request.by, level=request.level, solutions=solutions)
+
+
+def _check_by(law: Law, request: Request, name: str) -> None:
+    """Refuse what many fits at once do not take."""
+    if request.bootstrap is not None and request.resample == "cluster":
+        raise UsageError(f"{name}: by= does not take resample='cluster': fit one curve at a time")
+    if law.levels:
+        raise UsageError(f"{name}: by= takes no law with groups: fit one curve at a time")
+    if request.by in law.parameters:
+        raise UsageError(f"{name}: by='{request.by}' is also a parameter of the law: give the column another name")
 
 
 def _begun(problem: Problem, request: Request, name: str) -> Array | None:

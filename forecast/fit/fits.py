@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import html
-import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,19 +13,15 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, printable
-from forecast.fit.data.observations import no_counts
+from forecast.fit.any_fit import AnyFit
 from forecast.fit.fit import Fit
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from forecast.base.streams import Streams
     from forecast.fit.data.observations import Observations
     from forecast.fit.diagnostics.identifiability import Diagnostics
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.inference.uncertainty import Uncertainty
     from forecast.fit.solutions import Solutions
-    from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
 
 __all__ = ["Fits"]
@@ -39,7 +33,7 @@ MAX_CACHED_FITS = 1000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Fits:
+class Fits(AnyFit):
     """One fit for each value of a dimension. Made by ``law.fit(data, by=...)``.
 
     Attributes
@@ -75,14 +69,13 @@ class Fits:
     remarks: tuple[str, ...] = field(default=(), repr=False)
 
     @property
+    def _by(self) -> str:
+        return self.by
+
+    @property
     def law(self) -> Law:
         """The law of every fit."""
         return self.solutions.setting.law
-
-    @property
-    def objective_name(self) -> str:
-        """The objective of every fit."""
-        return self.solutions.setting.objective.name
 
     @property
     def name(self) -> str:
@@ -100,19 +93,6 @@ class Fits:
     def along(self, column: Any, *, dims: tuple[str, ...] = (), **coords: Any) -> xr.DataArray:
         """Return an array over the dimension, and others."""
         return xr.DataArray(column, dims=(self.by, *dims), coords={self.by: self.labels, **coords})
-
-    def _dataset(self, columns: Mapping[str, Array]) -> xr.Dataset:
-        return xr.Dataset({n: ((self.by,), v) for n, v in columns.items()}, coords={self.by: self.labels})
-
-    @functools.cached_property
-    def params(self) -> xr.Dataset:
-        """The parameters, over the dimension."""
-        return self._dataset(self.solutions.values)
-
-    @functools.cached_property
-    def stderr(self) -> xr.Dataset:
-        """Standard errors, over the dimension."""
-        return self._dataset(self.solutions.errors)
 
     @functools.cached_property
     def objective(self) -> xr.DataArray:
@@ -146,13 +126,6 @@ class Fits:
     def residual_scale(self) -> xr.DataArray:
         """Standard deviation of one observation of median weight."""
         return self.along(self.solutions.residual_scale)
-
-    @functools.cached_property
-    def covariance(self) -> xr.DataArray:
-        """Covariances of the fitted parameters, over the dimension, ``parameter`` and ``other``."""
-        names = list(self.solutions.setting.coordinates.free)
-        table = self.solutions.known.natural()
-        return self.along(table, dims=("parameter", "other"), parameter=names, other=names)
 
     @functools.cached_property
     def bootstrap(self) -> xr.Dataset:
@@ -195,19 +168,6 @@ class Fits:
             notes.append(f"{self.name}: {none - failed} of {len(self)} fits have no interval for '{name}'")
         attrs = {"parameter": name, "level": level, "method": method or "default", "warnings": "\n".join(notes)}
         return xr.Dataset({"lower": self.along(low), "upper": self.along(high)}, attrs=attrs)
-
-    def predict(
-        self, data: Any = None, /, *, level: float = 0.9, statistic: str = "median", **variables: Any
-    ) -> xr.Dataset:
-        """Evaluate the law of every fit, with two bands: of the law itself, and of one observation.
-
-        As `forecast.Fit.predict`, over the dimension and then over the points. A variable may have the dimension
-        itself, as a DataArray: then each fit has points of its own. A fit without bands gives nan, which the attribute
-        ``warnings`` counts.
-        """
-        from forecast.fit.predict import predict
-
-        return predict(self, data, level=level, statistic=statistic, variables=variables, by=self.by)
 
     def select(self, label: Any) -> Fit:
         """Return one of the fits by itself: everything that `forecast.Fit` can do is then at hand.
@@ -252,11 +212,6 @@ class Fits:
         return self.solutions.values
 
     @property
-    def log(self) -> bool:
-        """Whether the scatter about the law is of the logarithm."""
-        return self.solutions.setting.objective.log
-
-    @property
     def published(self) -> None:
         """Nothing: fits of data are not published ones."""
         return None
@@ -271,8 +226,8 @@ class Fits:
             found.append(
                 f"{self.name}: {lost} of {len(self)} fits failed, the first is {self.by} {printable(first, 40)}"
             )
-        if (counts := no_counts(made.objective, made.curves.y, made.curves.weights)) != "":
-            found.append(f"{self.name}: {counts}")
+        if doubt := made.objective.doubt(made.curves.y, made.curves.weights):
+            found.append(f"{self.name}: {doubt}")
         return (*found, *self.remarks)
 
     @property
@@ -317,34 +272,6 @@ class Fits:
         """What the data say about each fit that did not fail, by its label."""
         return {self.labels[b]: fit.diagnostics for b, fit in self._rows()}
 
-    def profile(self, name: str, *, points: int = 41, level: float = 0.99) -> xr.Dataset:
-        """Return the profile likelihood of a parameter in every fit; see `forecast.Fit.profile`."""
-        return self._each(lambda fit: fit.profile(name, points=points, level=level))
-
-    def influence(self) -> xr.Dataset:
-        """Return the parameters of every fit without each of its rows; see `forecast.Fit.influence`."""
-        return self._each(lambda fit: fit.influence())
-
-    def posterior(self, draws: int = 1000, seed: int = 0, *, priors: Mapping[str, Any] | None = None) -> xr.Dataset:
-        """Return posterior draws of the parameters of every fit; see `forecast.Fit.posterior`."""
-        return self._each(lambda fit: fit.posterior(draws, seed, priors=priors))
-
-    def invert(self, *, y: float, solve_for: str, **options: Any) -> xr.Dataset:
-        """Return what reaches a goal by every fit; see `forecast.Fit.invert`."""
-        return self._each(lambda fit: fit.invert(y=y, solve_for=solve_for, **options))
-
-    def allocate(self, compute: float, **options: Any) -> xr.Dataset:
-        """Return how every fit splits a budget; see `forecast.Fit.allocate`."""
-        return self._each(lambda fit: fit.allocate(compute, **options))
-
-    def isoflop(self, compute: Any, **options: Any) -> xr.Dataset:
-        """Return the sections of equal compute of every fit; see `forecast.Fit.isoflop`."""
-        return self._each(lambda fit: fit.isoflop(compute, **options))
-
-    def speedup(self, other: Fit, *, compute: float, **options: Any) -> xr.Dataset:
-        """Return what every fit saves against another law; see `forecast.Fit.speedup`."""
-        return self._each(lambda fit: fit.speedup(other, compute=compute, **options))
-
     def extrapolation(self, **variables: Any) -> xr.DataArray:
         """Return how far points lie outside the data of every fit, in decades; see `forecast.Fit.extrapolation`."""
         from forecast.fit.predict import extrapolation
@@ -354,17 +281,16 @@ class Fits:
         many = far.ndim > 2
         return self.along(far, dims=tuple(f"point_{i}" if many else "point" for i in range(far.ndim - 1)))
 
-    def sample_parameters(self, generator: np.random.Generator, draws: int) -> dict[str, Array]:
-        """Return joint draws of the parameters of every fit, (B, draws) each; nan where they are not known."""
-        return self._draws(lambda fit: fit.sample_parameters(generator, draws), draws)
+    @property
+    def _stderr(self) -> Mapping[str, Array]:
+        return self.solutions.errors
 
-    def parameters_at(self, uniforms: Array) -> dict[str, Array]:
-        """Return the same through uniforms inside of (0, 1), (parameter + 1, draw); the last is the scale's."""
-        return self._draws(lambda fit: fit.parameters_at(uniforms), uniforms.shape[1])
+    @property
+    def _covariance(self) -> tuple[list[str], Array]:
+        return list(self.solutions.setting.coordinates.free), self.solutions.known.natural()
 
-    def drawn(self, streams: Streams) -> dict[str, Array]:
-        """Return a block of joint draws in the worlds of a projection, (B, draw) each; nan where they are not known."""
-        return self._draws(lambda fit: fit.drawn(streams), streams.draws)
+    def _array(self, table: Array, dims: tuple[str, ...], **coords: Any) -> xr.DataArray:
+        return self.along(table, dims=dims, **coords)
 
     def _draws(self, draw: Callable[[Fit], dict[str, Array]], draws: int) -> dict[str, Array]:
         columns = {name: np.full((len(self), draws), np.nan) for name in self.law.parameters}
@@ -377,60 +303,9 @@ class Fits:
                 columns[name][b] = values
         return columns
 
-    def scatter(self, level: Array, generator: np.random.Generator) -> Array:
-        """Add the scatter of one observation to levels, one row a fit."""
-        scale = self.residual_scale.values.reshape(-1, *[1] * (np.ndim(level) - 1))
-        noise = scale * generator.standard_normal(np.shape(level))
-        return np.asarray(level * np.exp(noise) if self.log else level + noise)
-
-    def resample(
-        self,
-        replicates: int,
-        *,
-        resample: str = "pairs",
-        seed: int = 0,
-        groups: Any = None,
-        workers: Workers = None,
-        progress: Progress = None,
-    ) -> Fits:
-        """Return the fits with a bootstrap of each; see `forecast.Fit.resample`. Rows of a curve have no groups."""
-        from forecast.fit.inference.bootstrap import bootstrapped
-
-        made = bootstrapped(
-            self.solutions, replicates, where=self.name, resample=resample, seed=seed, groups=groups, workers=workers,
-            progress=progress,
-        )  # fmt: skip
-        return replace(self, solutions=made)
-
     def group(self, label: object) -> Fit:
         """Refuse: many fits at once take no law with groups."""
         raise FitError(f"{self.name}: no groups: by= takes no law with groups; select() one of the fits")
-
-    def plot(self, ax: Axes | None = None, *, variable: str | None = None, level: float = 0.9) -> Axes:
-        """Draw the points, the law, and its bands along one variable for the first fits, a colour each.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: axes of a new figure.
-        variable : str, optional
-            Default: the first.
-        level : float
-            Of both bands.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        from forecast.fit.diagnostics.fit_plot import draw
-
-        return draw(self, ax, variable, level, by=self.by)
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Save all fits as one netCDF file; `forecast.load` reads it back, and computes again what is known."""
-        from forecast.fit.save import save
-
-        return save(self, path, by=self.by)
 
     def _each(self, compute: Callable[[Fit], xr.Dataset]) -> xr.Dataset:
         """Return what each fit answers, over the dimension; nan where one has no answer, which is counted."""

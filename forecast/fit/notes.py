@@ -8,7 +8,6 @@ import numpy as np
 
 from forecast.errors import printable
 from forecast.fit.data.groups import FEW
-from forecast.fit.data.observations import no_counts
 from forecast.fit.inference.bootstrap import FEW as FEW_TO_RESAMPLE
 from forecast.fit.inference.resample import FEW_GROUPS
 from forecast.fit.solve.multistart import few
@@ -61,8 +60,8 @@ def _of_data(made: Solutions) -> list[str]:
     distinct = most if 2 * most > n else len(np.unique(np.column_stack(columns), axis=0))
     if distinct <= n / 2:
         found.append(f"{name}: {n} rows are only {distinct} different ones; the intervals take them as independent")
-    if (counts := no_counts(made.objective, seen.y, seen.weights)) != "":
-        found.append(f"{name}: {counts}")
+    if doubt := made.objective.doubt(seen.y, seen.weights):
+        found.append(f"{name}: {doubt}")
     form = made.law._form
     if isinstance(form, Grouped):
         codes = seen.variables[form.by][seen.weights > 0].astype(int)

@@ -34,7 +34,7 @@ class Request:
     Parameters
     ----------
     objective : str, optional
-        One of `forecast.fit.objectives.objective.OBJECTIVES`. Default: the law's own.
+        One of `forecast.fit.objectives.OBJECTIVES`. Default: the law's own.
     protocol : str, optional
         A published way of fitting this law, which says the objective and the starts; no row is dropped.
     start : mapping of str to float, optional

@@ -352,16 +352,11 @@ def _best_start(
 
     Starts on a bound of the law are left out.
     """
-    from forecast.fit.data.observations import gather
-    from forecast.fit.data.padded import pad
-    from forecast.fit.objectives.objective import find
+    from forecast.fit.data.observations import read_observations
+    from forecast.fit.objectives import find
 
     objective = find(spec.objective, where=where)
-    options: dict[str, Any] = {"objective": objective, "options": request.options, "name": where}
-    if request.by is None:
-        seen: Any = gather(law, columns, request, **options)
-    else:
-        seen = pad(law, columns, request.by, request, **options)
+    seen = read_observations(law, columns, request, objective=objective, options=request.options or {}, name=where)
     grid = starts(spec)
     inside = np.ones(len(next(iter(grid.values()))), dtype=bool)
     for name, values in grid.items():
@@ -377,7 +372,7 @@ def _best_start(
     for first in range(0, len(costs), step):
         part = slice(first, first + step)
         predicted = law.value({n: v[part] for n, v in grid.items()}, **seen.variables)
-        size = np.abs(objective.residuals(seen.y, predicted))
+        size = np.abs(objective.linked(predicted) - objective.linked(seen.y))
         near = np.minimum(size, delta)
         costs[part] = np.sum(seen.weights * 0.5 * near * (2 * size - near), axis=-1)
     best = np.argmin(np.where(np.isfinite(costs), costs, np.inf), axis=0)

@@ -305,19 +305,19 @@ def _read(tree: xr.DataTree, where: str) -> Fit | Fits:
 
 
 def _solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], where: str) -> Solutions:
-    from forecast.fit.objectives.objective import check_options, find
+    from forecast.fit.objectives import find
     from forecast.fit.problem.coordinates import coordinates, label
     from forecast.fit.problem.setting import Setting
     from forecast.fit.solutions import Solutions
 
     objective = find(record["objective"], where=where)
-    check_options(objective, dict(record["options"]), where)
+    objective.resolve_options(record["options"], where)
     name = label(law)
     setting = Setting(
         law=law, objective=objective, options=record["options"], coordinates=coordinates(law, name), name=name
     )
     # what the objective takes from the data, where it is not stated
-    wanted = {"huber": "delta", "quantile": "width"}.get(objective.loss)
+    wanted = objective.tuning
     own = [wanted] if wanted and record["options"].get(wanted) is None else []
     free, many = setting.coordinates.free, record["by"] is not None
     sizes = {"k": len(free), "2": 2, "4": len(COUNTS)} | ({} if many else {"B": 1})
@@ -356,21 +356,15 @@ def _data_tables(
 ) -> dict[str, Table]:
     """Return the tables of the data: which columns there are follows from the law, the objective and the file."""
     law, objective, labels = setting.law, setting.objective, len(record["group_labels"])
-    lowest = 0.0 if objective.loss in ("poisson", "binomial") else -np.inf
-    expected = "numbers above 0" if objective.log else "finite numbers" if lowest else "counts"
     tables = {
-        "y": Table("f", "Bn", expected, lambda v: np.isfinite(v) & ((v > 0) if objective.log else (v >= lowest))),
+        "y": Table("f", "Bn", "finite numbers", np.isfinite),
         "weights": Table("f", "Bn", "finite numbers, no weight below 0", lambda v: np.isfinite(v) & (v >= 0)),
     }
     for name in law.variables:
         flat = np.ndim(arrays.get(f"variable:{name}", 0.0)) == 1
         codes = name in law.levels
         tables[f"variable:{name}"] = _codes("f", len(law.levels[name])) if codes else Table("f", "n" if flat else "Bn")
-    if objective.loss == "binomial":
-        tables |= {
-            "column:trials": Table("f", "Bn", "numbers above 0", lambda v: v > 0),
-            "column:chance": Table("f", "Bn", "numbers from 0 to below 1", lambda v: (v >= 0) & (v < 1)),
-        }
+    tables |= {f"column:{name}": Table("f", "Bn", "finite numbers", np.isfinite) for name in objective.columns}
     if many:
         tables |= {
             "labels": Table("biufUM", "B", "each once", lambda v: np.unique(v).size == v.size),
@@ -379,7 +373,7 @@ def _data_tables(
         }
         return tables
     for name in (n.partition(":")[2] for n in arrays if n.startswith("sigma_x:")):
-        if name in law.variables and name not in law.levels and objective.loss in ("squares", "huber"):
+        if name in law.variables and name not in law.levels and objective.takes_sigma_x:
             tables[f"sigma_x:{name}"] = Table("f", "n", "numbers from 0", lambda v: np.isfinite(v) & (v >= 0))
     if "groups" in arrays and not law.levels:
         tables["groups"] = _codes("iu", labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from forecast.base.lazy import xr
@@ -14,7 +15,11 @@ __all__ = ["Plans"]
 
 
 class Plans:
-    """The part of `forecast.Fit` that plans with a law."""
+    """The part of `forecast.Fit` and `forecast.Fits` that plans with a law, each fit by itself."""
+
+    def _each(self, compute: Callable[[Fit], xr.Dataset]) -> xr.Dataset:
+        """Return what the fit answers; of many, what each does, over their dimension."""
+        return compute(cast("Fit", self))
 
     def invert(
         self,
@@ -60,15 +65,10 @@ class Plans:
         """
         from forecast.planning.invert import invert
 
-        return invert(
-            cast("Fit", self),
-            y=y,
-            solve_for=solve_for,
-            level=level,
-            draws=draws,
-            seed=seed,
-            cost=cost,
-            variables=variables,
+        return self._each(
+            lambda fit: invert(
+                fit, y=y, solve_for=solve_for, level=level, draws=draws, seed=seed, cost=cost, variables=variables
+            )
         )
 
     def allocate(
@@ -117,15 +117,11 @@ class Plans:
         """
         from forecast.planning.allocate import allocate
 
-        return allocate(
-            cast("Fit", self),
-            compute=compute,
-            cost=cost,
-            inference_tokens=inference_tokens,
-            level=level,
-            draws=draws,
-            seed=seed,
-        ).dataset()
+        return self._each(
+            lambda fit: allocate(
+                fit, compute=compute, cost=cost, inference_tokens=inference_tokens, level=level, draws=draws, seed=seed
+            ).dataset()
+        )
 
     def isoflop(self, compute: Any, *, cost: str = "6*N*D", decades: float = 1.0, points: int = 9) -> xr.Dataset:
         """Apply iso-FLOP parabolas (Approach 2) to this law, free of noise, and say how far they miss.
@@ -134,7 +130,7 @@ class Plans:
         """
         from forecast.planning.isoflop import of_fit
 
-        return of_fit(cast("Fit", self), compute=compute, cost=cost, decades=decades, points=points)
+        return self._each(lambda fit: of_fit(fit, compute=compute, cost=cost, decades=decades, points=points))
 
     def speedup(
         self,
@@ -155,5 +151,6 @@ class Plans:
 
         if not isinstance(baseline, Fit):
             raise UsageError(f"speedup: expected a fit to compare with, got {type(baseline).__name__}")
-
-        return speedup(cast("Fit", self), baseline, compute=compute, cost=cost, level=level, draws=draws, seed=seed)
+        return self._each(
+            lambda fit: speedup(fit, baseline, compute=compute, cost=cost, level=level, draws=draws, seed=seed)
+        )

@@ -87,7 +87,7 @@ def test_a_failed_row_is_marked_and_raises_nothing():
     for name in LAW.parameters:
         assert list(np.isnan(fits.params[name].values)) == [True, True, False, True, False, False]
         assert list(np.isnan(fits.stderr[name].values)) == [True, True, False, True, False, False]
-    assert "y is not positive" in str(fits.verdict.values[0])
+    assert "takes the log of y, which is not positive" in str(fits.verdict.values[0])
     assert "fewer than 3 points" in str(fits.verdict.values[1])
     assert "missing or infinite" in str(fits.verdict.values[3])
     assert "3 of 6 fits failed, the first is curve run 0" in fits.warnings[0]
@@ -132,6 +132,48 @@ def test_predictions_have_the_dimension_too():
     assert float(out[1, 0]) == pytest.approx(
         float(LAW.value({p: float(fits.params[p][1]) for p in LAW.parameters}, x=10))
     )
+
+
+LONG = {"x": np.tile(X, 2), "y": curves(2)["y"].values.ravel(), "run": np.repeat(["a", "b"], 20)}
+
+
+@pytest.mark.parametrize(
+    ("keywords", "says"),
+    [
+        ({"y": 3.0}, "y: expected a column or a formula, got float"),
+        ({"let": {"x": 3}}, "variable 'x': expected a column or a formula, got int"),
+        ({"y": "x"}, "y: the column 'x' is also the variable 'x'"),
+        ({"weights": object()}, "weights: expected numbers"),
+        ({"let": {"x": "run"}}, "variable 'x': column 'run': expected numbers, got text"),
+    ],
+)
+def test_many_fits_read_their_data_as_one_does(keywords, says):
+    for by in ({}, {"by": "run"}):
+        with pytest.raises((DataError, UsageError), match=says):
+            LAW.fit(LONG, **keywords, **by)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_a_curve_whose_squares_leave_double_precision_is_not_fitted(size):
+    fits = LAW.fit({**LONG, "y": LONG["y"] * np.where(LONG["run"] == "a", 1.0, size)}, by="run")
+    assert fits.converged.values.tolist() == [True, False]
+    assert "leaves double precision; scale it: y='6e" in str(fits.outcome.values[1])
+
+
+def test_dates_are_decimal_years_along_many_curves_too():
+    line = forecast.Law("a + b*t", variables=["t"])
+    days = np.datetime64("2020-01-01") + np.arange(40) * np.timedelta64(30, "D")
+    table = {"t": np.tile(days, 2), "y": np.tile(np.arange(40.0), 2), "run": np.repeat([1, 2], 40)}
+    grid = xr.Dataset({"t": ("p", days), "y": (("run", "p"), table["y"].reshape(2, 40))}, coords={"run": [1, 2]})
+    alone = line.fit({name: column[:40] for name, column in table.items()})
+    assert alone.values["b"] == pytest.approx(365.25 / 30, rel=1e-3)
+    for data in (table, grid):
+        np.testing.assert_allclose(line.fit(data, by="run").params["b"].values, alone.values["b"], rtol=1e-9)
+
+
+def test_a_dimension_named_like_a_parameter_is_refused():
+    with pytest.raises(UsageError, match="by='c' is also a parameter of the law"):
+        LAW.fit({**LONG, "c": LONG["run"]}, by="c")
 
 
 def test_what_is_wrong_with_all_of_them_is_raised():

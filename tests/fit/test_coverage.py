@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 import forecast
-from forecast.fit.data.observations import gather
+from forecast.fit.data.observations import read_observations
 from forecast.fit.diagnostics.collinearity import edges
 from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints
-from forecast.fit.objectives.objective import find
+from forecast.fit.objectives import find
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import coordinates
 from forecast.fit.problem.setting import Setting
@@ -71,7 +71,7 @@ def simulated(case, seed=11):
     y = np.log(mean) + NOISE * np.random.default_rng(seed).standard_normal((RUNS, mean.size))
     objective = find("least_squares_log")
     data = {**case.points, case.law.output: np.exp(y[0])}
-    seen = gather(case.law, data, Request(), objective=objective, name="law")
+    seen = read_observations(case.law, data, Request(), objective=objective, options={}, name="law")
     setting = Setting(
         law=case.law, objective=objective, options={}, coordinates=coordinates(case.law, "law"), name="law"
     )

@@ -223,7 +223,7 @@ def test_the_gradient_is_that_of_the_value(objective):
     np.testing.assert_allclose(gradient[:, 0], slopes, rtol=1e-5)
     bends = np.array([(up[1][:, 0] - down[1][:, 0]) / 2e-5 for up, down in ends])
     np.testing.assert_allclose(hessian[:, :, 0], bends, atol=1e-6 * np.abs(bends).max())
-    assert problem.value(q) == pytest.approx(value[0], rel=1e-10)
+    assert problem.value_at(problem.natural(q)) == pytest.approx(value[0], rel=1e-10)
 
 
 def test_profile_bootstrap_and_saving_count_the_errors(tmp_path):
@@ -244,6 +244,18 @@ def test_zero_errors_change_nothing():
     assert LINE.fit(data, sigma=np.full(60, 1.5), sigma_x={"x": 0.0}).values == plain.values
     small = LINE.fit(data, sigma=np.full(60, 1.5), sigma_x={"x": 1e-6})
     assert small.values == pytest.approx(plain.values, rel=1e-8)
+
+
+@pytest.mark.parametrize("objective", ["huber_log", "huber_likelihood_log"])
+def test_a_robust_objective_takes_errors_in_x(objective):
+    data = noisy_power(spread=0.05)
+    known = {"sigma": np.full(60, 0.02), "objective": objective}
+    plain, small = (POWER.fit(data, **known, **errors) for errors in ({}, {"sigma_x": {"N": "1e-9*N"}}))
+    assert small.values == pytest.approx(plain.values, rel=1e-6)
+    gross = {**data, "y": np.where(np.arange(60) == 7, 3 * data["y"], data["y"])}
+    one, two = (POWER.fit(each, **known, sigma_x={"N": "0.05*N"}) for each in (data, gross))
+    squares = POWER.fit(gross, sigma=known["sigma"], objective="least_squares_log", sigma_x={"N": "0.05*N"})
+    assert abs(two.values["a"] - one.values["a"]) < 0.2 * abs(squares.values["a"] - one.values["a"])
 
 
 @pytest.mark.filterwarnings("error")

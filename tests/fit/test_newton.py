@@ -5,7 +5,7 @@ import pytest
 
 import forecast
 from forecast.fit.kernels.general import Placement
-from forecast.fit.objectives.objective import find
+from forecast.fit.objectives import find
 from forecast.fit.problem.problem import kernel_for
 from forecast.fit.problem.target import Target
 from forecast.fit.solve.newton import solve

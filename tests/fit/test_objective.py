@@ -2,20 +2,26 @@ import numpy as np
 import pytest
 
 from forecast.errors import UnknownNameError
-from forecast.fit.objectives.objective import find, robust_scale, weighted_median
+from forecast.fit.objectives import find
+from forecast.fit.objectives.objective import Scratch, robust_scale, weighted_median
 
 
 def test_plain_values():
-    r, one = np.array([0.5, -3.0, 2.0]), np.ones(3)
-    assert find("least_squares").value(r, one) == 13.25  # not halved
-    assert find("huber_log").value(r, one, delta=1.0) == pytest.approx(0.125 + 2.5 + 1.5)
-    assert find("huber_log").value(r, np.array([2.0, 0.0, 1.0]), delta=1.0) == pytest.approx(0.25 + 1.5)
+    r, one = np.array([[0.5, -3.0, 2.0]]), np.ones(3)
+
+    def value(name, weights):
+        return find(name).summed(r, np.zeros(3), weights, {"delta": 1.0}, Scratch())[0].item()
+
+    assert value("least_squares", one) == 13.25  # not halved
+    assert value("huber_log", one) == pytest.approx(0.125 + 2.5 + 1.5)
+    assert value("huber_log", np.array([2.0, 0.0, 1.0])) == pytest.approx(0.25 + 1.5)
 
 
 def test_log_residuals():
-    got = find("least_squares_log").residuals(np.array([1.0, 2.0]), np.array([np.e, 2.0]))
+    objective = find("least_squares_log")
+    got = objective.residuals(objective.linked(np.array([np.e, 2.0])), objective.linked(np.array([1.0, 2.0])), {})
     np.testing.assert_allclose(got, [1.0, 0.0])
-    assert np.isnan(find("least_squares_log").residuals(np.array([1.0]), np.array([-1.0]))).all()
+    assert np.isnan(objective.linked(np.array([-1.0]))).all()
 
 
 def test_the_robust_scale_is_the_standard_deviation_of_normal_noise():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import forecast
 from forecast.errors import FitError
@@ -119,3 +120,23 @@ def test_members_of_many_are_those_of_each(tmp_path):
     assert again.select("b").values == one.values
     with pytest.raises(FitError, match="takes no law with groups"):
         fits.group("a")
+
+
+def test_what_is_written_once_answers_for_one_and_for_many():
+    law, x, y = curves("power", range(2))
+    fits = law.fit({"x": np.tile(x, 2), "y": y.ravel(), "curve": np.repeat(["a", "b"], x.size)}, by="curve")
+    one = fits.select("b")
+    assert fits.params["b"].dims == ("curve",)
+    assert one.params["b"].dims == ()
+    for name in ("params", "stderr", "covariance"):
+        found = getattr(fits, name).sel(curve="b", drop=True)
+        xr.testing.assert_allclose(found, getattr(one, name), rtol=CLOSE_SQUARES_ERRORS)
+    assert fits.stderr.attrs == one.stderr.attrs
+    for answer in (
+        lambda fit: fit.predict(x=[3.0, 1e5])["upper"],
+        lambda fit: fit.invert(y=2.0, solve_for="x", draws=200)["x_upper"],
+        lambda fit: fit.posterior(100, seed=3)["c"],
+        lambda fit: fit.profile("c", points=5)["objective"],
+        lambda fit: fit.resample(20).bootstrap["c"],
+    ):
+        np.testing.assert_allclose(answer(fits).sel(curve="b"), answer(one), rtol=CLOSE_SQUARES_ERRORS)

@@ -161,6 +161,8 @@ def _tied(laws: tuple[str, ...]) -> str:
 
 
 def _text(result: dict[str, Any]) -> None:
+    from forecast.fit.objectives import find
+
     render.headline(result["headline"])
     rows = []
     for row in result["laws"]:
@@ -170,7 +172,7 @@ def _text(result: dict[str, Any]) -> None:
         rows.append([row["law"], row["parameters"], *marks, tried, ended])
     render.table(["law", "parameters", *_MEASURES.values(), "origins", "fit"], rows)
     render.write()
-    kind = "of logs" if result["objective"].endswith("_log") else "in the unit of y"
+    kind = "of logs" if find(result["objective"]).log else "in the unit of y"
     render.details(
         {
             "objective": result["objective"],

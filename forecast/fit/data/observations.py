@@ -1,8 +1,8 @@
-"""The columns a law asks for, computed from a user's data and checked row by row."""
+"""What fits see: the columns a law asks for, read from rows of a table or from curves side by side, and checked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
+from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
 from forecast.fit.data.groups import labels_of
-from forecast.fit.objectives.objective import Objective
+from forecast.fit.objectives.objective import Objective, RowRule
 from forecast.fit.options import Request
 
 if TYPE_CHECKING:
     from forecast.laws import Law
     from forecast.tables import Columns
 
-__all__ = ["Observations", "gather", "no_counts"]
+__all__ = ["Observations", "points_of", "read_observations"]
 
 Array = NDArray[np.float64]
 
@@ -135,47 +136,120 @@ def _numbers(column: Any, where: str) -> Array:
     return values.astype(float)
 
 
-def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
-    """Return a column by its name, or a formula over columns."""
+def _evaluate(text: object, columns: Mapping[str, Any], where: str) -> Array:
+    """Return a column by its name, or a formula over columns, in the shape that its columns have together."""
     if not isinstance(text, str):
         raise UsageError(f"{where}: expected a column or a formula, got {type(text).__name__}")
     if text in columns:
         return _numbers(columns[text], f"{where}: column '{printable(text, 60)}'")
-    size = len(next(iter(columns.values())))
     from forecast.tables.column_names import meant
 
     parsed = formula.parse(text, where=where)
     column = {name: meant(name, columns, where) for name in parsed.names}
     values = {name: _numbers(columns[c], f"{where}: column '{printable(c, 60)}'") for name, c in column.items()}
-    return np.broadcast_to(np.asarray(parsed.evaluate(values), dtype=float), (size,)).copy()
+    return np.asarray(parsed.evaluate(values), dtype=float)
 
 
-def _rows(bad: NDArray[np.bool_]) -> str:
+def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
+    """Return a column by its name, or a formula over columns, one number a row."""
+    return np.broadcast_to(_evaluate(text, columns, where), (len(next(iter(columns.values()))),)).copy()
+
+
+def _format_rows(bad: NDArray[np.bool_]) -> str:
     found = np.flatnonzero(bad) + 1
     shown = ", ".join(str(i) for i in found[:8]) + (", …" if found.size > 8 else "")
     return f"{'row' if found.size == 1 else 'rows'} {shown} of {bad.size} (counted from 1)"
 
 
-def _extra(given: Any, columns: Mapping[str, Any], size: int, where: str) -> Array:
+class _Rows:
+    """The rows of a table: those of one curve, or dealt out to the curves they belong to."""
+
+    def __init__(self, columns: Columns, by: str | None, name: str) -> None:
+        self.columns, size = columns, columns.rows
+        self.labels, self.shape, self.absent = np.array([0]), (1, size), None
+        self.places: Any = None
+        if by is None:
+            return
+        if by not in columns:
+            raise UnknownNameError("column", by, columns, where=f"{name}: by")
+        self.labels, group = np.unique(np.asarray(columns[by]), return_inverse=True)
+        group = np.ravel(group)
+        sizes = np.bincount(group, minlength=self.labels.size)
+        order = np.argsort(group, kind="stable")
+        place = np.empty(size, dtype=np.int64)
+        place[order] = np.arange(size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        self.places, self.shape = (group, place), (self.labels.size, int(sizes.max(initial=0)))
+        self.absent = np.ones(self.shape, dtype=bool)
+        self.absent[self.places] = False
+
+    def as_curves(self, values: Array) -> Array:
+        """Return numbers, one a row of the table, as they belong to the curves, (B, n)."""
+        rows = np.broadcast_to(values, (self.columns.rows,))
+        if self.places is None:
+            return rows[None]
+        table = np.ones(self.shape)
+        table[self.places] = rows
+        return table
+
+    def read_extra(self, given: Any, where: str) -> Array:
+        """Return what may stand beside the data instead of in a column of it."""
+        return self.as_curves(_row_numbers(given, self.columns, self.columns.rows, where))
+
+
+class _Grid:
+    """The columns of a Dataset that has the dimension, each (n,) or (B, n)."""
+
+    def __init__(self, data: xr.Dataset, by: str, name: str) -> None:
+        others = [str(d) for d in data.dims if str(d) != by]
+        if len(others) > 1:
+            raise DataError(f"{name}: by='{by}': expected one other dimension, got {', '.join(others)}")
+        self.dims = (by, *others)
+        self.labels = np.asarray(data[by].values if by in data.coords else np.arange(data.sizes[by]))
+        self.shape = (data.sizes[by], data.sizes[others[0]] if others else 1)
+        self.columns = {str(key): self._placed(column) for key, column in data.variables.items()}
+
+    def _placed(self, column: Any) -> NDArray[Any]:
+        values = np.asarray(column.transpose(*(d for d in self.dims if d in column.dims)).values)
+        values = values.astype(float) if values.dtype == bool else values
+        return values[:, None] if column.dims == self.dims[:1] else values
+
+    def as_curves(self, values: Array) -> Array:
+        """Return numbers as they are: points that all curves share stay shared."""
+        return np.atleast_1d(values)
+
+    def read_extra(self, given: Any, where: str) -> Array:
+        """Return what may stand beside the data instead of in a column of it, (n,) or (B, n)."""
+        if isinstance(given, str):
+            return self.as_curves(_evaluate(given, self.columns, where))
+        if isinstance(given, xr.DataArray) and set(map(str, given.dims)) <= set(self.dims):
+            return _numbers(self._placed(given.variable), where)
+        values = _numbers(given, where)
+        if values.shape not in ((), self.shape[1:], self.shape):
+            raise DataError(f"{where}: expected numbers of shape {self.shape} or {self.shape[1:]}, got {values.shape}")
+        return self.as_curves(values)
+
+
+def _row_numbers(given: Any, columns: Mapping[str, Any], size: int, where: str) -> Array:
     if isinstance(given, str):
         return _compute(given, columns, where)
     values = _numbers(np.asarray(given), where)
-    if values.ndim == 0:
-        values = np.full(size, float(values))
-    if values.shape != (size,):
+    if values.shape not in ((), (size,)):
         raise DataError(f"{where}: expected {size} numbers, one a row, got shape {values.shape}")
-    return values
+    return np.broadcast_to(values, (size,)).copy()
 
 
-def _variable(law: Law, variable: str, source: Any, columns: Columns, name: str, hint: str) -> Array:
+def _variable(law: Law, variable: str, source: Any, columns: Mapping[str, Any], name: str, hint: str = "") -> Array:
     """Return a variable of a law: a column, or a formula over columns; the groups' places of one with levels."""
     where = f"{name}: variable '{variable}'"
     if source == variable and variable not in columns:
+        have = ", ".join(printable(c, 40) for c in list(columns)[:8])
+        hint = hint or f"let may make it, by a formula over the columns {have}"
         raise UnknownNameError("column", variable, columns, where=f"{where} ({hint})")
     if variable in law.levels and source in columns:
-        coded: Array = law._coded(variable, labels_of(columns[source], columns.rows, name)[0])
+        labels = columns[source]
+        coded: Array = law._coded(variable, labels_of(labels, len(labels), name)[0])
         return coded
-    return _compute(source, columns, where)
+    return _evaluate(source, columns, where)
 
 
 def points_of(law: Law, data: Any, stated: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -184,7 +258,7 @@ def points_of(law: Law, data: Any, stated: Mapping[str, Any], name: str) -> dict
     Raises
     ------
     EmptyDataError, UnknownNameError, DataError
-        As `gather`.
+        As `read_observations`.
     """
     from forecast.fit.data.column_units import in_units
 
@@ -199,16 +273,10 @@ def points_of(law: Law, data: Any, stated: Mapping[str, Any], name: str) -> dict
     return found
 
 
-def gather(
-    law: Law,
-    data: Any,
-    request: Request,
-    *,
-    objective: Objective,
-    name: str,
-    options: Mapping[str, Any] | None = None,
+def read_observations(
+    law: Law, data: Any, request: Request, *, objective: Objective, options: Mapping[str, Any], name: str
 ) -> Observations:
-    """Return what a fit of `law` sees of `data`.
+    """Return what a fit of `law` sees of `data`: one data set, or with ``request.by`` the curves of it side by side.
 
     Raises
     ------
@@ -217,80 +285,169 @@ def gather(
     UnknownNameError
         For a column, or for a variable in `let`, that is not there.
     DataError
-        For missing or infinite cells and for logarithms of what is not positive, naming the rows.
+        For cells that a fit cannot take (missing or infinite ones, logarithms of what is not positive), naming the
+        rows. What is wrong with one of several curves is its reason instead, and raises nothing.
     """
     from forecast import tables
 
-    y, weights, sigma = request.y, request.weights, request.sigma
-    columns = tables.columns(data, where=name)
-    size = columns.rows
-    if size == 0:
+    by = request.by
+    wide = by is not None and isinstance(data, xr.Dataset) and by in data.dims and len(data.dims) > 1
+    source = _Grid(data, str(by), name) if wide else _Rows(tables.columns(data, where=name), by, name)
+    if 0 in source.shape:
         raise EmptyDataError(f"{name}: no rows to fit")
     let = dict(request.let or {})
     for key in let:
         if key not in law.variables:
             raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
-    have = ", ".join(printable(c, 40) for c in list(columns)[:8])
-    hint = f"let may make it, by a formula over the columns {have}"
-    variables = {
-        variable: _variable(law, variable, let.get(variable, variable), columns, name, hint)
-        for variable in law.variables
-    }
-    explained = y if y is not None else law.output
-    if y is None and explained not in columns:
-        raise UnknownNameError("column", explained, columns, where=f"{name}: say y=, the column that the law explains")
+    variables = {v: source.as_curves(_variable(law, v, let.get(v, v), source.columns, name)) for v in law.variables}
+    explained = request.y if request.y is not None else law.output
+    if request.y is None and explained not in source.columns:
+        at = f"{name}: say y=, the column that the law explains"
+        raise UnknownNameError("column", explained, source.columns, where=at)
     itself = next((v for v in law.variables if let.get(v, v) == explained), None)
     if itself is not None:
-        what = "column" if explained in columns else "formula"
+        what = "column" if explained in source.columns else "formula"
         raise UsageError(f"{name}: y: the {what} '{printable(explained, 60)}' is also the variable '{itself}'")
-    observed = _compute(explained, columns, f"{name}: y")
-    if weights is not None and sigma is not None:
-        raise UsageError(f"{name}: give weights or sigma, not both")
-    weight = np.ones(size)
-    if weights is not None:
-        weight = _extra(weights, columns, size, f"{name}: weights")
-    if sigma is not None:
-        errors = _extra(sigma, columns, size, f"{name}: sigma")
-        with np.errstate(all="ignore"):
-            weight = 1 / errors**2
-        bad = ~((errors > 0) & (weight > 0) & np.isfinite(weight))
-        if bad.any():
-            raise DataError(f"{name}: sigma: expected positive standard deviations, not so in {_rows(bad)}")
-    for label, column in [
-        *((f"variable '{v}'", c) for v, c in variables.items()),
-        ("y", observed),
-        ("weights", weight),
-    ]:
-        bad = ~np.isfinite(column)
-        if bad.any():
-            what = "missing" if np.isnan(column[bad]).all() else "missing or infinite"
-            raise DataError(f"{name}: {label} is {what} in {_rows(bad)}; drop them first")
-    if (weight < 0).any() or not (weight > 0).any():
-        raise DataError(f"{name}: weights: expected numbers of at least 0, not all of them 0")
-    if objective.log and not (observed > 0).all():
-        rows = _rows(~(observed > 0))
-        raise DataError(f"{name}: objective '{objective.name}' takes the log of y, which is not positive in {rows}")
-    largest = float(np.abs(observed).max())
-    if not objective.log and largest and not SMALLEST < largest < 1 / SMALLEST:
-        raise DataError(
-            f"{name}: y is at most {largest:.3g}, the squares of such numbers leave double precision; "
-            f"scale it: y='{1 / min(max(largest, 1e-307), 1e300):.0e}*{explained}'"
-        )
-    counted = _counted(objective, observed, options or {}, columns, name)
-    known = sigma is not None or objective.scale == "known"
-    groups, labels, by = _groups(request, columns, size, name)
+    y = np.broadcast_to(source.as_curves(_evaluate(explained, source.columns, f"{name}: y")), source.shape)
+    weights, errors = _weights(request, source, name)
+    columns = _option_columns(objective, options, source, name)
+    # in a grid, missing observations are how curves of different lengths are written; in a table they are missing
+    absent = source.absent if isinstance(source, _Rows) else np.isnan(y)
+    faults = _faults(variables, y, weights, errors, absent, objective, columns, explained)
+    known = errors is not None or objective.scale == "known"
+    called = {**{v: let.get(v, v) for v in law.variables}, law.output: explained}
+    if by is not None:
+        fills = {n: 1.0 if (usual := objective.options[n].default) is None else usual for n in columns}
+        curves = _pad_curves(source, variables, y, weights, columns, absent, faults, fills)
+        return replace(curves, scale_known=known, called=called)
+    for fault in faults:
+        if fault.bad.any():
+            raise DataError(f"{name}: {fault.text((0, int(np.argmax(fault.bad))), _format_rows(fault.bad))}")
+    flat = {v: np.ascontiguousarray(column[0]) for v, column in variables.items()}
+    groups, labels, group_name = _groups(request, source.columns, y.size, name)
     return Observations(
-        variables=variables,
-        y=observed,
-        weights=weight,
+        variables=flat,
+        y=np.ascontiguousarray(y[0]),
+        weights=np.ascontiguousarray(weights[0]),
         scale_known=known,
-        columns=counted,
-        sigma_x=_errors_in_x(law, request, columns, variables, objective, name),
+        columns={option: np.ascontiguousarray(column[0]) for option, column in columns.items()},
+        sigma_x=_errors_in_x(law, request, source.columns, flat, objective, name),
         groups=groups,
         group_labels=labels,
-        by=by,
-        called={**{v: let.get(v, v) for v in law.variables}, law.output: explained},
+        by=group_name,
+        called=called,
     )
+
+
+def _weights(request: Request, source: _Rows | _Grid, name: str) -> tuple[Array, Array | None]:
+    """Return the weights of the points, (B, n), and the standard deviations they come from, where these are given."""
+    if request.weights is not None and request.sigma is not None:
+        raise UsageError(f"{name}: give weights or sigma, not both")
+    if request.sigma is not None:
+        errors = np.broadcast_to(source.read_extra(request.sigma, f"{name}: sigma"), source.shape)
+        with np.errstate(all="ignore"):
+            return 1 / errors**2, errors
+    weights = np.ones(1) if request.weights is None else source.read_extra(request.weights, f"{name}: weights")
+    return np.broadcast_to(weights, source.shape), None
+
+
+def _option_columns(
+    objective: Objective, options: Mapping[str, Any], source: _Rows | _Grid, name: str
+) -> dict[str, Array]:
+    """Read the options of an objective that are columns, (B, n) each."""
+    for option in objective.columns:
+        if options.get(option) is None:
+            what = objective.options[option].column
+            raise UsageError(f"{name}: objective '{objective.name}' needs options={{'{option}': COLUMN}}: {what}")
+    return {
+        option: np.broadcast_to(source.read_extra(options[option], f"{name}: {option}"), source.shape)
+        for option in objective.columns
+    }
+
+
+def _faults(
+    variables: Mapping[str, Array],
+    y: Array,
+    weights: Array,
+    errors: Array | None,
+    absent: NDArray[np.bool_] | None,
+    objective: Objective,
+    columns: Mapping[str, Array],
+    explained: str,
+) -> Iterator[RowRule]:
+    """Yield what no fit, or not this objective, can take, (B, n); some of it may stand where there is no point."""
+    there = np.ones(y.shape, dtype=bool) if absent is None else ~absent
+    if errors is not None:
+        good = (errors > 0) & (weights > 0) & np.isfinite(weights)
+        yield RowRule(~good, "sigma: expected positive standard deviations, not so")
+    for what, column in (*((f"variable '{v}'", c) for v, c in variables.items()), ("y", y), ("weights", weights)):
+        bad = ~np.isfinite(column)
+        if bad.any():
+            kind = "missing" if np.isnan(column[bad]).all() else "missing or infinite"
+            yield RowRule(np.broadcast_to(bad, y.shape), f"{what} is {kind}", "drop them first")
+    none = ~((weights > 0) & there).any(axis=1, keepdims=True)
+    yield RowRule((weights < 0) | none, "weights: expected numbers of at least 0, not all of them 0, not so")
+    yield from objective.row_rules(y, columns)
+    if objective.log:
+        return
+    sizes = np.where(there & np.isfinite(y), np.abs(y), 0.0)
+    largest = sizes.max(axis=1, keepdims=True)
+    beyond = (largest > 0) & ~((largest > SMALLEST) & (largest < 1 / SMALLEST))
+    if beyond.any():
+        factor = 1 / min(max(float(largest[beyond][0]), 1e-307), 1e300)
+        yield RowRule(
+            beyond & (sizes == largest), "the square of y = {y:.3g} leaves double precision",
+            f"scale it: y='{factor:.0e}*{explained}'", {"y": y},
+        )  # fmt: skip
+
+
+def _pad_curves(
+    source: _Rows | _Grid,
+    variables: dict[str, Array],
+    y: Array,
+    weights: Array,
+    columns: Mapping[str, Array],
+    absent: NDArray[np.bool_] | None,
+    faults: Iterator[RowRule],
+    fills: Mapping[str, float],
+) -> Observations:
+    """Return curves side by side: padding has the weight 0, and every curve that cannot be fitted its reason."""
+    assert absent is not None
+    reasons = np.full(source.shape[0], "", dtype=object)
+    for fault in faults:
+        bad = fault.bad & ~absent
+        for b in np.flatnonzero(bad.any(axis=1) & (reasons == "")):
+            reasons[b] = f"not fitted: {fault.text((b, int(np.argmax(bad[b]))))}"
+    hidden = absent | (reasons != "")[:, None]
+    if hidden.any():
+        y, weights = np.where(hidden, 1.0, y), np.where(hidden, 0.0, weights)
+        columns = {n: np.where(hidden, fills[n], v) for n, v in columns.items()}
+        for v, values in variables.items():
+            if values.ndim == 2 and (not np.isfinite(values).all() or isinstance(source, _Rows)):
+                variables[v] = _filled(values, ~absent & np.isfinite(values))
+    for v, values in variables.items():
+        if values.ndim == 2 and values.shape[1] == source.shape[1] and not hidden.any() and (values == values[0]).all():
+            variables[v] = values[0]
+        elif values.shape[-1] != source.shape[1]:
+            variables[v] = np.broadcast_to(values, source.shape).copy()
+    return Observations(
+        variables=variables,
+        y=np.ascontiguousarray(y),
+        weights=np.ascontiguousarray(weights),
+        labels=source.labels,
+        reasons=tuple(reasons),
+        given=~hidden,
+        columns={n: np.ascontiguousarray(v) for n, v in columns.items()},
+    )
+
+
+def _filled(values: Array, good: NDArray[np.bool_]) -> Array:
+    """Put a value of the same curve where there is none: the law can be computed there, too."""
+    values = np.broadcast_to(values, good.shape)
+    first = values[np.arange(len(values)), good.argmax(axis=1)]
+    some = values[good]
+    first = np.where(good.any(axis=1), first, some[0] if some.size else 1.0)
+    return np.where(good, values, first[:, None])
 
 
 def _groups(
@@ -323,7 +480,7 @@ def _errors_in_x(
     if not isinstance(sigma_x, Mapping):
         got = type(sigma_x).__name__
         raise UsageError(f"{name}: sigma_x: expected a mapping of variables, like {{'N': '0.1*N'}}, got {got}")
-    if sigma_x and objective.loss not in ("squares", "huber"):
+    if sigma_x and not objective.takes_sigma_x:
         raise UsageError(f"{name}: sigma_x: objective '{objective.name}' has no scatter to add errors in x to")
     if sigma_x and objective.scale == "sandwich" and request.sigma is None:
         raise UsageError(
@@ -335,13 +492,13 @@ def _errors_in_x(
         if variable not in law.variables or variable in law.levels:
             known = [v for v in law.variables if v not in law.levels]
             raise UnknownNameError("variable", printable(variable, 60), known, where=f"{name}: sigma_x")
-        errors = _extra(value, {**columns, **variables}, size, where)
+        errors = _row_numbers(value, {**columns, **variables}, size, where)
         bad = ~(np.isfinite(errors) & (errors >= 0))
         if bad.any():
-            raise DataError(f"{where}: expected standard deviations of at least 0, not so in {_rows(bad)}")
+            raise DataError(f"{where}: expected standard deviations of at least 0, not so in {_format_rows(bad)}")
         far = TOO_FAR * float(np.abs(variables[variable]).max())
         if far and errors.max() > far:
-            rows = _rows(errors > far)
+            rows = _format_rows(errors > far)
             raise DataError(
                 f"{where}: standard deviations of more than {TOO_FAR:.0e} times its largest value in {rows}; "
                 "give them in the unit of the variable"
@@ -349,51 +506,3 @@ def _errors_in_x(
         if (errors > 0).any():
             found[variable] = errors
     return found
-
-
-def _counted(
-    objective: Objective, observed: Array, options: Mapping[str, Any], columns: Mapping[str, Any], name: str
-) -> dict[str, Array]:
-    """Read the columns a likelihood of counts needs, and check the counts."""
-    if objective.loss == "poisson" and not (observed >= 0).all():
-        raise DataError(f"{name}: objective 'poisson' takes counts, and y is negative in {_rows(~(observed >= 0))}")
-    if objective.loss != "binomial":
-        return {}
-    if options.get("trials") is None:
-        raise UsageError(f"{name}: objective 'binomial' needs options={{'trials': COLUMN}}: how many were tried")
-    trials, chance = (_extra(options[o], columns, observed.size, f"{name}: {o}") for o in ("trials", "chance"))
-    bad = ~((observed >= 0) & (observed <= trials) & (trials > 0))
-    if bad.any():
-        raise DataError(f"{name}: expected 0 <= y <= trials, and trials above 0, not so in {_rows(bad)}")
-    bad = ~((chance >= 0) & (chance < 1))
-    if bad.any():
-        raise DataError(f"{name}: chance: expected numbers from 0 to below 1, not so in {_rows(bad)}")
-    low = below_chance(observed, trials, chance)
-    if low.any():
-        row = int(np.argmax(low))
-        score, floor = observed[row] / trials[row], chance[row]
-        raise DataError(
-            f"{name}: the chance floor {floor:g} lies above the score {score:g} by more than four standard errors in "
-            f"{_rows(low)}: one of the two is wrong"
-        )
-    return {"trials": trials, "chance": chance}
-
-
-def no_counts(objective: Objective, y: Array, weights: Array) -> str:
-    """Say that a likelihood of counts was handed what is none; empty where it was not."""
-    if objective.loss != "poisson":
-        return ""
-    bad = (weights > 0) & (np.abs(y - np.round(y)) > 1e-9 * np.maximum(np.abs(y), 1.0))
-    if not bad.any():
-        return ""
-    share = f"{int(bad.sum())} of {int((weights > 0).sum())} values of y are no whole numbers"
-    first = f"{float(y.ravel()[int(np.argmax(bad.ravel()))]):g}"
-    return (
-        f"objective 'poisson' expects counts, and {share} (the first is {first}): the parameters are those of a "
-        "quasi-Poisson fit, but the errors take the variance of counts; give counts, or bootstrap=N for the errors"
-    )
-
-
-def below_chance(passed: Array, trials: Array, chance: Array) -> Any:
-    """Return where a score lies below guessing by more than guessing itself scatters (four standard errors)."""
-    return passed < chance * trials - 4.0 * np.sqrt(chance * (1.0 - chance) * trials)

@@ -53,7 +53,7 @@ def _trends(
     """Return 1 or -1 for the variables with which the data surely rise or fall, and the law, of several, does not."""
     from scipy.special import stdtrit
 
-    observed = problem.linked[rows]
+    observed = problem.y[rows]
     if len(variables) == 1:
         left, table = _ranks(observed), [_ranks(v) for v in variables.values()]
     else:  # what the law leaves

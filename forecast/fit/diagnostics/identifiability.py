@@ -8,7 +8,7 @@ optimum that chance has made, the curvature is never zero.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -247,14 +247,7 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
         fixed = {**problem.fixed, name: 0.0, **{problem.free[i]: float(p[i]) for i in lost}}
         value = problem.value_at(tried)
         if keep:
-            smaller = replace(
-                problem,
-                free=tuple(problem.free[i] for i in keep),
-                fixed=fixed,
-                logs=problem.logs[keep],
-                lower=problem.lower[keep],
-                upper=problem.upper[keep],
-            )
+            smaller = problem.with_changes(coordinates=problem.coordinates.take(keep, fixed))
             _, solved = search(smaller, None, 0)
             value = min([value, *(s.value for s in solved[:1])])
         # twice what is lost: it was chosen to fit best, and so gains more than a parameter in its place (Davies, 1987)

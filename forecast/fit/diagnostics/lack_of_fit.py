@@ -74,10 +74,10 @@ def lack_of_fit(problem: Problem, p: Array, *, grouped: bool = False) -> LackOfF
     """
     from scipy.special import fdtrc
 
-    if problem.objective.loss != "squares":
+    if problem.objective.scale != "residual":
         return None
     rows = problem.weights > 0
-    weights, y = problem.weights[rows], problem.linked[rows]
+    weights, y = problem.weights[rows], problem.y[rows]
     design = np.column_stack([v[rows] for v in problem.variables.values()])
     _, place = np.unique(design, axis=0, return_inverse=True)
     place = np.ravel(place)

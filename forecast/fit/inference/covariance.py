@@ -143,10 +143,7 @@ def _slopes(target: Target, q: Array, turn: Array, into_logs: NDArray[np.bool_])
     with np.errstate(all="ignore"):
         table = np.moveaxis(target.kernel.jacobian(state) * turn[:, :, None], 0, 2)
         weights = np.broadcast_to(target.weights, table.shape[:2])
-        y, options, predicted = target.y, target.options, state.f
-        if "trials" in options:  # residuals of shares
-            y, predicted = y / options["trials"], options["chance"] + (1 - options["chance"]) * predicted
-        residuals = np.where(weights > 0, predicted - y, 0.0)
+        residuals = np.where(weights > 0, target.objective.residuals(state.f, target.y, target.options), 0.0)
         lengths = np.sqrt(np.einsum("bnk,bn,bnk->bk", table, weights, table))
         table = table / np.where(lengths > 0, lengths, 1.0)[:, None]
         if target.objective.scale == "residual":

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.netcdf import quantiles
-from forecast.base.streams import BLOCK, Streams, check_seed
+from forecast.base.streams import BLOCK, Streams, check_seed, student_t
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
 
-__all__ = ["MAX_DRAWS", "check_draws", "interval", "joint_draws", "parameter_draws", "stated_draws"]
+__all__ = ["MAX_DRAWS", "check_draws", "draws_at", "interval", "joint_draws", "parameter_draws", "stated_draws"]
 
 Array = NDArray[np.float64]
 
@@ -55,6 +55,15 @@ def joint_draws(fit: Fit, streams: Streams) -> dict[str, Array]:
     picked = repeated.good[:, (uniform * repeated.good.shape[1]).astype(np.intp)]
     drawn = dict(zip(repeated.names, picked, strict=True))
     return {n: drawn[n] if n in drawn else np.full(streams.draws, value) for n, value in fit.values.items()}
+
+
+def draws_at(fit: Fit, uniforms: Array) -> dict[str, Array]:
+    """Return joint draws through uniforms, (parameter + 1, draw): about the estimate, or as published."""
+    if fit.published and fit.published.covariance:
+        return stated_draws(fit, student_t(uniforms, np.inf))
+    known = fit._known("draws")
+    drawn = known.draw(np.concatenate([uniforms[: len(known.names)], uniforms[-1:]]))
+    return {n: drawn[n] if n in drawn else np.full(uniforms.shape[1], v) for n, v in fit.values.items()}
 
 
 def stated_draws(fit: Fit, scores: Array) -> dict[str, Array]:

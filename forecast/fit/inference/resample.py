@@ -86,7 +86,7 @@ class Sample:
         """Residuals of equal spread, made as wide as the noise that the fit has taken a share of."""
         problem, root = self.problem, np.sqrt(self.problem.weights[self.rows])
         wide = np.sqrt(problem.n / max(problem.n - problem.k, 1))
-        return np.asarray((problem.linked - self.fitted)[self.rows] * root * wide)
+        return np.asarray((problem.y - self.fitted)[self.rows] * root * wide)
 
     def weighted(self, counts: Array) -> Resample:
         """Return replicates in which the rows with weight appear so often, (B, rows)."""

@@ -1,197 +1,288 @@
-"""What a fit minimises, by name: a loss, the link it is taken in, and what its value and its curvature mean."""
+"""What an objective is: a loss, the rows it takes, where its standard errors come from, and the value it reports."""
 
 from __future__ import annotations
 
+import abc
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import UnknownNameError, UsageError, printable
 
-if TYPE_CHECKING:
-    from forecast.fit.objectives.losses import Scratch
+__all__ = ["Objective", "Option", "RowRule", "Scratch", "robust_scale", "rows_of", "weighted_median"]
 
-Array = NDArray[np.float64]
-
-
-__all__ = ["HUBER_FACTOR", "OBJECTIVES", "Objective", "find", "robust_scale", "rows_of", "weighted_median"]
-
-#: Huber's threshold in units of the residual scale: 95 % efficient where the noise is normal.
-HUBER_FACTOR = 1.345
+Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Objective:
-    """A measure of misfit.
+class Option:
+    """What may be set of an objective: a number above 0, or a column of the data.
+
+    Parameters
+    ----------
+    default : float, optional
+        None of a column: it must be given. None of a number: it is left out, or comes from the data.
+    below : float
+        A number is less than this.
+    column : str
+        What the column says; empty of a number.
+    """
+
+    default: float | None = None
+    below: float = math.inf
+    column: str = ""
+
+
+@dataclass(frozen=True)
+class RowRule:
+    """Rows that an objective cannot take.
+
+    Parameters
+    ----------
+    bad : ndarray of bool
+        Shaped as the observations.
+    reason : str
+        Why, in words that the place of a row may follow; ``{name}`` stands for the number of that name in `numbers`.
+    hint : str
+        What an objective wants instead.
+    numbers : mapping of str to ndarray
+        Shaped as the observations.
+    """
+
+    bad: NDArray[np.bool_]
+    reason: str
+    hint: str = ""
+    numbers: Mapping[str, Array] = field(default_factory=dict)
+
+    def text(self, place: Any, rows: str = "") -> str:
+        """Return all of it as one line, with the numbers of one place (an index of `bad`), and the rows it is about."""
+        numbers = {name: float(column[place]) for name, column in self.numbers.items()}
+        reason = self.reason.format(**numbers) if numbers else self.reason
+        return f"{reason}{rows and f' in {rows}'}{self.hint and f'; {self.hint}'}"
+
+
+class Scratch:
+    """Arrays that every step uses again: allocating them anew would take noticeable time."""
+
+    def __init__(self) -> None:
+        self.tables: list[Array] = []
+
+    def __call__(self, i: int, like: Array) -> Array:
+        """Return table `i` in the shape of another."""
+        while len(self.tables) <= i:
+            self.tables.append(np.empty((0, 0)))
+        if self.tables[i].shape[1:] != like.shape[1:] or self.tables[i].shape[0] < like.shape[0]:
+            self.tables[i] = np.empty(like.shape)
+        return self.tables[i][: like.shape[0]]
+
+
+@dataclass(frozen=True)
+class Objective(abc.ABC):
+    """A measure of misfit: a sum over points of a loss of law and observation.
+
+    One of your own is a class with a `pointwise`, and `forecast.fit.objectives.register` of an instance of it: then
+    ``law.fit(data, objective=NAME)`` fits with it, many curves and bootstraps too. It states of the attributes below
+    what differs.
 
     Parameters
     ----------
     name : str
-    loss : str
-        The function of `forecast.fit.objectives.losses`.
     log : bool
         The loss sees logarithms of law and observations.
-    robust : bool
-        Huber's loss, half a square up to a threshold and linear beyond it.
+
+    Attributes
+    ----------
     scale : {"residual", "known", "sandwich"}
-        Where standard errors come from: the spread of the residuals, a likelihood whose scale is known, or the
-        sandwich estimator, which trusts no likelihood.
+        Where standard errors come from: the spread of the residuals (of squares alone), a likelihood whose scale is
+        known, or the sandwich estimator, which trusts no likelihood.
     profile : bool
-        The objective is minus a log likelihood whose scale is profiled out.
-    options : mapping of str to float or None
-        What may be set, with defaults; None has none.
+        What is reported is minus a log likelihood whose scale is profiled out.
+    degree : int or None
+        With residuals twice as large the loss is 2**degree times as large; None where that is not so.
+    convex : bool
+        The loss is convex in the law and finite wherever that is: of a linear law one start is enough.
+    robust : bool
+        Half a square up to a threshold and linear beyond it.
+    tuning : str
+        The option that is a length of residuals and comes from the data where it is not given.
+    takes_sigma_x : bool
+        Errors in variables add to its scatter.
+    options : mapping of str to Option
 
     Examples
     --------
     >>> import numpy as np
-    >>> find("least_squares").value(np.array([1.0, -2.0]), np.ones(2))
-    5.0
-    >>> find("huber_log").value(np.array([1.0, -2.0]), np.ones(2), delta=1.0)
-    2.0
+    >>> from forecast import Law
+    >>> from forecast.fit.objectives import Objective, Option, register
+    >>> class LogCosh(Objective):
+    ...     "A loss between squares and absolute values: log(cosh(r/width))*width**2 of the residual r."
+    ...     options = {"width": Option(0.1)}
+    ...
+    ...     def pointwise(self, f, y, options):
+    ...         width = options["width"]
+    ...         z = (f - y) / width
+    ...         value = width**2 * (np.logaddexp(z, -z) - np.log(2))
+    ...         return value, width * np.tanh(z), 1 - np.tanh(z) ** 2
+    >>> register(LogCosh("log_cosh"))
+    >>> line = Law("a + b*x", variables=["x"])
+    >>> fit = line.fit({"x": [1, 2, 3, 4, 5], "y": [1.1, 2, 3, 4, 9]}, objective="log_cosh")
+    >>> round(fit.values["b"], 2)
+    1.04
     """
 
     name: str
-    loss: str = "squares"
     log: bool = False
-    scale: str = "residual"
-    profile: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def robust(self) -> bool:
-        """Whether it has Huber's threshold."""
-        return self.loss == "huber"
+    scale: ClassVar[str] = "sandwich"
+    profile: ClassVar[bool] = False
+    degree: ClassVar[int | None] = None
+    convex: ClassVar[bool] = False
+    robust: ClassVar[bool] = False
+    tuning: ClassVar[str] = ""
+    takes_sigma_x: ClassVar[bool] = False
+    options: ClassVar[Mapping[str, Option]] = MappingProxyType({})
 
-    @property
-    def unit(self) -> float:
-        """What is small and what is not in a log likelihood whose scale is known; 0 where the data must tell."""
-        return 1.0 if self.scale == "known" else 0.0
+    # The loss ---------------------------------------------------------------------------------------------------------
 
-    def sizes(self, y: Array, options: Mapping[str, Any]) -> Array:
-        """Return the squares at every point against which a loss is rounding or not; `y` is in the link."""
-        if self.loss == "binomial":
-            return np.asarray(options["trials"] + 0.0 * y)
-        return np.abs(y) if self.loss == "poisson" else np.ones_like(y) if self.log else y * y
-
+    @abc.abstractmethod
     def pointwise(self, f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
-        """Return the loss and its two derivatives at every point; `f` and `y` are in the link."""
-        from forecast.fit.objectives import losses
+        """Return the loss and its two derivatives by `f` at every point; law `f` and observation `y` are in the link.
 
-        found: tuple[Array, Array, Array] = getattr(losses, self.loss)(f, y, options)
-        return found
+        Parameters
+        ----------
+        f : ndarray
+            (B, n), a row a fit.
+        y : ndarray
+            (n,) or (B, n).
+        options : mapping
+            Of the objective, numbers or arrays that broadcast with `f`.
+        """
 
     def summed(
         self, f: Array, y: Array, weights: Array, options: Mapping[str, Any], scratch: Scratch
     ) -> tuple[Array, Array, Array]:
         """Return the sum of each fit, (B,), and the weighted derivatives at every point, (B, n)."""
-        from forecast.fit.objectives import losses
-
-        if self.loss in losses.SUMMED:
-            return losses.SUMMED[self.loss](f, y, weights, options, scratch)
         value, first, second = self.pointwise(f, y, options)
         whole = np.einsum("bn,bn->b", value, np.broadcast_to(weights, value.shape))
         return whole, first * weights, second * weights
 
     def linked(self, y: Array) -> Array:
         """Return observations, or the law, in the link: the logarithm, or as they are."""
-        return np.log(y) if self.log else y
-
-    def residuals(self, observed: Array, predicted: Array) -> Array:
-        """Return predicted minus observed, of their logs where the objective says so; not finite where impossible."""
+        if not self.log:
+            return y
         with np.errstate(all="ignore"):
-            return np.log(predicted) - np.log(observed) if self.log else predicted - observed
+            return np.asarray(np.log(y))
 
-    def value(self, residuals: Array, weights: Array, delta: float | None = None) -> float:
-        """Return the plain value: the weighted sum of squares (not halved), or of Huber losses."""
-        with np.errstate(over="ignore"):
-            if not self.robust or delta is None:
-                return float(np.sum(weights * residuals**2))
-            size = np.abs(residuals)
-            loss = np.where(size <= delta, 0.5 * size**2, delta * (size - 0.5 * delta))
-            return float(np.sum(weights * loss))
+    def residuals(self, f: Array, y: Array, options: Mapping[str, Any]) -> Array:
+        """Return what the law misses observations by; both are in the link."""
+        return f - y
 
-    def stated(self, value: Any, weight: Any, delta: Any = None) -> Any:
-        """Return what is reported for a minimum of the plain loss: itself, or minus the log likelihood it stands for.
+    def sizes(self, y: Array, options: Mapping[str, Any]) -> Array:
+        """Return the squares at every point against which a loss is rounding or not; `y` is in the link."""
+        return np.ones_like(y) if self.log else y * y
+
+    def nearby_squares(self, y: Array, weights: Array, options: Mapping[str, Any]) -> tuple[Array, Array]:
+        """Return observations, not in the link, and weights whose squares are nearly the objective: for first looks."""
+        with np.errstate(all="ignore"):
+            return y, weights / np.square(y) if self.log else weights
+
+    def as_squares(self) -> Objective:
+        """Return the squares in the same link."""
+        from forecast.fit.objectives.squares import Squares
+
+        return Squares("squares", log=self.log)
+
+    # What it asks of data and options ---------------------------------------------------------------------------------
+
+    def row_rules(self, y: Array, columns: Mapping[str, Array]) -> Iterator[RowRule]:
+        """Yield which rows it cannot take.
+
+        Parameters
+        ----------
+        y : ndarray
+            (B, n), not in the link.
+        columns : mapping of str to ndarray
+            The options that are columns, (B, n) each.
+        """
+        if self.log:
+            yield RowRule(~(y > 0), f"objective '{self.name}' takes the log of y, which is not positive")
+
+    def doubt(self, y: Array, weights: Array) -> str:
+        """Return what the objective has to say of data that it takes, and that are hardly meant for it."""
+        return ""
+
+    @functools.cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The options that are columns of the data."""
+        return tuple(name for name, option in self.options.items() if option.column)
+
+    @functools.cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The options as they are where nothing is given."""
+        return {name: option.default for name, option in self.options.items()}
+
+    def is_open(self, options: Mapping[str, Any]) -> bool:
+        """Return whether an option is yet to come from the data."""
+        return self.tuning != "" and options.get(self.tuning) is None
+
+    def resolve_options(self, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Return options with the defaults of those that are not given; those that are columns are not read yet.
+
+        Raises
+        ------
+        UnknownNameError, UsageError
+            For what the objective does not know, or numbers outside their range.
+        """
+        for name, value in given.items():
+            if name not in self.options:
+                raise UnknownNameError("option", name, self.options, where=f"{where}: objective '{self.name}'")
+            option = self.options[name]
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not option.column and not (is_number and 0 < value < option.below):
+                span = f"between 0 and {option.below:g}" if option.below < math.inf else "above 0"
+                raise UsageError(f"{where}: {name}: expected a number {span}, got {printable(repr(value), 40)}")
+        return {**self.defaults, **given}
+
+    # What its value means ---------------------------------------------------------------------------------------------
+
+    @property
+    def unit(self) -> float:
+        """What is small and what is not in a log likelihood whose scale is known; 0 where the data must tell."""
+        return 1.0 if self.scale == "known" else 0.0
+
+    @property
+    def is_likelihood(self) -> bool:
+        """Whether what is reported is minus a log likelihood, or stands for one."""
+        return self.estimates_scale or self.scale == "known"
+
+    @property
+    def estimates_scale(self) -> bool:
+        """Whether the scale of the errors is estimated beside the parameters of the law."""
+        return self.profile or self.scale == "residual"
+
+    def stated(self, value: Any, weight: Any, length: Any = None) -> Any:
+        """Return what is reported for a minimum: the sum of the losses, or minus the log likelihood it stands for.
 
         Parameters
         ----------
         value : float or array
-            The plain value.
+            The sum of the losses.
         weight : float or array
             Sum of the weights.
-        delta : float or array, optional
-            Huber's threshold; the scale is `delta` over 1.345.
+        length : float or array, optional
+            The option `tuning`.
         """
-        if not self.profile:
-            return value
-        with np.errstate(all="ignore"):
-            if not self.robust:
-                return 0.5 * weight * (np.log(2 * np.pi * value / weight) + 1)
-            from forecast.fit.objectives.losses import huber_constant
+        return value
 
-            scale = delta / HUBER_FACTOR
-            return value / scale**2 + weight * (np.log(scale) + huber_constant(HUBER_FACTOR))
-
-
-_DELTA = {"delta": None}
-OBJECTIVES: Mapping[str, Objective] = MappingProxyType(
-    {
-        o.name: o
-        for o in (
-            Objective("least_squares"),
-            Objective("least_squares_log", log=True),
-            Objective("huber_log", "huber", log=True, scale="sandwich", options=_DELTA),
-            Objective("gaussian", profile=True),
-            Objective("gaussian_log", log=True, profile=True),
-            Objective("huber_likelihood", "huber", scale="sandwich", profile=True),
-            Objective("huber_likelihood_log", "huber", log=True, scale="sandwich", profile=True),
-            Objective("poisson", "poisson", scale="known"),
-            Objective("binomial", "binomial", scale="known", options={"trials": None, "chance": 0.0}),
-            Objective("quantile", "quantile", scale="sandwich", options={"tau": 0.5, "width": None}),
-            Objective("quantile_log", "quantile", log=True, scale="sandwich", options={"tau": 0.5, "width": None}),
-        )
-    }
-)
-
-
-def find(name: str, *, where: str = "") -> Objective:
-    """Return the objective of that name.
-
-    Raises
-    ------
-    UnknownNameError
-        With the nearest name.
-    """
-    if name not in OBJECTIVES:
-        raise UnknownNameError("objective", name, OBJECTIVES, where=where)
-    return OBJECTIVES[name]
-
-
-def check_options(objective: Objective, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the options of an objective with its defaults; ``trials`` and ``chance`` may be columns.
-
-    Raises
-    ------
-    UsageError
-        For what the objective does not know, or numbers outside their range.
-    """
-    found = dict(objective.options)
-    for name, value in given.items():
-        if name not in found:
-            raise UnknownNameError("option", name, found, where=f"{where}: objective '{objective.name}'")
-        if name in ("tau", "width", "delta"):
-            most = 1.0 if name == "tau" else math.inf
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not (number and 0 < value < most):
-                span = "between 0 and 1" if name == "tau" else "above 0"
-                raise UsageError(f"{where}: {name}: expected a number {span}, got {printable(repr(value), 40)}")
-        found[name] = value
-    return found
+    def minus_log_likelihood(self, stated: float, n: int) -> float | None:
+        """Return minus the log likelihood of `n` points that a reported value stands for; None where it is of none."""
+        return stated if self.is_likelihood else None
 
 
 def rows_of(weights: Array) -> Any:

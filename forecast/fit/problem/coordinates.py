@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.kernels.general import Placement
-from forecast.fit.problem.problem import Problem
 
 if TYPE_CHECKING:
+    from forecast.fit.problem.problem import Problem
     from forecast.laws import Law
 
 __all__ = ["Coordinates", "coordinates", "given_start", "label"]
@@ -48,10 +49,32 @@ class Coordinates:
     lower: Array
     upper: Array
 
-    @property
+    @functools.cached_property
     def positive(self) -> NDArray[np.bool_]:
         """Which of the free ones are never negative."""
         return self.logs | (self.lower >= 0)
+
+    def natural(self, q: Array) -> Array:
+        """Return the free parameters as the law has them, of coordinates (..., k)."""
+        with np.errstate(over="ignore"):
+            return np.where(self.logs, np.exp(np.where(self.logs, q, 0.0)), q)
+
+    def internal(self, p: Array) -> Array:
+        """Return the coordinates of free parameters (..., k)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.logs, np.log(np.where(self.logs, p, 1.0)), p)
+
+    def with_logs(self, logs: NDArray[np.bool_]) -> Coordinates:
+        """Return the coordinates of which these are logarithms."""
+        moved = replace(self, logs=logs)
+        return replace(
+            moved, lower=moved.internal(self.natural(self.lower)), upper=moved.internal(self.natural(self.upper))
+        )
+
+    def take(self, keep: list[int], fixed: Mapping[str, float]) -> Coordinates:
+        """Return the coordinates of some of the free parameters; the others are `fixed` now."""
+        free = tuple(self.free[i] for i in keep)
+        return Coordinates(free, fixed, self.logs[keep], self.lower[keep], self.upper[keep])
 
     def placement(self, law: Law, variables: Mapping[str, Array], *, link: bool) -> Placement:
         """Return a law at points, (n,) or (B, n), in these coordinates; `link` takes its logarithm."""

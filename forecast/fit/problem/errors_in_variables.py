@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from forecast.fit.kernels.general import Kernel, Placement, State, natural, to_logs
 from forecast.fit.problem.problem import Problem
-from forecast.fit.problem.target import Target
 
 if TYPE_CHECKING:
     from forecast.laws import Law
@@ -292,18 +291,22 @@ class Orthogonal(Problem):
 
     sigma_x: Mapping[str, Array] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, plain: Problem, sigma_x: Mapping[str, Array], weights: Array) -> Orthogonal:
+        """Return a problem with errors in its variables, and weights beside which they stand."""
+        return cls(**{**plain.parts(), "weights": weights, "sigma_x": sigma_x})
+
     def plain(self) -> Problem:
         """Return the problem as if the variables were known."""
-        return Problem(**{name: getattr(self, name) for name in Problem.__dataclass_fields__})
+        return Problem(**{name: part for name, part in self.parts().items() if name != "sigma_x"})
 
-    @functools.cached_property
-    def kernel(self) -> Kernel:
-        """The law moved to each observation's distance from it."""
-        return self.general(self.logs)
+    def kernel_in(self, logs: NDArray[np.bool_]) -> Kernel:
+        """Return the law moved to each observation's distance from it."""
+        return self.general(logs)
 
     def general(self, logs: NDArray[np.bool_]) -> OrthogonalKernel:
         """Return a kernel in other coordinates."""
-        return OrthogonalKernel(self.placement(logs), y=self.linked, ratios=self.ratios)
+        return OrthogonalKernel(self.placement(logs), y=self.y, ratios=self.ratios)
 
     @property
     def errs_in_x(self) -> bool:
@@ -351,13 +354,9 @@ def covariance(problem: Orthogonal, at: Array, logs: NDArray[np.bool_], keep: li
     """
 
     def gradient(factor: float) -> tuple[Array, Array, State]:
-        scaled = replace(problem, weights=problem.weights / factor)
-        kernel = scaled.general(logs)
-        target = Target(
-            kernel=kernel, objective=problem.objective, y=problem.linked, weights=scaled.weights, options={}
-        )
-        _, first, second = target.evaluate(at[:, None])
-        return first[keep, 0] / 2, second[:, :, 0][np.ix_(keep, keep)] / 2, kernel.at(at[:, None])
+        scaled = problem.with_changes(weights=problem.weights / factor, coordinates=problem.coordinates.with_logs(logs))
+        _, first, second = scaled.evaluate(at[:, None])
+        return first[keep, 0] / 2, second[:, :, 0][np.ix_(keep, keep)] / 2, scaled.kernel.at(at[:, None])
 
     _, table, state = gradient(1.0)
     size = np.sqrt(np.abs(np.diag(table)))

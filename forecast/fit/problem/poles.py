@@ -18,7 +18,6 @@ from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 
 if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
-    from forecast.fit.problem.problem import Problem
     from forecast.laws import Law
 
 __all__ = ["POLE_AMONG_DATA", "POLE_FITS_CLOSER", "Poles", "poles_of"]
@@ -95,7 +94,7 @@ class Poles:
 
 def poles_of(
     law: Law,
-    limits: Problem | Coordinates,
+    limits: Coordinates,
     variables: Mapping[str, Array],
     weights: Array,
 ) -> Poles | None:
@@ -104,7 +103,7 @@ def poles_of(
     Parameters
     ----------
     law : forecast.Law
-    limits : Problem or Coordinates
+    limits : Coordinates
         Which parameters are free, and which of them never negative.
     variables : mapping of str to ndarray
         (n,), or (B, n) of many fits.

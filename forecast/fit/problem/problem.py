@@ -1,4 +1,4 @@
-"""One data set: the problem in the solver's coordinates.
+"""What is minimised of one data set, in the solver's coordinates.
 
 A positive parameter in which the law is not linear is solved in its logarithm; everything else as it is.
 """
@@ -8,16 +8,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit.kernels.general import General, Kernel, Placement
 from forecast.fit.kernels.power_sum import PowerSum, power_terms
-from forecast.fit.objectives.objective import Objective
+from forecast.fit.objectives.objective import Scratch
+from forecast.fit.problem.coordinates import Coordinates
 from forecast.fit.problem.poles import Poles, poles_of
-from forecast.fit.problem.target import EXACT, Target
+from forecast.fit.problem.target import Target
 from forecast.formula.tree import Binary, Name, walk
 from forecast.laws.grouped import Grouped
 
@@ -68,54 +69,67 @@ def factors(law: Law, free: tuple[str, ...], positive: NDArray[np.bool_]) -> NDA
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
-    """A law, observations and an objective, over the free parameters in the solver's coordinates.
+class Problem(Target):
+    """What is minimised of one data set, beside the law, the observations and the coordinates that it comes from.
 
     Parameters
     ----------
     law : forecast.Law
     variables : mapping of str to ndarray
-    observed, weights : ndarray
-    objective : Objective
-    free : tuple of str
-        The parameters that are solved for.
-    fixed : mapping of str to float
-        The others.
-    logs : ndarray of bool
-        Which of the free ones are solved in their logarithm.
-    lower, upper : ndarray
-        Bounds in the solver's coordinates.
-    options : mapping
-        Of the objective: Huber's threshold ``delta``, ``tau``, ``trials``, ...
+    observed : ndarray
+        (n,), not in the link.
+    coordinates : Coordinates
+    kernel, y, factors : optional
+        As of a `Target`; they follow from the others.
+    free, fixed, logs, lower, upper
+        Those of the coordinates.
     """
 
     law: Law
     variables: Mapping[str, Array]
     observed: Array
-    weights: Array
-    objective: Objective
-    free: tuple[str, ...]
-    fixed: Mapping[str, float]
-    logs: NDArray[np.bool_]
-    lower: Array
-    upper: Array
-    options: Mapping[str, Any] = field(default_factory=dict)
+    coordinates: Coordinates
+    kernel: Any = field(default=None, repr=False)
+    y: Any = field(default=None, repr=False)
+    free: tuple[str, ...] = field(init=False, repr=False)
+    fixed: Mapping[str, float] = field(init=False, repr=False)
+    logs: NDArray[np.bool_] = field(init=False, repr=False)
+    lower: Array = field(init=False, repr=False)
+    upper: Array = field(init=False, repr=False)
 
-    @property
-    def delta(self) -> float | None:
-        """Huber's threshold, once it is known."""
-        found: float | None = self.options.get("delta")
-        return found
+    def __post_init__(self) -> None:
+        c = self.coordinates
+        self.__dict__.update(free=c.free, fixed=c.fixed, logs=c.logs, lower=c.lower, upper=c.upper)
+        if self.kernel is not None:
+            return
+        self.__dict__["y"] = self.objective.linked(self.observed)
+        self.__dict__["factors"] = factors(self.law, self.free, self.positive & ~self.logs)
+        self.__dict__["kernel"] = self.kernel_in(self.logs)
 
-    def with_options(self, **options: Any) -> Problem:
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave what follows from the rest to the process that it is sent to."""
+        return self.parts()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def parts(self) -> dict[str, Any]:
+        """Return of what a problem like it is made, but for what follows from that."""
+        given = {name: self.__dict__[name] for name, part in self.__dataclass_fields__.items() if part.init}
+        return {**given, "kernel": None, "scratch": Scratch()}
+
+    def with_changes(self, **changes: Any) -> Self:
+        """Return the problem with other data, coordinates or weights, and what follows from these."""
+        return replace(self, kernel=None, scratch=Scratch(), **changes)
+
+    def with_options(self, **options: Any) -> Self:
         """Return the same problem under other options."""
-        made = replace(self, options={**self.options, **options})
-        made.__dict__["kernel"] = self.kernel
-        return made
+        return replace(self, options={**self.options, **options}, scratch=Scratch())
 
-    def as_squares(self) -> Problem:
+    def as_squares(self) -> Self:
         """Return the problem of least squares in the same link, for a first look."""
-        return replace(self, objective=Objective("squares", log=self.objective.log), options={})
+        return replace(self, objective=self.objective.as_squares(), options={}, scratch=Scratch())
 
     def thinned(self, count: int) -> Problem:
         """Return the problem at so many of its points, drawn at random, for a look at many; itself where they are few.
@@ -130,71 +144,59 @@ class Problem:
         def of(values: Any) -> Any:
             return values[rows] if np.shape(values) == (n,) else values
 
-        return replace(
-            self, variables={name: of(v) for name, v in self.variables.items()}, observed=of(self.observed),
+        return self.with_changes(
+            variables={name: of(v) for name, v in self.variables.items()}, observed=of(self.observed),
             weights=of(self.weights), options={name: of(v) for name, v in self.options.items()},
         )  # fmt: skip
 
+    def target(self, weights: Array | None = None) -> Target:
+        """Return it for one solver, with tables of its own, and other weights if given: (n,) or one row a fit."""
+        return Target(
+            kernel=self.kernel,
+            objective=self.objective,
+            y=self.y,
+            weights=self.weights if weights is None else weights,
+            options=self.options,
+            factors=self.factors,
+        )
+
+    def kernel_in(self, logs: NDArray[np.bool_]) -> Kernel:
+        """Return the fastest kernel, with these coordinates in logarithms."""
+        return kernel_for(self.placement(logs))
+
+    def general(self, logs: NDArray[np.bool_]) -> Kernel:
+        """Return the general kernel in other coordinates."""
+        return General(self.placement(logs))
+
     def placement(self, logs: NDArray[np.bool_]) -> Placement:
         """Return the law at the points, with these coordinates in logarithms."""
-        return Placement(
-            law=self.law, variables=self.variables, free=self.free, logs=logs, fixed=self.fixed,
-            link=self.objective.log, positive=self.positive,
-        )  # fmt: skip
-
-    @functools.cached_property
-    def kernel(self) -> Kernel:
-        """The law at the points."""
-        return kernel_for(self.placement(self.logs))
+        placed = self.coordinates.placement(self.law, self.variables, link=self.objective.log)
+        return placed if logs is self.logs else replace(placed, logs=logs)
 
     @functools.cached_property
     def poles(self) -> Poles | None:
         """What the law is divided by, where that may change its sign among the points."""
-        return poles_of(self.law, self, self.variables, self.weights)
+        return poles_of(self.law, self.coordinates, self.variables, self.weights)
 
     @property
     def errs_in_x(self) -> bool:
         """Whether variables have known errors, see `forecast.fit.problem.errors_in_variables`."""
         return False
 
-    def general(self, logs: NDArray[np.bool_]) -> Kernel:
-        """Return the general kernel in other coordinates."""
-        return General(self.placement(logs))
-
-    @functools.cached_property
-    def linked(self) -> Array:
-        """The observations in the objective's link."""
-        return self.objective.linked(self.observed)
-
-    def target(self, weights: Array | None = None) -> Target:
-        """Return what the solver minimises, with other weights if given: (n,) or one row a fit."""
-        options = {name: value for name, value in self.options.items() if value is not None}
-        return Target(
-            kernel=self.kernel,
-            objective=self.objective,
-            y=self.linked,
-            weights=self.weights if weights is None else weights,
-            options=options,
-            factors=self.factors,
-        )
+    @property
+    def delta(self) -> float | None:
+        """Huber's threshold, once it is known."""
+        found: float | None = self.options.get("delta")
+        return found
 
     @property
     def positive(self) -> NDArray[np.bool_]:
         """Which of the free parameters are never negative."""
-        return self.logs | (self.lower >= 0)
-
-    @functools.cached_property
-    def factors(self) -> NDArray[np.bool_]:
-        """Which positive parameters are solved in steps that are factors."""
-        return factors(self.law, self.free, self.positive & ~self.logs)
+        return self.coordinates.positive
 
     def about(self, p: Array) -> Problem:
         """Return the problem with every positive parameter in its logarithm, but for those that are 0 in `p`."""
-        logs = self.positive & (p > 0)
-        lower, upper = self.natural(self.lower), self.natural(self.upper)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ends = [np.where(logs, np.log(np.where(logs, end, 1.0)), end) for end in (lower, upper)]
-        return replace(self, logs=logs, lower=ends[0], upper=ends[1])
+        return self.with_changes(coordinates=self.coordinates.with_logs(self.positive & (p > 0)))
 
     @property
     def n(self) -> int:
@@ -208,13 +210,11 @@ class Problem:
 
     def natural(self, u: Array) -> Array:
         """Return the free parameters as the law has them."""
-        with np.errstate(over="ignore"):
-            return np.where(self.logs, np.exp(np.where(self.logs, u, 0.0)), u)
+        return self.coordinates.natural(u)
 
     def internal(self, p: Array) -> Array:
         """Return the free parameters in the solver's coordinates."""
-        with np.errstate(divide="ignore"):
-            return np.where(self.logs, np.log(np.where(self.logs, p, 1.0)), p)
+        return self.coordinates.internal(p)
 
     def named(self, p: Array) -> dict[str, float]:
         """Return all parameters by name, in the law's order."""
@@ -232,13 +232,9 @@ class Problem:
         return self.residuals_at(self.natural(u))
 
     def residuals_at(self, p: Array) -> Array:
-        """Return residuals at parameters as the law has them; of shares where counts have trials."""
-        predicted = self.predicted(p)
-        if "trials" in self.options:
-            floor = self.options["chance"]
-            with np.errstate(all="ignore"):
-                return np.asarray(floor + (1 - floor) * predicted - self.observed / self.options["trials"])
-        return self.objective.residuals(self.observed, predicted)
+        """Return residuals at parameters as the law has them."""
+        with np.errstate(all="ignore"):
+            return self.objective.residuals(self.objective.linked(self.predicted(p)), self.y, self.options)
 
     def slopes(self, p: Array) -> Array:
         """Return the derivatives of the residuals by the free parameters as the law has them, (n, k)."""
@@ -254,32 +250,12 @@ class Problem:
         with np.errstate(all="ignore"):
             return self.slopes(p) * np.where(self.logs, p, 1.0)
 
-    def value(self, u: Array) -> float:
-        """Return the objective; inf where it cannot be computed."""
-        return self.value_at(self.natural(u))
-
     def value_at(self, p: Array) -> float:
-        """Return the objective at parameters as the law has them."""
+        """Return the objective at parameters as the law has them; inf where it cannot be computed."""
         with np.errstate(all="ignore"):
-            loss = self.pointwise(p)[0]
-            got = float(np.sum(self.weights * loss))
-        return got if np.isfinite(got) else float("inf")
-
-    def pointwise(self, p: Array) -> tuple[Array, Array, Array]:
-        """Return the loss and its derivatives by the law in the link, at every point."""
-        predicted = self.predicted(p)
-        with np.errstate(all="ignore"):
-            f = np.log(predicted) if self.objective.log else predicted
-            target = self.target()
-            return self.objective.pointwise(np.asarray(f, dtype=float), target.y, target.options)
-
-    def rounding(self) -> float:
-        """Return the objective of residuals that are the rounding of the data."""
-        return (EXACT * self.size()) ** 2 + 1e-280
-
-    def size(self) -> float:
-        """Return the length of the observations, against which a residual is small or not."""
-        return float(np.sqrt(np.sum(self.weights * self.objective.sizes(self.linked, self.options))))
+            loss = self.objective.pointwise(self.objective.linked(self.predicted(p)), self.y, self.options)[0]
+            value = float(np.sum(self.weights * loss))
+        return value if np.isfinite(value) else float("inf")
 
 
 def on_bound(q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> NDArray[np.bool_]:

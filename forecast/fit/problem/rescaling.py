@@ -36,8 +36,6 @@ __all__ = ["Rescaled", "Rescaling", "rescaled", "rescaled_curves", "rescaling", 
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Options of an objective that are lengths of residuals.
-LENGTHS = ("delta", "width")
 #: A condition counts as one of its own if it is this far from following from the others.
 RANK = 1e-9
 
@@ -226,7 +224,7 @@ def rescaling(
     variables : mapping of str to ndarray
         (n,), or (B, n) of many fits.
     observed : ndarray, optional
-        (n,) or (B, n); None where it is no quantity with a unit: counts.
+        (n,) or (B, n); None where the objective is another in another unit, as of counts.
     unscaled : tuple of str
     given : ndarray of bool, optional
         (B, n), what is a point of the data and no padding.
@@ -246,12 +244,9 @@ def rescaling(
     return Rescaling(law, unscaled, moved.T)
 
 
-def unit_of_parameter(limits: Problem | Coordinates) -> tuple[str, ...]:
+def unit_of_parameter(limits: Coordinates) -> tuple[str, ...]:
     """Return the parameters that are fixed or stand between bounds, other than at 0."""
-    with np.errstate(over="ignore"):
-        low, high = (
-            np.where(limits.logs, np.exp(np.where(limits.logs, b, 0.0)), b) for b in (limits.lower, limits.upper)
-        )
+    low, high = limits.natural(limits.lower), limits.natural(limits.upper)
     between = ((low != 0) & np.isfinite(low)) | ((high != 0) & np.isfinite(high))
     unscaled = [name for name, both in zip(limits.free, between, strict=True) if both]
     return (*unscaled, *(name for name, value in limits.fixed.items() if value))
@@ -263,19 +258,17 @@ class Rescaled:
 
     Parameters
     ----------
-    limits : Problem or Coordinates
+    limits : Coordinates
     objective : Objective
     scaling : Rescaling
     """
 
-    limits: Problem | Coordinates
+    limits: Coordinates
     objective: Objective
     scaling: Rescaling
 
     def _moves(self, q: Array) -> Array:
-        logs = self.limits.logs[:, None]
-        with np.errstate(over="ignore"):
-            p = np.where(logs, np.exp(np.where(logs, q, 0.0)), q)
+        p = self.limits.natural(q.T).T
         factors = self.scaling.factors({**self.limits.fixed, **dict(zip(self.limits.free, p, strict=True))})
         return np.stack([np.broadcast_to(factors[n], q.shape[1]) for n in self.limits.free])
 
@@ -300,31 +293,31 @@ class Rescaled:
     @property
     def share(self) -> Array:
         """What the objective is divided by, (B,), where the weights stay as they are."""
-        return self.unit if self.objective.loss == "quantile" else self.unit**2
+        return self.unit ** (self.objective.degree or 0)
 
     def options(self, options: Mapping[str, Any], by: Any) -> dict[str, Any]:
         """Return options of the objective with those that are lengths of residuals multiplied."""
         if self.objective.log:
             return dict(options)
-        return {n: v * by if n in LENGTHS and v is not None else v for n, v in options.items()}
+        return {n: v * by if n == self.objective.tuning and v is not None else v for n, v in options.items()}
 
 
 def _scaling(
     law: Law,
-    limits: Problem | Coordinates,
+    limits: Coordinates,
     objective: Objective,
     variables: Mapping[str, Array],
     y: Array,
     given: NDArray[np.bool_] | None = None,
 ) -> Rescaled | None:
-    counts = objective.scale == "known"
-    scaling = rescaling(law, variables, None if counts else y, unit_of_parameter(limits), given)
+    has_unit = objective.log or objective.degree is not None
+    scaling = rescaling(law, variables, y if has_unit else None, unit_of_parameter(limits), given)
     return None if scaling is None or not scaling.logs.any() else Rescaled(limits, objective, scaling)
 
 
 def rescaled(problem: Problem) -> tuple[Rescaled, Problem] | None:
     """Return a problem in units of its data's own size, and the way back; None where the law does not allow it."""
-    made = _scaling(problem.law, problem, problem.objective, problem.variables, problem.observed)
+    made = _scaling(problem.law, problem.coordinates, problem.objective, problem.variables, problem.observed)
     if made is None:
         return None
     moved, unit = made.scaling.moved, float(made.unit[0])
@@ -336,7 +329,7 @@ def rescaled(problem: Problem) -> tuple[Rescaled, Problem] | None:
     if problem.errs_in_x:  # the weights are those of y, and carry its unit
         changes["weights"] = problem.weights * unit**2
         changes["sigma_x"] = {n: moved(n, v) for n, v in problem.sigma_x.items()}  # type: ignore[attr-defined]
-    return made, replace(problem, **changes)
+    return made, problem.with_changes(**changes)
 
 
 def rescaled_curves(

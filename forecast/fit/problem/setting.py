@@ -59,22 +59,17 @@ class Setting:
 
     def problem(self, seen: Observations, own: Mapping[str, float] | None = None) -> Problem:
         """Return one data set as a problem; `own` are options that came from it."""
-        placed = self.coordinates
-        problem = Problem(
-            law=self.law,
-            variables=seen.variables,
-            observed=seen.y,
-            weights=seen.weights,
-            objective=self.objective,
-            free=placed.free,
-            fixed=placed.fixed,
-            logs=placed.logs,
-            lower=placed.lower,
-            upper=placed.upper,
-            options={**self.objective.options, **self.options, **seen.columns, **(own or {})},
-        )
+        parts: dict[str, Any] = {
+            "law": self.law,
+            "variables": seen.variables,
+            "observed": seen.y,
+            "weights": seen.weights,
+            "objective": self.objective,
+            "coordinates": self.coordinates,
+            "options": {**self.options, **seen.columns, **(own or {})},
+        }
         if not seen.sigma_x:
-            return problem
+            return Problem(**parts)
         from forecast.fit.problem.errors_in_variables import Orthogonal
 
-        return Orthogonal(**vars(problem), sigma_x=seen.sigma_x)
+        return Orthogonal(**parts, sigma_x=seen.sigma_x)

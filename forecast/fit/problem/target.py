@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.objectives.losses import Scratch
+from forecast.fit.objectives.objective import Scratch
 from forecast.fit.sizes import CACHE_ELEMENTS
 
 if TYPE_CHECKING:
@@ -133,22 +133,24 @@ class Target:
                 found += np.einsum("bn,bn->b", value, np.broadcast_to(piece.weights, value.shape))
         return np.where(np.isfinite(found), found, np.inf)
 
+    def size(self) -> Any:
+        """Return the length of the observations, against which a residual is small or not, a number or (B,)."""
+        return np.sqrt(np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1))
+
     def floor(self) -> Any:
         """Return the objective below which residuals are rounding only, a number or (B,)."""
-        return ROUNDING**2 * np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1)
+        return (ROUNDING * self.size()) ** 2
 
     def rounding(self) -> Any:
         """Return the objective of residuals that are the rounding of the data, a number or (B,)."""
-        size = np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1)
-        return EXACT**2 * size + 1e-280
+        return (EXACT * self.size()) ** 2 + 1e-280
 
     def noise(self) -> Any:
         """Return what the root of an objective of squares is multiplied by to get its rounding, a number or (B,).
 
         Residuals carry the rounding of the observations, and the sum of n of them adds it up as errors add up.
         """
-        sizes = self.objective.sizes(self.y, self.options)
-        return 2 * np.finfo(float).eps * np.sqrt(np.sum(self.weights * sizes, axis=-1) / self.y.shape[-1])
+        return 2 * np.finfo(float).eps * self.size() / np.sqrt(self.y.shape[-1])
 
     def unit(self) -> Any:
         """Return what counts beside an objective near 0, a number or (B,)."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.objectives.objective import Objective
+from forecast.fit.objectives.squares import Squares
 from forecast.fit.problem.problem import kernel_for
 from forecast.fit.problem.rescaling import rescaled_curves
 from forecast.fit.problem.target import Target
@@ -17,7 +17,7 @@ from forecast.fit.sizes import LONG_SEARCH, OPTIMUM_RTOL, SHORT_SEARCH, STEP_TOL
 from forecast.fit.solve import newton, threshold
 from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.separable import separated
-from forecast.fit.solve.starts import coarse_grid, subsample
+from forecast.fit.solve.starts import coarse_grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,11 +125,11 @@ def _from_relative(law: Law, seen: Observations, coordinates: Coordinates, targe
     Solved or None
         None where the law or the objective is another.
     """
-    if target.objective.loss != "squares" or not target.objective.log:
+    if target.objective.scale != "residual" or not target.objective.log:
         return None
-    y, weights = subsample(seen.y, seen.weights, {}, True)
+    y, weights = target.objective.nearby_squares(seen.y, seen.weights, target.options)
     kernel = kernel_for(coordinates.placement(law, seen.variables, link=False))
-    relative = replace(target, kernel=kernel, objective=Objective("squares"), y=y, weights=weights)
+    relative = replace(target, kernel=kernel, objective=Squares("squares"), y=y, weights=weights)
     first = separated(law, seen, coordinates, relative, UNCHECKED_STEP_TOLERANCE)
     if first is None or first.form is None:
         return None
@@ -160,7 +160,7 @@ def _robust(
     """Solve every curve, first by least squares where an option comes from what these leave."""
     if not threshold.is_open(target):
         return _given(law, seen, coordinates, target, begun)
-    squares = replace(target, objective=Objective("squares", log=target.objective.log), options={})
+    squares = replace(target, objective=target.objective.as_squares(), options={})
     _, first, _, starts = solve_batch(law, seen, coordinates, squares, begun, grid=grid)
     if not grid and not first.settled.any():
         return target, first, starts
@@ -196,7 +196,7 @@ def _started(
     law: Law, seen: Observations, coordinates: Coordinates, target: Target, begun: Array | None
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve from its best starts; nobody has settled where these do not agree."""
-    starts = coarse_grid(law, seen, coordinates, target.objective.log, STARTS)
+    starts = coarse_grid(law, seen, coordinates, target.objective, STARTS)
     many, count = starts.shape[0], starts.shape[2]
     rows = np.tile(np.arange(count), many)
     gauss = np.full(rows.size, target.objective.scale == "residual")

@@ -55,7 +55,7 @@ def check_domain(problem: Problem, name: str, start: Array | None = None, *, oft
     rows = np.flatnonzero(problem.weights > 0)
     if rows.size > ROWS:
         rows = np.union1d(rows[doubtful[rows]][:ROWS], rows[:: rows.size // ROWS])
-    if start is not None and np.isfinite(problem.as_squares().value(start)):
+    if start is not None and np.isfinite(problem.as_squares().value(start[:, None])).all():
         return
     samples = likely_parameters(problem)
     seen = {n: v[rows] for n, v in problem.variables.items()}
@@ -81,7 +81,7 @@ def likely_parameters(problem: Problem) -> Array:
     law = problem.law
     roles = [law._role(n) for n in problem.free]
     kinds = list(dict.fromkeys(roles))
-    lists = plausible_values(law, problem, [roles.index(r) for r in kinds], problem.variables)
+    lists = plausible_values(law, problem.coordinates, [roles.index(r) for r in kinds], problem.variables)
     places = shifts(law._plain, {n: problem.variables[n] for n in law._plain.variables})
     for i, role in enumerate(kinds):
         if role in places:  # what is subtracted from a variable may lie beyond the data

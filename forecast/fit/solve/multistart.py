@@ -131,8 +131,10 @@ def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, l
         Chooses among starts where there are too many.
     """
     direct = solved_directly(problem)
-    if direct is not None and problem.objective.loss == "squares":
-        return problem, [Solution(at=direct, value=problem.value(direct), settled=True, iterations=1)]
+    if direct is not None and problem.objective.scale == "residual":
+        return problem, [
+            Solution(at=direct, value=float(problem.value(direct[:, None])[0]), settled=True, iterations=1)
+        ]
     if direct is not None:
         start = direct
     scaled = rescaled(problem)
@@ -207,8 +209,8 @@ def _without_errors(problem: Problem, seed: int) -> list[Array]:
     """
     if not isinstance(problem, Orthogonal):
         return []
-    plain = problem.plain()
-    starts = [s.at for s in _searched(plain, None, seed)[1] if math.isfinite(s.value)]
+    plain, solutions = _searched(problem.plain(), None, seed)
+    starts = [s.at for s in solutions if math.isfinite(s.value)]
     if not starts:
         return []
     rows, rng = np.flatnonzero(plain.weights > 0), np.random.default_rng(seed)
@@ -288,7 +290,7 @@ def _from(problem: Problem, begun: list[Array]) -> tuple[Problem, list[Solution]
         problem = problem.with_options(width=float(width[0, 0]))
         return problem, _race(problem, pulled)
     wide = float(threshold.residual_scale(problem.target(), at)[0])
-    target, solved = threshold.with_threshold(problem.target(), at, problem)
+    target, solved = threshold.with_threshold(problem.target(), at, problem.coordinates)
     problem = problem.with_options(delta=float(target.options["delta"][0, 0]))
     solutions = _race(problem, pulled)
     far = solutions[0].value > float(solved.value[0]) * (1 + OPTIMUM_RTOL) + problem.rounding()
@@ -389,7 +391,7 @@ def _emptied(problem: Problem, solution: Solution) -> Array:
     at = solution.at
     for i in np.flatnonzero((problem.lower == 0) & ~problem.logs & (at > 0)):
         tried = np.where(np.arange(at.size) == i, 0.0, at)
-        if problem.value(tried) <= solution.value:
+        if problem.value(tried[:, None])[0] <= solution.value:
             at = tried
     return at
 

@@ -59,13 +59,12 @@ def scattered(plain: Problem, seen: Observations, starts: list[Array]) -> Observ
     starts : list of ndarray
         Solutions of `plain`, best first.
     """
-    given = {f.name: getattr(plain, f.name) for f in plain.__dataclass_fields__.values()}
     at, dof = starts[0], max(plain.n - plain.k, 1)
     residuals = plain.residuals(at)
     spread = float(np.sum(plain.weights * residuals**2)) / dof
     bottom = spread
     for tries in range(ROUNDS):
-        tried = Orthogonal(**{**given, "weights": plain.weights / spread}, sigma_x=seen.sigma_x)
+        tried = Orthogonal.of(plain, seen.sigma_x, plain.weights / spread)
         at = solve_one(tried, [at])[0].at if tries == 0 else _followed(tried, at)
         solved = tried._state(tried.natural(at)).inner
         before, rows = spread, plain.weights > 0

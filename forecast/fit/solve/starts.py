@@ -26,6 +26,7 @@ from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
+    from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.poles import Poles
     from forecast.fit.problem.problem import Problem
@@ -172,9 +173,7 @@ def scales_of(variables: Mapping[str, Array], *, gaps: bool = False) -> list[flo
     return scales
 
 
-def plausible_values(
-    law: Law, where: Problem | Coordinates, rest: list[int], variables: Mapping[str, Array]
-) -> list[Array]:
+def plausible_values(law: Law, where: Coordinates, rest: list[int], variables: Mapping[str, Array]) -> list[Array]:
     """Return likely values of some of the free parameters, as the law has them."""
     plain = law._plain
     seen = {n: variables[n] for n in plain.variables}
@@ -189,9 +188,7 @@ def plausible_values(
     ]
 
 
-def _candidates(
-    problem: Problem | Coordinates, i: int, scales: list[float], power: Array | None, places: Array | None
-) -> Array:
+def _candidates(problem: Coordinates, i: int, scales: list[float], power: Array | None, places: Array | None) -> Array:
     low, high = problem.lower[i], problem.upper[i]
     if problem.logs[i]:
         with np.errstate(over="ignore"):
@@ -260,7 +257,7 @@ def low_discrepancy(lists: list[Array], seed: Seed, points: int) -> Array:
 
 def laid_out(
     law: Law,
-    limits: Problem | Coordinates,
+    limits: Coordinates,
     variables: Mapping[str, Array],
     points: int,
     seed: Seed,
@@ -282,16 +279,7 @@ def laid_out(
     return table, lin, rest
 
 
-def subsample(y: Array, weights: Array, options: Mapping[str, Any], log: bool) -> tuple[Array, Array]:
-    """Return observations and weights whose squares are nearly the objective: shares of counts, relative residuals."""
-    if "trials" in options:
-        floor = options["chance"]
-        return (y / options["trials"] - floor) / (1 - floor), weights * options["trials"]
-    with np.errstate(all="ignore"):
-        return y, weights / np.square(y) if log else weights
-
-
-def coarse_grid(law: Law, seen: Observations, limits: Coordinates, log: bool, count: int) -> Array:
+def coarse_grid(law: Law, seen: Observations, limits: Coordinates, objective: Objective, count: int) -> Array:
     """Return the best starts of every curve, (count, k, B), in the solver's coordinates.
 
     Parameters
@@ -300,14 +288,13 @@ def coarse_grid(law: Law, seen: Observations, limits: Coordinates, log: bool, co
     seen : Observations
         In units of the data's own size.
     limits : Coordinates
-    log : bool
-        The objective takes logarithms.
+    objective : Objective
     count : int
     """
     linear = law.linear if law.expression is not None else ()
     points = int(min(MAX_GRID_POINTS, max(MIN_GRID_POINTS, MAX_GRID_ELEMENTS // (seen.y.size * (2 + len(linear))))))
     table, lin, rest = laid_out(law, limits, seen.variables, points, (0, ()))
-    y, weights = subsample(seen.y, seen.weights, seen.columns, log)
+    y, weights = objective.nearby_squares(seen.y, seen.weights, seen.columns)
     profile = ProjectedGrid(law=law, limits=limits, variables=seen.variables, y=y, weights=weights, lin=lin)
     answers, left = profile.best(table)
     best = np.argsort(left, axis=0, kind="stable")[:count]
@@ -337,12 +324,17 @@ class Grid:
     def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS, more: Sequence[Array] = ()) -> None:
         self.problem = problem = problem.thinned(MAX_POINTS_SEARCHED)
         poles, key = problem.poles, (seed, (0x57A27, points))
-        table, lin, rest = laid_out(problem.law, problem, problem.variables, points, key, poles)
+        table, lin, rest = laid_out(problem.law, problem.coordinates, problem.variables, points, key, poles)
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
         self.hard = len(rest) > 2
-        y, weights = subsample(problem.observed, problem.weights, problem.options, problem.objective.log)
+        y, weights = problem.objective.nearby_squares(problem.observed, problem.weights, problem.options)
         profile = ProjectedGrid(
-            law=problem.law, limits=problem, variables=problem.variables, y=y[None], weights=weights[None], lin=lin
+            law=problem.law,
+            limits=problem.coordinates,
+            variables=problem.variables,
+            y=y[None],
+            weights=weights[None],
+            lin=lin,
         )
         if lin:
             table[:, lin] = profile.best(table)[0][..., 0]
@@ -367,9 +359,7 @@ class Grid:
 
     def _look(self, step: int) -> Array:
         problem = self.problem
-        looked = problem if not problem.objective.robust or problem.delta else problem.as_squares()
-        if looked.objective.loss == "quantile" and looked.options.get("width") is None:
-            looked = problem.as_squares()
+        looked = problem.as_squares() if problem.objective.is_open(problem.options) else problem
         target, count = looked.target(), self.starts.shape[1]
         parts = [target.value(self.starts[:, i : i + step]) for i in range(0, count, step)]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -472,7 +462,7 @@ class ProjectedGrid:
     Parameters
     ----------
     law : forecast.Law
-    limits : Problem or Coordinates
+    limits : Coordinates
     variables : mapping of str to ndarray
         (n,) where all fits share the points, else (B, n).
     y, weights : ndarray
@@ -482,7 +472,7 @@ class ProjectedGrid:
     """
 
     law: Law
-    limits: Problem | Coordinates
+    limits: Coordinates
     variables: Mapping[str, Array]
     y: Array
     weights: Array

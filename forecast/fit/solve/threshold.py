@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.objectives.objective import HUBER_FACTOR, robust_scale, rows_of
+from forecast.fit.objectives.huber import HUBER_FACTOR
+from forecast.fit.objectives.objective import robust_scale, rows_of
 from forecast.fit.solve import newton
 
 if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
-    from forecast.fit.problem.problem import Problem
     from forecast.fit.problem.target import Target
     from forecast.fit.solve.newton import NewtonResult
 
@@ -36,8 +36,7 @@ TURNS, SCALES = 60, 200
 
 def is_open(target: Target) -> bool:
     """Tell whether an option is yet to come from the data."""
-    wanted = {"huber": "delta", "quantile": "width"}.get(target.objective.loss)
-    return wanted is not None and target.options.get(wanted) is None
+    return target.objective.is_open(target.options)
 
 
 def residual_scale(target: Target, q: Array) -> Array:
@@ -75,7 +74,7 @@ def with_width(target: Target, q: Array) -> Target:
     return replace(target, options={**target.options, "width": width[:, None]})
 
 
-def with_threshold(target: Target, q: Array, limits: Problem | Coordinates) -> tuple[Target, NewtonResult]:
+def with_threshold(target: Target, q: Array, limits: Coordinates) -> tuple[Target, NewtonResult]:
     """Return the target with each fit's threshold, and the fits, found in turns as scale and location are.
 
     Parameters
@@ -83,7 +82,7 @@ def with_threshold(target: Target, q: Array, limits: Problem | Coordinates) -> t
     target : Target
     q : ndarray
         (k, B), where each fit begins.
-    limits : Problem or Coordinates
+    limits : Coordinates
         Bounds of the coordinates, and which are logarithms.
     """
     ask, count = (limits.lower, limits.upper, limits.logs), q.shape[1]

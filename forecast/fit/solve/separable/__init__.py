@@ -58,7 +58,7 @@ def separated(
     Separated or None
         None where the objective is another than least squares, or more than one parameter is not linear.
     """
-    direct = curves_solved(law, seen, coordinates, target)
+    direct = curves_solved(law, seen.variables, coordinates, target)
     if direct is not None:
         return Separated(direct)
     form = projected(law, seen, coordinates, target)

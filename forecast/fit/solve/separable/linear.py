@@ -9,6 +9,7 @@ there is nothing to search. Robust losses start from it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -22,7 +23,6 @@ from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.starts import linear_parameters
 
 if TYPE_CHECKING:
-    from forecast.fit.data.observations import Observations
     from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
@@ -35,36 +35,40 @@ Array: TypeAlias = NDArray[np.float64]
 DEPENDENT = 1e-13
 
 
-def curves_solved(law: Law, seen: Observations, coordinates: Coordinates, target: Target) -> NewtonResult | None:
+def curves_solved(
+    law: Law, variables: Mapping[str, Array], coordinates: Coordinates, target: Target
+) -> NewtonResult | None:
     """Solve every curve; None where law or objective are not linear least squares.
 
     Parameters
     ----------
     law : forecast.Law
-    seen : Observations
+    variables : mapping of str to ndarray
     coordinates : Coordinates
     target : Target
+        Of curves, (B, n).
 
     Returns
     -------
     Solved or None
         Not settled where columns depend on each other, or where a parameter solved in its logarithm is 0.
     """
-    if not _is_linear(law, target.objective, seen.variables, coordinates.free, coordinates.fixed):
+    if not _is_linear(law, target.objective, variables, coordinates.free, coordinates.fixed):
         return None
-    offset, columns = _columns(law, seen.variables, coordinates.free, coordinates.fixed)
+    offset, columns = _columns(law, variables, coordinates.free, coordinates.fixed)
     k, (count, n) = len(coordinates.free), target.y.shape
     q, value, hessian = np.zeros((k, count)), np.full(count, np.inf), np.zeros((k, k, count))
     settled, active = np.zeros(count, dtype=bool), np.zeros((k, count), dtype=bool)
     size = max(16, CHUNK_ELEMENTS // n)
     weights = np.atleast_2d(target.weights)
-    lower, upper = _natural(coordinates.lower, coordinates.logs), _natural(coordinates.upper, coordinates.logs)
+    lower, upper = coordinates.natural(coordinates.lower), coordinates.natural(coordinates.upper)
     for first in range(0, count, size):
         rows = slice(first, min(first + size, count))
         some = [_some(c, rows) for c in columns]
         left, w = target.y[rows] - _some(offset, rows), _some(weights, rows)
         p, on_bounds = bounded_squares(some, left, w, lower, upper)
-        part, good = _coordinates(p, coordinates.logs)
+        part = coordinates.internal(p.T).T
+        good = np.isfinite(part).all(axis=0)
         with np.errstate(all="ignore"):
             residual = left - sum(c * b[:, None] for c, b in zip(some, p, strict=True))
             value[rows] = np.einsum("bn,bn,bn->b", residual, np.broadcast_to(w, residual.shape), residual)
@@ -73,7 +77,7 @@ def curves_solved(law: Law, seen: Observations, coordinates: Coordinates, target
                 weighted = w * moved[i]
                 for j in range(i + 1):
                     hessian[i, j, rows] = hessian[j, i, rows] = 2 * np.sum(weighted * moved[j], axis=-1)
-        q[:, rows], active[:, rows] = part, on_bounds
+        q[:, rows], active[:, rows] = np.where(good, part, 0.0), on_bounds
         settled[rows] = good & np.isfinite(value[rows])
     value[~settled] = np.inf
     return NewtonResult(
@@ -86,16 +90,14 @@ def solved_directly(problem: Problem) -> Array | None:
 
     A robust loss is answered as least squares: that is where its search starts.
     """
-    law = problem.law
-    if problem.errs_in_x or not _is_linear(law, problem.objective, problem.variables, problem.free, problem.fixed):
+    if problem.errs_in_x:
         return None
-    offset, columns = _columns(law, problem.variables, problem.free, problem.fixed)
-    lower, upper = (_natural(b, problem.logs) for b in (problem.lower, problem.upper))
-    p, _ = bounded_squares(columns, problem.linked[None] - offset, problem.weights[None], lower, upper)
-    at, good = _coordinates(p, problem.logs)
-    if not good[0]:
+    solved = curves_solved(
+        problem.law, problem.variables, problem.coordinates, replace(problem.target(), y=problem.y[None])
+    )
+    if solved is None or not solved.settled[0]:
         return None
-    return np.clip(at[:, 0], problem.lower, problem.upper)
+    return np.clip(solved.q[:, 0], problem.lower, problem.upper)
 
 
 def bounded_squares(
@@ -189,7 +191,7 @@ def _length(table: Array) -> Array:
 def _is_linear(
     law: Law, objective: Objective, variables: Mapping[str, Array], free: tuple[str, ...], fixed: Mapping[str, float]
 ) -> bool:
-    if objective.log or objective.loss not in ("squares", "huber", "quantile") or law.levels:
+    if objective.log or not objective.convex or law.levels:
         return False
     return set(linear_parameters(law, variables, free, fixed)) >= set(free)
 
@@ -213,16 +215,3 @@ def _columns(
 
 def _some(table: Array, rows: Any) -> Array:
     return table if len(table) == 1 else table[rows]
-
-
-def _natural(bound: Array, logs: NDArray[np.bool_]) -> Array:
-    with np.errstate(over="ignore"):
-        return np.where(logs, np.exp(np.where(logs, bound, 0.0)), bound)
-
-
-def _coordinates(p: Array, logs: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_]]:
-    """Return parameters in the solver's coordinates, and which fits have them all."""
-    with np.errstate(all="ignore"):
-        q = np.where(logs[:, None], np.log(np.where(logs[:, None], p, 1.0)), p)
-    good = np.asarray(np.isfinite(q).all(axis=0))
-    return np.where(good, q, 0.0), good

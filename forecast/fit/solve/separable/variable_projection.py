@@ -421,7 +421,7 @@ def _second_derivatives(sums: Sums) -> tuple[Array, Array, Array, Array, Array, 
 
 def projected(law: Law, seen: Observations, coordinates: Coordinates, target: Target) -> Projected | None:
     """Return the problem in one parameter; None where the law or the objective is another."""
-    if target.objective.loss != "squares" or target.objective.log:
+    if target.objective.scale != "residual" or target.objective.log:
         return None
     linear = linear_parameters(law, seen.variables, coordinates.free, coordinates.fixed)
     rest = [coordinates.free.index(name) for name in linear]
