@@ -110,15 +110,6 @@ _MODEL = Record({"summary": TEXT, "assumptions": _TEXTS, "sources": _TEXTS, "fac
 _BASELINE = Record(
     {}, {"median": Maybe(NUMBER), "never": SHARE, "already": SHARE, "best": TEXT, "share": SHARE, "among": WHOLE}
 )
-
-
-def _is_warning(value: object) -> bool:
-    try:
-        return bool(str(ForecastWarning.from_record(dict(value))))  # type: ignore[call-overload]
-    except (AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
-        return False
-
-
 #: What the attributes of the root hold.
 _ATTRIBUTES = Record(
     {
