@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
     from forecast.laws import Law
 
-__all__ = ["POLE_AMONG_DATA", "POLE_BY_CHANCE", "POLE_FITS_CLOSER", "Poles", "poles_of", "said_of_pole", "speaks_for_pole"]
+__all__ = [
+    "POLE_AMONG_DATA",
+    "POLE_BY_CHANCE",
+    "POLE_FITS_CLOSER",
+    "Poles",
+    "poles_of",
+    "said_of_pole",
+    "speaks_for_pole",
+]
 
 Array: TypeAlias = NDArray[np.float64]
 
