@@ -16,14 +16,14 @@ from forecast.fit.data.observations import Observations
 from forecast.fit.inference.covariance import assess
 from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.fit.kernels.general import natural
-from forecast.fit.problem.poles import POLE_AMONG_DATA, Poles, poles_of
+from forecast.fit.problem.poles import POLE_AMONG_DATA, POLE_BY_CHANCE, Poles, poles_of
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.setting import Setting
 from forecast.fit.problem.target import MANY, Target
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve import batch_solver, newton
 from forecast.fit.solve.domain import USUAL, check_domain
-from forecast.fit.solve.multistart import agreeing, doubt, few, is_optimum, search
+from forecast.fit.solve.multistart import agreeing, few, is_optimum, said_of_poles, search
 
 if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
@@ -125,8 +125,7 @@ def _by_search(setting: Setting, seen: Observations, problem: Problem, begun: Ar
     is_tuned = tuning not in setting.options and problem.options.get(tuning) is not None
     own = {tuning: np.array([problem.options[tuning]])} if is_tuned else {}
     made = _one(setting, seen, problem, own, best.at[:, None], best.settled, starts, begun is not None)
-    if why := doubt(found):
-        made.refute(why)
+    made.judge(said_of_poles(problem, found))
     return made
 
 
@@ -200,7 +199,7 @@ def _searched(
         if solutions and np.isfinite(solutions[0].value) and solutions[0].settled:
             solved.q[:, b], solved.value[b], solved.settled[b] = solutions[0].at, solutions[0].value, True
             starts[:, b] = agreeing(problem, solutions), len(solutions)
-            doubted[b] = bool(doubt(solutions))
+            doubted[b] = said_of_poles(problem, solutions) not in ("", POLE_BY_CHANCE)
             if tuning in options and options[tuning].ndim == 2:
                 options[tuning][b] = problem.options[tuning]
     return replace(target, options=options), doubted

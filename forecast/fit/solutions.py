@@ -15,6 +15,7 @@ from forecast.fit.inference.covariance import assess
 from forecast.fit.inference.profile_endpoints import Optima
 from forecast.fit.inference.uncertainty import Uncertainty, joined
 from forecast.fit.kernels.general import natural
+from forecast.fit.problem.poles import POLE_BY_CHANCE
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target
 from forecast.fit.sizes import CHUNK_ELEMENTS
@@ -56,6 +57,8 @@ class Solutions:
         The only start was given.
     doubts : dict of int to str
         Why a fit that has settled is no optimum, of those that are none.
+    remarks : dict of int to str
+        What else is to be said of how a search ended.
     assessed : Uncertainty, optional
         What is known of the parameters, where that is known already.
     replicates : tuple of Replicates or None, optional
@@ -71,6 +74,7 @@ class Solutions:
     options: Mapping[str, Array] = field(default_factory=dict)
     given: bool = False
     doubts: dict[int, str] = field(default_factory=dict)
+    remarks: dict[int, str] = field(default_factory=dict)
     assessed: Uncertainty | None = None
     replicates: tuple[Replicates | None, ...] = ()
 
@@ -90,6 +94,7 @@ class Solutions:
             options={o: v[b : b + 1] for o, v in self.options.items()},
             given=self.given,
             doubts={0: self.doubts[b]} if b in self.doubts else {},
+            remarks={0: self.remarks[b]} if b in self.remarks else {},
             replicates=self.replicates[b : b + 1],
         )
 
@@ -98,6 +103,14 @@ class Solutions:
         self.converged[b] = False
         self.doubts[b] = why
         self.__dict__.pop("outcome", None)
+
+    def judge(self, said: str, b: int = 0) -> None:
+        """Note what is said of a fit beside curves with a pole among the data: only beyond chance is it no optimum."""
+        if said == POLE_BY_CHANCE:
+            self.remarks[b] = said
+            self.__dict__.pop("outcome", None)
+        elif said:
+            self.refute(said, b)
 
     # What they are ----------------------------------------------------------------------------------------------------
 
@@ -251,11 +264,11 @@ class Solutions:
             alike = settled & (starts[0] == agree) & (starts[1] == total)
             for sure in (True, False):
                 found[alike & (self.converged == sure)] = outcome(sure, (agree, total), self.given, {})
-        doubted = np.isin(np.arange(settled.size), list(self.doubts))
-        for b in map(int, np.flatnonzero(settled & (self.known.sides.any(axis=0) | doubted))):
+        special = np.isin(np.arange(settled.size), [*self.doubts, *self.remarks])
+        for b in map(int, np.flatnonzero(settled & (self.known.sides.any(axis=0) | special))):
             agreed = int(starts[0, b]), int(starts[1, b])
-            bounds, why = self.known.on_bounds(b), self.doubts.get(b, "")
-            found[b] = outcome(bool(self.converged[b]), agreed, self.given, bounds, why)
+            bounds, why, remark = self.known.on_bounds(b), self.doubts.get(b, ""), self.remarks.get(b, "")
+            found[b] = outcome(bool(self.converged[b]), agreed, self.given, bounds, why, remark)
         return found.astype(str)
 
     # What the rules of inference ask ----------------------------------------------------------------------------------

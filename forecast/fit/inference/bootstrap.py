@@ -214,7 +214,7 @@ def _better_optimum(made: Solutions, replicates: Replicates) -> Solutions | None
     agree = np.count_nonzero(value <= value[best] * (1 + BETTER) + problem.rounding())
     moved = replace(
         made, q=ends.q[:, [best]], converged=np.array([agree > 1]), starts=np.array([[agree], [value.size]]), doubts={},
-        assessed=None,
+        remarks={}, assessed=None,
     )  # fmt: skip
     moved.keep(problem)
     return moved

@@ -447,8 +447,9 @@ def _inverse_of_squares(weighted: Array) -> Array:
     triangle = np.asarray(np.linalg.qr(weighted, mode="r"))
     each = np.arange(k)
     triangle[:, each, each] = np.where(triangle[:, each, each] == 0, np.nan, triangle[:, each, each])
-    inverse = np.linalg.inv(triangle)
-    return np.asarray(np.matmul(inverse, inverse.transpose(0, 2, 1)))
+    with np.errstate(all="ignore"):  # of a table that is all but singular the squares may be past the range of numbers
+        inverse = np.linalg.inv(triangle)
+        return np.asarray(np.matmul(inverse, inverse.transpose(0, 2, 1)))
 
 
 def _curved(hessian: Array, weighted: Array, second: Array, inverse: Array) -> Array:

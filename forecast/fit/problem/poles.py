@@ -1,11 +1,13 @@
 """Poles among the data: what a law is divided by changes sign between two points, and the law jumps there.
 
-Such a curve may pass close to every point, and says nothing between them: it is no optimum. What is sure to keep its
-sign (a sum of positive things, an exponential, a square) costs nothing here.
+Such a curve may pass close to every point, and says nothing between them: it is no optimum, and no rival of one. Only
+where it fits closer than chance would have it do the data speak for a pole, and then no curve without one is an optimum
+either. What is sure to keep its sign (a sum of positive things, an exponential, a square) costs nothing here.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.fit.sizes import OPTIMUM_RTOL
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 
@@ -20,12 +23,24 @@ if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
-__all__ = ["POLE_AMONG_DATA", "POLE_FITS_CLOSER", "Poles", "poles_of"]
+__all__ = [
+    "POLE_AMONG_DATA",
+    "POLE_BY_CHANCE",
+    "POLE_FITS_CLOSER",
+    "Poles",
+    "poles_of",
+    "said_of_pole",
+    "speaks_for_pole",
+]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Why a fit that has settled is no optimum.
 POLE_AMONG_DATA, POLE_FITS_CLOSER = "the law has a pole among the data", "with a pole among the data it fits closer"
+#: What is said of an optimum beside which a curve with a pole fits closer by no more than chance.
+POLE_BY_CHANCE = "with a pole among the data it fits closer, but no more than by chance"
+#: With this probability at most a pole fits so much closer to data of a law without one.
+POLE_PROBABILITY = 0.05
 #: Places that are looked at in each gap between neighbouring points of one variable, up to so many points.
 PLACES_PER_GAP, MAX_GAPS = 4, 500
 #: Values of a parameter with a pole between points, at most.
@@ -90,6 +105,35 @@ class Poles:
                     signs = np.where(self.absent, np.nan, signs)
                 found |= (signs > 0).any(axis=-1) & (signs < 0).any(axis=-1)
         return found
+
+
+def speaks_for_pole(best: Any, closer: Any, n: Any, k: int, scale: str) -> Any:
+    """Tell whether data speak for a pole, by objectives without one and with one; numbers or arrays.
+
+    A pole brings two numbers, its place and its strength, and by chance the gap that suits it best of some n: the
+    likelihood ratio is that of chi-squared with two degrees of freedom, n times over.
+
+    Parameters
+    ----------
+    best, closer : float or ndarray
+    n : int or ndarray
+        Points.
+    k : int
+        Parameters.
+    scale : str
+        That of the objective: "known" where it is a likelihood, else the scatter is estimated.
+    """
+    with np.errstate(all="ignore"):
+        fallen = best - closer if scale == "known" else 0.5 * np.maximum(n - k, 0) * np.log(best / closer)
+        return n * np.exp(-fallen) < POLE_PROBABILITY
+
+
+def said_of_pole(problem: Problem, best: float, closer: float) -> str:
+    """Return what to say of a solution beside one with a pole among the data; empty where that fits no closer."""
+    if not (math.isfinite(closer) and closer < best * (1 - OPTIMUM_RTOL) - problem.rounding()):
+        return ""
+    spoken_for = speaks_for_pole(best, closer, problem.n, problem.k, problem.objective.scale)
+    return POLE_FITS_CLOSER if spoken_for else POLE_BY_CHANCE
 
 
 def poles_of(

@@ -148,10 +148,11 @@ def _in_own_units(
     made, inside, moved = scaled
     tried, ends, starts = way(law, inside, coordinates, moved, None if begun is None else made.inwards(begun))
     q = made.outwards(ends.q)
-    lost = ~np.isfinite(np.where(coordinates.logs[:, None], np.exp(-np.abs(q)), q)).all(axis=0)
-    solved = replace(ends, q=q, value=ends.value * made.share, settled=ends.settled & ~lost)
-    options = {**made.options(tried.options, made.unit[:, None]), **target.options}
-    return replace(target, options=options), solved, starts
+    target = replace(target, options={**made.options(tried.options, made.unit[:, None]), **target.options})
+    kept = np.isfinite(np.where(coordinates.logs[:, None], np.exp(-np.abs(q)), q)).all(axis=0)
+    if ends.settled.any():  # what can be computed in the data's own units may be past the range of numbers in these
+        kept &= np.isfinite(target.value(q))
+    return target, replace(ends, q=q, value=ends.value * made.share, settled=ends.settled & kept), starts
 
 
 def _robust(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.problem.errors_in_variables import Orthogonal
-from forecast.fit.problem.poles import POLE_AMONG_DATA, POLE_FITS_CLOSER
+from forecast.fit.problem.poles import POLE_AMONG_DATA, said_of_pole
 from forecast.fit.problem.problem import Problem, on_bound
 from forecast.fit.problem.rescaling import Rescaled, rescaled
 from forecast.fit.problem.target import ROUNDING
@@ -70,13 +70,11 @@ class Solution:
     pole: bool = False
 
 
-def doubt(solutions: list[Solution]) -> str:
-    """Say why the best of some solutions, best first, is no optimum though it has settled; empty where it is."""
-    best = solutions[0]
-    if best.pole:
+def said_of_poles(problem: Problem, solutions: list[Solution]) -> str:
+    """Return what to say of the best of some solutions, best first, by where the law has poles; empty where nothing."""
+    if solutions[0].pole:
         return POLE_AMONG_DATA
-    closer = [s.value for s in solutions if s.pole and s.value < best.value * (1 - OPTIMUM_RTOL)]
-    return POLE_FITS_CLOSER if closer else ""
+    return said_of_pole(problem, solutions[0].value, min((s.value for s in solutions if s.pole), default=math.inf))
 
 
 def agreeing(problem: Problem, solutions: list[Solution]) -> int:
@@ -95,9 +93,10 @@ def is_optimum(agree: Any, total: Any, vague: Any, exact: Any) -> Any:
 
 
 def outcome(
-    converged: bool, starts: tuple[int, int], given: bool, bounds: Mapping[str, tuple[float, int]], instead: str = ""
-) -> str:
-    """Say how a fit ended: whether it converged, whether starts agree, and what stands on a bound."""
+    converged: bool, starts: tuple[int, int], given: bool, bounds: Mapping[str, tuple[float, int]], instead: str = "",
+    remark: str = "",
+) -> str:  # fmt: skip
+    """Say how a fit ended: whether it converged, whether starts agree, and what stands on a bound; then a remark."""
     agree, total = starts
     parts = ["converged" if converged else "not converged"]
     if instead:
@@ -109,7 +108,8 @@ def outcome(
     elif few(starts):
         parts.append(f"only {agree} of {total} starts agree")
     else:
-        parts.append("the starts agree")
+        parts.append("the starts agree" if converged else "no start has arrived at an optimum")
+    parts += [remark] if remark else []
     return "; ".join([*parts, *(f"{name} at boundary ({bound:g})" for name, (bound, _) in bounds.items())])
 
 
@@ -139,17 +139,18 @@ def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, l
         start = direct
     scaled = rescaled(problem)
     tried, solutions = (problem, []) if scaled is None else _rescaled(problem, *scaled, start, seed)
-    if scaled is None or (solutions and not _representable(problem, solutions[0].at)):
+    if scaled is None or (solutions and not _representable(tried, solutions[0])):
         tried, solutions = _searched(problem, start, seed)
     if solutions:
         solutions[0] = _polished(tried, solutions[0])
     return tried, solutions
 
 
-def _representable(problem: Problem, at: Array) -> bool:
-    """Tell whether parameters, in these units, are within the range of numbers."""
-    p = problem.natural(at)
-    return bool(np.isfinite(p).all() and (p[problem.logs & np.isfinite(at)] > 0).all())
+def _representable(problem: Problem, solution: Solution) -> bool:
+    """Tell whether parameters, in these units, and the law with them are within the range of numbers."""
+    p = problem.natural(solution.at)
+    inside = bool(np.isfinite(p).all() and (p[problem.logs & np.isfinite(solution.at)] > 0).all())
+    return inside and math.isfinite(problem.value(solution.at)) == math.isfinite(solution.value)
 
 
 def _rescaled(

@@ -70,8 +70,9 @@ MAX_COMPOSED_STARTS = 16
 START_GAP = 0.3
 #: Starts at most of one pattern of signs each, and of those with a pole among the data.
 MAX_SIGN_STARTS, POLE_STARTS = 8, 8
-#: Starts are far apart whose ranks differ by this share; so many of them, looked for among so many of the best.
-FAR_APART, FAR_STARTS, MAX_FAR_LOOKED = 0.15, 4, 256
+#: Starts lie beside each other that are no further apart than so many steps of the grid; valleys that are followed at
+#: most, and among how many of the best starts they are looked for.
+NEIGHBOUR_STEPS, MAX_VALLEYS, MAX_VALLEY_STARTS = 1.5, 4, 256
 #: What loses more times as much as the best on a grid does not become the best.
 HOPELESS = 25.0
 #: Two starts are different if a coordinate differs by this much.
@@ -212,11 +213,13 @@ def _candidates(problem: Coordinates, i: int, scales: list[float], power: Array 
 
 def filled(values: Array, gap: float) -> Array:
     """Return rising values with more between those of one sign that are further apart than a factor of exp(gap)."""
-    parts = []
-    for a, b in itertools.pairwise(values):
-        count = math.ceil(abs(math.log(b / a)) / gap) if a * b > 0 else 1
-        parts.append(np.geomspace(a, b, count + 1)[:-1] if count > 1 else np.array([a]))
-    return np.concatenate([*parts, values[-1:]])
+    low, high = values[:-1], values[1:]
+    ratio = np.divide(high, low, out=np.ones(low.size), where=low * high > 0)
+    counts = np.maximum(np.ceil(np.abs(np.log(ratio)) / gap), 1).astype(int)
+    steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.append(
+        np.repeat(low, counts) * np.repeat(ratio, counts) ** (steps / np.repeat(counts, counts)), values[-1:]
+    )
 
 
 def halton(count: int, dimensions: int, shift: Array) -> Array:
@@ -336,16 +339,23 @@ class Grid:
             weights=weights[None],
             lin=lin,
         )
+        squares = None
         if lin:
-            table[:, lin] = profile.best(table)[0][..., 0]
+            answers, squares = profile.best(table)
+            table[:, lin] = answers[..., 0]
         step = max(1, TABLE_ELEMENTS // max(problem.observed.size * (len(lin) + 1), 1))
         with np.errstate(all="ignore"):
             inside = np.clip(problem.internal(table).T, problem.lower[:, None], problem.upper[:, None])
         inside = np.column_stack([*more, inside])
-        self.starts = inside[:, np.isfinite(inside).all(axis=0)]
+        finite = np.isfinite(inside).all(axis=0)
+        self.starts = inside[:, finite]
         if isinstance(problem.law._form, Grouped):
             self.starts = np.concatenate([_composed(problem, self.starts, step), self.starts], axis=1)
-        self.losses = self._look(step)
+        plain = problem.objective.loss == "squares" and not (problem.objective.log or problem.positive[lin].any())
+        if squares is not None and plain and squares.shape[0] == self.starts.shape[1]:  # what was profiled says it
+            self.losses = np.maximum(squares[finite, 0], 0.0)
+        else:
+            self.losses = self._look(step)
         #: Which starts have a pole among the data.
         self.poles = np.zeros(self.losses.size, dtype=bool)
         if poles is not None:
@@ -369,7 +379,7 @@ class Grid:
         return [self.starts[:, i].copy() for i in self._different(self.order, count)]
 
     def rivals(self) -> list[Array]:
-        """Return more starts for a first round: best of each pattern of signs, far apart, and with poles in the data.
+        """Return more starts for a first round: best of each pattern of signs, other valleys, and with poles.
 
         Where every parameter that is not linear is positive, a coarse grid comes close enough without them.
         """
@@ -379,18 +389,25 @@ class Grid:
         if plain.size and not self.problem.positive[self.rest].all():
             plain = plain[self.losses[plain] <= HOPELESS * self.losses[plain[0]]]
             _, first = np.unique(self.starts[self.signed][:, plain] < 0, axis=1, return_index=True)
-            chosen = [*plain[np.sort(first)[1 : MAX_SIGN_STARTS + 1]], *self._far_apart(plain)]
+            chosen = [*plain[np.sort(first)[1 : MAX_SIGN_STARTS + 1]], *self._valleys(plain)]
         chosen += self._different(self._pole_valleys(), POLE_STARTS)
         return [self.starts[:, i].copy() for i in dict.fromkeys(chosen)]
 
-    def _far_apart(self, order: NDArray[np.int64]) -> list[int]:
-        """Return the best starts that are far apart in what is not linear, by its ranks, after the very best."""
-        ranks = self.starts[self.rest].argsort(axis=1).argsort(axis=1) / max(self.starts.shape[1], 1)
-        chosen = [int(order[0])]
-        for column in order[:MAX_FAR_LOOKED]:
-            if np.abs(ranks[:, chosen] - ranks[:, [column]]).max(axis=0).min() > FAR_APART:
-                chosen.append(int(column))
-        return chosen[1 : FAR_STARTS + 1]
+    def _valleys(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return starts that are better than all of their signs beside them, best first, after the very best."""
+        order, count = order[:MAX_VALLEY_STARTS], self.starts.shape[1]
+        signs = self.starts[self.signed][:, order] < 0
+        beside = (signs[:, :, None] == signs[:, None]).all(axis=0)
+        for row in self.starts[self.rest]:
+            levels, ranks = np.unique(row, return_inverse=True)
+            last = max(levels.size - 1, 1)
+            step = max(1 / last, count ** (-1 / len(self.rest)))
+            shares = ranks[order] / last
+            beside &= np.abs(shares[:, None] - shares) <= NEIGHBOUR_STEPS * step
+        valleys = order[~np.tril(beside, -1).any(axis=1)]
+        # places where the law does not change any more lose all the same: one of them is enough
+        valleys = valleys[np.unique(self.losses[valleys], return_index=True)[1]]
+        return np.asarray(valleys[1 : MAX_VALLEYS + 1])
 
     def _pole_valleys(self) -> NDArray[np.int64]:
         """Return starts with a pole among the data, best first: along one parameter, those better than both beside."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.fit.problem.poles import Poles, poles_of
+from forecast.fit.problem.poles import Poles, poles_of, speaks_for_pole
 from forecast.fit.problem.target import ROUNDING, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS, OPTIMUM_RTOL
 from forecast.fit.solve.newton import NewtonResult
@@ -228,7 +228,10 @@ class Projected:
         return self._followed(basis, y, weights, *self._begin(losses, places))
 
     def _fits_closer(self, target: Target, basis: Basis, losses: Array, value: Array) -> NDArray[np.bool_]:
-        """Tell which curves fit closer with a pole among the points, where alone the grid's `losses` are finite."""
+        """Tell which curves fit closer with a pole among the points, where alone the grid's `losses` are finite.
+
+        Of one curve any difference counts, as there is something to be said of it; of many, one beyond chance.
+        """
         closer = np.zeros(value.size, dtype=bool)
         ids, places = _valleys(losses)
         least = losses[places, ids]
@@ -237,7 +240,11 @@ class Projected:
         if ids.size:
             q, _, _ = self._ends(target, basis, losses, ids, places)
             end = target.take(ids).value(np.nan_to_num(q))
-            closer[ids[end < value[ids] * (1 - OPTIMUM_RTOL)]] = True
+            better = end < value[ids] * (1 - OPTIMUM_RTOL)
+            if value.size > 1:
+                n = np.broadcast_to(np.count_nonzero(target.weights, axis=-1), value.shape)[ids]
+                better &= speaks_for_pole(value[ids], end, n, len(self.coordinates.free), target.objective.scale)
+            closer[ids[better]] = True
         return closer
 
     def _begin(self, losses: Array, best: NDArray[np.int64]) -> tuple[Array, Array, Array]:
