@@ -351,7 +351,7 @@ class Grid:
         self.starts = inside[:, finite]
         if isinstance(problem.law._form, Grouped):
             self.starts = np.concatenate([_composed(problem, self.starts, step), self.starts], axis=1)
-        plain = problem.objective.loss == "squares" and not (problem.objective.log or problem.positive[lin].any())
+        plain = problem.objective.scale == "residual" and not (problem.objective.log or problem.positive[lin].any())
         if squares is not None and plain and squares.shape[0] == self.starts.shape[1]:  # what was profiled says it
             self.losses = np.maximum(squares[finite, 0], 0.0)
         else:
