@@ -150,7 +150,7 @@ def _representable(problem: Problem, solution: Solution) -> bool:
     """Tell whether parameters, in these units, and the law with them are within the range of numbers."""
     p = problem.natural(solution.at)
     inside = bool(np.isfinite(p).all() and (p[problem.logs & np.isfinite(solution.at)] > 0).all())
-    return inside and math.isfinite(problem.value(solution.at)) == math.isfinite(solution.value)
+    return inside and math.isfinite(problem.value(solution.at[:, None])[0]) == math.isfinite(solution.value)
 
 
 def _rescaled(
