@@ -33,7 +33,7 @@ from forecast.report.headline import (
 from forecast.report.page.appendices import Called, about, appendices, foreign
 from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.encoding import shorter
-from forecast.report.page.lever_answers import LeverAnswers, carried
+from forecast.report.page.lever_answers import LeverAnswers, carried_answer
 from forecast.report.page.lever_controls import lever_controls
 from forecast.report.page.static_figure import image_address
 from forecast.report.page.tornado_data import moves
@@ -139,7 +139,7 @@ def answer(run: Projection, worlds: EncodedDraws, moved: LeverAnswers | None = N
         "choices": list(_choices(run, words)),
         "levers": list(_levers(run, moved)),
         "tornado": moves(run, worlds).plain,
-        "stated": carried(run).plain(worlds.choices, {}, first),
+        "stated": carried_answer(run, run),
         "moved_draws": 0 if moved is None else moved.draws,
         "inputs": [described(name) | shorter(drawn) for name, drawn in packed.pop("inputs").items()],
         "questions": questions,
@@ -167,7 +167,6 @@ def paths_read(scenario: Scenario) -> set[str] | None:
 def _levers(run: Projection, moved: LeverAnswers | None) -> Iterator[dict[str, Any]]:
     """Walk the levers: choices by their names, and numbers with the places at which they can stand."""
     controls = {each.name: each for each in lever_controls(run)}
-    choices, own = {name: list(choice.values) for name, choice in run.choices.items()}, carried(run).titles
     for lever in run.levers:
         if lever.choice and lever.name in run.choices:
             yield {"name": lever.name, "label": foreign(lever.label), "about": foreign(lever.about), "choice": True}
@@ -175,10 +174,7 @@ def _levers(run: Projection, moved: LeverAnswers | None) -> Iterator[dict[str, A
             continue
         control = controls[lever.name]
         points = {} if moved is None else moved.points.get(lever.name, {})
-        told = [points.get(stop.value) for stop in control.stops]
-        answers = [
-            each if each is None or isinstance(each, str) else each.plain(choices, own, run.span[0]) for each in told
-        ]
+        answers = [points.get(stop.value) for stop in control.stops]
         yield control.plain | ({"answers": answers} if points else {})
 
 
