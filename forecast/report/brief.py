@@ -21,7 +21,7 @@ from forecast.projection.result import (
     ValueAnswer,
 )
 from forecast.projection.result.observed_values import standing, starting
-from forecast.report.changes import ChangedRow, changed_rows, unmoved
+from forecast.report.changes import changed_group, unmoved
 from forecast.report.driver_labels import driver_labels
 from forecast.report.headline import LEVEL, Words, cells, event, first_sentence, headline
 from forecast.report.result_data import drivers
@@ -75,7 +75,7 @@ class Brief:
         What a publication gave for that which was to come by today; empty for any other scenario.
     today : str
         What the questions are about as it was last observed; empty where nobody observes it.
-    changes : tuple of ChangedRow
+    changes : RowGroup
         What a change moves, where one was made.
     unmoved : tuple of str
         The questions that it does not move.
@@ -100,7 +100,7 @@ class Brief:
     races: tuple[str, ...] = ()
     by_today: str = ""
     today: str = ""
-    changes: tuple[ChangedRow, ...] = ()
+    changes: RowGroup = field(default_factory=lambda: RowGroup(rows=()))
     unmoved: tuple[str, ...] = ()
     level: str = ""
     data: str = ""
@@ -130,7 +130,7 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = LEVE
     stated = next((row["name"] for row in rows if row["kind"] == "number"), "") if "note" in moved else ""
     return Brief(
         sentence=headline(run),
-        changes=tuple(changed_rows(run)),
+        changes=changed_group(run),
         unmoved=tuple(unmoved(run)),
         groups=tuple(group for group in _groups(run, words, by) if group.rows),
         drivers=tuple(_drivers(run, rows, stated)),

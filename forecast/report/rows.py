@@ -35,7 +35,13 @@ __all__ = [
 ]  # fmt: skip
 
 #: What stands above the cells of rows, by what these are of: the page reads it too.
-COLUMNS = {"date": ("median", "90 %", "never"), "value": ("median", "90 %", ""), "rank": ("median", "90 %", "best in")}
+COLUMNS = {
+    "date": ("median", "90 %", "never"),
+    "value": ("median", "90 %", ""),
+    "rank": ("median", "90 %", "best in"),
+    "first": ("share of worlds",),
+    "change": ("as it was", "changed", "difference"),
+}
 #: A ranking in more combinations of choices than this shows only the best value of each.
 MAX_RANKING_COMBINATIONS = 2
 #: Columns of a terminal for a heading, so that what stands at its end is never cut.
@@ -113,7 +119,7 @@ class RowGroup:
     @property
     def heading(self) -> str:
         """The heading of all its rows; empty where the first is no heading."""
-        return self.rows[0].label if self.rows[0].is_heading else ""
+        return self.rows[0].label if self.rows and self.rows[0].is_heading else ""
 
     @property
     def body(self) -> tuple[ReportRow, ...]:
@@ -187,7 +193,7 @@ def race_group(answer: FirstAnswer, words: Words) -> RowGroup:
     ]
     return RowGroup(
         rows=tuple(rows) or (ReportRow(label="failed"),),
-        columns=("share of worlds",),
+        columns=COLUMNS["first"],
         title=f"{title}{f' ({words.given(given)})' if given else ''}",
     )
 
@@ -197,7 +203,8 @@ def ranking_groups(answer: RankingAnswer, words: Words, most: float = MAX_RANKIN
     if len(answer.table) > most:
         best = [_winner(row, words) for row in answer.table]
         heading = ReportRow(label=words.title(words.short(answer.name, answer.title), {}))
-        yield RowGroup(rows=(heading, *best), columns=COLUMNS["rank"])
+        title = words.title(answer.title or answer.text, {})
+        yield RowGroup(rows=(heading, *best), columns=COLUMNS["rank"], title=title)
     else:
         yield from (_order(answer, row, words) for row in answer.table)
 
@@ -205,9 +212,9 @@ def ranking_groups(answer: RankingAnswer, words: Words, most: float = MAX_RANKIN
 def _winner(row: RankingRow, words: Words) -> ReportRow:
     label = words.given(row.choices)
     if row.best is None:
-        return ReportRow(label=label, cells=(fill("none_of_them"),))
+        return ReportRow(label=label, cells=(fill("none_of_them"),), share=0.0)
     note = "" if _is_decided(row) else percent(row.best.first)
-    return ReportRow(label=label, cells=(words(row.best.name), "", note))
+    return ReportRow(label=label, cells=(words(row.best.name), "", note), share=row.best.first)
 
 
 def _is_decided(row: RankingRow) -> bool:

@@ -74,18 +74,17 @@ def lines(
 
 def _changes(brief: Brief, width: int) -> list[str]:
     """Return the table of what a change moves, and what it does not move in one line."""
-    shown = brief.changes[:_MAX_CHANGES]
+    shown = brief.changes.rows[:_MAX_CHANGES]
     out = []
     if shown:
-        heads = ("as it was", "changed", "difference")
-        cells = [(row.before, row.after, row.difference) for row in shown]
+        heads, cells = brief.changes.columns, [row.cells for row in shown]
         sizes = [max(_width(text) for text in column) for column in zip(heads, *cells, strict=True)]
         free = max(width - sum(sizes) - 2 * len(sizes), _LEAST_LABEL)
         for label, texts in zip(["", *(row.label for row in shown)], [heads, *cells], strict=True):
             row = "".join(f"  {_padded(text, size, right=True)}" for text, size in zip(texts, sizes, strict=True))
             out.append(f"{_padded(_cut(label, free), free)}{row}".rstrip())
-    if len(brief.changes) > len(shown):
-        out.append(f"{len(brief.changes) - len(shown)} more move: --json has them.")
+    if len(brief.changes.rows) > len(shown):
+        out.append(f"{len(brief.changes.rows) - len(shown)} more move: --json has them.")
     if brief.unmoved:
         out += _wrapped(f"Not moved: {'; '.join(brief.unmoved)}.", width, hanging=2)[:_MAX_UNMOVED]
     return out

@@ -19,7 +19,7 @@ from forecast.report.brief import brief
 from forecast.report.figures import fan_chart, interval_rows, legend_marks, tornado
 from forecast.report.figures.interval_rows import Table
 from forecast.report.headline import Words, event, headline, on_date, value_title
-from forecast.report.rows import ReportRow, RowGroup, quantity_row, race_group, scaled_group
+from forecast.report.rows import ReportRow, RowGroup, quantity_row, race_group, ranking_groups, scaled_group
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent
 
@@ -40,8 +40,6 @@ _AXIS, _AXIS_TITLE, _ABOVE, _FAN = 0.24, 0.14, 0.17, {1: 1.8, 2: 1.5, 3: 1.3}
 _TITLE, _SENTENCE, _LEAD = 9.0, 8.0, 1.3
 #: Of the legend, in sizes of its letters: a mark, and what is between two columns.
 _HANDLE, _COLUMN = 1.8, 0.8
-#: A ranking in fewer combinations of choices is drawn with the medians of its members.
-_MIN_COMBINATIONS = 3
 #: A bar that is shorter, as a share of its axis, has its text beside it; and how thick bars are, in points.
 _SHORT, _THICK = 0.5, 8.0
 
@@ -367,42 +365,31 @@ def _tornado(made: tornado.Tornado, points: float, *, half: bool) -> Panel:
 
 def _winners(run: Projection, words: Words, room: _Room) -> list[Panel]:
     """Plot a ranking in many combinations of choices: who is best in each, and how often."""
-    parts = []
-    for answer in run.rankings:
-        if len(answer.table) < _MIN_COMBINATIONS:
-            continue
-        told = [
-            (words.given(row.choices), *((words(row.best.name), row.best.first) if row.best else ("none", 0.0)))
-            for row in answer.table
-        ]
-        parts.append(_shares(told, words.title(answer.title or answer.text, {}), "best in", room))
-    return parts
+    groups = (group for answer in run.rankings for group in ranking_groups(answer, words))
+    return [_shares(group, room) for group in groups if group.kind == "text"]
 
 
 def _races(run: Projection, words: Words, room: _Room) -> list[Panel]:
     """Draw how likely each event is the first, as the sentence says it; a range is drawn up to its middle."""
-    parts = []
-    for answer in run.firsts[:3]:
-        if answer.sentence_row is not None:
-            race = race_group(answer, words)
-            parts.append(_shares([(row.label, "", row.share) for row in race.rows], race.title, race.columns[0], room))
-    return parts
+    return [_shares(race_group(each, words), room) for each in run.firsts[:3] if each.sentence_row is not None]
 
 
-def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str, room: _Room) -> Panel:
-    lines: list[tuple[str, ReportRow | None]] = [(title, None)]
-    lines += [(label, ReportRow(label=label)) for label, _, _ in told]
+def _shares(group: RowGroup, room: _Room) -> Panel:
+    """Draw the shares of the worlds of rows, each behind the name of what it is of where the row says that."""
+    named = len(group.columns) > 1
+    lines: list[tuple[str, ReportRow | None]] = [(group.title, None), *((row.label, row) for row in group.body)]
     table = Table(lines=tuple(lines), width=room.points)
 
     def draw(piece: SubFigure) -> list[Axes]:
         axis = piece.subplots()
         interval_rows.stand(axis, table)
-        for entry, (_, name, share) in zip(table.rows, told, strict=True):
+        for entry, row in zip(table.rows, group.body, strict=True):
+            share, text = row.share, percent(row.share)
             axis.barh(entry.place, share, height=_THICK, color="#a9cbe2", edgecolor=COLOURS[0], linewidth=0.6)
-            text = f"{name}, {percent(share)}" if name else percent(share)
+            text = f"{row.cells[0]}, {text}" if named else text
             beside = share if share < _SHORT else 0.0  # a short bar holds no text
             axis.text(beside + 0.012, entry.place, text, fontsize=7, va="center", ha="left", color=BLACK)
-        axis.set(xlim=(0.0, 1.0), xlabel=axis_title)
+        axis.set(xlim=(0.0, 1.0), xlabel=group.columns[-1])
         axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         return [axis]
 

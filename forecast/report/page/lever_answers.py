@@ -13,7 +13,7 @@ import numpy as np
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.result import DateAnswer, Projection, ValueAnswer
 from forecast.projection.result.projected_answers import FirstRow, RankingRow
-from forecast.report.changes import changed_rows, unmoved
+from forecast.report.changes import changed_group, unmoved
 from forecast.report.headline import Words, changed, event, headline, on_date, value_title
 from forecast.sensitivity.lever_points import DRAWS, lever_points
 
@@ -107,7 +107,7 @@ def carried_answer(run: Projection, page: Projection) -> dict[str, Any]:
             each.name: [_ordered(row, each.over_choice, choices) for row in each.table] for each in run.rankings
         },
         "firsts": {each.name: None if each.sentence_row is None else _first(each.sentence_row) for each in run.firsts},
-        "changes": [[row.label, row.before, row.after, row.difference] for row in changed_rows(run)],
+        "changes": [[row.label, *row.cells] for row in changed_group(run).rows],
         "unmoved": unmoved(run),
     }
 

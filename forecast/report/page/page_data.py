@@ -39,7 +39,7 @@ from forecast.report.page.static_figure import image_address
 from forecast.report.page.tornado_data import moves
 from forecast.report.rows import COLUMNS, MAX_RANKING_COMBINATIONS, question_label, race_group
 from forecast.report.words.number_text import amount, percent, scale_of
-from forecast.report.words.patterns import patterns
+from forecast.report.words.patterns import fill, patterns
 from forecast.scenarios.authored_sentences import SLOTS
 from forecast.sensitivity.first_order import certain, uncertain
 
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["answer", "contents", "paths_read", "scales", "settable"]
+
+#: What follows the events of a race: several of them at once, and none.
+_TOGETHER_OR_NONE = ("several_at_once", "none_of_them")
 
 
 def contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], toml: str = "") -> dict[str, Any]:
@@ -138,7 +141,7 @@ def answer(run: Projection, worlds: EncodedDraws, moved: LeverAnswers | None = N
         "until": last,
         "choices": list(_choices(run, words)),
         "levers": list(_levers(run, moved)),
-        "tornado": moves(run, worlds).plain,
+        "tornado": moves(run, worlds),
         "stated": carried_answer(run, run),
         "moved_draws": 0 if moved is None else moved.draws,
         "inputs": [described(name) | shorter(drawn) for name, drawn in packed.pop("inputs").items()],
@@ -267,7 +270,7 @@ def _contest(answer: FirstAnswer, words: Words) -> dict[str, Any]:
         "title": words.title(title, {}),
         "stated": foreign(title),
         "events": answer.events,
-        "labels": [contestant(answer.run, each, words) for each in answer.events],
+        "labels": [*(contestant(answer.run, each, words) for each in answer.events), *map(fill, _TOGETHER_OR_NONE)],
     }
 
 

@@ -70,7 +70,7 @@ const moves = (asked, fixed, one, keep, worlds) => {
 };
 /** What moves the sentence's answer in all worlds, as Python has derived it for every door. */
 const statedMoves = () => {
-  const end = ([words, size, called]) => ({ text: words, size: size === null ? Infinity : size, called });
+  const end = (each) => ({ ...each, size: each.size === null ? Infinity : each.size });
   return { ...data.tornado, rows: data.tornado.rows.map((row) => ({ ...row, low: end(row.low), high: end(row.high) })) };
 };
 const bare = (asked, measure, one) => {
