@@ -15,37 +15,32 @@ from forecast.errors import printable
 from forecast.evaluation.whole.scenario_record import screen_line
 from forecast.models.shapes.track_record import coverage
 from forecast.projection.result import (
-    AnswerDistribution,
     DateAnswer,
     ProjectedAnswer,
     Projection,
-    RankingAnswer,
     ValueAnswer,
 )
 from forecast.projection.result.observed_values import standing, starting
-from forecast.projection.result.projected_answers import RankingRow
-from forecast.report.changes import ChangedRow, changed_rows, unmoved
+from forecast.report.changes import changed_group, unmoved
 from forecast.report.driver_labels import driver_labels
-from forecast.report.headline import LEVEL, Words, cells, event, first_sentence, headline, on_date, value_title
+from forecast.report.headline import LEVEL, Words, cells, event, first_sentence, headline
 from forecast.report.result_data import drivers
+from forecast.report.rows import (
+    COLUMNS,
+    ReportRow,
+    RowGroup,
+    answer_row,
+    quantity_row,
+    question_label,
+    ranking_groups,
+    scaled_group,
+)
 from forecast.report.words.date_text import age, as_text
-from forecast.report.words.number_text import amount, amount_range, percent, plain, scale_of, short_zeros
+from forecast.report.words.number_text import amount, percent, short_zeros
 from forecast.report.words.patterns import fill
 from forecast.sensitivity.first_order import certain
 
-__all__ = [
-    "MOST_ORDERS",
-    "Brief",
-    "Group",
-    "Row",
-    "brief",
-    "called",
-    "newest_data",
-    "orders",
-    "past_record",
-    "row_of",
-    "sizes",
-]
+__all__ = ["Brief", "brief", "newest_data", "past_record", "sizes"]
 
 #: So many drivers, tables, observations and levers are named.
 _MOST_DRIVERS, _MOST_TABLES, _MOST_STANDINGS, _MOST_LEVERS = 5, 2, 3, 3
@@ -53,78 +48,8 @@ _MOST_DRIVERS, _MOST_TABLES, _MOST_STANDINGS, _MOST_LEVERS = 5, 2, 3, 3
 _LONGEST_ROW = 30
 #: It is known, and told to three digits where an answer has two: 165 is not 160.
 _DIGITS_OBSERVED = 3
-#: Columns of a heading, so that what stands at its end is never cut.
-_HEADING = 78
-#: A ranking in more combinations of choices than this shows only the best value of each.
-MOST_ORDERS = 2
 #: What explains less than this share of the variance moves nothing worth a word.
 _LEAST_SHARE = 0.02
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One line of the chart.
-
-    Parameters
-    ----------
-    label : str
-        For people: a value of a choice, or the question.
-    spread : AnswerDistribution or None
-        None where it failed.
-    text : str
-        The median, or the range of medians.
-    interval : str
-        The 90 % interval.
-    note : str
-        The probability of never, or of being the best.
-    of : str
-        The choice whose value it is; empty where it is an answer of its own.
-    leads : bool
-        The sentence's own answer.
-    repeats : bool
-        A value of a choice under which the sentence's own answer has the same numbers.
-    """
-
-    label: str
-    spread: AnswerDistribution | None
-    text: str
-    interval: str = ""
-    note: str = ""
-    of: str = ""
-    leads: bool = False
-    repeats: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Group:
-    """Rows on one axis.
-
-    Parameters
-    ----------
-    rows : tuple of Row
-    kind : {"date", "value"}
-    unit : str
-        Of values.
-    ends : (float, float)
-        Of the axis: the first and the last date, or the lowest and the highest end of an interval.
-    factor : float or None
-        By what the rows' texts divide values, where a heading names the unit; None where each names its own.
-    log : bool
-        The axis is logarithmic.
-    note : str
-        What the rows' notes are.
-    title : str
-        What the values are of, whole; empty where a heading or the sentence says it.
-    """
-
-    rows: tuple[Row, ...]
-    kind: str = "date"
-    unit: str = ""
-    ends: tuple[float, float] = (0.0, 1.0)
-    factor: float | None = None
-    log: bool = False
-    note: str = ""
-    title: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +59,7 @@ class Brief:
     Parameters
     ----------
     sentence : str
-    groups : tuple of Group
+    groups : tuple of RowGroup
         What the sentence answers first, in order of importance; a reader with less room shows fewer rows.
     drivers : tuple of (str, float)
         What moves the sentence's answer, each alone, as shares of the variance.
@@ -150,7 +75,7 @@ class Brief:
         What a publication gave for that which was to come by today; empty for any other scenario.
     today : str
         What the questions are about as it was last observed; empty where nobody observes it.
-    changes : tuple of ChangedRow
+    changes : RowGroup
         What a change moves, where one was made.
     unmoved : tuple of str
         The questions that it does not move.
@@ -167,7 +92,7 @@ class Brief:
     """
 
     sentence: str
-    groups: tuple[Group, ...] = ()
+    groups: tuple[RowGroup, ...] = ()
     drivers: tuple[tuple[str, float], ...] = ()
     choices: Mapping[str, float] = field(default_factory=dict)
     together: float = 0.0
@@ -175,7 +100,7 @@ class Brief:
     races: tuple[str, ...] = ()
     by_today: str = ""
     today: str = ""
-    changes: tuple[ChangedRow, ...] = ()
+    changes: RowGroup = field(default_factory=lambda: RowGroup(rows=()))
     unmoved: tuple[str, ...] = ()
     level: str = ""
     data: str = ""
@@ -205,7 +130,7 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = LEVE
     stated = next((row["name"] for row in rows if row["kind"] == "number"), "") if "note" in moved else ""
     return Brief(
         sentence=headline(run),
-        changes=tuple(changed_rows(run)),
+        changes=changed_group(run),
         unmoved=tuple(unmoved(run)),
         groups=tuple(group for group in _groups(run, words, by) if group.rows),
         drivers=tuple(_drivers(run, rows, stated)),
@@ -223,26 +148,27 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = LEVE
     )
 
 
-def _groups(run: Projection, words: Words, by: str) -> Iterator[Group]:
+def _groups(run: Projection, words: Words, by: str) -> Iterator[RowGroup]:
     opening = run.opening
     if isinstance(opening, DateAnswer):
         yield _dates(opening, words, by)
     others = [each for each in run.values if each is not opening]
     if isinstance(opening, ValueAnswer):
         yield _values(opening, words, by)
-    yield Group(rows=tuple(_single(each, words) for each in others), kind="text")
+    rows = tuple(answer_row(each, each.default, question_label(each, each.default, words)) for each in others)
+    yield RowGroup(rows=rows)
     if isinstance(opening, ValueAnswer) and run.dates:
         yield _dates(run.dates[0], words, by, label=event(run.dates[0], {}, words, short=True))
     for ranking in run.rankings:
-        yield from orders(ranking, words)
+        yield from ranking_groups(ranking, words)
     if opening is None:
-        yield Group(rows=tuple(_last(run, words)), kind="text")
+        yield RowGroup(rows=tuple(_last(run, words)))
 
 
 # --- Dates and values -------------------------------------------------------------------------------------------------
 
 
-def _dates(answer: DateAnswer, words: Words, by: str, *, label: str = "") -> Group:
+def _dates(answer: DateAnswer, words: Words, by: str, *, label: str = "") -> RowGroup:
     """Return a date under its definitions and its rivals, and the dates of the other questions.
 
     Its own row is called by its definitions where the sentence is about it, else by `label`.
@@ -251,38 +177,27 @@ def _dates(answer: DateAnswer, words: Words, by: str, *, label: str = "") -> Gro
     for other in answer.run.dates:
         if other is not answer:
             named = {c: v for c, v in other.default.items() if f"{{{c}}}" in other.title}
-            rows.append(row_of(other, other.default, event(other, named, words, short=True)))
-    return Group(rows=tuple(rows), ends=answer.run.span, note="never")
+            rows.append(answer_row(other, other.default, event(other, named, words, short=True)))
+    return RowGroup(rows=tuple(rows), columns=COLUMNS["date"], kind="date", ends=answer.run.span)
 
 
-def _values(answer: ValueAnswer, words: Words, by: str) -> Group:
+def _values(answer: ValueAnswer, words: Words, by: str) -> RowGroup:
     """Return a value under its definitions and rivals, on an axis of its unit."""
-    return _scaled([*_along(answer, words, by, "")], answer.unit)
+    return scaled_group([*_along(answer, words, by, "")], answer.unit)
 
 
-def _along(answer: ProjectedAnswer, words: Words, by: str, label: str) -> Iterator[Row]:
+def _along(answer: ProjectedAnswer, words: Words, by: str, label: str) -> Iterator[ReportRow]:
     """Walk the sentence's own answer, and it under the values of each choice, which repeat none of the sentence."""
-    leading = row_of(answer, answer.default, label or _own(answer, words), leads=True)
+    leading = answer_row(answer, answer.default, label or _own(answer, words), leads=True)
     yield leading
     own = {**answer.default, **_sole(answer)}
     for choice in sorted(answer.choices, key=lambda c: (c != by, c not in answer.definitions)):
         values = answer.values(choice)
         for value in values if len(values) > 1 else ():
             if own.get(choice) != value:
-                row = row_of(answer, {**answer.default, choice: value}, words(value), of=words(choice))
+                row = answer_row(answer, {**answer.default, choice: value}, words(value), of=words(choice))
                 # what was asked for by name is shown, whatever it says
-                yield replace(row, repeats=choice != by and _numbers(row) == _numbers(leading))
-
-
-def _numbers(row: Row) -> tuple[str, str, str]:
-    return row.text, row.interval, row.note
-
-
-def row_of(answer: ProjectedAnswer, chosen: Mapping[str, str], label: str, *, of: str = "", leads: bool = False) -> Row:
-    """Return the line of an answer under values of choices."""
-    found = answer.over(chosen)
-    text, interval, note = ("failed", "", "") if found is None else cells(answer, found)
-    return Row(label=label, spread=found, text=text, interval=interval, note=note, of=of, leads=leads)
+                yield replace(row, repeats=choice != by and row.cells == leading.cells)
 
 
 def _own(answer: ProjectedAnswer, words: Words) -> str:
@@ -290,17 +205,8 @@ def _own(answer: ProjectedAnswer, words: Words) -> str:
     named = [words(value) for value in {**answer.default, **_sole(answer)}.values()]
     several = [d for d in answer.rivals if d not in _sole(answer)]
     if not named and not several:
-        return called(answer, {}, words)
+        return question_label(answer, {}, words)
     return ", ".join(dict.fromkeys([*named, *(["pooled"] if several else [])]))
-
-
-def called(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -> str:
-    """Call a question by its label, or else by its title; a value at its date, by the month as in all rows."""
-    if isinstance(answer, DateAnswer):
-        return event(answer, chosen, words, short=True)
-    assert isinstance(answer, ValueAnswer)
-    on = on_date(answer.date)
-    return f"{value_title(answer, chosen, words, short=True)}, {on if len(on) == 4 else on[:7]}"
 
 
 def _sole(answer: ProjectedAnswer) -> dict[str, str]:
@@ -312,79 +218,15 @@ def _sole(answer: ProjectedAnswer) -> dict[str, str]:
     }
 
 
-def _single(answer: ValueAnswer, words: Words) -> Row:
-    """Return the answer to another value question, at its last date."""
-    return row_of(answer, answer.default, called(answer, answer.default, words))
-
-
-# --- Orders -----------------------------------------------------------------------------------------------------------
-
-
-def orders(answer: RankingAnswer, words: Words, most: float = MOST_ORDERS) -> Iterator[Group]:
-    """Yield the groups of a ranking: its members in order, or only the best of each of many combinations of choices."""
-    if len(answer.table) > most:
-        best = [_winner(row, words) for row in answer.table]
-        heading = Row(label=words.title(words.short(answer.name, answer.title), {}), spread=None, text="")
-        yield Group(rows=(heading, *best), kind="text", note="best in")
-    else:
-        yield from (_order(answer, row, words) for row in answer.table)
-
-
-def _winner(row: RankingRow, words: Words) -> Row:
-    label = words.given(row.choices)
-    if row.best is None:
-        return Row(label=label, spread=None, text=fill("none_of_them"))
-    note = "" if _decided(row) else percent(row.best.first)
-    return Row(label=label, spread=None, text=words(row.best.name), note=note)
-
-
-def _decided(row: RankingRow) -> bool:
-    """Tell whether fixed numbers are ranked, one the best in all worlds: being the best then has no probability."""
-    return all(each.first in (0.0, 1.0) and each.quantiles[0] == each.quantiles[4] for each in row.taking_part)
-
-
-def _order(answer: RankingAnswer, row: RankingRow, words: Words) -> Group:
-    """Return those that take part in a ranking, best first, in one unit."""
-    taking = [each for each in row.taking_part if math.isfinite(each.median)]
-    factor, unit = scale_of([each.median for each in taking], answer.unit)
-    rows, decided = [], _decided(row)
-    for each in taking:
-        low, middle, high = (plain(each.quantiles[i] / factor) for i in (0, 2, 4))
-        interval = fill("interval", "same" if low == high else "", low=low, high=high)
-        found = AnswerDistribution(quantiles=each.quantiles)
-        note = "" if decided else percent(each.first)
-        rows.append(Row(label=words(each.name), spread=found, text=middle, interval=interval, note=note))
-    given = words.given(row.choices)
-    title = words.title(words.short(answer.name, answer.title or answer.text), row.choices)
-    rest = f"{f' ({given})' if given else ''}{f' [{unit}]' if unit else ''}"
-    heading = Row(
-        label=textwrap.shorten(title, max(_HEADING - len(rest), 8), placeholder=" …") + rest, spread=None, text=""
-    )
-    group = _scaled([heading, *rows], answer.unit, factor=factor, note="best in")
-    return replace(group, title=f"{title}{f' ({given})' if given else ''}")
-
-
-def _scaled(rows: list[Row], unit: str, *, factor: float | None = None, note: str = "") -> Group:
-    ends = [r.spread.quantiles[i] for r in rows if r.spread is not None for i in (0, 4)]
-    ends = [end for end in ends if math.isfinite(end)]
-    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
-    log = low > 0 and high / low > 10
-    return Group(rows=tuple(rows), kind="value", unit=unit, ends=(low, high), factor=factor, log=log, note=note)
-
-
-def _last(run: Projection, words: Words) -> Iterator[Row]:
+def _last(run: Projection, words: Words) -> Iterator[ReportRow]:
     """Yield the shown quantities at the last date, for a scenario without a question."""
     for name in run.numeric if run.shown is None else run.shown:
         quantity = run.quantities[name]
         for cell in quantity.cells if name in run.numeric else ():
-            low, middle, high = (float(quantity.quantiles(cell)[i][-1]) for i in (0, 2, 4))
-            if math.isnan(middle):
-                continue
             given = words.given(cell)
-            begin, end = amount_range(low, high, quantity.unit, middle)
-            interval = fill("interval", "same" if low == high else "", low=begin, high=end)
-            label = f"{words(name)}{f' ({given})' if given else ''}"
-            yield Row(label=label, spread=None, text=amount(middle, quantity.unit), interval=interval)
+            row = quantity_row(quantity, cell, f"{words(name)}{f' ({given})' if given else ''}")
+            if row.spread is not None and not math.isnan(row.spread.median):
+                yield row
 
 
 # --- Around it --------------------------------------------------------------------------------------------------------

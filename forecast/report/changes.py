@@ -4,40 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
 from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.differences import AnswerDifference
 from forecast.report.headline import Words, event, on_date, value_title
+from forecast.report.rows import COLUMNS, ReportRow, RowGroup
 from forecast.report.words.date_text import as_text, fine_span
 from forecast.report.words.number_text import amount, percent
 from forecast.report.words.patterns import fill
 
-__all__ = ["ChangedRow", "changed_rows", "effect", "unmoved"]
+__all__ = ["changed_group", "effect", "unmoved"]
 
 #: A date as rows have it: a year, or a year and a month.
 _SHOWN = re.compile(r"\d{4}(?:-\d{2})?", re.ASCII)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChangedRow:
-    """One number of an answer that a change moves.
-
-    Parameters
-    ----------
-    label : str
-        What it is.
-    before, after, difference : str
-        With units.
-    number : str
-        Which number of the answer it is: ``median``, ``never``, ``already``, ``value``, ``best`` or ``among``.
-    """
-
-    label: str
-    before: str
-    after: str
-    difference: str
-    number: str
 
 
 def effect(run: Projection) -> str:
@@ -47,16 +26,18 @@ def effect(run: Projection) -> str:
     first = next((each for each in run.differences if each.answer is run.opening), None)
     rows = [] if first is None else _rows(first, Words(run))
     if rows:
-        what = fill("moved", rows[0].number, until=as_text(run.span[1]), start=as_text(run.span[0]))
-        return f", which moves {what} from {rows[0].before} to {rows[0].after}"
+        number, row = rows[0]
+        what = fill("moved", number, until=as_text(run.span[1]), start=as_text(run.span[0]))
+        return f", which moves {what} from {row.cells[0]} to {row.cells[1]}"
     moved = any(each.moved for each in run.differences)
     return ", which does not move this" if moved else ", which changes nothing here"
 
 
-def changed_rows(run: Projection) -> list[ChangedRow]:
+def changed_group(run: Projection) -> RowGroup:
     """Return the numbers that a change moves, those of the sentence's answer first."""
     words = Words(run)
-    return [row for each in run.differences for row in _rows(each, words)]
+    rows = (row for each in run.differences for _, row in _rows(each, words))
+    return RowGroup(rows=tuple(rows), columns=COLUMNS["change"])
 
 
 def unmoved(run: Projection) -> list[str]:
@@ -83,7 +64,8 @@ def _label(each: AnswerDifference, words: Words) -> str:
     return words.title(words.short(answer.name, answer.title or answer.text), {})
 
 
-def _rows(each: AnswerDifference, words: Words) -> list[ChangedRow]:
+def _rows(each: AnswerDifference, words: Words) -> list[tuple[str, ReportRow]]:
+    """Return what a change moves of an answer, each row with the number that it is of."""
     answer = each.answer
     label = "" if answer is answer.run.opening else _label(each, words)
     if isinstance(answer, RankingAnswer):
@@ -114,8 +96,8 @@ def _rows(each: AnswerDifference, words: Words) -> list[ChangedRow]:
     return rows
 
 
-def _row(label: str, texts: tuple[str, ...], difference: str, number: str) -> ChangedRow:
-    return ChangedRow(label=label, before=texts[0], after=texts[1], difference=difference, number=number)
+def _row(label: str, texts: tuple[str, ...], difference: str, number: str) -> tuple[str, ReportRow]:
+    return number, ReportRow(label=label, cells=(*texts, difference))
 
 
 def _date(each: AnswerDifference, side: int, start: float, until: float) -> str:

@@ -41,7 +41,9 @@ __all__ = [
     "on_date",
     "pooled_over",
     "sentence",
+    "share_text",
     "start_text",
+    "value_cells",
     "value_title",
 ]  # fmt: skip
 
@@ -387,7 +389,7 @@ def _date(run: Projection, year: float, fine: bool, *, already: bool = False, ro
     return fill("date_in_row" if row else "date", flag, **texts)
 
 
-def cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = LEVEL) -> tuple[str, str, str]:
+def cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = LEVEL) -> tuple[str, ...]:
     """Return what a row of a table says of an answer: its median, its interval of a level, and how likely never is.
 
     Where nothing is drawn, never has no probability.
@@ -405,9 +407,14 @@ def cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = LEV
         never = "" if _certain(answer.run, found) else percent(found.never)
         return text(middle, 0.5), _interval(low, high, *ends), never
     if found.medians is not None:
-        return _span(amount_range(low, high, answer.unit)), "", ""
-    ends = amount_range(low, high, answer.unit, middle)
-    return amount(middle, answer.unit), _interval(low, high, *ends), ""
+        return (_span(amount_range(low, high, answer.unit)),)
+    return value_cells(found, answer.unit)
+
+
+def value_cells(found: AnswerDistribution, unit: str) -> tuple[str, ...]:
+    """Return what a row of a table says of a value: its median and its interval."""
+    low, middle, high = (found.quantiles[i] for i in (0, 2, 4))
+    return amount(middle, unit), _interval(low, high, *amount_range(low, high, unit, middle))
 
 
 def _certain(run: Projection, found: AnswerDistribution) -> bool:
@@ -466,15 +473,20 @@ def _value_sentence(answer: ValueAnswer, words: Words) -> str:
     return fill("value", "same" if same else "", **texts, low=low, median=median, high=high, pooled=pooled)
 
 
-def first_shares(answer: FirstAnswer, label: Any) -> Iterator[tuple[str, str]]:
-    """Walk what may come first with its probability in words, the likeliest first; then several at once, and none."""
+def first_shares(answer: FirstAnswer, words: Words) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Walk what may come first with its lowest and highest probability, the likeliest first; then several, and none."""
     row = answer.sentence_row
     if row is not None:
         order = sorted(row.first.items(), key=lambda item: -sum(item[1]))
-        yield from ((label(name), _span([percent(end) for end in ends])) for name, ends in order)
+        yield from ((contestant(answer.run, name, words), ends) for name, ends in order)
         if row.together[1]:
-            yield fill("several_at_once"), _span([percent(end) for end in row.together])
-        yield fill("none_of_them"), _span([percent(end) for end in row.none])
+            yield fill("several_at_once"), row.together
+        yield fill("none_of_them"), row.none
+
+
+def share_text(ends: tuple[float, float]) -> str:
+    """Say a probability, or the lowest and the highest where rivals have no weights."""
+    return _span([percent(end) for end in ends])
 
 
 def first_sentence(answer: FirstAnswer, words: Words) -> str:
@@ -483,10 +495,7 @@ def first_sentence(answer: FirstAnswer, words: Words) -> str:
     if row is None:
         return fill("first", "failed", What=_capital(words.title(title, {})))
     rest = {choice: value for choice, value in row.choices.items() if f"{{{choice}}}" not in title}
-    told = (
-        fill("share", label=label, percent=chance)
-        for label, chance in first_shares(answer, lambda name: contestant(answer.run, name, words))
-    )
+    told = (fill("share", label=label, percent=share_text(ends)) for label, ends in first_shares(answer, words))
     return fill(
         "first",
         What=_capital(words.title(title, row.choices)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import itertools
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from forecast.fit.fit import Fit
     from forecast.projection.result import Projection
+    from forecast.report.rows import RowGroup
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.scenario import Scenario
 
@@ -49,32 +51,22 @@ def answer(run: Projection, draw: Callable[[Axes], object]) -> str:
     from forecast.report.words.number_text import percent
 
     short = brief(run)
-    rows = [
-        [f"{row.of}: {row.label}" if row.of else row.label, row.text, row.interval, row.note]
-        for group in short.groups
-        for row in group.rows
-    ]
-    note = next((group.note for group in short.groups if group.note), "")
+    columns, rows = _columns_and_rows(short.groups)
     told = [f"{name} {percent(share)}" for name, share in short.drivers]
     notes = [f"What moves it, each alone: {', '.join(told)} of the variance." if told else ""]
     notes += [f"{said}." for said in (*short.races, short.data and f"Newest data: {short.data}", short.record) if said]
     notes += warning_lines([*run.failures, *run.warnings])
-    return _page(short.sentence, _figure(draw, short.sentence), ["", "median", "90 %", note], rows, notes)
+    return _page(short.sentence, _figure(draw, short.sentence), columns, rows, notes)
 
 
 def projection(run: Projection) -> str:
     """Return a projection as HTML: its sentence, every answer by its choices, and its quantities at the last date."""
     from forecast.report import sections
 
-    words = [sections.section(run, name) for name in ("answers", "quantities")]
-    rows = [
-        [" ".join(filter(None, (row.of, row.label))), row.text, row.interval, row.note]
-        for part in words
-        for group in part.groups
-        for row in group.rows
-    ]
+    parts = [sections.section(run, name) for name in ("answers", "quantities")]
+    columns, rows = _columns_and_rows([group for part in parts for group in part.groups])
     told = warning_lines([*run.failures, *run.warnings])
-    return _page(words[0].sentence, "", ["", "median", "90 %", "never"], rows, told)
+    return _page(parts[0].sentence, "", columns, rows, told)
 
 
 def fit(made: Fit) -> str:
@@ -109,6 +101,18 @@ def scenario(made: Scenario) -> str:
     except ForecastError as problem:  # what it names may not be installed here
         return _page(said, "", ["", "", ""], rows, [f"It cannot be run here: {problem}"])
     return _page(said, drawn, ["", "name", "what"], rows, [])
+
+
+def _columns_and_rows(groups: Sequence[RowGroup]) -> tuple[list[str], list[list[str]]]:
+    """Return the heads of one table of all groups, those of the first that has each, and its rows."""
+    heads = [next(filter(None, each), "") for each in itertools.zip_longest(*(group.columns for group in groups))]
+    rows = []
+    for group in groups:
+        for row in group.rows:
+            cells = group.cells(row)
+            label = f"{row.of}: {row.label}" if row.of else row.label
+            rows.append([label, *cells, *[""] * (len(heads) - len(cells))])
+    return ["", *heads], rows
 
 
 # --- The page ---------------------------------------------------------------------------------------------------------

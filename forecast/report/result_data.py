@@ -16,7 +16,7 @@ from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.combinations import iso, numbers
 from forecast.projection.result.observed_values import standing
-from forecast.projection.result.projected_answers import AnswerDistribution, AnswerRow, FirstRow
+from forecast.projection.result.projected_answers import AnswerDistribution, AnswerRow, Contestant, FirstRow
 from forecast.report.headline import LEVEL, Words, headline
 from forecast.sensitivity.first_order import first_order, uncertain
 
@@ -117,7 +117,7 @@ def answer_data(answer: ProjectedAnswer, level: float = LEVEL) -> dict[str, Any]
     return {**about, "date": answer.date, **_levels(found)}
 
 
-def _levels(found: AnswerDistribution | None) -> dict[str, float | None]:
+def _levels(found: AnswerDistribution | Contestant | None) -> dict[str, float | None]:
     return dict(zip(QUANTILES, [None] * 5 if found is None else numbers(found.quantiles), strict=True))
 
 
@@ -271,13 +271,7 @@ def rankings(run: Projection) -> list[dict[str, Any]]:
         }  # fmt: skip
         for row in answer.table:
             order = [
-                {
-                    "name": each.name,
-                    **dict(zip(QUANTILES, numbers(each.quantiles), strict=True)),
-                    "first": each.first,
-                    "among": each.among,
-                }
-                for each in row.order
+                {"name": each.name, **_levels(each), "first": each.first, "among": each.among} for each in row.order
             ]
             out.append({**about, "choices": row.choices, "order": order})
     return out

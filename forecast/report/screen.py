@@ -7,7 +7,8 @@ import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from forecast.report.brief import Brief, Group, Row
+from forecast.report.brief import Brief
+from forecast.report.rows import ReportRow, RowGroup
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import in_signs, percent, plain, scale_of
 from forecast.report.words.patterns import fill
@@ -73,18 +74,17 @@ def lines(
 
 def _changes(brief: Brief, width: int) -> list[str]:
     """Return the table of what a change moves, and what it does not move in one line."""
-    shown = brief.changes[:_MAX_CHANGES]
+    shown = brief.changes.rows[:_MAX_CHANGES]
     out = []
     if shown:
-        heads = ("as it was", "changed", "difference")
-        cells = [(row.before, row.after, row.difference) for row in shown]
+        heads, cells = brief.changes.columns, [row.cells for row in shown]
         sizes = [max(_width(text) for text in column) for column in zip(heads, *cells, strict=True)]
         free = max(width - sum(sizes) - 2 * len(sizes), _LEAST_LABEL)
         for label, texts in zip(["", *(row.label for row in shown)], [heads, *cells], strict=True):
             row = "".join(f"  {_padded(text, size, right=True)}" for text, size in zip(texts, sizes, strict=True))
             out.append(f"{_padded(_cut(label, free), free)}{row}".rstrip())
-    if len(brief.changes) > len(shown):
-        out.append(f"{len(brief.changes) - len(shown)} more move: --json has them.")
+    if len(brief.changes.rows) > len(shown):
+        out.append(f"{len(brief.changes.rows) - len(shown)} more move: --json has them.")
     if brief.unmoved:
         out += _wrapped(f"Not moved: {'; '.join(brief.unmoved)}.", width, hanging=2)[:_MAX_UNMOVED]
     return out
@@ -162,7 +162,7 @@ def _wrapped(text: str, width: int, hanging: int = 0) -> list[str]:
 
 
 def _table(
-    group: Group, width: int, room: int, marks: dict[str, str] | None, choices: Mapping[str, float]
+    group: RowGroup, width: int, room: int, marks: dict[str, str] | None, choices: Mapping[str, float]
 ) -> tuple[list[str], int]:
     """Return the rows of a group that there is room for, with a chart where it fits, and how many rows are missing.
 
@@ -176,7 +176,7 @@ def _table(
     for below in (same, []) if same else ([],):
         for count in range(most, 0, -1):
             chosen = _first_rows(rows, count, choices)
-            if all(_heads(row) for row in chosen):
+            if all(row.is_heading for row in chosen):
                 break
             out = _drawn(group, chosen, width, marks)
             if len(out) + len(below) <= room:
@@ -184,7 +184,7 @@ def _table(
     return [], len(group.rows)
 
 
-def _same_under(rows: Sequence[Row]) -> str:
+def _same_under(rows: Sequence[ReportRow]) -> str:
     """Say under which values of choices an answer has the numbers that it leads with."""
     by_choice: dict[str, list[str]] = {}
     for row in rows:
@@ -193,17 +193,19 @@ def _same_under(rows: Sequence[Row]) -> str:
     return f"The same under {'; '.join(told)}."
 
 
-def _drawn(group: Group, rows: Sequence[Row], width: int, marks: dict[str, str] | None) -> list[str]:
+def _drawn(group: RowGroup, rows: Sequence[ReportRow], width: int, marks: dict[str, str] | None) -> list[str]:
     """Return rows as lines: labels, a chart where one fits, and columns of numbers, each in one unit."""
     spans = any(row.spread is not None for row in rows) and group.kind != "text"
     cells, factor, unit = _in_one_unit(group, rows)
-    heads = ("median", "90 %", group.note) if spans else ("", "", "")
-    used = [i for i in range(3) if any(cell[i] for cell in cells)]
+    heads = group.columns if spans else [""] * len(group.columns)
+    used = [i for i in range(len(heads)) if any(cell[i] for cell in cells)]
     widths = {i: max(_width(heads[i]), *(_width(cell[i]) for cell in cells)) for i in used}
     free = width - sum(widths.values()) - 2 * len(used)
-    longest = max((_width(label) for row, label in zip(rows, _labels(rows), strict=True) if not _heads(row)), default=0)
+    longest = max(
+        (_width(label) for row, label in zip(rows, _labels(rows), strict=True) if not row.is_heading), default=0
+    )
     if free < min(longest, _LEAST_LABEL):  # each row takes two lines or more
-        return _stacked(rows, group.note, width)
+        return _stacked(group, rows, width)
     # an axis needs two ends, and a chart its columns beside labels that can still be read
     beside = free - 2 - (_LEAST_CHART if width >= _FULL_WIDTH else _LEAST_NARROW_CHART)
     if marks is None or not spans or not group.ends[1] > group.ends[0] or beside < min(longest, _LEAST_LABEL):
@@ -213,7 +215,7 @@ def _drawn(group: Group, rows: Sequence[Row], width: int, marks: dict[str, str] 
     longest = max(longest, min(_width(shared), free if marks is None else beside))
     chart = 0 if marks is None else min(free - 2 - longest, _MOST_CHART)
 
-    out = [line for row in rows if _heads(row) for line in _wrapped(row.label, width, hanging=2)]  # the whole width
+    out = [line for row in rows if row.is_heading for line in _wrapped(row.label, width, hanging=2)]  # the whole width
     head = "".join(f"  {_padded(heads[i], widths[i], right=True)}" for i in used)
     if marks is not None:
         scale = _scale(group, chart, longest + 2, factor)
@@ -221,7 +223,7 @@ def _drawn(group: Group, rows: Sequence[Row], width: int, marks: dict[str, str] 
     elif head.strip() or shared:
         out.append(f"{_padded(shared, longest)}{head}".rstrip())
     for row, stub, cell in zip(rows, stubs, cells, strict=True):
-        if _heads(row):
+        if row.is_heading:
             continue
         text = "".join(f"  {_padded(cell[i], widths[i], right=True)}" for i in used)
         bar = "" if marks is None else f"  {_bar(group, row, chart, marks)}"
@@ -232,48 +234,42 @@ def _drawn(group: Group, rows: Sequence[Row], width: int, marks: dict[str, str] 
     return out
 
 
-def _in_one_unit(group: Group, rows: Sequence[Row]) -> tuple[list[tuple[str, str, str]], float | None, str]:
+def _in_one_unit(group: RowGroup, rows: Sequence[ReportRow]) -> tuple[list[tuple[str, ...]], float | None, str]:
     """Return the numbers of rows, by what they are divided, and the unit that a heading is to name.
 
     Values on one axis share a unit. Of a row's probability two words become a sign.
     """
-    notes = [in_signs(row.note) for row in rows]
+    texts = [(*cells[:2], *map(in_signs, cells[2:])) for cells in map(group.cells, rows)]
     middles = [row.spread.median if row.spread.medians is None else row.spread.medians[1]
                for row in rows if row.spread is not None]  # fmt: skip
     if group.kind != "value" or group.factor is not None or not middles:
-        told = [(row.text, row.interval, note) for row, note in zip(rows, notes, strict=True)]
-        return told, group.factor, ""
+        return texts, group.factor, ""
     factor, unit = scale_of(middles, group.unit)
     out = []
-    for row, note in zip(rows, notes, strict=True):
+    for row, (text, interval, *more) in zip(rows, texts, strict=True):
         if row.spread is None:
-            out.append((row.text, row.interval, note))
+            out.append((text, interval, *more))
             continue
         low, median, high = (plain(row.spread.quantiles[i] / factor) for i in (0, 2, 4))
         span = fill("range", "same_text" if low == high else "", low=low, high=high)
         several = row.spread.medians is not None
-        out.append((span, "", note) if several else (median, span if row.interval else "", note))
+        out.append((span, "", *more) if several else (median, span if interval else "", *more))
     return out, factor, unit
 
 
-def _stacked(rows: Sequence[Row], note: str, width: int) -> list[str]:
+def _stacked(group: RowGroup, rows: Sequence[ReportRow], width: int) -> list[str]:
     """Return rows whose numbers stand below their labels: a table for a terminal that has no room for columns."""
     out = []
     for row in rows:
         out += _wrapped(" ".join(filter(None, (row.of, row.label.strip()))), width)
-        beside = [f"90 %: {row.interval}"] if row.interval else []
-        beside += [f"{note}: {row.note}" if note else row.note] if row.note else []
-        numbers = f"{row.text} ({'; '.join(beside)})" if beside else row.text
+        text, *more = group.cells(row)
+        beside = [": ".join(filter(None, each)) for each in zip(group.columns[1:], more, strict=True) if each[1]]
+        numbers = f"{text} ({'; '.join(beside)})" if beside else text
         out += _wrapped(f"  {numbers}", width, hanging=2) if numbers else []
     return out
 
 
-def _heads(row: Row) -> bool:
-    """Tell whether a row is a heading."""
-    return row.spread is None and not row.text
-
-
-def _first_rows(rows: Sequence[Row], count: int, choices: Mapping[str, float]) -> list[Row]:
+def _first_rows(rows: Sequence[ReportRow], count: int, choices: Mapping[str, float]) -> list[ReportRow]:
     """Return so many rows: other questions are not crowded out by the values of choices."""
     own = [row for row in rows if not row.of]
     along = sorted((row for row in rows if row.of), key=lambda row: -choices.get(row.of, 0.0))
@@ -282,7 +278,7 @@ def _first_rows(rows: Sequence[Row], count: int, choices: Mapping[str, float]) -
     return [row for row in rows if any(row is each for each in kept)]
 
 
-def _labels(rows: Sequence[Row]) -> list[str]:
+def _labels(rows: Sequence[ReportRow]) -> list[str]:
     """Put the choice before the first of its values."""
     stem = max((_width(row.of) for row in rows), default=0)
     out, before = [], ""
@@ -295,7 +291,7 @@ def _labels(rows: Sequence[Row]) -> list[str]:
     return out
 
 
-def _stubs(rows: Sequence[Row], room: int) -> tuple[list[tuple[list[str], list[str]]], int]:
+def _stubs(rows: Sequence[ReportRow], room: int) -> tuple[list[tuple[list[str], list[str]]], int]:
     """Return the labels of rows in lines, and how wide they are: lines to the one beside the numbers, and those below.
 
     The choice stands before the first of its values, or on a line above them where that takes fewer lines.
@@ -306,7 +302,7 @@ def _stubs(rows: Sequence[Row], room: int) -> tuple[list[tuple[list[str], list[s
         out: list[tuple[list[str], list[str]]] = []
         before = ""
         for row in rows:
-            if _heads(row):
+            if row.is_heading:
                 out.append(([], []))
                 continue
             indent = 0 if not row.of else 2 if above else stem + 1
@@ -340,7 +336,7 @@ def _broken(label: str, width: int) -> list[str]:
     return [_cut(line, max(width, 4)) for line in made] or [_cut(label, width)]
 
 
-def _position(group: Group, value: float, chart: int) -> int:
+def _position(group: RowGroup, value: float, chart: int) -> int:
     low, high = group.ends
     if group.log:
         low, high, value = math.log(low), math.log(high), math.log(max(value, 1e-300))
@@ -350,7 +346,7 @@ def _position(group: Group, value: float, chart: int) -> int:
     return min(max(round(share * (chart - 1)), 0), chart - 1)
 
 
-def _bar(group: Group, row: Row, chart: int, marks: dict[str, str]) -> str:
+def _bar(group: RowGroup, row: ReportRow, chart: int, marks: dict[str, str]) -> str:
     if row.spread is None:
         return " " * chart
     places = [_position(group, value, chart) for value in row.spread.quantiles if not math.isnan(value)]
@@ -367,7 +363,7 @@ def _bar(group: Group, row: Row, chart: int, marks: dict[str, str]) -> str:
     return "".join(line)
 
 
-def _scale(group: Group, chart: int, before: int, factor: float | None) -> str:
+def _scale(group: RowGroup, chart: int, before: int, factor: float | None) -> str:
     """Return the axis, behind so many columns of labels: its ends, and what lies between where there is room."""
     low, high = group.ends
     dated = group.kind == "date"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from forecast.errors import printable
 from forecast.evaluation.whole.scenario_record import sentences
@@ -18,11 +19,12 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
-from forecast.report.brief import Brief, Group, Row, orders, row_of, sizes
-from forecast.report.headline import Words, contestant, event, first_shares, headline, on_date, value_title
+from forecast.report.brief import Brief, sizes
+from forecast.report.headline import Words, event, headline, on_date, value_title
 from forecast.report.result_data import data_ages, drivers
+from forecast.report.rows import COLUMNS, ReportRow, RowGroup, answer_row, quantity_row, race_group, ranking_groups
 from forecast.report.words.date_text import as_text
-from forecast.report.words.number_text import amount, amount_range, percent
+from forecast.report.words.number_text import percent
 from forecast.report.words.patterns import fill
 
 __all__ = ["SECTIONS", "limit_sentence", "section"]
@@ -53,7 +55,7 @@ def section(run: Projection, name: str, *, today: str = "") -> Brief:
     )
 
 
-Section = tuple[list[Group], list[str]]
+Section = tuple[list[RowGroup], list[str]]
 
 
 # --- Answers ----------------------------------------------------------------------------------------------------------
@@ -63,25 +65,22 @@ def _answers(run: Projection, words: Words, today: str) -> Section:
     return [group for answer in run.answers.values() for group in _of_answer(answer, words)], []
 
 
-def _of_answer(answer: ProjectedAnswer, words: Words) -> Iterator[Group]:
+def _of_answer(answer: ProjectedAnswer, words: Words) -> Iterator[RowGroup]:
     if isinstance(answer, DateAnswer):
         title = _titled(event(answer, {}, words, short=True), answer, words)
-        own = [_heading(title), *_rows(answer, words)] if answer.choices else [row_of(answer, {}, title)]
+        own = [ReportRow(label=title), *_rows(answer, words)] if answer.choices else [answer_row(answer, {}, title)]
         rows = [*own, *_by_dates(answer, words)]
-        yield Group(rows=tuple(rows), ends=answer.run.span, note="never")
+        yield RowGroup(rows=tuple(rows), columns=COLUMNS["date"], kind="date", ends=answer.run.span)
     elif isinstance(answer, ValueAnswer):
-        rows = [_heading(_titled(value_title(answer, {}, words, short=True), answer, words))]
+        rows = [ReportRow(label=_titled(value_title(answer, {}, words, short=True), answer, words))]
         for at in answer.at:
             rows += [_on(row, on_date(at.date)) for row in _rows(at, words)]
-        yield Group(rows=tuple(rows), kind="text")
+        yield RowGroup(rows=tuple(rows))
     elif isinstance(answer, RankingAnswer):
-        yield from orders(answer, words, most=math.inf)
+        yield from ranking_groups(answer, words, most=math.inf)
     elif isinstance(answer, FirstAnswer):
-        title = words.title(answer.title or "what comes first", {})
-        rows = [_heading(title)]
-        shares = first_shares(answer, lambda name: contestant(answer.run, name, words))
-        rows += [Row(label=label, spread=None, text=chance) for label, chance in shares]
-        yield Group(rows=tuple(rows), kind="text")
+        race = race_group(answer, words)
+        yield replace(race, rows=(ReportRow(label=words.title(answer.title or "what comes first", {})), *race.rows))
 
 
 def _titled(title: str, answer: ProjectedAnswer, words: Words) -> str:
@@ -89,29 +88,24 @@ def _titled(title: str, answer: ProjectedAnswer, words: Words) -> str:
     return f"{title} ({', '.join(map(words, answer.choices))})" if answer.choices else title
 
 
-def _heading(text: str) -> Row:
-    return Row(label=text, spread=None, text="")
+def _on(row: ReportRow, date: str) -> ReportRow:
+    return replace(row, label=f"{date}, {row.label}" if row.label else date)
 
 
-def _on(row: Row, date: str) -> Row:
-    label = f"{date}, {row.label}" if row.label else date
-    return Row(label=label, spread=None, text=row.text, interval=row.interval, note=row.note)
-
-
-def _rows(answer: ProjectedAnswer, words: Words) -> Iterator[Row]:
+def _rows(answer: ProjectedAnswer, words: Words) -> Iterator[ReportRow]:
     """Walk the answer pooled over rivals, then in every combination of choices."""
     every = [*answer.pooled_rows, *(row for row in answer.rows if row.weights is None)]
     for row in every:
         label = ", ".join([*map(words, row.choices.values()), *(["pooled"] if row.weights else [])])
-        yield row_of(answer, row.choices, label)
+        yield answer_row(answer, row.choices, label)
 
 
-def _by_dates(answer: DateAnswer, words: Words) -> Iterator[Row]:
+def _by_dates(answer: DateAnswer, words: Words) -> Iterator[ReportRow]:
     """Walk the dates that the question states, with how likely it is by each under the sentence's own choices."""
     found = answer.headline
     if found is not None and found.medians is None:
         for date, chance in zip(answer.dates, found.by, strict=False):
-            yield Row(label=f"by {on_date(date)}", spread=None, text=percent(chance))
+            yield ReportRow(label=f"by {on_date(date)}", cells=(percent(chance),))
 
 
 # --- Quantities and limits --------------------------------------------------------------------------------------------
@@ -124,30 +118,24 @@ def _quantities(run: Projection, words: Words, today: str) -> Section:
     rows = []
     for quantity in (run.quantities[name] for name in shown):
         for cell in quantity.cells:
-            levels = quantity.quantiles(cell)
-            low, middle, high = (float(levels[i][-1]) for i in (0, 2, 4))
-            given, text = ", ".join(map(words, cell.values())), amount(middle, quantity.unit)
-            ends = amount_range(low, high, quantity.unit, middle)
-            same = ("same" if low == high else "", "same_text" if ends[0] == ends[1] else "")
-            interval = fill("interval", *same, low=ends[0], high=ends[1])
-            first = amount(float(levels[2][0]), quantity.unit)
-            label = f"{words(quantity.name)}{f': {given}' if given else ''}"
-            rows.append(
-                Row(label=label, spread=None, text=text, interval=interval, note="" if first == text else first)
-            )
-    heading = _heading(f"Median and 90 % interval in {as_text(until)}; the median in {as_text(start)} where it differs")
+            given = ", ".join(map(words, cell.values()))
+            row = quantity_row(quantity, cell, f"{words(quantity.name)}{f': {given}' if given else ''}")
+            first = quantity_row(quantity, cell, "", place=0).cells[0]
+            rows.append(row if first == row.cells[0] else replace(row, cells=(*row.cells, first)))
+    title = f"Median and 90 % interval in {as_text(until)}; the median in {as_text(start)} where it differs"
     regimes = [_regime(q, cell, words) for q in run.quantities.values() if q.kind == "regime" for cell in q.cells]
     helpers = [name for name in run.numeric if name not in shown]
     notes = [f"Step by step: --quantity NAME. Not shown: {printable(', '.join(helpers), _SHORT)}"] if helpers else []
     notes = notes or ["Step by step: --quantity NAME"]
-    return [Group(rows=(heading, *rows), kind="text"), Group(rows=tuple(regimes), kind="text")], notes
+    groups = [RowGroup(rows=each) for each in ((ReportRow(label=title), *rows), tuple(regimes))]
+    return groups, notes
 
 
-def _regime(quantity: ProjectedQuantity, cell: dict[str, str], words: Words) -> Row:
+def _regime(quantity: ProjectedQuantity, cell: dict[str, str], words: Words) -> ReportRow:
     given = ", ".join(map(words, cell.values()))
     chances = quantity.probabilities(cell).items()
     text = ", ".join(fill("share", label=words(label), percent=percent(chance)) for label, chance in chances)
-    return Row(label=f"{words(quantity.name)}{f': {given}' if given else ''}", spread=None, text=text)
+    return ReportRow(label=f"{words(quantity.name)}{f': {given}' if given else ''}", cells=(text,))
 
 
 def limit_sentence(limit: ProjectedLimit, until: float) -> str:

@@ -62,17 +62,12 @@ def _rows(run: Projection) -> Iterator[Row]:
     for kind, rows in (("question", result_data.questions(run)), ("pooled", result_data.pooled(run))):
         for row in rows:
             about = {"name": row["name"], "of": row["when"]}
-            crossing = row["crossing"]
-            dates = {q: _year(crossing[q]) for q in QUANTILES}
-            masses = {part: crossing[part] for part in ("already", "never")}
-            yield {"kind": kind, **about, "unit": "year", **dates, **masses}, row["choices"]
-            for by in row.get("dates", ()):
-                deadline = {"date": by["date"], "probability": by["probability"]}
-                yield {"kind": "probability", **about, **deadline}, row["choices"]
+            dates = {q: _year(row["crossing"][q]) for q in QUANTILES}
+            yield {"kind": kind, **about, "unit": "year", **row["crossing"], **dates}, row["choices"]
+            yield from (({"kind": "probability", **about, **by}, row["choices"]) for by in row.get("dates", ()))
     for row in result_data.value_answers(run):
         about = {"kind": "value", "name": row["name"], "of": row.get("value", row.get("growth")), "unit": row["unit"]}
-        for at in row["dates"]:
-            yield {**about, **at}, row["choices"]
+        yield from (({**about, **at}, row["choices"]) for at in row["dates"])
     for row in result_data.first_answers(run):
         about = {"kind": "first", "name": row["name"]}
         for event, share in {**row["first"], "(together)": row["together"], "(none)": row["none"]}.items():
@@ -80,8 +75,7 @@ def _rows(run: Projection) -> Iterator[Row]:
     for row in result_data.rankings(run):
         about = {"kind": "ranking", "name": row["name"], "unit": row["unit"]}
         for entry in row["order"]:
-            levels = {q: entry[q] for q in QUANTILES}
-            yield {**about, "of": entry["name"], **levels, "probability": entry["first"]}, row["choices"]
+            yield {**entry, **about, "of": entry["name"], "probability": entry["first"]}, row["choices"]
     for row in result_data.regimes(run):
         for label, share in row["shares"].items():
             yield {"kind": "regime", "name": row["name"], "of": label, "probability": share}, row["choices"]

@@ -27,9 +27,9 @@ def assert_laid_out(brief, widths, capsys, monkeypatch, case, name):
             render.screen(brief)
             out = capsys.readouterr().out
             assert words(out).startswith(words(brief.sentence))
-            row = next(row for group in brief.groups for row in group.rows if row.text)
+            row = next(row for group in brief.groups for row in group.rows if row.cells)
             table = words(out[out.index("\n\n") :])
-            number, _, unit = words(row.text).partition(" ")  # a column of one unit has it in its heading
+            number, _, unit = words(row.cells[0]).partition(" ")  # a column of one unit has it in its heading
             assert number in table
             assert unit in table
             # a word that is longer than a line stays whole

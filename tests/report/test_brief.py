@@ -11,8 +11,9 @@ import pytest
 import forecast
 from forecast.projection.result import AnswerDistribution
 from forecast.report import result_data
-from forecast.report.brief import Brief, Group, Row, brief
+from forecast.report.brief import Brief, brief
 from forecast.report.headline import Words, headline
+from forecast.report.rows import COLUMNS, ReportRow, RowGroup
 from forecast.report.screen import HEIGHT, lines
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.toml_text import toml_text
@@ -208,7 +209,7 @@ def test_where_nothing_is_drawn_no_probability_is_said():
         "It is after 2040, if ever, that 'machine >= goal' holds (benchmark: FAST); no unc"
     )
     (group,) = brief(never).groups
-    assert [row.interval for row in group.rows] == ["", ""]
+    assert [row.cells[1] for row in group.rows] == ["", ""]
 
 
 # --- one screen -------------------------------------------------------------------------------------------------------
@@ -249,9 +250,9 @@ def test_lines_fit_and_bars_stand_where_the_dates_are(run, width, ascii_only):
 @pytest.mark.parametrize("width", [48, 58, 80])
 def test_the_ends_of_an_axis_and_its_numbers_share_a_unit_that_is_said_once(width):
     spreads = {"slow": (1.6e14, 1e15, 1e16, 1e17, 1e18), "fast": (1e16, 1e17, 1e18, 1e19, 4.7e20)}
-    group = Group(
-        rows=tuple(Row(label=n, text="9.7 PFLOP/s", interval="420 TFLOP/s to 160 PFLOP/s",
-                       spread=AnswerDistribution(quantiles=q))
+    group = RowGroup(
+        rows=tuple(ReportRow(label=n, cells=("9.7 PFLOP/s", "420 TFLOP/s to 160 PFLOP/s"),
+                             spread=AnswerDistribution(quantiles=q))
                    for n, q in spreads.items()),
         kind="value", unit="FLOP/s", ends=(1.6e14, 4.7e20), log=True,
     )  # fmt: skip
@@ -304,9 +305,9 @@ def test_a_row_is_called_by_its_question():
 
 def test_a_long_label_is_broken_and_its_chart_keeps_its_columns():
     label = "a question whose label is much longer than the columns beside a chart"
-    row = Row(label=label, text="2027-09", interval="2027-05 to 2028-02", note="under 1 %",
-              spread=AnswerDistribution(quantiles=(2027.4, 2027.5, 2027.7, 2027.9, 2028.1)))  # fmt: skip
-    group = Group(rows=(row,), ends=(2025.0, 2040.0), note="never")
+    row = ReportRow(label=label, cells=("2027-09", "2027-05 to 2028-02", "under 1 %"),
+                    spread=AnswerDistribution(quantiles=(2027.4, 2027.5, 2027.7, 2027.9, 2028.1)))  # fmt: skip
+    group = RowGroup(rows=(row,), columns=COLUMNS["date"], kind="date", ends=(2025.0, 2040.0))
     out = lines(Brief(sentence="It is so.", groups=(group,)), 80)
     axis = next(line for line in out if "median" in line)
     assert axis.index("2040") + 4 - axis.index("2025") >= 24

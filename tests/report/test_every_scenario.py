@@ -7,8 +7,9 @@ import pytest
 
 import forecast
 from forecast.contract.registry import get_registry
-from forecast.report.brief import brief, orders
+from forecast.report.brief import brief
 from forecast.report.headline import Words
+from forecast.report.rows import ranking_groups
 from forecast.report.screen import HEIGHT, lines
 from forecast.sensitivity.first_order import uncertain
 
@@ -58,12 +59,12 @@ def test_at_80_columns_charts_have_their_width_and_labels_are_whole(run):
 def test_where_nothing_is_drawn_no_row_has_a_probability(run):
     found = brief(run)
     moving = any(number.moves for number in uncertain(run).values())
-    rows = [row for group in found.groups for row in group.rows if row.spread is not None or row.note]
+    rows = [row for group in found.groups for row in group.rows if not row.is_heading]
     if not moving:
-        assert not [row.note for row in rows if row.note]
+        assert not [row.cells[2] for row in rows if any(row.cells[2:])]
     for answer in run.rankings:
         for table in answer.table:
             fixed = all(each.quantiles[0] == each.quantiles[4] for each in table.taking_part)
             if fixed and all(each.first in (0, 1) for each in table.taking_part):
-                assert not [row.note for group in orders(answer, Words(run), most=math.inf) for row in group.rows
-                            if len(answer.table) == 1 and row.note]  # fmt: skip
+                assert not [row for group in ranking_groups(answer, Words(run), most=math.inf) for row in group.rows
+                            if len(answer.table) == 1 and any(row.cells[2:])]  # fmt: skip

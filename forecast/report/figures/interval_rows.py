@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from forecast.base import plot_style
-from forecast.report.brief import Group, Row
-from forecast.report.words.number_text import percent, scale_of
+from forecast.report.rows import ReportRow, RowGroup
+from forecast.report.words.number_text import in_signs, percent, scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
     """One line of the table: what heads rows, or the label of the row that it has."""
 
     text: str
-    row: Row | None
+    row: ReportRow | None
     place: float  # points from the top to its middle
 
 
@@ -53,7 +53,7 @@ class Table:
 
     Parameters
     ----------
-    lines : tuple of (str, Row or None)
+    lines : tuple of (str, ReportRow or None)
         Headings, and rows with their labels.
     asides : tuple of Aside
         A text for each row.
@@ -61,7 +61,7 @@ class Table:
         Of the panel, in points.
     """
 
-    lines: tuple[tuple[str, Row | None], ...]
+    lines: tuple[tuple[str, ReportRow | None], ...]
     asides: tuple[Aside, ...] = ()
     width: float
 
@@ -95,17 +95,17 @@ class Table:
         return max((plot_style.text_width(each.text, SIZE) for each in self.rows), default=0.0)
 
 
-def rows_of(group: Group) -> list[Row]:
+def rows_of(group: RowGroup) -> list[ReportRow]:
     """Return the rows of a group that have a place on its axis, or failed."""
-    return [row for row in group.rows if row.spread is not None or row.text]
+    return [row for row in group.rows if not row.is_heading]
 
 
-def of_group(group: Group, title: str, width: float) -> Table:
+def of_group(group: RowGroup, title: str, width: float) -> Table:
     """Return the table of a group under what is asked, in a panel of so many points."""
     return Table(lines=tuple(_lines(rows_of(group), title)), asides=tuple(asides(group)), width=width)
 
 
-def _lines(rows: Sequence[Row], title: str) -> Iterator[tuple[str, Row | None]]:
+def _lines(rows: Sequence[ReportRow], title: str) -> Iterator[tuple[str, ReportRow | None]]:
     """Walk what heads rows, and the rows: under each choice its values, and other questions by themselves."""
     if title:
         yield title, None
@@ -119,26 +119,23 @@ def _lines(rows: Sequence[Row], title: str) -> Iterator[tuple[str, Row | None]]:
         yield row.label, row
 
 
-def asides(group: Group) -> list[Aside]:
+def asides(group: RowGroup) -> list[Aside]:
     """Return the shares of worlds that have no date on the axis, or in which each row is the best."""
     rows = rows_of(group)
     if group.kind != "date":
-        return [Aside(group.note, [_short(row.note) for row in rows])] if group.note else []
+        name = group.columns[-1]
+        return [Aside(name, [in_signs(group.cells(row)[-1]) for row in rows])] if name else []
     never = [math.nan if row.spread is None else row.spread.never for row in rows]
     both = (("already", [_already(row) for row in rows]), ("never", never))
     return [Aside(name, [_share(s) for s in shares]) for name, shares in both if np.nanmax([0.0, *shares]) >= 0.005]
 
 
-def _already(row: Row) -> float:
+def _already(row: ReportRow) -> float:
     return math.nan if row.spread is None or row.spread.medians is not None else row.spread.already
 
 
 def _share(share: float) -> str:
-    return "" if math.isnan(share) else _short(percent(share))
-
-
-def _short(told: str) -> str:
-    return told.replace("under ", "<").replace("over ", ">")
+    return "" if math.isnan(share) else in_signs(percent(share))
 
 
 # --- Drawing ----------------------------------------------------------------------------------------------------------
@@ -171,7 +168,7 @@ def stand(axis: Axes, table: Table) -> None:
                           va=aligned, fontsize=SIZE, annotation_clip=False)  # fmt: skip
 
 
-def dots(axis: Axes, group: Group, table: Table) -> None:
+def dots(axis: Axes, group: RowGroup, table: Table) -> None:
     """Draw a group: the median as a dot, 50 % as a thick line, 90 % as a thin one, an arrow where it goes on.
 
     A range of medians, where rivals have no weights, is a line between two ends.
@@ -188,7 +185,9 @@ def dots(axis: Axes, group: Group, table: Table) -> None:
         colour = plot_style.COLOURS[0] if row.leads else plot_style.COLOURS[1] if other else plot_style.BLACK
         mark = "D" if row.leads else "s" if other else "o"
         if row.spread is None:
-            axis.text(0.5, place, row.text, transform=axis.get_yaxis_transform(), ha="center", va="center", fontsize=7)
+            axis.text(
+                0.5, place, row.cells[0], transform=axis.get_yaxis_transform(), ha="center", va="center", fontsize=7
+            )
             continue
         ends = [q / factor for q in row.spread.quantiles]
         if row.spread.medians is not None:
@@ -211,7 +210,7 @@ def dots(axis: Axes, group: Group, table: Table) -> None:
         _label_values(axis, unit, log=log, whole=whole)
 
 
-def middles(rows: Sequence[Row]) -> list[float]:
+def middles(rows: Sequence[ReportRow]) -> list[float]:
     """Return the medians by which the unit of an axis is chosen."""
     return [row.spread.median for row in rows if row.spread is not None and math.isfinite(row.spread.median)] or [1.0]
 
@@ -227,7 +226,7 @@ def _label_values(axis: Axes, unit: str, *, log: bool, whole: bool) -> None:
     axis.set_xlabel(unit)
 
 
-def _ends(group: Group, rows: Sequence[Row], factor: float) -> tuple[float, float]:
+def _ends(group: RowGroup, rows: Sequence[ReportRow], factor: float) -> tuple[float, float]:
     """Return the ends of the axis: what the rows need of it."""
     drawn = [row.spread for row in rows if row.spread is not None]
     found = [q / factor for spread in drawn for q in spread.quantiles if math.isfinite(q)]

@@ -15,13 +15,13 @@ from forecast.base import plot_style
 from forecast.base.plot_style import BLACK, COLOURS
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.projection.result import AnswerDistribution, DateAnswer, FirstAnswer, Projection, ValueAnswer
-from forecast.report.brief import Group, Row, brief
+from forecast.report.brief import brief
 from forecast.report.figures import fan_chart, interval_rows, legend_marks, tornado
 from forecast.report.figures.interval_rows import Table
-from forecast.report.headline import Words, contestant, event, headline, on_date, value_title
+from forecast.report.headline import Words, event, headline, on_date, value_title
+from forecast.report.rows import ReportRow, RowGroup, quantity_row, race_group, ranking_groups, scaled_group
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent
-from forecast.report.words.patterns import fill
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,8 +40,6 @@ _AXIS, _AXIS_TITLE, _ABOVE, _FAN = 0.24, 0.14, 0.17, {1: 1.8, 2: 1.5, 3: 1.3}
 _TITLE, _SENTENCE, _LEAD = 9.0, 8.0, 1.3
 #: Of the legend, in sizes of its letters: a mark, and what is between two columns.
 _HANDLE, _COLUMN = 1.8, 0.8
-#: A ranking in fewer combinations of choices is drawn with the medians of its members.
-_MIN_COMBINATIONS = 3
 #: A bar that is shorter, as a share of its axis, has its text beside it; and how thick bars are, in points.
 _SHORT, _THICK = 0.5, 8.0
 
@@ -257,21 +255,21 @@ def _parts(run: Projection, room: _Room, panel: str | None = None) -> list[Panel
     return [part for part in parts if panel in (None, part.kind)]
 
 
-def _beside(run: Projection, group: Group) -> Group:
+def _beside(run: Projection, group: RowGroup) -> RowGroup:
     """Put the median as it was without a change below the row of the answer that the change moves."""
     own = next((each for each in run.differences if each.answer is run.opening and each.moved), None)
     if own is None or not group.rows[0].leads or not math.isfinite(own.median[0]):
         return group
     was = AnswerDistribution(quantiles=(own.median[0],) * 5, never=own.never[0], already=own.already[0])
-    row = replace(group.rows[0], label="its median", of="as it was", spread=was, interval="", leads=False)
+    row = replace(group.rows[0], label="its median", of="as it was", spread=was, leads=False)
     return replace(group, rows=(group.rows[0], row, *group.rows[1:]))
 
 
-def _kind(group: Group) -> str:
+def _kind(group: RowGroup) -> str:
     return "dates" if group.kind == "date" else "ranking" if group.title else "values"
 
 
-def _called(run: Projection, words: Words, group: Group) -> tuple[Group, str]:
+def _called(run: Projection, words: Words, group: RowGroup) -> tuple[RowGroup, str]:
     """Return a group, and what its rows are about; the only row of a question without choices is called by that."""
     opening = run.opening
     if group.title or not group.rows[0].leads:
@@ -289,7 +287,7 @@ def _called(run: Projection, words: Words, group: Group) -> tuple[Group, str]:
     return replace(group, rows=(replace(group.rows[0], label=title), *group.rows[1:])), ""
 
 
-def _group(group: Group, title: str, kind: str, room: _Room) -> Panel:
+def _group(group: RowGroup, title: str, kind: str, room: _Room) -> Panel:
     table = interval_rows.of_group(group, title, room.points)
 
     def draw(piece: SubFigure) -> list[Axes]:
@@ -306,7 +304,7 @@ def _height(table: Table, *, titled: bool = True) -> float:
     return table.height / _POINTS + _ABOVE * bool(table.asides) + _AXIS + _AXIS_TITLE * titled
 
 
-def _marks(rows: Sequence[Row]) -> str:
+def _marks(rows: Sequence[ReportRow]) -> str:
     """Tell whether there are intervals, ranges of medians, or mere points to be explained."""
     spreads = [row.spread for row in rows if row.spread is not None]
     if all(s.medians is not None for s in spreads):
@@ -367,48 +365,31 @@ def _tornado(made: tornado.Tornado, points: float, *, half: bool) -> Panel:
 
 def _winners(run: Projection, words: Words, room: _Room) -> list[Panel]:
     """Plot a ranking in many combinations of choices: who is best in each, and how often."""
-    parts = []
-    for answer in run.rankings:
-        if len(answer.table) < _MIN_COMBINATIONS:
-            continue
-        told = [
-            (words.given(row.choices), *((words(row.best.name), row.best.first) if row.best else ("none", 0.0)))
-            for row in answer.table
-        ]
-        parts.append(_shares(told, words.title(answer.title or answer.text, {}), "best in", room))
-    return parts
+    groups = (group for answer in run.rankings for group in ranking_groups(answer, words))
+    return [_shares(group, room) for group in groups if group.kind == "text"]
 
 
 def _races(run: Projection, words: Words, room: _Room) -> list[Panel]:
     """Draw how likely each event is the first, as the sentence says it; a range is drawn up to its middle."""
-    parts = []
-    for answer in run.firsts[:3]:
-        if (row := answer.sentence_row) is not None:
-            order = sorted(row.first.items(), key=lambda item: -sum(item[1]))
-            ends = [(contestant(run, event, words), each) for event, each in order]
-            ends += [(fill("several_at_once"), row.together)] if row.together[1] else []
-            ends += [(fill("none_of_them"), row.none)]
-            told = [(label, "", (low + high) / 2) for label, (low, high) in ends]
-            given = words.given(row.choices)
-            title = words.title(answer.title or "what comes first", row.choices)
-            parts.append(_shares(told, f"{title}{f' ({given})' if given else ''}", "share of worlds", room))
-    return parts
+    return [_shares(race_group(each, words), room) for each in run.firsts[:3] if each.sentence_row is not None]
 
 
-def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str, room: _Room) -> Panel:
-    lines: list[tuple[str, Row | None]] = [(title, None)]
-    lines += [(label, Row(label=label, spread=None, text="")) for label, _, _ in told]
+def _shares(group: RowGroup, room: _Room) -> Panel:
+    """Draw the shares of the worlds of rows, each behind the name of what it is of where the row says that."""
+    named = len(group.columns) > 1
+    lines: list[tuple[str, ReportRow | None]] = [(group.title, None), *((row.label, row) for row in group.body)]
     table = Table(lines=tuple(lines), width=room.points)
 
     def draw(piece: SubFigure) -> list[Axes]:
         axis = piece.subplots()
         interval_rows.stand(axis, table)
-        for entry, (_, name, share) in zip(table.rows, told, strict=True):
+        for entry, row in zip(table.rows, group.body, strict=True):
+            share, text = row.share, percent(row.share)
             axis.barh(entry.place, share, height=_THICK, color="#a9cbe2", edgecolor=COLOURS[0], linewidth=0.6)
-            text = f"{name}, {percent(share)}" if name else percent(share)
+            text = f"{row.cells[0]}, {text}" if named else text
             beside = share if share < _SHORT else 0.0  # a short bar holds no text
             axis.text(beside + 0.012, entry.place, text, fontsize=7, va="center", ha="left", color=BLACK)
-        axis.set(xlim=(0.0, 1.0), xlabel=axis_title)
+        axis.set(xlim=(0.0, 1.0), xlabel=group.columns[-1])
         axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         return [axis]
 
@@ -418,24 +399,16 @@ def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str,
 # --- Scenarios without a question -------------------------------------------------------------------------------------
 
 
-def _at_the_end(run: Projection, words: Words, names: Sequence[str]) -> list[tuple[Group, str]]:
+def _at_the_end(run: Projection, words: Words, names: Sequence[str]) -> list[tuple[RowGroup, str]]:
     """Return the quantities at the last date, those of one unit on one axis, and what heads them."""
-    by_unit: dict[str, list[Row]] = {}
+    by_unit: dict[str, list[ReportRow]] = {}
     for quantity in (run.quantities[name] for name in names):
         for cell in quantity.cells:
-            last: Any = quantity.quantiles(cell)[:, -1]
-            if last.size and last[0] == last[0]:
-                label = ", ".join([fan_chart.called(words, quantity.name), *map(words, cell.values())])
-                five = tuple(float(level) for level in last)
-                row = Row(label=label, spread=AnswerDistribution(quantiles=five), text="-")  # type: ignore[arg-type]
+            label = ", ".join([fan_chart.called(words, quantity.name), *map(words, cell.values())])
+            row = quantity_row(quantity, cell, label)
+            if row.spread is not None and not math.isnan(row.spread.quantiles[0]):
                 by_unit.setdefault(quantity.unit, []).append(row)
-    return [(_on_one_axis(rows, unit), as_text(run.span[1])) for unit, rows in by_unit.items()]
-
-
-def _on_one_axis(rows: Sequence[Row], unit: str) -> Group:
-    ends = [row.spread.quantiles[i] for row in rows if row.spread is not None for i in (0, 4)]
-    log = min(ends) > 0 and max(ends) > 10 * min(ends)
-    return Group(rows=tuple(rows), kind="value", unit=unit, ends=(min(ends), max(ends)), log=log)
+    return [(scaled_group(rows, unit), as_text(run.span[1])) for unit, rows in by_unit.items()]
 
 
 # --- The legend -------------------------------------------------------------------------------------------------------

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from forecast.base import plot_style
 from forecast.projection.result import AnswerDistribution, Projection
-from forecast.report.brief import Row
 from forecast.report.driver_labels import driver_labels
 from forecast.report.figures.interval_rows import Aside, Table, stand
+from forecast.report.rows import ReportRow
 from forecast.report.words.date_text import as_text
-from forecast.report.words.number_text import percent
+from forecast.report.words.number_text import in_signs, percent
 from forecast.sensitivity.first_order import first_order, uncertain
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ class Tornado:
     @property
     def told(self) -> list[str]:
         """The shares as texts."""
-        return [percent(share).replace("under ", "<").replace("over ", ">") for share in self.shares]
+        return [in_signs(percent(share)) for share in self.shares]
 
     def table(self, width: float) -> Table:
         """Return the labels and the shares beside them, in a panel of so many points."""
-        lines = tuple((label, Row(label=label, spread=None, text="")) for label in self.labels)
+        lines = tuple((label, ReportRow(label=label)) for label in self.labels)
         return Table(lines=lines, asides=(Aside("share of variance", self.told),), width=width)
 
 

@@ -11,93 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
-from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
-from forecast.projection.result.projected_answers import AnswerDistribution, FirstRow, RankingRow
-from forecast.report.changes import ChangedRow, changed_rows, unmoved
+from forecast.projection.result import DateAnswer, Projection, ValueAnswer
+from forecast.projection.result.projected_answers import FirstRow, RankingRow
+from forecast.report.changes import changed_group, unmoved
 from forecast.report.headline import Words, changed, event, headline, on_date, value_title
 from forecast.sensitivity.lever_points import DRAWS, lever_points
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["CarriedAnswer", "LeverAnswers", "carried", "lever_answers"]
+__all__ = ["LeverAnswers", "carried_answer", "lever_answers"]
 
 #: Of the curve of the sentence's answer: each of so many points stands for an equal share of the worlds.
 _CURVE = 50
-
-
-@dataclass(frozen=True, kw_only=True)
-class CarriedAnswer:
-    """All that a page says of a projection without its worlds.
-
-    Parameters
-    ----------
-    sentence : str
-    changed : str
-        What it was run with, as it ends every sentence.
-    opens : str
-        The key of the sentence's answer among them.
-    dated : mapping of str to bool
-        Whether each is a date.
-    answers : mapping of str to AnswerDistribution
-        Under their own definitions, by question, and by question and place of the date of a value.
-    titles : mapping of str to str
-        What these are called.
-    rows : mapping of str to list of AnswerDistribution
-        The sentence's answer under each value of each choice.
-    curve : tuple of float
-        Quantiles of the sentence's answer at equal steps; empty where it is no date and no value.
-    orders : mapping of str to (str, list of RankingRow)
-        The rankings: the choice whose values are ranked, and a row a combination of the others.
-    firsts : mapping of str to FirstRow
-        Of what comes first.
-    changes : tuple of ChangedRow
-        What differs from the same without what was set or moved, where that stands beside it.
-    unmoved : tuple of str
-        The questions that do not differ.
-    """
-
-    sentence: str
-    changed: str
-    opens: str
-    dated: Mapping[str, bool]
-    answers: Mapping[str, AnswerDistribution | None]
-    titles: Mapping[str, str]
-    rows: Mapping[str, list[AnswerDistribution | None]]
-    curve: tuple[float, ...]
-    orders: Mapping[str, tuple[str, list[RankingRow]]]
-    firsts: Mapping[str, FirstRow | None]
-    changes: tuple[ChangedRow, ...]
-    unmoved: tuple[str, ...]
-
-    def plain(self, choices: Mapping[str, list[str]], of: Mapping[str, str], start: float) -> dict[str, Any]:
-        """Return it as plain data: dates are years from the start, inf is None, and a value of a choice its place.
-
-        Parameters
-        ----------
-        choices : mapping of str to list of str
-            The values of every choice of the page.
-        of : mapping of str to str
-            Titles that the page has already.
-        start : float
-            The first date of the page.
-        """
-        base = {key: start if dated else 0.0 for key, dated in self.dated.items()}
-        opens = base.get(self.opens, 0.0)
-        return {
-            "sentence": self.sentence,
-            "changed": self.changed,
-            "answers": {key: _plain(each, base[key]) for key, each in self.answers.items()},
-            "titles": {key: title for key, title in self.titles.items() if of.get(key) != title},
-            "rows": {key: [_plain(each, opens) for each in row] for key, row in self.rows.items()},
-            "curve": [_number(each, opens) for each in self.curve],
-            "orders": {
-                key: [_ordered(row, over, choices) for row in rows] for key, (over, rows) in self.orders.items()
-            },
-            "firsts": {key: None if row is None else _first(row) for key, row in self.firsts.items()},
-            "changes": [[row.label, row.before, row.after, row.difference] for row in self.changes],
-            "unmoved": list(self.unmoved),
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,12 +34,12 @@ class LeverAnswers:
     ----------
     draws : int
         How many worlds were drawn at each.
-    points : mapping of str to mapping of str to CarriedAnswer or str
-        By lever and by what is set; a text where it cannot be set to that, which says why.
+    points : mapping of str to mapping of str to dict or str
+        By lever and by what is set, as `carried_answer` has it; a text where it cannot be set to that, which says why.
     """
 
     draws: int
-    points: Mapping[str, Mapping[str, CarriedAnswer | str]] = field(default_factory=dict)
+    points: Mapping[str, Mapping[str, dict[str, Any] | str]] = field(default_factory=dict)
 
 
 def lever_answers(
@@ -135,41 +61,66 @@ def lever_answers(
     progress : callable, optional
         Called with (places done, places in all).
     """
-    points: dict[str, dict[str, CarriedAnswer | str]] = {}
+    points: dict[str, dict[str, dict[str, Any] | str]] = {}
     for point in lever_points(run, scenario, draws=draws, progress=progress):
-        told = point.problem if point.run is None else carried(point.run)
+        told = point.problem if point.run is None else carried_answer(point.run, run)
         points.setdefault(point.lever.name, {})[point.value] = told
     return LeverAnswers(draws=min(draws, run.settings.draws), points=points)
 
 
-def carried(run: Projection) -> CarriedAnswer:
-    """Return all that a page says of a projection without its worlds."""
-    words, opening = Words(run), run.opening
-    questions: list[DateAnswer | ValueAnswer] = [*run.dates, *(at for each in run.values for at in each.at)]
-    rows: dict[str, list[AnswerDistribution | None]] = {}
-    curve: tuple[float, ...] = ()
+def carried_answer(run: Projection, page: Projection) -> dict[str, Any]:
+    """Return all that a page says of a projection without its worlds.
+
+    Parameters
+    ----------
+    run : Projection
+    page : Projection
+        What the page is of: a value of a choice is its place there.
+
+    Returns
+    -------
+    dict
+        ``sentence`` and how it ends, ``changed``; ``answers`` to every question, and at every date of a value, under
+        their own definitions; ``titles`` that are not those of the page; ``rows``, the sentence's answer under each
+        value of each choice, and its ``curve``; ``orders`` and ``firsts``; ``changes`` and ``unmoved``. Dates are years
+        from the start of the page, and None is what never comes.
+    """
+    words, opening, start = Words(run), run.opening, page.span[0]
+    choices = {name: list(choice.values) for name, choice in page.choices.items()}
+    rows: dict[str, list[Any]] = {}
+    curve: list[float | None] = []
     if isinstance(opening, (DateAnswer, ValueAnswer)):
         rows = {
-            choice: [opening.over({**opening.default, choice: value}) for value in opening.values(choice)]
+            choice: [_encoded(opening, {**opening.default, choice: value}, start) for value in opening.values(choice)]
             for choice in opening.choices
         }
-        curve = _curve(opening)
-    rankings: list[RankingAnswer] = run.rankings
-    return CarriedAnswer(
-        sentence=headline(run),
-        changed=changed(run, words),
-        opens=_key(opening) if isinstance(opening, (DateAnswer, ValueAnswer)) else "",
-        dated={_key(each): isinstance(each, DateAnswer) for each in questions},
-        answers={_key(each): each.over(each.default) for each in questions},
-        titles={_key(each): _title(each, words) for each in questions}
-        | {each.name: words.title(each.title or f"the {each.best} {each.text}", {}) for each in rankings},
-        rows=rows,
-        curve=curve,
-        orders={each.name: (each.over_choice, list(each.table)) for each in rankings},
-        firsts={each.name: each.sentence_row for each in run.firsts},
-        changes=tuple(changed_rows(run)),
-        unmoved=tuple(unmoved(run)),
-    )
+        curve = [_number(each, start if opening.kind == "when" else 0.0) for each in _curve(opening)]
+    titles, known = _titles(run), _titles(page)
+    return {
+        "sentence": headline(run),
+        "changed": changed(run, words),
+        "answers": {_key(each): _encoded(each, each.default, start) for each in _numeric(run)},
+        "titles": {key: title for key, title in titles.items() if known.get(key) != title},
+        "rows": rows,
+        "curve": curve,
+        "orders": {
+            each.name: [_ordered(row, each.over_choice, choices) for row in each.table] for each in run.rankings
+        },
+        "firsts": {each.name: None if each.sentence_row is None else _first(each.sentence_row) for each in run.firsts},
+        "changes": [[row.label, *row.cells] for row in changed_group(run).rows],
+        "unmoved": unmoved(run),
+    }
+
+
+def _numeric(run: Projection) -> list[DateAnswer | ValueAnswer]:
+    return [*run.dates, *(at for each in run.values for at in each.at)]
+
+
+def _titles(run: Projection) -> dict[str, str]:
+    """Return what the answers of a projection are called, by their keys."""
+    words, rankings = Words(run), run.rankings
+    titles = {_key(each): _title(each, words) for each in _numeric(run)}
+    return titles | {each.name: words.title(each.title or f"the {each.best} {each.text}", {}) for each in rankings}
 
 
 def _key(answer: DateAnswer | ValueAnswer) -> str:
@@ -205,7 +156,9 @@ def _number(value: float, start: float = 0.0) -> float | None:
     return round(value - start, 3) if start else float(f"{value:.4g}")
 
 
-def _plain(found: AnswerDistribution | None, start: float) -> Any:
+def _encoded(answer: DateAnswer | ValueAnswer, chosen: Mapping[str, str], first: float) -> Any:
+    """Return an answer under values of choices: its quantiles and shares, or the range of several medians."""
+    found, start = answer.over(chosen), first if answer.kind == "when" else 0.0
     if found is None:
         return None
     shares = [_number(found.never), _number(found.already)]

@@ -14,7 +14,7 @@ from forecast.base.dates import decimal_year
 from forecast.errors import ForecastError
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.result.observed_values import threshold
-from forecast.report.brief import MOST_ORDERS, Group, brief, called
+from forecast.report.brief import brief
 from forecast.report.headline import (
     CLEAR,
     MAX_COMBINATIONS,
@@ -24,7 +24,6 @@ from forecast.report.headline import (
     changed,
     contestant,
     event,
-    first_shares,
     headline,
     now_of,
     on_date,
@@ -34,12 +33,13 @@ from forecast.report.headline import (
 from forecast.report.page.appendices import Called, about, appendices, foreign
 from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.encoding import shorter
-from forecast.report.page.lever_answers import LeverAnswers, carried
+from forecast.report.page.lever_answers import LeverAnswers, carried_answer
 from forecast.report.page.lever_controls import lever_controls
 from forecast.report.page.static_figure import image_address
 from forecast.report.page.tornado_data import moves
+from forecast.report.rows import COLUMNS, MAX_RANKING_COMBINATIONS, question_label, race_group
 from forecast.report.words.number_text import amount, percent, scale_of
-from forecast.report.words.patterns import patterns
+from forecast.report.words.patterns import fill, patterns
 from forecast.scenarios.authored_sentences import SLOTS
 from forecast.sensitivity.first_order import certain, uncertain
 
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["answer", "contents", "paths_read", "scales", "settable"]
+
+#: What follows the events of a race: several of them at once, and none.
+_TOGETHER_OR_NONE = ("several_at_once", "none_of_them")
 
 
 def contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], toml: str = "") -> dict[str, Any]:
@@ -65,9 +68,8 @@ def contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], tom
     return {
         "title": foreign(run.title or run.scenario),
         "brief": short,
-        "groups": [(group, _ranked(group)) for group in short.groups if group.rows],
         "replaced": _steered(run, worlds),
-        "races": [_race(each, words) for each in run.firsts],
+        "races": [race_group(each, words) for each in run.firsts],
         "moves": told["tornado"],
         "levers": [(foreign(each.label), foreign(each.span), foreign(each.command())) for each in run.levers],
         "figure": _figure(run),
@@ -84,11 +86,6 @@ def _steered(run: Projection, worlds: EncodedDraws) -> bool:
     return opening is not None and (opening.kind != "rank" or opening.name in worlds.orders)
 
 
-def _ranked(group: Group) -> bool:
-    """Tell whether rows are an order, which begins with its title."""
-    return group.rows[0].spread is None and not group.rows[0].text
-
-
 def _figure(run: Projection) -> str:
     """Return the figure of the answer as the address of an image; nothing where there is nothing to draw."""
     from forecast.report.figures import plot
@@ -97,15 +94,6 @@ def _figure(run: Projection) -> str:
         return image_address(functools.partial(plot, run))
     except ForecastError:
         return ""
-
-
-def _race(answer: FirstAnswer, words: Words) -> dict[str, Any]:
-    """Return what comes first, as the sentence says it."""
-    row = answer.sentence_row
-    title = words.title(answer.title or "what comes first", {} if row is None else row.choices)
-    given = "" if row is None else words.given(row.choices)
-    rows = list(first_shares(answer, lambda name: contestant(answer.run, name, words)))
-    return {"title": f"{title}{f' ({given})' if given else ''}", "rows": rows or [("failed", "")]}
 
 
 # --- What the script draws from ---------------------------------------------------------------------------------------
@@ -153,14 +141,15 @@ def answer(run: Projection, worlds: EncodedDraws, moved: LeverAnswers | None = N
         "until": last,
         "choices": list(_choices(run, words)),
         "levers": list(_levers(run, moved)),
-        "tornado": moves(run, worlds).plain,
-        "stated": carried(run).plain(worlds.choices, {}, first),
+        "tornado": moves(run, worlds),
+        "stated": carried_answer(run, run),
         "moved_draws": 0 if moved is None else moved.draws,
         "inputs": [described(name) | shorter(drawn) for name, drawn in packed.pop("inputs").items()],
         "questions": questions,
         "firsts": [_contest(each, words) for each in run.firsts],
         "orders": [shorter(_ordered(run, words, each)) for each in packed.pop("orders")],
-        "most_orders": MOST_ORDERS,
+        "columns": COLUMNS,
+        "most_orders": MAX_RANKING_COMBINATIONS,
         "most_said": MAX_COMBINATIONS,
         "most_named": MAX_NAMED,
         "values": figures,
@@ -181,7 +170,6 @@ def paths_read(scenario: Scenario) -> set[str] | None:
 def _levers(run: Projection, moved: LeverAnswers | None) -> Iterator[dict[str, Any]]:
     """Walk the levers: choices by their names, and numbers with the places at which they can stand."""
     controls = {each.name: each for each in lever_controls(run)}
-    choices, own = {name: list(choice.values) for name, choice in run.choices.items()}, carried(run).titles
     for lever in run.levers:
         if lever.choice and lever.name in run.choices:
             yield {"name": lever.name, "label": foreign(lever.label), "about": foreign(lever.about), "choice": True}
@@ -189,10 +177,7 @@ def _levers(run: Projection, moved: LeverAnswers | None) -> Iterator[dict[str, A
             continue
         control = controls[lever.name]
         points = {} if moved is None else moved.points.get(lever.name, {})
-        told = [points.get(stop.value) for stop in control.stops]
-        answers = [
-            each if each is None or isinstance(each, str) else each.plain(choices, own, run.span[0]) for each in told
-        ]
+        answers = [points.get(stop.value) for stop in control.stops]
         yield control.plain | ({"answers": answers} if points else {})
 
 
@@ -267,7 +252,7 @@ def _question(answer: ProjectedAnswer, words: Words) -> dict[str, Any]:
         more = {"short": event(answer, {}, words), **_threshold(answer)}
     if answer.name in answer.run.says:
         more["authored"] = [_authored(answer, each, words) for each in chosen]
-    about = {"own": own, "said": clauses, "rivals": list(answer.rivals), "called": called(answer, {}, words)}
+    about = {"own": own, "said": clauses, "rivals": list(answer.rivals), "called": question_label(answer, {}, words)}
     return {"name": answer.name, **about, **more}
 
 
@@ -285,7 +270,7 @@ def _contest(answer: FirstAnswer, words: Words) -> dict[str, Any]:
         "title": words.title(title, {}),
         "stated": foreign(title),
         "events": answer.events,
-        "labels": [contestant(answer.run, each, words) for each in answer.events],
+        "labels": [*(contestant(answer.run, each, words) for each in answer.events), *map(fill, _TOGETHER_OR_NONE)],
     }
 
 

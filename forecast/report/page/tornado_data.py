@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["TornadoBar", "TornadoData", "TornadoEnd", "moves"]
+__all__ = ["moves"]
 
 #: So many assumptions are shown, and none that explains less of the variance.
 MAX_BARS, MIN_SHARE = 8, 0.01
@@ -35,108 +34,39 @@ MIN_STANDARD_ERRORS = 4.0
 FIFTH = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class TornadoEnd:
-    """The answer at one end of an assumption.
-
-    Parameters
-    ----------
-    text : str
-    size : float
-        The number of it that is compared.
-    called : str
-        The value there, of an assumption of few values.
-    """
-
-    text: str
-    size: float
-    called: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.text}{f' ({self.called})' if self.called else ''}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class TornadoBar:
-    """What one assumption does to the answer.
-
-    Parameters
-    ----------
-    name : str
-    label, of : str
-        What it is called, and whose it is.
-    share : float
-        Of the variance, alone.
-    low, high : TornadoEnd
-        The answer where the assumption is low, and where it is high.
-    """
-
-    name: str
-    label: str
-    of: str
-    share: float
-    low: TornadoEnd
-    high: TornadoEnd
-
-
-@dataclass(frozen=True, kw_only=True)
-class TornadoData:
-    """What moves the answer of the sentence.
-
-    Parameters
-    ----------
-    measure : str
-        What of it is compared: ``median``, or ``already`` or ``by`` for the probability where the median says nothing.
-    until : str
-        The last date.
-    rows : tuple of TornadoBar
-        The largest share first.
-    together : float
-        The share that several hold only together.
-    """
-
-    measure: str = ""
-    until: str = ""
-    rows: tuple[TornadoBar, ...] = ()
-    together: float = 0.0
-
-    @property
-    def plain(self) -> dict[str, Any]:
-        """The same as plain data; what never comes is None."""
-
-        def end(of: TornadoEnd) -> list[Any]:
-            return [of.text, of.size if math.isfinite(of.size) else None, of.called]
-
-        rows = [
-            {"label": row.label, "of": row.of, "share": row.share, "low": end(row.low), "high": end(row.high)}
-            for row in self.rows
-        ]
-        return {"measure": self.measure, "until": self.until, "rows": rows, "together": self.together}
-
-
-def moves(run: Projection, worlds: EncodedDraws) -> TornadoData:
-    """Return what moves the answer of the sentence; nothing where it is no date and no value, or a range of rivals.
+def moves(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
+    """Return what moves the answer of the sentence; no rows where it is no date and no value, or a range of rivals.
 
     Parameters
     ----------
     run : Projection
     worlds : EncodedDraws
         The first of all worlds; a page computes the same of those that a reader leaves.
+
+    Returns
+    -------
+    dict
+        ``measure``: what of it is compared, the ``median``, or the probability of ``already`` or ``by`` the last date,
+        ``until``, where the median says nothing; ``rows``, the largest ``share`` of the variance first, each with its
+        ``label``, whose it is (``of``), and the answer where the assumption is ``low`` and ``high``: ``text``, the
+        number ``size`` (None for what never comes), and the value there, ``called``, of an assumption of few values;
+        and ``together``, the share that several hold only together.
     """
+    nothing = {"measure": "", "until": "", "rows": [], "together": 0.0}
     answer = run.opening
     if not isinstance(answer, (DateAnswer, ValueAnswer)):
-        return TornadoData()
+        return nothing
     whole = answer.headline
     if whole is None or whole.medians is not None:
-        return TornadoData()
+        return nothing
     weights = run.weights
     along = {d: v for d, v in answer.default.items() if d in answer.choices}
     told = run.pooled(answer.worlds.sel(along), answer.rivals)
     if weights is not None and weights.dims != ("draw",):
-        return TornadoData()
+        return nothing
     measure, short = _measure(answer.kind, whole), brief(run)
     values, counts = told.values[: worlds.count], None if weights is None else weights.values[: worlds.count]
-    rows: list[TornadoBar] = []
+    rows: list[dict[str, Any]] = []
     for names, label, of, share in _explained(run, answer, told, worlds, short):
         if names[0] in run.choices:
             parts = [
@@ -158,8 +88,8 @@ def moves(run: Projection, worlds: EncodedDraws) -> TornadoData:
             continue
         ends = sorted(known, key=lambda part: _measured(part[0], measure)) if few else known
         low, high = (_end(answer, each, called, measure) for each, called in (ends[0], ends[-1]))
-        rows.append(TornadoBar(name=names[0], label=label, of=of, share=share, low=low, high=high))
-    return TornadoData(measure=measure, until=as_text(run.span[1]), rows=tuple(rows), together=short.together)
+        rows.append({"label": label, "of": of, "share": share, "low": low, "high": high})
+    return {"measure": measure, "until": as_text(run.span[1]), "rows": rows, "together": short.together}
 
 
 def _explained(
@@ -184,8 +114,9 @@ def _explained(
                 yield [own], *Words(run).number(own), row["share"]
 
 
-def _end(answer: ProjectedAnswer, found: AnswerDistribution | None, called: str, measure: str) -> TornadoEnd:
-    return TornadoEnd(text=_said(answer, found, measure), size=_measured(found, measure), called=called)
+def _end(answer: ProjectedAnswer, found: AnswerDistribution | None, called: str, measure: str) -> dict[str, Any]:
+    size = _measured(found, measure)
+    return {"text": _said(answer, found, measure), "size": size if math.isfinite(size) else None, "called": called}
 
 
 def _least(worlds: EncodedDraws, name: str) -> float:

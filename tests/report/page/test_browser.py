@@ -173,24 +173,25 @@ def test_it_asks_nothing_says_nothing_and_fits(opened, files, name, width):
 def test_at_rest_it_says_what_the_brief_answer_says(opened, trees, name):
     page, short = opened(name), brief(trees[name])
     assert text(page, "#sentence") == short.sentence
-    rows = [row for row in short.groups[0].rows if row.spread is not None]
+    group = short.groups[0]
+    rows = [row for row in group.rows if row.spread is not None]
     drawn = cells(page, "#row-body")
-    assert [[f"{row.of} {row.label}".strip(), "", row.text, row.interval, row.note] for row in rows] == drawn
+    assert [[f"{row.of} {row.label}".strip(), "", *group.cells(row)] for row in rows] == drawn
 
 
 def test_the_tornado_is_that_of_the_report(opened, steerable):
-    rows, page = moves(steerable, EncodedDraws(steerable)).rows, opened("steerable")
+    rows, page = moves(steerable, EncodedDraws(steerable))["rows"], opened("steerable")
     drawn = [
         [cell.inner_text().replace("\n", " ") for cell in row.locator("th, td").all()]
         for row in page.locator("#move-body tr").all()
     ]
-    assert [(row.label, row.share) for row in rows] == list(brief(steerable).drivers)
-    assert {row.name for row in rows} >= {"growth", "goal"}  # a number and a choice
+    assert [(row["label"], row["share"]) for row in rows] == list(brief(steerable).drivers)
+    assert {row["label"].partition(" ")[0] for row in rows} >= {"growth", "goal"}  # a number and a choice
 
     def told(end):
-        return f"{end.text} {end.called}".strip()
+        return f"{end['text']} {end['called']}".strip()
 
-    assert [[row.label, told(row.low), "", told(row.high), percent(row.share)] for row in rows] == drawn
+    assert [[row["label"], told(row["low"]), "", told(row["high"]), percent(row["share"])] for row in rows] == drawn
     assert "of a choice, under its values" in text(page, "#move-about")
 
 
@@ -242,7 +243,7 @@ def test_at_rest_rankings_are_those_of_the_report(opened, trees, name):
     page = opened(name)
     assert text(page, "#sentence") == brief(trees[name]).sentence
     for group, place in zip(brief(trees[name]).groups, ("first-child", "last-child"), strict=True):
-        rows = [[row.label, "", row.text, row.interval, row.note] for row in group.rows[1:]]
+        rows = [[row.label, "", *group.cells(row)] for row in group.body]
         assert cells(page, f"#orders section:{place} tbody") == rows
         assert rows
 
@@ -260,7 +261,7 @@ def test_rankings_follow_as_the_same_condition_in_python(opened):
     assert 0.05 < shares.max() < 0.95
     assert np.abs(np.array(found["orders"][0]) - shares).max() < 1 / keep.sum()
     page = opened("orders", "a.gain=30-60")
-    rows = [row.note for row in brief(left.run).groups[0].rows[1:]]
+    rows = [row.cells[2] for row in brief(left.run).groups[0].body]
     assert [row[4] for row in cells(page, "#orders section:first-child tbody")] == rows
     said = headline(left.run)
     assert said.startswith("Given gain >= ")
@@ -512,7 +513,7 @@ def test_without_a_script_it_is_a_report(opened, steerable):
     assert not page.locator("aside").is_visible()
     assert "growth" in page.locator("#move-body").inner_text()
     row = brief(steerable).groups[0].rows[0]
-    assert page.get_by_role("cell", name=row.interval).first.is_visible()
+    assert page.get_by_role("cell", name=row.cells[1]).first.is_visible()
 
 
 def test_without_a_script_a_ranking_is_a_table(opened, trees):
@@ -520,7 +521,7 @@ def test_without_a_script_a_ranking_is_a_table(opened, trees):
     assert page.locator("img").is_visible()
     assert not page.locator("#orders").is_visible()
     for row in group.rows[1:]:
-        assert page.get_by_role("cell", name=row.interval).first.is_visible()
+        assert page.get_by_role("cell", name=row.cells[1]).first.is_visible()
 
 
 def test_another_question_is_drawn(opened):

@@ -119,21 +119,12 @@ const drawMoved = (asked, { lever, stop, told }) => {
   const words = !known ? typeof told === "string" ? "It cannot stand there." : `Moved together with ${others2.join(" and ")} it takes the engine: put one back, or open this scenario in forecast explore.`
     : own ? told.sentence : `${data.given}${(asked.kind === "rank" ? rankSentence(asked, state.picks, orders2.find((each) => each.asked.name === asked.name).found)
       : asked.kind === "first" ? raceSentence(asked, movedRace(asked, told)) : sentence(renamed, {}, asRow(result))).slice(0, -1)}${told.changed}.`;
-  at("sentence").textContent = words.replaceAll(" %", "\u00a0%");
-  lawcastNow = { worlds: known ? data.moved_draws : 0, median: result && result.q ? result.q[2] : null, already: result && result.already, never: result && result.never,
-    orders: orders2.map(({ found }) => found.map(({ every }) => every.map((each) => each.first))) };
   const curve = measures ? withCurve(asked, told) : null, all = Uint32Array.from({ length: model.count }, (_, w) => w);
   at("paths").hidden = at("moves").hidden = true;
   at("answer-box").hidden = !curve;
   at("rivals").hidden = !measures;
   for (const id of ["orders", "races", "others"]) at(id).hidden = !known;
-  differences(known ? told : null);
-  const rows = measures ? movedRows(asked, told) : [];
-  shown = known ? { asked, rows, other: (each) => asRow(carriedAnswer(told, each, {})), ranks: orders2, races: (each) => movedRace(each, told) } : { asked, rows, other: () => null, ranks: [], races: () => null };
-  if (!known) return;
-  orderTables(orders2);
-  races((each) => movedRace(each, told));
-  others((each) => asRow(carriedAnswer(told, each, {})));
-  if (measures) rowTable(asked, rows);
+  layOut(words, known ? told : null, result, known ? data.moved_draws : 0, { asked, rows: measures ? movedRows(asked, told) : [], ranks: orders2,
+    other: (each) => (known ? asRow(carriedAnswer(told, each, {})) : null), races: (each) => (known ? movedRace(each, told) : null) });
   if (curve) { answerFigure(asked, curve, answer(asked, {}, all)); byDate(asked, curve); }
 };

@@ -68,11 +68,6 @@ const moves = (asked, fixed, one, keep, worlds) => {
   });
   return { measure, rows, together: 0 };
 };
-/** What moves the sentence's answer in all worlds, as Python has derived it for every door. */
-const statedMoves = () => {
-  const end = ([words, size, called]) => ({ text: words, size: size === null ? Infinity : size, called });
-  return { ...data.tornado, rows: data.tornado.rows.map((row) => ({ ...row, low: end(row.low), high: end(row.high) })) };
-};
 const bare = (asked, measure, one) => {
   if (!one) return "-";
   if (asked.kind === "value") return amount(one.q[2], asked.scales);
@@ -101,7 +96,7 @@ const tornado = (asked, now, found) => {
   const log = asked.kind === "value" && span[0] > 0 && span[1] / span[0] > 10;
   const worded = (end) => make("td", {}, end.text, end.called ? make("span", { class: "of block" }, end.called) : null);
   body.replaceChildren(...rows.map((row) => {
-    const width = 200, x = place(asked, span, log, width), [a, b] = [row.low, row.high].map((each) => x(each.size));
+    const width = 200, x = place(asked, span, log, width), [a, b] = [row.low, row.high].map((each) => x(each.size ?? Infinity));
     const middle = x(base), parts = [draw("line", { x1: middle, x2: middle, y1: 0, y2: 16, class: "base" })];
     if (Number.isFinite(a)) parts.push(draw("rect", { x: Math.min(a, middle), width: Math.abs(a - middle), y: 3, height: 10, class: "low" }));
     if (Number.isFinite(b)) parts.push(draw("rect", { x: Math.min(b, middle), width: Math.abs(b - middle), y: 3, height: 10, class: "high" }));

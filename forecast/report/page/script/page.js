@@ -12,7 +12,7 @@ const drawAll = () => {
   const conditions = Object.entries(state.ranges).map(([name, range]) => `${model.input.get(name).title} ${narrowed(model.input.get(name), range)}`);
   const note = at("note");
   const drawn = data.count < data.drawn ? ` (the first of ${count(data.drawn)})` : "";
-  const untouched = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key;
+  const asStated = !conditions.length && !Object.keys(state.picks).length, untouched = asStated && state.question === opening().key;
   const every = drawn && untouched ? ` The sentence and the tables are of all ${count(data.drawn)}.` : "";
   note.textContent = conditions.length ? `${count(worlds.length)} of ${count(model.count)} worlds remain${drawn}: ${conditions.join("; ")}.` : `${count(model.count)} worlds${drawn}.${every}`;
   at("few").hidden = worlds.length >= FEWEST;
@@ -26,30 +26,34 @@ const drawAll = () => {
   const whole = data.count < data.drawn && worlds.length === model.count && !Object.keys(state.picks).length;
   const ranks = worlds.length ? model.orders.map((each) => ({ asked: each, found: whole ? movedOrders(each, data.stated) : orders(each, state.picks, worlds) })) : [];
   const raceOf = (each) => (whole ? movedRace(each, data.stated) : race(each, worlds)), answerOf = (each) => answer(each, state.picks, worlds);
-  lawcastNow = { worlds: worlds.length, median: now && !now.each ? now.q[2] : null, already: now && now.already, never: now && now.never,
-    orders: ranks.map(({ found }) => found.map(({ every }) => every.map((each) => each.first))) };
   const told = () => asked.kind === "rank" ? rankSentence(asked, state.picks, ranks.find((each) => each.asked.name === asked.name).found)
     : asked.kind === "first" ? raceSentence(asked, raceOf(asked)) : sentence(asked, state.picks, now);
   const words = !asked || untouched ? data.sentence : worlds.length ? `${data.given}${told().slice(0, -1)}${data.changed}.` : "No world remains: what was picked never comes together.";
-  at("sentence").textContent = words.replaceAll(" %", "\u00a0%");
-  orderTables(ranks);
-  races(raceOf);
-  others(answerOf);
   const rows = measures && worlds.length ? rowsOf(asked, state.picks, (picks) => answer(asked, picks, worlds)) : [];
-  shown = { asked, rows, other: worlds.length ? answerOf : () => null, ranks, races: worlds.length ? raceOf : () => null };
+  layOut(words, asStated ? data.stated : null, now, worlds.length, { asked, rows, other: answerOf, ranks, races: raceOf });
   if (measures) {
     const span = answerFigure(asked, now, answer(asked, state.picks, all));
     byDate(asked, now);
     pathFigure(asked, state.picks, keep, span, now);
-    rowTable(asked, rows);
   } else {
     pathFigure(null, state.picks, keep, [data.start, data.until]);
   }
-  differences(conditions.length || Object.keys(state.picks).length ? null : data.stated);
-  const rest = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key && data.tornado.rows.length;
-  tornado(asked, now, rest ? statedMoves() : now && !now.each ? moves(asked, now.fixed, now, keep, worlds) : { measure: "median", rows: [] });
+  const rest = untouched && data.tornado.rows.length;
+  tornado(asked, now, rest ? data.tornado : now && !now.each ? moves(asked, now.fixed, now, keep, worlds) : { measure: "median", rows: [] });
 };
 let lawcastNow = {};
+/** Lay out what is said: the sentence, what a change makes of it, and the tables. */
+const layOut = (words, changes, now, worlds, tables) => {
+  at("sentence").textContent = words.replaceAll(" %", "\u00a0%");
+  lawcastNow = { worlds, median: now && now.q && !now.each ? now.q[2] : null, already: now && now.already, never: now && now.never,
+    orders: tables.ranks.map(({ found }) => found.map(({ every }) => every.map((each) => each.first))) };
+  shown = tables;
+  differences(changes);
+  orderTables(tables.ranks);
+  races(tables.races);
+  others(tables.other);
+  if (tables.asked && numeric(tables.asked)) rowTable(tables.asked, tables.rows);
+};
 
 /** Take an answer, and draw everything; a reader's picks stay where the new answer knows them. */
 const show = (given) => {

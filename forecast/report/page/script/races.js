@@ -25,8 +25,8 @@ const race = ({ events, among: asked, stated }, worlds) => {
 };
 const races = (told) => {
   at("races").replaceChildren(...data.firsts.map(raced).map((each) => {
-    const result = told(each), found = result && result.shares, named = each.among.map((q) => q.short);
-    const rows = [...named, say("several_at_once", {}), say("none_of_them", {})].map((label, i) => make("tr", {}, make("th", { scope: "row" }, label),
+    const result = told(each), found = result && result.shares;
+    const rows = each.labels.map((label, i) => make("tr", {}, make("th", { scope: "row" }, label),
       make("td", { class: "chart" }, draw("svg", { viewBox: "0 0 200 16", class: "bar", "aria-hidden": "true", preserveAspectRatio: "none" },
         draw("rect", { x: 0, y: 3, width: 200 * (found ? found[i] : 0), height: 10, class: "high" }))),
       make("td", {}, found ? percent(found[i]) : "failed")));

@@ -47,7 +47,7 @@ const orderTables = (every) => {
     if (asked.said.length > data.most_orders) {
       const rows = found.map((each) => make("tr", {}, make("th", { scope: "row" }, each.given), make("td", {}, each.best ? each.best.label : say("none_of_them", {})),
         make("td", {}, each.best && !decided(each.order) ? percent(each.best.first) : "")));
-      return [section(capital(asked.short), [column("What", true), column("Best", true), column("best in")], rows)];
+      return [section(capital(asked.short), [column("What", true), column("Best", true), column(data.columns.rank[2])], rows)];
     }
     return found.map(({ order, title, given }) => {
       const heading = `${capital(title)}${given ? ` (${given})` : ""}`;
@@ -57,9 +57,9 @@ const orderTables = (every) => {
       const ends2 = order.flatMap((each) => [each.q[0], each.q[4]]).filter(Number.isFinite), span = [Math.min(...ends2), Math.max(...ends2)];
       const log = span[0] > 0 && span[1] / span[0] > 10, short = (value) => plain(value / factor);
       const rows = order.map((each) => make("tr", {}, make("th", { scope: "row" }, each.label), make("td", { class: "chart" }, bar(asked.values, each, span, log, false)),
-        make("td", {}, short(each.q[2])), make("td", {}, each.q[0] === each.q[4] ? "" : `${short(each.q[0])} to ${short(each.q[4])}`), make("td", {}, decided(order) ? "" : percent(each.first))));
+        ...cellNodes([short(each.q[2]), each.q[0] === each.q[4] ? "" : `${short(each.q[0])} to ${short(each.q[4])}`, decided(order) ? "" : percent(each.first)])));
       const axis = `${short(span[0])} to ${short(span[1])}`;
-      return section(`${heading}${called ? ` [${called}]` : ""}`, [column("What", true), column(axis, false, "chart"), column("median"), column("90 %"), column("best in")], rows);
+      return section(`${heading}${called ? ` [${called}]` : ""}`, [column("What", true), column(axis, false, "chart"), ...heads("rank")], rows);
     });
   }));
 };

@@ -117,19 +117,18 @@ const under = (asked, picks, own, alone) => {
 /** What comes first of several questions, and how likely none does. */
 const raceSentence = (asked, found) => {
   if (!found) return `${say("first", { failed: true }, { What: capital(asked.title) })}.`;
-  const count = asked.labels.length, [several, none] = found.shares.slice(count);
-  const order = asked.labels.map((label, i) => [label, found.shares[i]]).sort((a, b) => b[1] - a[1]);
-  const told = [...order, ...(several ? [[say("several_at_once", {}), several]] : []), [say("none_of_them", {}), none]]
+  const order = asked.labels.map((label, i) => [label, found.shares[i]]), last = order.splice(-2);
+  const told = [...order.sort((a, b) => b[1] - a[1]), ...last.filter(([, share], i) => i || share)]
     .map(([label, share]) => say("share", {}, { label, percent: percent(share) }));
   return `${say("first", {}, { What: capital(found.title), given: found.given ? ` (${found.given})` : "", until: said(data.until), shares: told.join(", ") })}.`;
 };
 const interval = (low, high, begin, end) => say("interval", { same: low === high, same_text: begin === end }, { low: begin, high: end });
 const cells = (asked, one) => {
-  if (!one) return ["failed", "", ""];
+  if (!one) return ["failed"];
   if (asked.kind === "value") {
-    if (one.each) return [range(amount_range(...one.medians, asked.scales)), "", ""];
+    if (one.each) return [range(amount_range(...one.medians, asked.scales))];
     const ends = amount_range(one.q[0], one.q[4], asked.scales, one.q[2]);
-    return [amount(one.q[2], asked.scales), interval(one.q[0], one.q[4], ...ends), ""];
+    return [amount(one.q[2], asked.scales), interval(one.q[0], one.q[4], ...ends)];
   }
   const fine = one.each ? short_span() : narrow(one.q[0], one.q[4]), text = (year, level) => date(one, year, level, fine, true);
   if (one.each) return [range(one.medians.map((year) => text(year, 0.5))), "", range(one.nevers.map(percent))];

@@ -35,11 +35,12 @@ const bar = (asked, one, span, log, leads) => {
   }
   return draw("svg", { viewBox: `0 0 ${width} ${height}`, class: "bar", "aria-hidden": "true", preserveAspectRatio: "none" }, ...parts);
 };
+/** The cells of a row, one a column of those that Python names. */
+const cellNodes = (told) => data.columns.date.map((_, i) => make("td", {}, told[i] || ""));
+const heads = (kind) => data.columns[kind].map((name) => column(name || "Note", !name));
 const rowLine = (row, shape) => {
-  const told = cells(row.asked, row.one);
   const head = row.of ? [make("span", { class: "of" }, `${row.of} `), row.label] : [row.label];
-  return make("tr", { class: row.leads ? "leads" : false }, make("th", { scope: "row" }, ...head), make("td", { class: "chart" }, shape),
-    make("td", {}, told[0]), make("td", {}, told[1]), make("td", {}, told[2]));
+  return make("tr", { class: row.leads ? "leads" : false }, make("th", { scope: "row" }, ...head), make("td", { class: "chart" }, shape), ...cellNodes(cells(row.asked, row.one)));
 };
 /** The other questions in the same worlds; while nobody looks they are not computed. */
 const others = (told) => {
@@ -47,6 +48,7 @@ const others = (told) => {
   at("others").hidden = !every.length;
   at("other-count").textContent = `(${every.length})`;
   if (!box.open) return;
+  at("other-head").replaceChildren(column("What", true), column("Drawn", true, "chart"), ...heads("date"));
   at("other-body").replaceChildren(...every.map((each) => {
     const one = told(each), shape = each.kind === "date" ? bar(each, one, [data.start, data.until], false, false) : null;
     return rowLine({ label: each.short || `${each.said[0]}, ${each.on}`, of: "", asked: each, one }, shape);
@@ -58,8 +60,8 @@ const rowTable = (asked, rows) => {
   const span = dated ? [data.start, data.until] : [Math.min(...scaled), Math.max(...scaled)];
   const log = !dated && span[0] > 0 && span[1] / span[0] > 10;
   body.replaceChildren(...rows.map((row) => rowLine(row, bar(row.asked, row.one, span, log, row.leads))));
-  at("row-note").replaceChildren(dated ? "never" : make("span", { class: "hidden" }, "Note"));
-  at("row-axis").textContent = dated ? `${said(span[0])} to ${said(span[1])}` : `${amount(span[0], asked.scales)} to ${amount(span[1], asked.scales)}`;
+  const axis = dated ? `${said(span[0])} to ${said(span[1])}` : `${amount(span[0], asked.scales)} to ${amount(span[1], asked.scales)}`;
+  at("row-head").replaceChildren(column("What", true), column(axis, false, "chart"), ...heads(asked.kind));
 };
 const column = (words, hidden, kind) => make("th", { scope: "col", class: kind || false }, hidden ? make("span", { class: "hidden" }, words) : words);
 const section = (heading, columns, rows) => make("section", { class: "rows" }, make("h2", {}, heading),

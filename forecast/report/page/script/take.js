@@ -102,7 +102,7 @@ const csvRows = () => {
   for (const { asked, found } of shown.ranks) for (const { title, given, order } of found) for (const each of order) rows.push([title, given, each.label, ...each.q.map(number), "", "", number(each.first), asked.values.unit, note]);
   for (const each of data.firsts.map(raced)) {
     const found = shown.races(each);
-    if (found) [...each.among.map((q) => q.short), say("several_at_once", {}), say("none_of_them", {})].forEach((label, i) => rows.push([found.title, "", label, "", "", "", "", "", "", "", number(found.shares[i]), "", note]));
+    if (found) each.labels.forEach((label, i) => rows.push([found.title, "", label, "", "", "", "", "", "", "", number(found.shares[i]), "", note]));
   }
   return rows;
 };

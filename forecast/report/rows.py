@@ -1,0 +1,242 @@
+"""The rows of an answer: what screen, sections, notebook, page and figures lay out, each number written once."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from forecast.projection.result import (
+    AnswerDistribution,
+    DateAnswer,
+    FirstAnswer,
+    ProjectedAnswer,
+    ProjectedQuantity,
+    RankingAnswer,
+    ValueAnswer,
+)
+from forecast.projection.result.projected_answers import RankingRow
+from forecast.report.headline import Words, cells, event, first_shares, on_date, share_text, value_cells, value_title
+from forecast.report.words.number_text import percent, plain, scale_of
+from forecast.report.words.patterns import fill
+
+__all__ = [
+    "COLUMNS",
+    "MAX_RANKING_COMBINATIONS",
+    "ReportRow",
+    "RowGroup",
+    "answer_row",
+    "quantity_row",
+    "question_label",
+    "race_group",
+    "ranking_groups",
+    "scaled_group",
+]  # fmt: skip
+
+#: What stands above the cells of rows, by what these are of: the page reads it too.
+COLUMNS = {
+    "date": ("median", "90 %", "never"),
+    "value": ("median", "90 %", ""),
+    "rank": ("median", "90 %", "best in"),
+    "first": ("share of worlds",),
+    "change": ("as it was", "changed", "difference"),
+}
+#: A ranking in more combinations of choices than this shows only the best value of each.
+MAX_RANKING_COMBINATIONS = 2
+#: Columns of a terminal for a heading, so that what stands at its end is never cut.
+_HEADING_WIDTH = 78
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRow:
+    """One line of a table.
+
+    Parameters
+    ----------
+    label : str
+        For people: a value of a choice, or the question.
+    cells : tuple of str
+        What stands beside it, under the columns of its group from the first on; none of a heading.
+    spread : AnswerDistribution or None
+        What is drawn of it; None where it failed, or is no number.
+    share : float
+        The share of worlds that is drawn of it instead.
+    of : str
+        The choice whose value it is; empty where it is an answer of its own.
+    leads : bool
+        The sentence's own answer.
+    repeats : bool
+        A value of a choice under which the sentence's own answer has the same numbers.
+    """
+
+    label: str
+    cells: tuple[str, ...] = ()
+    spread: AnswerDistribution | None = None
+    share: float = math.nan
+    of: str = ""
+    leads: bool = False
+    repeats: bool = False
+
+    @property
+    def is_heading(self) -> bool:
+        """Whether it heads the rows below it."""
+        return self.spread is None and not self.cells
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowGroup:
+    """Rows of one kind.
+
+    Parameters
+    ----------
+    rows : tuple of ReportRow
+    columns : tuple of str
+        What the cells of rows are.
+    kind : {"text", "date", "value"}
+        Whether they have an axis, and of what.
+    unit : str
+        Of values.
+    ends : (float, float)
+        Of the axis: the first and the last date, or the lowest and the highest end of an interval.
+    factor : float or None
+        By what the rows' texts divide values, where a heading names the unit; None where each names its own.
+    log : bool
+        The axis is logarithmic.
+    title : str
+        What the values are of, whole; empty where a heading or the sentence says it.
+    """
+
+    rows: tuple[ReportRow, ...]
+    columns: tuple[str, ...] = COLUMNS["value"]
+    kind: str = "text"
+    unit: str = ""
+    ends: tuple[float, float] = (0.0, 1.0)
+    factor: float | None = None
+    log: bool = False
+    title: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The heading of all its rows; empty where the first is no heading."""
+        return self.rows[0].label if self.rows and self.rows[0].is_heading else ""
+
+    @property
+    def body(self) -> tuple[ReportRow, ...]:
+        """The rows below that."""
+        return self.rows[bool(self.heading) :]
+
+    @property
+    def heads(self) -> list[str]:
+        """The columns where a table names them: none without a cell, and no median of what has no axis."""
+        used = [any(column) for column in zip(*map(self.cells, self.rows), strict=True)]
+        return [name if used[i] and (i or self.kind != "text") else "" for i, name in enumerate(self.columns)]
+
+    def cells(self, row: ReportRow) -> tuple[str, ...]:
+        """Return the cells of one of its rows, one a column."""
+        return (*row.cells, *[""] * (len(self.columns) - len(row.cells)))
+
+
+# --- Dates and values -------------------------------------------------------------------------------------------------
+
+
+def answer_row(
+    answer: ProjectedAnswer, chosen: Mapping[str, str], label: str, *, of: str = "", leads: bool = False
+) -> ReportRow:
+    """Return the row of an answer under values of choices."""
+    found = answer.over(chosen)
+    texts = ("failed",) if found is None else cells(answer, found)
+    return ReportRow(label=label, spread=found, cells=texts, of=of, leads=leads)
+
+
+def question_label(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -> str:
+    """Call a question by its label, or else by its title; a value at its date, by the month as in all rows."""
+    if isinstance(answer, DateAnswer):
+        return event(answer, chosen, words, short=True)
+    assert isinstance(answer, ValueAnswer)
+    on = on_date(answer.date)
+    return f"{value_title(answer, chosen, words, short=True)}, {on if len(on) == 4 else on[:7]}"
+
+
+def quantity_row(quantity: ProjectedQuantity, chosen: Mapping[str, str], label: str, place: int = -1) -> ReportRow:
+    """Return the row of a quantity at a step, by default the last one, under values of choices."""
+    low, lower, middle, upper, high = map(float, quantity.quantiles(chosen)[:, place])
+    found = AnswerDistribution(quantiles=(low, lower, middle, upper, high))
+    return ReportRow(label=label, spread=found, cells=value_cells(found, quantity.unit))
+
+
+def scaled_group(
+    rows: list[ReportRow], unit: str, *, kind: str = "value", factor: float | None = None, title: str = ""
+) -> RowGroup:
+    """Return rows of values on an axis that holds their intervals."""
+    ends = [r.spread.quantiles[i] for r in rows if r.spread is not None for i in (0, 4)]
+    ends = [end for end in ends if math.isfinite(end)]
+    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
+    log = low > 0 and high / low > 10
+    return RowGroup(
+        rows=tuple(rows), columns=COLUMNS[kind], kind="value", unit=unit, ends=(low, high), factor=factor, log=log,
+        title=title,
+    )  # fmt: skip
+
+
+# --- What is first, and what is best ----------------------------------------------------------------------------------
+
+
+def race_group(answer: FirstAnswer, words: Words) -> RowGroup:
+    """Return what may come first with its share of the worlds, as the sentence says it."""
+    row = answer.sentence_row
+    given = {} if row is None else row.choices
+    title = words.title(answer.title or "what comes first", given)
+    rows = [
+        ReportRow(label=label, cells=(share_text(ends),), share=sum(ends) / 2)
+        for label, ends in first_shares(answer, words)
+    ]
+    return RowGroup(
+        rows=tuple(rows) or (ReportRow(label="failed"),),
+        columns=COLUMNS["first"],
+        title=f"{title}{f' ({words.given(given)})' if given else ''}",
+    )
+
+
+def ranking_groups(answer: RankingAnswer, words: Words, most: float = MAX_RANKING_COMBINATIONS) -> Iterator[RowGroup]:
+    """Yield the groups of a ranking: its members in order, or only the best of each of many combinations of choices."""
+    if len(answer.table) > most:
+        best = [_winner(row, words) for row in answer.table]
+        heading = ReportRow(label=words.title(words.short(answer.name, answer.title), {}))
+        title = words.title(answer.title or answer.text, {})
+        yield RowGroup(rows=(heading, *best), columns=COLUMNS["rank"], title=title)
+    else:
+        yield from (_order(answer, row, words) for row in answer.table)
+
+
+def _winner(row: RankingRow, words: Words) -> ReportRow:
+    label = words.given(row.choices)
+    if row.best is None:
+        return ReportRow(label=label, cells=(fill("none_of_them"),), share=0.0)
+    note = "" if _is_decided(row) else percent(row.best.first)
+    return ReportRow(label=label, cells=(words(row.best.name), "", note), share=row.best.first)
+
+
+def _is_decided(row: RankingRow) -> bool:
+    """Tell whether fixed numbers are ranked, one the best in all worlds: being the best then has no probability."""
+    return all(each.first in (0.0, 1.0) and each.quantiles[0] == each.quantiles[4] for each in row.taking_part)
+
+
+def _order(answer: RankingAnswer, row: RankingRow, words: Words) -> RowGroup:
+    """Return those that take part in a ranking, best first, in one unit."""
+    taking = [each for each in row.taking_part if math.isfinite(each.median)]
+    factor, unit = scale_of([each.median for each in taking], answer.unit)
+    rows, decided = [], _is_decided(row)
+    for each in taking:
+        low, middle, high = (plain(each.quantiles[i] / factor) for i in (0, 2, 4))
+        interval = fill("interval", "same" if low == high else "", low=low, high=high)
+        found = AnswerDistribution(quantiles=each.quantiles)
+        note = "" if decided else percent(each.first)
+        rows.append(ReportRow(label=words(each.name), spread=found, cells=(middle, interval, note)))
+    given = words.given(row.choices)
+    title = words.title(words.short(answer.name, answer.title or answer.text), row.choices)
+    rest = f"{f' ({given})' if given else ''}{f' [{unit}]' if unit else ''}"
+    short = textwrap.shorten(title, max(_HEADING_WIDTH - len(rest), 8), placeholder=" …")
+    whole = f"{title}{f' ({given})' if given else ''}"
+    group = scaled_group(rows, answer.unit, kind="rank", factor=factor, title=whole)
+    return replace(group, rows=(ReportRow(label=f"{short}{rest}"), *group.rows))
