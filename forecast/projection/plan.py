@@ -10,7 +10,7 @@ graphs can be lowered into the same steps (`Plan.beside`), and share what they h
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -124,9 +124,19 @@ class Plan:
         self._run = hashlib.blake2b(repr((self.seed, self.fits.as_of)).encode(), digest_size=16)
         self._dates = self.time.tobytes()
 
-    def beside(self, graph: ScenarioGraph) -> Plan:
-        """Return the plan of another graph over the same steps."""
-        return replace(self, graph=graph, _lowered={}, _sources={}, _texts={})
+    def beside(self, graph: ScenarioGraph, moved: Collection[str] | None = None) -> Plan:
+        """Return the plan of another graph over the same steps.
+
+        Parameters
+        ----------
+        graph : ScenarioGraph
+        moved : collection of str, optional
+            The quantities in which it may differ, with all that depend on them: what is known of the others is kept.
+            By default nothing is.
+        """
+        known = ({}, {}, {}) if moved is None else (self._lowered, self._sources, self._texts)
+        lowered, sources, texts = ({k: v for k, v in each.items() if _owner(k) not in (moved or ())} for each in known)
+        return replace(self, graph=graph, _lowered=lowered, _sources=sources, _texts=texts)
 
     def add(
         self,
@@ -486,3 +496,8 @@ class Plan:
         if not asker and self.fits.shares_draws(model):
             self.steps.lasting.add(place)
         return place
+
+
+def _owner(key: Any) -> str:
+    """Return the quantity of which something is known: itself, or the first of a tuple."""
+    return key if isinstance(key, str) else str(key[0])

@@ -181,6 +181,16 @@ def _renumbered(built: _Built, given: Mapping[str, object]) -> ScenarioGraph | N
     return _with_settings(replace(built.graph, nodes=nodes), {key: given[key] for key in built.others})
 
 
+def rechanged(graph: ScenarioGraph, scenario: Scenario) -> ScenarioGraph:
+    """Return the graph of a scenario whose changes differ in numbers alone from those of the graph's scenario."""
+    again = dict(zip(graph.scenario.changes, scenario.changes, strict=True))
+    nodes = {
+        name: replace(node, changes=tuple(again[each] for each in node.changes)) if node.changes else node
+        for name, node in graph.nodes.items()
+    }
+    return replace(graph, scenario=replace(graph.scenario, changes=scenario.changes), nodes=nodes)
+
+
 def _set(scenario: Scenario, node: Node, key: str, value: object) -> Node:
     lower = scenario.lower.get(key)
     return apply_settings.to_node(node, key, value, lower=lower, unit=partial(_unit, scenario, node))
