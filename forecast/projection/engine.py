@@ -8,7 +8,6 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -43,7 +42,6 @@ from forecast.projection.model_fits import ModelFits, ModelNames
 from forecast.projection.own_rows import OwnRows
 from forecast.projection.paths.check_ordered import check_ordered
 from forecast.projection.paths.run_cache import RunCache, cache_of_process
-from forecast.projection.paths.time_functions import SAME_DATE
 from forecast.projection.plan import Plan
 from forecast.projection.provenance import provenance
 from forecast.projection.result import Projection

@@ -134,9 +134,12 @@ class Plan:
             The quantities in which it may differ, with all that depend on them: what is known of the others is kept.
             By default nothing is.
         """
-        known = ({}, {}, {}) if moved is None else (self._lowered, self._sources, self._texts)
-        lowered, sources, texts = ({k: v for k, v in each.items() if _owner(k) not in (moved or ())} for each in known)
-        return replace(self, graph=graph, _lowered=lowered, _sources=sources, _texts=texts)
+        known = replace(self, graph=graph, _lowered={}, _sources={}, _texts={})
+        if moved is not None:
+            known._lowered = {at: places for at, places in self._lowered.items() if at[0] not in moved}
+            known._sources = {name: each for name, each in self._sources.items() if name not in moved}
+            known._texts = {at: text for at, text in self._texts.items() if at[0] not in moved}
+        return known
 
     def add(
         self,
@@ -496,8 +499,3 @@ class Plan:
         if not asker and self.fits.shares_draws(model):
             self.steps.lasting.add(place)
         return place
-
-
-def _owner(key: Any) -> str:
-    """Return the quantity of which something is known: itself, or the first of a tuple."""
-    return key if isinstance(key, str) else str(key[0])

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby, takewhile
+from operator import ne
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.lazy import xr
@@ -17,10 +19,10 @@ from forecast.errors import ForecastError
 from forecast.projection import blocks, supporting_data
 from forecast.projection.answers.sweeping import QUESTION_PARTS, touched
 from forecast.projection.evaluate import Block, Schedule
+from forecast.projection.horizon import horizon, until_end
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.model_fits import ModelFits
 from forecast.projection.paths.check_ordered import check_ordered
-from forecast.projection.horizon import horizon, until_end
 from forecast.projection.plan import Plan
 from forecast.projection.provenance import as_plain, provenance
 from forecast.projection.result import Projection
@@ -99,16 +101,28 @@ class Variation:
 
 @dataclass(eq=False)
 class _Planned:
-    """The steps of a variation, and of which questions; None where it has to be run by itself."""
+    """A variation whose steps are in the plan.
+
+    Parameters
+    ----------
+    number : int
+        Its place among all.
+    plan : Plan
+    names, moved : collection of str
+        The questions and the quantities that depend on what varies.
+    attributes, beside : mapping
+        What its projection has beside its answers.
+    sampled : Sampled or None
+        What it is asked for; None once that is computed.
+    """
 
     number: int
     plan: Plan
-    asked: ScenarioGraph
     names: Collection[str]
-    moved: frozenset[str]
+    moved: Collection[str]
     attributes: Mapping[str, str]
     beside: Mapping[str, xr.Dataset]
-    sampled: Sampled
+    sampled: Sampled | None
 
 
 def variations(
@@ -119,6 +133,7 @@ def variations(
     Parameters
     ----------
     scenario : Scenario
+        With what was changed in the run.
     run : Projection
         Of the scenario, of as many worlds as the variations; nothing in it is swept, and it is not as of a date.
     every : sequence of Variation
@@ -127,7 +142,7 @@ def variations(
         Of the run.
     """
     stated = run.settings
-    changed = ports.swapped(scenario.starting(stated.start).changed(stated.changes), stated.swap)
+    changed = ports.swapped(scenario.starting(stated.start), stated.swap)
     grid = horizon(stated.start, stated.until, stated.step)
     planner = _Planner(_Run(changed, stated.set, stated.swap, grid, run, cache))
     with graphs.numbers_change():
@@ -139,7 +154,7 @@ def variations(
     for together in planner.parted([group for group in groups if group]):
         block = planner.block(together)
         for each in together:
-            yield from ((number, None) for number in takewhile(lambda n, end=each.number: n != end, waiting))
+            yield from ((number, None) for number in takewhile(partial(ne, each.number), waiting))
             yield each.number, planner.made(each, block)
     yield from ((number, None) for number in waiting)
 
@@ -161,7 +176,7 @@ class _Planner:
             scenario = run.scenario.changed(each.changes)
             again = each.name in self._first
             if again and each.changes:
-                graph = graphs.rechanged(self._first[each.name].plan.graph, scenario)
+                graph = graphs.rechanged(self._first[each.name].plan.graph, scenario.changes[-len(each.changes) :])
             else:
                 graph = until_end(graphs.build(scenario, settings), run.horizon)
             plan = self._beside(graph, each.name)
@@ -173,7 +188,8 @@ class _Planner:
 
     def _beside(self, graph: ScenarioGraph, name: str) -> Plan:
         if self._plan is None:
-            fits = ModelFits(graph, as_of=None, seed=self.seed, cache=self.run.cache)
+            # of draws nothing is taken from a cache: what is shared is in the plan
+            fits = ModelFits(graph, as_of=None, seed=self.seed, cache=self.run.cache, share_draws=False)
             self._plan = Plan(graph, fits, self.run.horizon.years, self.seed)
             return self._plan
         if name in self._first:
@@ -186,20 +202,21 @@ class _Planner:
         graph, first = plan.graph, self._first.get(each.name)
         if first is None:
             reached = touched(graph, each.name)
-            moved, names = frozenset(reached & graph.nodes.keys()), reached - graph.nodes.keys()
+            moved: Collection[str] = reached & graph.nodes.keys()
+            names: Collection[str] = reached - graph.nodes.keys()
             about = provenance(
                 graph, run={}, settings=settings, swaps=self.run.swaps, models={}, failures=[], warnings=[]
             )
             attributes: Mapping[str, str] = {key: about[key] for key in _OWN & about.keys()}
             observed = supporting_data.observed(graph, plan.fits)
-            beside = {f"/observed/{name}": data for name, data in observed}
+            beside: Mapping[str, xr.Dataset] = {f"/observed/{name}": data for name, data in observed}
         else:
             moved, names, attributes, beside = first.moved, first.names, first.attributes, first.beside
         if first is None or each.name not in graph.nodes:  # what is set of a model is in its posterior
             drawn = supporting_data.posteriors(graph, plan.fits, self.seed, self.draws)
             beside = {**beside, **{f"/posterior/{name}": data for name, data in drawn}}
             known = supporting_data.past(graph, plan.fits, self.seed, self.draws, self.run.horizon.years[0])
-            beside |= {f"/past/{name}": data for name, data in known}
+            beside = {**beside, **{f"/past/{name}": data for name, data in known}}
         scenario = graph.scenario
         asked = replace(
             graph,
@@ -217,12 +234,12 @@ class _Planner:
             Size(self.draws, self.draws, 0, self.draws),
             Updates(own, self.draws),
             ends=self._ends,
-            answers=self._said(graph) & moved,
+            answers=self._said(graph).intersection(moved),
         )
         told = {"set": json.dumps(as_plain(settings), sort_keys=True)}
         if scenario.changes:
             told["changes"] = json.dumps([change.plain for change in scenario.changes], sort_keys=True)
-        made = _Planned(number, plan, asked, names, moved, {**attributes, **told}, beside, sampled)
+        made = _Planned(number, plan, names, moved, {**attributes, **told}, beside, sampled)
         self._first.setdefault(each.name, made)
         return made
 
@@ -243,7 +260,7 @@ class _Planner:
 
     def _schedule(self, together: Sequence[_Planned]) -> Schedule:
         assert self._plan is not None
-        asked = [each.sampled.schedule for each in together]
+        asked = [each.sampled.schedule for each in together if each.sampled is not None]
         return Schedule(self._plan.steps, [], [step for parts in asked for part in parts for step in part])
 
     def block(self, together: Sequence[_Planned]) -> Block:
@@ -253,10 +270,13 @@ class _Planner:
 
     def made(self, each: _Planned, block: Block) -> Projection | None:
         """Compute the answers of a variation; None where something fails."""
-        each.sampled.fill(block)
-        if any(each.sampled.notes()[kind] for kind in ("failed", "unanswered", "record")):
+        sampled, each.sampled = each.sampled, None  # its worlds leave with it
+        assert sampled is not None
+        sampled.fill(block)
+        notes = sampled.notes()
+        if any(notes[kind] for kind in ("failed", "unanswered", "record")):
             return None
-        groups = each.sampled.groups(self.run.horizon.dates, self.seed)
+        groups = sampled.groups(self.run.horizon.dates, self.seed)
         base = self.run.projection
         attributes = {key: text for key, text in base.texts.items() if key not in _OWN}
         return Projection.of(self._merged(each, base.groups, groups), {**attributes, **each.attributes})
@@ -267,7 +287,7 @@ class _Planner:
         """Return the groups of the run with those answers that differ."""
         out = {path: data for group in (old, new) for path, data in group.items() if path.split("/")[1] in _BY_PATH}
         gone = {str(name) for name in old["/projection"].data_vars} - each.plan.graph.quantities.keys()
-        out["/projection"] = _joined(old["/projection"], new["/projection"], each.moved | gone)
+        out["/projection"] = _joined(old["/projection"], new["/projection"], gone.union(each.moved))
         replaced = {f"{name}{part}" for name in each.names for part in _PARTS}
         nothing = xr.Dataset()
         for path in _BY_QUESTION:

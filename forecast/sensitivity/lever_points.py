@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,13 +97,14 @@ def lever_points(
         "until": stated.until, "start": stated.start, "step": stated.step, "seed": stated.seed, "as_of": stated.as_of,
         "draws": draws, "cache": cache,
     }  # fmt: skip
-    own = {**stated.set, **stated.swap}
-    base = run if stated.draws == draws else project(scenario, with_=own, what_if=stated.changes, ends=True, **options)
+    own, known = {**stated.set, **stated.swap}, loaded(scenario)
+    changes = [_as_stated(each) for each in stated.changes[len(known.changes) :]]  # beside the scenario's
+    base = run if stated.draws == draws else project(scenario, with_=own, what_if=changes, ends=True, **options)
     every = [(lever, value) for lever in levers for value in lever.points()]
 
     def alone(lever: Lever, value: str) -> LeverPoint:
         moved = lever.moved(value)
-        with_, what_if = {**own, **moved.get("with_", {})}, [*stated.changes, *moved.get("what_if", ())]
+        with_, what_if = {**own, **moved.get("with_", {})}, [*changes, *moved.get("what_if", ())]
         try:
             made = project(scenario, with_=with_, what_if=what_if, **options)
         except ForecastError as error:  # a number that a model does not take
@@ -113,7 +114,7 @@ def lever_points(
     together: Iterable[tuple[int, Projection | None]] = ((number, None) for number in range(len(every)))
     if stated.as_of is None and base.settings.kept == draws:
         moved = [Variation.of(lever.name, lever.moved(value)) for lever, value in every]
-        together = variations(loaded(scenario), base, moved, cache)
+        together = variations(known.changed(changes), base, moved, cache)
     for done, (number, made) in enumerate(together):
         lever, value = every[number]
         if made is None:
@@ -122,3 +123,8 @@ def lever_points(
             yield LeverPoint(lever=lever, value=value, run=made.beside(base).conditioned(run.given))
         if progress is not None:
             progress(done + 1, len(every))
+
+
+def _as_stated(change: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a change of a projection as it is stated: its growth is a factor."""
+    return {**change, "growth": f"{change['growth']}*"} if "growth" in change else dict(change)
