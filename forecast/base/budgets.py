@@ -10,8 +10,10 @@ import contextlib
 import math
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from pathlib import Path
 from time import monotonic
 from typing import TypeAlias
 
@@ -24,14 +26,19 @@ __all__ = [
     "check_memory",
     "check_time",
     "current",
+    "give_back",
     "inherit",
     "memory",
     "of_command_line",
     "of_request",
+    "resident_bytes",
     "resource_limits",
     "shown",
     "work",
 ]
+
+#: Where the system tells how much memory the process holds, in pages.
+_STATM = Path("/proc/self/statm")
 
 #: The environment variables that set the limits: of memory anywhere, of seconds for a command.
 VARIABLE, SECONDS = "FORECAST_MAX_MEMORY", "FORECAST_MAX_SECONDS"
@@ -266,3 +273,27 @@ def shown(size: int) -> str:
     """
     step = min(int(math.log(size, 1024)) if size >= 1024 else 0, 4)
     return f"{size / 1024**step:.3g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[step]}"
+
+
+def resident_bytes() -> int:
+    """Return how much memory this process holds; 0 where the system does not tell."""
+    try:
+        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def give_back(above: int) -> None:
+    """Return freed memory to the system where the process holds more than `above` bytes; only glibc keeps any.
+
+    Examples
+    --------
+    >>> give_back(above=2**60)  # it holds less
+    """
+    if sys.platform != "linux" or resident_bytes() <= above:
+        return
+    import ctypes
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.budgets import check_memory, memory
+from forecast.base.budgets import check_memory, give_back, memory
 from forecast.base.dates import check_has_come, decimal_year
-from forecast.base.freed_memory import give_back
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
 from forecast.errors import (

@@ -6,8 +6,12 @@ there, and then nothing that only this step reads is computed. The same draw ind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,12 +30,12 @@ from forecast.projection.paths.time_functions import HistoryOf, Past
 
 if TYPE_CHECKING:
     from forecast.projection.model_fits import ModelFits
-    from forecast.projection.plan import Plan, Steps
+    from forecast.projection.plan import Plan, Step, Steps
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
-__all__ = ["Block", "Inputs", "Schedule"]
+__all__ = ["Block", "Inputs", "Schedule", "StepCost", "measured_steps"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +83,45 @@ class Schedule:
         return out
 
 
+@dataclass
+class StepCost:
+    """What one step took in all blocks of a run: seconds, and the bytes of its largest value."""
+
+    step: Step
+    seconds: float = 0.0
+    value_bytes: int = 0
+
+
+#: By place, the steps that are measured.
+_costs: ContextVar[dict[int, StepCost] | None] = ContextVar("costs of steps", default=None)
+
+
+@contextlib.contextmanager
+def measured_steps() -> Iterator[dict[int, StepCost]]:
+    """Measure every step that the blocks of a run compute in this block, in this process.
+
+    Yields
+    ------
+    dict of int to StepCost
+        By place, once they are computed.
+    """
+    costs: dict[int, StepCost] = {}
+    token = _costs.set(costs)
+    try:
+        yield costs
+    finally:
+        _costs.reset(token)
+
+
+def _own_bytes(value: Any) -> int:
+    """Return the bytes of the arrays of a value: what lies on itself along an axis counts once."""
+    if isinstance(value, np.ndarray):
+        sizes = (size if stride else 1 for size, stride in zip(value.shape, value.strides, strict=True))
+        return math.prod(sizes) * value.itemsize
+    parts = value if isinstance(value, tuple) else (value if isinstance(value, dict) else vars(value)).values()
+    return sum(_own_bytes(each) for each in parts if isinstance(each, (np.ndarray, tuple, dict)) or is_dataclass(each))
+
+
 class Inputs:
     """The values of the inputs of a step; an error where one has none.
 
@@ -122,6 +165,7 @@ class Block:
     def __post_init__(self) -> None:
         self._left = None if self.schedule is None else self.schedule.reads.copy()
         self._cache = self.plan.fits.draws_cache
+        self._costs = None if self.schedule is None else _costs.get()
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
@@ -136,7 +180,7 @@ class Block:
                 left += every[at].inputs
         for at in sorted(missing):
             step = every[at]
-            outer, self.faults, self.warned = (self.faults, self.warned), [], []
+            outer, self.faults, self.warned, begun = (self.faults, self.warned), [], [], time.perf_counter()
             try:
                 value = OPERATIONS[step.operation](self, Inputs(self, step.inputs, step.key), *step.arguments)
                 if isinstance(value, np.ndarray):
@@ -149,8 +193,18 @@ class Block:
                 results[at] = error.with_traceback(None)  # which would keep what it passed through
             finally:
                 self.faults, self.warned = outer
+            if self._costs is not None:
+                self._note(at, time.perf_counter() - begun)
             for each in step.inputs:
                 self._read(each)
+
+    def _note(self, place: int, seconds: float) -> None:
+        """Measure a step that has been computed."""
+        assert self._costs is not None
+        cost = self._costs.setdefault(place, StepCost(self.plan.steps.every[place]))
+        cost.seconds += seconds
+        if isinstance(result := self._results[place], CachedResult):
+            cost.value_bytes = max(cost.value_bytes, _own_bytes(result.value))
 
     def _read(self, place: int) -> None:
         """Count a reader of a step; after the last one its value goes."""

@@ -55,3 +55,16 @@ def test_a_fine_grid_comes_back_from_a_file(tmp_path):
     assert run["projection"].sizes["time"] == 61
     forecast.save(run, tmp_path / "run.nc")
     assert forecast.load(tmp_path / "run.nc").to_xarray().attrs["step"] == '"1/48"'
+
+
+def test_many_dates_are_each_rounded_once():
+    """As fractions of whole numbers, which are exact; also where numerators are larger than floats hold exactly."""
+    for first, width, count in [
+        (2025.0, "1/12", 1501),
+        (2021.5, "1/1000", 5000),
+        (2020.1, "1/7", 700),
+        (2019.9, "1/48", 99),
+    ]:
+        last = float(Fraction(first) + (count - 1) * Fraction(width))
+        exact = [float(Fraction(first) + k * Fraction(width)) for k in range(count)]
+        assert horizon(first, last, width).years.tolist() == exact

@@ -399,12 +399,18 @@ def test_memory_that_several_values_share_counts_once():
 
 def test_what_a_fit_keeps_alive_counts():
     """Arrays within objects within objects, and the whole of what a view is of."""
-    store, whole = BoundedStore(100_000), np.zeros(12_000)
+    store, whole = BoundedStore(100_000, by_recency=True, grows=True), np.zeros(12_000)
     fit = types.SimpleNamespace(shape=types.SimpleNamespace(parts={"slope": (whole[:3], [whole[5:]])}), name="x")
     store.give("fit", fit)
+    assert store.take("fit") is fit
     assert whole.nbytes < store.held_bytes < whole.nbytes + 2 * 1024
+    fit.shape.parts["more"] = np.zeros(200)  # it grows with its use, and is weighed again
+    assert store.take("fit") is fit
+    assert store.held_bytes > whole.nbytes + 1600
     store.give("second", np.zeros(1000))
+    assert store.take("second") is not None
     assert store.take("fit") is None
+    assert store.held_bytes <= store.size
 
 
 def test_a_long_chain_and_a_cycle_are_found_again():

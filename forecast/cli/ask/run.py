@@ -17,6 +17,7 @@ from forecast.cli.output_files import FORMS, figure_keywords, figure_option, out
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
+    from forecast.projection.evaluate import StepCost
     from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
 
@@ -128,6 +129,7 @@ def with_options(options: Sequence[Callable[[Any], Any]], command: Callable[...,
 
 @click.command()
 @asking
+@click.option("--steps", is_flag=True, help="Print the steps of the computation and what each takes, and no answer.")
 @click.pass_context
 def run(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> None:
     """Run SCENARIO: a registered name (brain-parity) or a TOML file.
@@ -181,10 +183,12 @@ def answer(
     report: str | None,
     lever_draws: int | None,
     as_json: bool,
+    steps: bool = False,
 ) -> None:
-    """Project a scenario, and write its answers, tables and files."""
+    """Project a scenario, and write its answers, tables and files; or print the steps of it."""
     from forecast.base.files import safe_output
     from forecast.projection.engine import project
+    from forecast.projection.evaluate import measured_steps
     from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
     from forecast.report import figures, page
     from forecast.scenarios.quantities.changes import parse
@@ -218,7 +222,7 @@ def answer(
     replaced = replacements(settings, pairs(swaps, "--swap"))
     # the screen reads no path of a quantity: what lies between its ends is for files, figures and tables of steps
     on_screen = not (out or plots or report or as_json or shown)
-    with render.progress("drawing") as drawing:
+    with render.progress("drawing") as drawing, measured_steps() as costs:
         # a process that asks once keeps no draws for a second time
         cache = RunCache(SHARED_BYTES if replaced or stated or preset else 0) if not sweep else None
         projection = project(
@@ -235,6 +239,9 @@ def answer(
             cache=cache,
             ends=on_screen,
         )
+        if steps:
+            _print_steps(costs)
+            return
         if cache is not None and cache.size and not projection.swept:
             as_it_was = project(scenario, **grid, **drawn, progress=drawing, cache=cache, ends=True)
             projection = projection.beside(as_it_was)
@@ -246,6 +253,19 @@ def answer(
     answered = command == "ask" and projection.opening is not None and projection.opening.headline is not None
     if failed and as_of is None and not answered:
         ctx.exit(1)
+
+
+def _print_steps(costs: Mapping[int, StepCost]) -> None:
+    """Print what a block of worlds computes, in the order in which it does, and what that takes."""
+    from forecast.base.budgets import shown
+
+    rows = []
+    for place, cost in sorted(costs.items()):
+        step, reads = cost.step, " ".join(map(str, cost.step.inputs))
+        name = f"{step.name} ({', '.join(step.combination)})" if step.combination else step.name
+        rows.append((place, name, step.operation, reads, shown(cost.value_bytes), round(1e3 * cost.seconds, 3)))
+    render.table(("step", "of", "operation", "reads", "holds", "ms"), rows)
+    render.write(f"{len(rows):,} steps, {1e3 * sum(cost.seconds for cost in costs.values()):.0f} ms")
 
 
 def year_of(text: str, option: str) -> float:

@@ -88,6 +88,10 @@ class BoundedStore:
     ----------
     size : int
         Most bytes that the values keep alive, memory that several of them share counted once.
+    by_recency : bool
+        What was least recently given or taken leaves first: for what comes from runs that have nothing in common.
+    grows : bool
+        Values are weighed when they are taken, and again and again: what they hold comes with their use.
 
     Examples
     --------
@@ -98,8 +102,8 @@ class BoundedStore:
     ([False, True, True], True)
     """
 
-    def __init__(self, size: int) -> None:
-        self.size, self.held_bytes = size, 0
+    def __init__(self, size: int, *, by_recency: bool = False, grows: bool = False) -> None:
+        self.size, self.held_bytes, self._by_recency, self._grows = size, 0, by_recency, grows
         self._entries: dict[Hashable, _Entry] = {}
         # what nobody has taken yet, and what somebody has, the least recently first
         self._untaken: OrderedDict[Hashable, None] = OrderedDict()
@@ -117,8 +121,8 @@ class BoundedStore:
             self._taken[key] = None
             self._taken.move_to_end(key)
             entry.takes += 1
-            if not entry.takes & (entry.takes - 1):  # at the first, second, fourth … time: what is used may have grown
-                self._hold(key, entry.value, entry.takes)
+            if self._grows and not entry.takes & (entry.takes - 1):  # at the first, second, fourth … time
+                self._hold(key, entry.value, _buffers(entry.value), entry.takes)
             return entry.value
 
     def give(self, key: Hashable, value: Any) -> None:
@@ -127,12 +131,11 @@ class BoundedStore:
             return
         with self._lock:
             self._remove(key)
-            self._untaken[key] = None
-            self._hold(key, value, 0)
+            (self._taken if self._by_recency else self._untaken)[key] = None
+            self._hold(key, value, {} if self._grows else _buffers(value), 0)
 
-    def _hold(self, key: Hashable, value: Any, takes: int) -> None:
-        """Count what a value keeps alive; others leave until there is room, and it does where there is none for it."""
-        buffers = _buffers(value)
+    def _hold(self, key: Hashable, value: Any, buffers: Mapping[int, int], takes: int) -> None:
+        """Keep a value with these buffers; others leave until there is room, and it does where there is none for it."""
         self._release(key)
         self._entries[key] = _Entry(value, buffers, takes)
         self.held_bytes += ENTRY_BYTES
@@ -194,7 +197,8 @@ class RunCache:
 
     def __init__(self, size: int = 256 * 2**20, *, lasting: bool = False) -> None:
         self.size, self.lasting = size, lasting
-        self.draws, self.fits = BoundedStore(size), BoundedStore(FIT_BYTES)
+        self.draws = BoundedStore(size, by_recency=lasting)
+        self.fits = BoundedStore(FIT_BYTES, by_recency=True, grows=True)
 
     def __getstate__(self) -> dict[str, Any]:
         """Send only what it may keep to another process, which fills a cache of its own."""

@@ -278,3 +278,25 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, monkeypatch):
 def test_what_cannot_be_drawn_is_refused(options, says):
     with pytest.raises(UsageError, match=says):
         forecast.project(record(), **options)
+
+
+@pytest.mark.parametrize("scenario", ["brain-parity", "gpu-limits", "chain"])
+def test_what_a_block_holds_is_foreseen(scenario, monkeypatch):
+    """The most that is traced while a block is computed is what its plan says, and never much more."""
+    import tracemalloc
+
+    from forecast.projection.evaluate import Block
+    from forecast.projection.paths.run_cache import RunCache
+    from forecast.projection.streaming.foresight import peak_bytes
+
+    jobs, fill = [], batches.Job.fill
+    monkeypatch.setattr(batches.Job, "fill", lambda job, *rest: jobs.append(job) or fill(job, *rest))
+    forecast.project(scenario, draws=64, cache=RunCache(0))
+    (job,) = jobs
+    block = Block(job.plan, range(2), job.schedule)
+    tracemalloc.start()
+    for place in (*job.schedule.outputs, *job.schedule.answers):
+        block.take(place)
+    traced = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.8 * traced < peak_bytes(job.schedule, len(job.years), 1024) < 2 * traced
