@@ -84,9 +84,9 @@ def lever_points(
     >>> [each.value for each in points][:3], points[0].run.answers["q"].headline.already > 0.9
     (['1', '1.2', '1.5'], True)
     """
+    from forecast.projection.answers.variations import Variation, variations
     from forecast.projection.engine import loaded, project
     from forecast.projection.paths.run_cache import RunCache
-    from forecast.projection.variations import Variation, variations
 
     levers = [] if run.swept else movable(run)
     if not levers or draws < 1:
