@@ -1,7 +1,7 @@
-"""Variations of one run: the answers where one thing is set or changed otherwise, all of them in one plan.
+"""Variations of one run: the answers where one thing is set or changed otherwise, those of one thing in one plan.
 
 What a variation does not reach has the steps of every other one, and is computed once; answers that it does not reach
-are those of the run itself. A variation keeps answers alone: no quantity, no limit, no fitted number.
+are those of the run itself. A variation keeps its answers, and the quantities of which sentences speak; no limit.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import groupby, takewhile
-from operator import ne
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.lazy import xr
@@ -26,7 +24,6 @@ from forecast.projection.paths.check_ordered import check_ordered
 from forecast.projection.plan import Plan
 from forecast.projection.provenance import as_plain, provenance
 from forecast.projection.result import Projection
-from forecast.projection.streaming.foresight import peak_bytes
 from forecast.projection.streaming.reduce import Sampled, Size
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
@@ -39,8 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Variation", "variations"]
 
-#: What variations that are computed together may hold at once; those of one thing are, whatever they hold.
-TOGETHER_BYTES = 128 * 2**20
 #: Attributes of a run that are not those of its variations.
 _OWN = frozenset({"changes", "limits", "opens", "replaced", "scenario_hash", "scenario_text", "set", "swap"})
 #: What the names of the variables of a question or of a ranking end in.
@@ -105,8 +100,6 @@ class _Planned:
 
     Parameters
     ----------
-    number : int
-        Its place among all.
     plan : Plan
     names, moved : collection of str
         The questions and the quantities that depend on what varies.
@@ -116,7 +109,6 @@ class _Planned:
         What it is asked for; None once that is computed.
     """
 
-    number: int
     plan: Plan
     names: Collection[str]
     moved: Collection[str]
@@ -144,19 +136,14 @@ def variations(
     stated = run.settings
     changed = ports.swapped(scenario.starting(stated.start), stated.swap)
     grid = horizon(stated.start, stated.until, stated.step)
-    planner = _Planner(_Run(changed, stated.set, stated.swap, grid, run, cache))
-    with graphs.numbers_change():
-        groups = [
-            [each for each in map(planner.planned, *zip(*group, strict=True)) if each is not None]
-            for _, group in groupby(enumerate(every), key=lambda each: each[1].name)
-        ]
-    waiting = iter(range(len(every)))
-    for together in planner.parted([group for group in groups if group]):
-        block = planner.block(together)
-        for each in together:
-            yield from ((number, None) for number in takewhile(partial(ne, each.number), waiting))
-            yield each.number, planner.made(each, block)
-    yield from ((number, None) for number in waiting)
+    common = _Run(changed, stated.set, stated.swap, grid, run, cache)
+    for _, group in groupby(enumerate(every), key=lambda each: each[1].name):
+        planner = _Planner(common)
+        with graphs.numbers_change():
+            together = [(number, planner.planned(each)) for number, each in group]
+        block = planner.block([each for _, each in together if each is not None])
+        for number, each in together:
+            yield number, None if each is None else planner.made(each, block)
 
 
 class _Planner:
@@ -169,7 +156,7 @@ class _Planner:
         self._plan: Plan | None = None
         self._first: dict[str, _Planned] = {}
 
-    def planned(self, number: int, each: Variation) -> _Planned | None:
+    def planned(self, each: Variation) -> _Planned | None:
         """Plan a variation; None where it cannot be."""
         run, settings = self.run, {**self.run.settings, **each.settings}
         try:
@@ -182,7 +169,7 @@ class _Planner:
             plan = self._beside(graph, each.name)
             plan.fits.check_settings(graph, graph.models)
             check_ordered(graph, plan.fits, self.seed)
-            return self._asked(number, each, plan, settings)
+            return self._asked(each, plan, settings)
         except ForecastError:
             return None
 
@@ -197,7 +184,7 @@ class _Planner:
             return first.plan.beside(graph, first.moved)
         return self._plan.beside(graph)
 
-    def _asked(self, number: int, each: Variation, plan: Plan, settings: Mapping[str, Any]) -> _Planned:
+    def _asked(self, each: Variation, plan: Plan, settings: Mapping[str, Any]) -> _Planned:
         """Plan the questions that depend on what varies."""
         graph, first = plan.graph, self._first.get(each.name)
         if first is None:
@@ -239,7 +226,7 @@ class _Planner:
         told = {"set": json.dumps(as_plain(settings), sort_keys=True)}
         if scenario.changes:
             told["changes"] = json.dumps([change.plain for change in scenario.changes], sort_keys=True)
-        made = _Planned(number, plan, names, moved, {**attributes, **told}, beside, sampled)
+        made = _Planned(plan, names, moved, {**attributes, **told}, beside, sampled)
         self._first.setdefault(each.name, made)
         return made
 
@@ -250,28 +237,19 @@ class _Planner:
         asked = [name for group in groups for question in group.values() for name in question.needs]
         return {*setting_targets.behind(graph, asked)}
 
-    def parted(self, groups: Sequence[list[_Planned]]) -> list[list[_Planned]]:
-        """Return which variations are computed together: all where these fit, else those of one thing."""
-        whole = [each for group in groups for each in group]
-        dates = len(self.run.horizon.years)
-        if not whole or peak_bytes(self._schedule(whole), dates, self.draws) <= TOGETHER_BYTES:
-            return [whole] if whole else []
-        return list(groups)
-
-    def _schedule(self, together: Sequence[_Planned]) -> Schedule:
-        assert self._plan is not None
-        asked = [each.sampled.schedule for each in together if each.sampled is not None]
-        return Schedule(self._plan.steps, [], [step for parts in asked for part in parts for step in part])
-
-    def block(self, together: Sequence[_Planned]) -> Block:
+    def block(self, together: Sequence[_Planned]) -> Block | None:
         """Return the worlds of some variations, which share what they have in common."""
-        assert self._plan is not None
-        return Block(self._plan, blocks.covering(0, self.draws), self._schedule(together))
+        if self._plan is None:
+            return None
+        asked = [each.sampled.schedule for each in together if each.sampled is not None]
+        schedule = Schedule(self._plan.steps, [], [step for parts in asked for part in parts for step in part])
+        return Block(self._plan, blocks.covering(0, self.draws), schedule)
 
-    def made(self, each: _Planned, block: Block) -> Projection | None:
+    def made(self, each: _Planned, block: Block | None) -> Projection | None:
         """Compute the answers of a variation; None where something fails."""
         sampled, each.sampled = each.sampled, None  # its worlds leave with it
         assert sampled is not None
+        assert block is not None
         sampled.fill(block)
         notes = sampled.notes()
         if any(notes[kind] for kind in ("failed", "unanswered", "record")):
