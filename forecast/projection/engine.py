@@ -8,7 +8,6 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -36,13 +35,12 @@ from forecast.models.nesting import nested
 from forecast.projection import blocks, own_rows, source_tables, supporting_data, without_data
 from forecast.projection.answers.sweeping import swept
 from forecast.projection.evaluate import Block, Schedule
-from forecast.projection.horizon import Horizon, horizon, step_of
+from forecast.projection.horizon import Horizon, horizon, step_of, until_end
 from forecast.projection.likelihood_weights import FEWEST
 from forecast.projection.model_fits import ModelFits, ModelNames
 from forecast.projection.own_rows import OwnRows
 from forecast.projection.paths.check_ordered import check_ordered
 from forecast.projection.paths.run_cache import RunCache, cache_of_process
-from forecast.projection.paths.time_functions import SAME_DATE
 from forecast.projection.plan import Plan
 from forecast.projection.provenance import provenance
 from forecast.projection.result import Projection
@@ -61,7 +59,7 @@ from forecast.tables import editions
 Array = NDArray[np.float64]
 
 
-__all__ = ["project"]
+__all__ = ["loaded", "project"]
 
 #: Copies of the stored draws: the result, and one more while it is saved or summarised.
 STORED_COPIES = 2
@@ -182,7 +180,7 @@ def project(
     as_of = None if as_of is None else check_has_come(_as_of(as_of), "as_of")
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)
-    changed = _scenario(scenario).starting(start).changed(what_if)
+    changed = loaded(scenario).starting(start).changed(what_if)
     for name in paths or ():
         if name not in changed.quantities:
             raise UnknownNameError("quantity", name, changed.quantities, where="paths")
@@ -220,14 +218,14 @@ def project(
         steps, width = _horizon(graph, fits, until=until, start=start, step=step, as_of=as_of)
         ends_anew = until is not None or graph.scenario.ends_anew
         if ends_anew:
-            graph = _until(graph, steps)
+            graph = until_end(graph, steps)
         _check_size(graph, steps.years, draws, kept, workers, ends=ends)
         whole, left_out = graph, without_data.LeftOut()
         if as_of is not None:
 
             def rebuilt(rivals: Mapping[str, tuple[str, ...]]) -> ScenarioGraph:
                 narrowed = graphs.build(swapped_scenario, {**settings, **rivals})
-                return _until(narrowed, steps) if ends_anew else narrowed
+                return until_end(narrowed, steps) if ends_anew else narrowed
 
             whole, left_out = without_data.narrowed_scenario(
                 graph, lambda each: Block(Plan(each, fits, steps.years, seed), range(1)), rebuilt
@@ -352,7 +350,8 @@ def _told(alone: Collection[str], effective: float | None, draws: int) -> Iterat
         yield FewWorldsWarning(left=effective, draws=draws, least=FEWEST)
 
 
-def _scenario(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
+def loaded(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
+    """Return the scenario that is meant by a name, a file or what it holds."""
     if isinstance(given, Scenario):
         return given
     if isinstance(given, Mapping):
@@ -402,18 +401,6 @@ def _reads_data(graph: ScenarioGraph, fits: ModelFits) -> bool:
     """Tell whether what was known makes a difference: a model has observations, or had none yet."""
     observed = any(fits.observed(model) is not None for model in graph.models.values())
     return observed or any(isinstance(error, NoDataAtDateError) for error in fits.refusals())
-
-
-def _until(graph: ScenarioGraph, steps: Horizon) -> ScenarioGraph:
-    """Return the graph of a run that ends sooner: values are asked for at the dates that are left, or at its end."""
-
-    def left(dates: tuple[str, ...]) -> tuple[str, ...]:
-        years = decimal_year(np.array(dates, dtype="datetime64[s]"))
-        kept = tuple(date for date, year in zip(dates, years, strict=True) if year <= steps.years[-1] + SAME_DATE)
-        return kept or (str(steps.dates[-1])[:10],)
-
-    figures = {name: replace(each, dates=left(each.dates)) for name, each in graph.scenario.figures.items()}
-    return replace(graph, scenario=replace(graph.scenario, figures=figures))
 
 
 def _year(name: str, value: object) -> float:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.errors import ScenarioError, UsageError, printable
+from forecast.projection.paths.time_functions import SAME_DATE
 
-__all__ = ["Horizon", "clock", "horizon", "step_of"]
+if TYPE_CHECKING:
+    from forecast.scenarios.graph import ScenarioGraph
+
+__all__ = ["Horizon", "clock", "horizon", "step_of", "until_end"]
 
 #: Steps at most: a day over a thousand years.
 MOST_STEPS = 400_000
@@ -118,3 +123,15 @@ def clock(name: str, time: NDArray[np.float64]) -> NDArray[np.float64]:
         return time if name == "t" else np.zeros(1)
     widths = np.diff(time)
     return np.append(widths, widths[-1])
+
+
+def until_end(graph: ScenarioGraph, steps: Horizon) -> ScenarioGraph:
+    """Return the graph of a run that ends sooner: values are asked for at the dates that are left, or at its end."""
+
+    def left(dates: tuple[str, ...]) -> tuple[str, ...]:
+        years = decimal_year(np.array(dates, dtype="datetime64[s]"))
+        kept = tuple(date for date, year in zip(dates, years, strict=True) if year <= steps.years[-1] + SAME_DATE)
+        return kept or (str(steps.dates[-1])[:10],)
+
+    figures = {name: replace(each, dates=left(each.dates)) for name, each in graph.scenario.figures.items()}
+    return replace(graph, scenario=replace(graph.scenario, figures=figures))

@@ -10,7 +10,7 @@ graphs can be lowered into the same steps (`Plan.beside`), and share what they h
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -124,9 +124,22 @@ class Plan:
         self._run = hashlib.blake2b(repr((self.seed, self.fits.as_of)).encode(), digest_size=16)
         self._dates = self.time.tobytes()
 
-    def beside(self, graph: ScenarioGraph) -> Plan:
-        """Return the plan of another graph over the same steps."""
-        return replace(self, graph=graph, _lowered={}, _sources={}, _texts={})
+    def beside(self, graph: ScenarioGraph, moved: Collection[str] | None = None) -> Plan:
+        """Return the plan of another graph over the same steps.
+
+        Parameters
+        ----------
+        graph : ScenarioGraph
+        moved : collection of str, optional
+            The quantities in which it may differ, with all that depend on them: what is known of the others is kept.
+            By default nothing is.
+        """
+        known = replace(self, graph=graph, _lowered={}, _sources={}, _texts={})
+        if moved is not None:
+            known._lowered = {at: places for at, places in self._lowered.items() if at[0] not in moved}
+            known._sources = {name: each for name, each in self._sources.items() if name not in moved}
+            known._texts = {at: text for at, text in self._texts.items() if at[0] not in moved}
+        return known
 
     def add(
         self,

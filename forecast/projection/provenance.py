@@ -22,7 +22,7 @@ from forecast.scenarios.quantities.correlation import Correlation
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import setting_targets
 
-__all__ = ["provenance", "versions"]
+__all__ = ["as_plain", "provenance", "versions"]
 
 _LIBRARIES = ("numpy", "scipy", "xarray")
 
@@ -94,7 +94,7 @@ def provenance(
         "choices": {n: list(c.values) for n, c in scenario.choices.items()},
         **_kinds(scenario),
         **run,
-        "set": {str(k): _plain(v) for k, v in settings.items()},
+        "set": {str(k): as_plain(v) for k, v in settings.items()},
         **({"replaced": replaced} if (replaced := _replaced(graph, settings)) else {}),
         "versions": versions(),
         "plugins": plugins_behind([*used, scenario.name]),
@@ -129,7 +129,7 @@ def _replaced(graph: ScenarioGraph, settings: Mapping[str, Any]) -> dict[str, di
             record, unit = dict(graph.inputs[found[0]].distribution), graph.inputs[found[0]].unit
         else:
             continue
-        out[str(key)] = {"stated": _plain(record), "unit": str(unit)}
+        out[str(key)] = {"stated": as_plain(record), "unit": str(unit)}
     return out
 
 
@@ -196,11 +196,12 @@ def _kinds(scenario: Scenario) -> dict[str, Any]:
     return {key: each for key, each in stated.items() if each}
 
 
-def _plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
+    """Return what was set as plain data."""
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return [as_plain(each) for each in value]
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): as_plain(each) for key, each in value.items()}
     if isinstance(value, float) and not math.isfinite(value):  # where a distribution is cut
         return str(value)
     return value if isinstance(value, (int, str)) else float(value)  # a number of numpy's

@@ -32,7 +32,7 @@ from forecast.scenarios.table_values import Tables
 from forecast.scenarios.templates import check_size, combinations
 from forecast.units.qualifiers import Qualifiers
 
-__all__ = ["ScenarioGraph", "build", "numbers_change"]
+__all__ = ["ScenarioGraph", "build", "numbers_change", "rechanged"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +179,18 @@ def _renumbered(built: _Built, given: Mapping[str, object]) -> ScenarioGraph | N
             return None
         nodes[key] = replace(nodes[key], fixed=node.fixed)
     return _with_settings(replace(built.graph, nodes=nodes), {key: given[key] for key in built.others})
+
+
+def rechanged(graph: ScenarioGraph, last: Sequence[Change]) -> ScenarioGraph:
+    """Return a graph with others in place of its last changes, which differ in factors of growth alone."""
+    was = graph.scenario.changes
+    changes = (*was[: -len(last)], *last)
+    again = dict(zip(was, changes, strict=True))
+    nodes = {
+        name: replace(node, changes=tuple(again[each] for each in node.changes)) if node.changes else node
+        for name, node in graph.nodes.items()
+    }
+    return replace(graph, scenario=replace(graph.scenario, changes=changes), nodes=nodes)
 
 
 def _set(scenario: Scenario, node: Node, key: str, value: object) -> Node:

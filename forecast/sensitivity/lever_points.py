@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ __all__ = ["DRAWS", "LeverPoint", "lever_points", "movable"]
 #: Joint samples of every point.
 DRAWS = 1024
 #: Bytes of draws that are kept from one point to the next.
-_CACHE_BYTES = 512 * 2**20
+_CACHE_BYTES = 96 * 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,8 @@ def lever_points(
     >>> [each.value for each in points][:3], points[0].run.answers["q"].headline.already > 0.9
     (['1', '1.2', '1.5'], True)
     """
-    from forecast.projection.engine import project
+    from forecast.projection.answers.variations import Variation, variations
+    from forecast.projection.engine import loaded, project
     from forecast.projection.paths.run_cache import RunCache
 
     levers = [] if run.swept else movable(run)
@@ -96,21 +97,34 @@ def lever_points(
         "until": stated.until, "start": stated.start, "step": stated.step, "seed": stated.seed, "as_of": stated.as_of,
         "draws": draws, "cache": cache,
     }  # fmt: skip
-    own = {**stated.set, **stated.swap}
-    base = run if stated.draws == draws else project(scenario, with_=own, what_if=stated.changes, **options)
+    own, known = {**stated.set, **stated.swap}, loaded(scenario)
+    changes = [_as_stated(each) for each in stated.changes[len(known.changes) :]]  # beside the scenario's
+    base = run if stated.draws == draws else project(scenario, with_=own, what_if=changes, ends=True, **options)
     every = [(lever, value) for lever in levers for value in lever.points()]
-    for done, (lever, value) in enumerate(every):
+
+    def alone(lever: Lever, value: str) -> LeverPoint:
         moved = lever.moved(value)
+        with_, what_if = {**own, **moved.get("with_", {})}, [*changes, *moved.get("what_if", ())]
         try:
-            made = project(
-                scenario,
-                with_={**own, **moved.get("with_", {})},
-                what_if=[*stated.changes, *moved.get("what_if", ())],
-                **options,
-            )
+            made = project(scenario, with_=with_, what_if=what_if, **options)
         except ForecastError as error:  # a number that a model does not take
-            yield LeverPoint(lever=lever, value=value, run=None, problem=printable(error, 200))
+            return LeverPoint(lever=lever, value=value, run=None, problem=printable(error, 200))
+        return LeverPoint(lever=lever, value=value, run=made.beside(base).conditioned(run.given))
+
+    together: Iterable[tuple[int, Projection | None]] = ((number, None) for number in range(len(every)))
+    if stated.as_of is None and base.settings.kept == draws:
+        moved = [Variation.of(lever.name, lever.moved(value)) for lever, value in every]
+        together = variations(known.changed(changes), base, moved, cache)
+    for done, (number, made) in enumerate(together):
+        lever, value = every[number]
+        if made is None:
+            yield alone(lever, value)
         else:
             yield LeverPoint(lever=lever, value=value, run=made.beside(base).conditioned(run.given))
         if progress is not None:
             progress(done + 1, len(every))
+
+
+def _as_stated(change: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a change of a projection as it is stated: its growth is a factor."""
+    return {**change, "growth": f"{change['growth']}*"} if "growth" in change else dict(change)

@@ -39,20 +39,23 @@ class Binding(Columns):
     kept : int
         The number of worlds that are kept one by one.
     updates : Updates
-    rows : slice
-        Those at which it is told whether a limit binds.
+    rows : slice or None
+        Those at which it is told whether a limit binds; None where no limit is asked.
     counting : bool
         Worlds are counted.
     """
 
-    def __init__(self, plan: Plan, years: Array, kept: int, updates: Updates, *, rows: slice, counting: bool) -> None:
+    def __init__(
+        self, plan: Plan, years: Array, kept: int, updates: Updates, *, rows: slice | None, counting: bool
+    ) -> None:
         graph = plan.graph
         super().__init__(graph)
-        self.updates, self._rows = updates, rows
-        self._limits = [(n, part) for n, node in graph.nodes.items() if node.limits for part in node.limits.conditions]
+        self.updates, self._rows = updates, rows or slice(None)
+        bounded = () if rows is None else graph.nodes.items()
+        self._limits = [(n, part) for n, node in bounded if node.limits for part in node.limits.conditions]
         new_counts = partial(DateHistogram, years[0], years[-1], weighted=updates.weighing) if counting else None
         for of in self._limits:
-            dims, count = graph.dims([of[0], *graph.weighed_by]), len(years[rows])
+            dims, count = graph.dims([of[0], *graph.weighed_by]), len(years[self._rows])
             self.ask(plan, of, dims, partial(plan.binding, *of, dims))
             # when it first binds; how often the quantity failed
             self.columns["date", of] = Column(graph, dims, kept, new_counts=new_counts, sums=1)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["dimension", "swept"]
+__all__ = ["QUESTION_PARTS", "dimension", "swept", "touched"]
 
 #: More runs than this are a mistake.
 MOST_RUNS = 1000
@@ -33,7 +33,7 @@ MOST_RUNS = 1000
 EVERY = "*"
 
 #: What belongs to one question, after its name.
-_PARTS = ("", "_already", "_by", "_date", "_error", "_failing", "_never")
+QUESTION_PARTS = ("", "_already", "_by", "_date", "_error", "_failing", "_never")
 
 Run = Callable[["Scenario", Mapping[str, Any], int, int], "Projection"]
 #: The groups of a projection by their places, and its attributes.
@@ -106,13 +106,13 @@ def swept(
             return made.groups, made.attributes
         key, *rest = left
         parts = [side_by_side(rest, {**chosen, key: value}) for value in others[key].values()]
-        return _joined(parts, key, list(others[key]), touched[key])
+        return _joined(parts, key, list(others[key]), reached[key])
 
     with graphs.numbers_change():
         swept_over = ports.swapped(scenario, swaps)
         setting_targets.check_has_effect(graphs.build(swept_over, given), others, "sweep")
         graph = graphs.build(swept_over, {**given, **first})
-        touched = {key: _touched(graph, key) for key in others}
+        reached = {key: touched(graph, key) for key in others}
         groups, about = side_by_side(list(others), {})
     said = {dimension(key): list(each) for key, each in values.items()}
     about = {**about, "sweep": said, "set": {k: v for k, v in about["set"].items() if k in given}}
@@ -135,11 +135,12 @@ def _values(scenario: Scenario, key: str, stated: Any) -> dict[str, Any]:
     return values
 
 
-def _touched(graph: ScenarioGraph, key: str) -> set[str]:
-    """Return the quantities and the questions that depend on what a key sets."""
+def touched(graph: ScenarioGraph, key: str) -> set[str]:
+    """Return the quantities and the questions that depend on what a key sets or changes."""
     meant = setting_targets.meant(graph, key)
     names: dict[str, Sequence[str]] = {name: (name,) for name in graph.nodes}
-    names |= {name: (*q.when.names, *graph.weighed_by) for name, q in graph.scenario.questions.items()}
+    for group in (graph.scenario.questions, graph.scenario.figures, graph.scenario.rankings):
+        names |= {name: (*question.needs, *graph.weighed_by) for name, question in group.items()}
     return {name for name, of in names.items() if not meant.isdisjoint(setting_targets.behind(graph, of))}
 
 
@@ -162,7 +163,7 @@ def _joined(every: Sequence[Parts], key: str, labels: list[str], touched: set[st
         alone = group in ("projection", "posterior", "levels") and not failing
         together = {n: [n] for n in names} if alone else {"": names}
         if group in ("questions", "pooled") and not failing:
-            together = {question: [f"{question}{part}" for part in _PARTS] for question in questions}
+            together = {question: [f"{question}{part}" for part in QUESTION_PARTS] for question in questions}
         if group == "observed":
             together = {}
         made = data[0]

@@ -213,6 +213,11 @@ class Projection:
         """The attributes of the root as Python has them: lists, mappings and numbers, and not the text of files."""
         return {key: json.loads(text) for key, text in self._parts[1].items()}
 
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The attributes of the root as files hold them, each JSON text."""
+        return self._parts[1]
+
     def identical(self, other: Projection) -> bool:
         """Tell whether both hold the same, attributes among it."""
         return self._tree.identical(other.to_xarray())

@@ -196,7 +196,7 @@ class Job:
     @cached_property
     def _blocks_together(self) -> int:
         """How many blocks are drawn together: as many as fit, the same in every process."""
-        if self.worlds <= BLOCK:
+        if self.worlds <= BLOCK or self.graph.scenario.updates:  # weights are summed in the order of blocks
             return 1
         dates = len(self.years)
         walks = any(step.operation == "walked" for step in self.plan.steps.every)

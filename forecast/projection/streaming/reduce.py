@@ -5,7 +5,7 @@ A batch of worlds is reduced as soon as it is drawn. What two batches hold toget
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -93,6 +93,8 @@ class Sampled:
         The quantities that are kept and may change with time; all by default.
     ends : bool
         What is kept step by step is kept at the first and the last step alone.
+    answers : collection of str, optional
+        Only the answers and these quantities are kept, and no limit.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class Sampled:
         paths: frozenset[str] | None = None,
         *,
         ends: bool = False,
+        answers: Collection[str] | None = None,
     ) -> None:
         graph, years = plan.graph, plan.time
         self.graph, self.years, self.size, self.updates = graph, years, size, updates
@@ -116,7 +119,7 @@ class Sampled:
         self._levels, self._dates, self._counted = Columns(graph), Columns(graph), Columns(graph)
         weighing, weighted, counting = graph.dims(graph.weighed_by), updates.weighing, size.counting
         for name, node in graph.quantities.items():
-            if not (node.steady or paths is None or name in paths):
+            if name not in answers if answers is not None else not (node.steady or paths is None or name in paths):
                 continue
             self._levels.ask(plan, name, node.dims, partial(plan.quantity, name))
             rows = 1 if node.steady else len(years[self._stored])
@@ -136,7 +139,8 @@ class Sampled:
         self._earliest = Earliest(graph, self._dates, counting=counting)
         self._ranked = Ranked(plan, size.n_kept, updates, counting=counting)
         self._figures = ValueReducer(plan, years, size.n_kept, updates, counting=counting)
-        self._binding = Binding(plan, years, size.n_kept, updates, rows=self._stored, counting=counting)
+        bounded = None if answers is not None else self._stored
+        self._binding = Binding(plan, years, size.n_kept, updates, rows=bounded, counting=counting)
         self._parts = (
             self._levels, self._counted, self._dates, updates,
             self._pools, self._earliest, self._ranked, self._figures, self._binding,

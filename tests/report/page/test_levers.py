@@ -11,8 +11,9 @@ from forecast.projection.engine import project
 from forecast.report.changes import changed_group, unmoved
 from forecast.report.headline import headline
 from forecast.report.page import html, write
-from forecast.report.page.lever_answers import lever_answers
+from forecast.report.page.lever_answers import carried, lever_answers
 from forecast.report.page.lever_controls import lever_controls
+from forecast.sensitivity.lever_points import lever_points
 from toolkit import command
 
 run = command("run")
@@ -96,6 +97,50 @@ def test_what_is_carried_is_what_a_run_says(tree, scenario, moved, page):
         assert answer["rows"]["goal"][1][1] == pytest.approx(other.never, abs=1e-4)
         assert answer["answers"]["size.0"][0][2] == pytest.approx(there.answers["size"].headline.median, rel=1e-3)
     assert told(page)["moved_draws"] == 256
+
+
+#: With an input of a model, a pooled choice, a ranking, what comes first, and worlds that are weighed.
+MANY = {
+    **MOVABLE,
+    "choices": {**MOVABLE["choices"], "path": {"values": ["1", "3"], "weights": [0.4, 0.6]}},
+    "quantities": {
+        **MOVABLE["quantities"],
+        "rate": {"p05": 0.05, "p95": 0.1, "unit": "1/year"},
+        "rival": {"expression": "unit*exp({path}*rate*(t - start))"},
+        "kind": {"draw": {"plain": 0.25, "doubled": 0.75}},
+        "other": {"expression": "where(kind == 'doubled', 2, 1)*rival"},
+    },
+    "questions": {
+        **MOVABLE["questions"],
+        "overtaken": {"when": "other >= 10*speed", "title": "the other one is ten times as fast"},
+        "which": {"rank": "rival", "over": "path", "best": "highest"},
+        "earliest": {"first": ["reached", "overtaken"]},
+    },
+    "levers": {
+        **MOVABLE["levers"],
+        "kind": {"label": "The kind"},
+        "rate": {"label": "Rate", "range": ["0.1 1/year", "0.3 1/year"]},
+    },
+}
+
+
+@pytest.mark.parametrize("update", [{}, {"update": {"growth": {"log_likelihood": "-(growth*1 year - 0.3)**2/0.02"}}}])
+def test_places_computed_together_say_what_runs_of_their_own_say(update):
+    stated = forecast.scenario({**MANY, **update})
+    settings = {"with_": {"unit": 2}, "what_if": [{"of": "rival", "growth": "0.9*", "since": 2030}]}
+    run = project(stated, draws=300, **settings)
+    base, places = project(stated, draws=128, **settings), list(lever_points(run, stated, draws=128))
+    assert [point.lever.name for point in places] == sorted(
+        (point.lever.name for point in places), key=list(MANY["levers"]).index
+    )
+    for point in places:
+        moved = point.lever.moved(point.value)
+        own = {key: type(each)([*each.items(), *moved.get(key, {}).items()]) if isinstance(each, dict)
+               else [*each, *moved.get(key, ())] for key, each in settings.items()}  # fmt: skip
+        alone = project(stated, draws=128, **own).beside(base)
+        assert point.run is not None
+        assert repr(carried(point.run)) == repr(carried(alone)), point.value  # where there is no number two differ
+        assert point.run.settings == alone.settings
 
 
 def test_what_was_set_is_kept_where_a_lever_is_moved(scenario):

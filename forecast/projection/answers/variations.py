@@ -1,0 +1,287 @@
+"""Variations of one run: the answers where one thing is set or changed otherwise, those of one thing in one plan.
+
+What a variation does not reach has the steps of every other one, and is computed once; answers that it does not reach
+are those of the run itself. A variation keeps its answers, and the quantities of which sentences speak; no limit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from forecast.base.lazy import xr
+from forecast.errors import ForecastError
+from forecast.projection import blocks, supporting_data
+from forecast.projection.answers.sweeping import QUESTION_PARTS, touched
+from forecast.projection.evaluate import Block, Schedule
+from forecast.projection.horizon import horizon, until_end
+from forecast.projection.likelihood_weights import Updates
+from forecast.projection.model_fits import ModelFits
+from forecast.projection.paths.check_ordered import check_ordered
+from forecast.projection.plan import Plan
+from forecast.projection.provenance import as_plain, provenance
+from forecast.projection.result import Projection
+from forecast.projection.streaming.reduce import Sampled, Size
+from forecast.scenarios import graph as graphs
+from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.settings import ports, setting_targets
+
+if TYPE_CHECKING:
+    from forecast.projection.horizon import Horizon
+    from forecast.projection.paths.run_cache import RunCache
+    from forecast.scenarios.scenario import Scenario
+
+__all__ = ["Variation", "variations"]
+
+#: Attributes of a run that are not those of its variations.
+_OWN = frozenset({"changes", "limits", "opens", "replaced", "scenario_hash", "scenario_text", "set", "swap"})
+#: What the names of the variables of a question or of a ranking end in.
+_PARTS = (*QUESTION_PARTS, "_first", "_among", "_value", "_takes")
+#: Groups of a projection that have a variable for each question, called so or beginning so.
+_BY_QUESTION = ("/questions", "/pooled", "/rankings")
+#: Groups that are as a whole of the run or of a variation.
+_BY_PATH = frozenset({"update", "values"})
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What variations have in common.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With what was changed in the run.
+    settings, swaps : mapping
+        What was set and swapped in the run.
+    horizon : Horizon
+    projection : Projection
+        The run, of as many worlds as the variations.
+    cache : RunCache
+    """
+
+    scenario: Scenario
+    settings: Mapping[str, Any]
+    swaps: Mapping[str, str]
+    horizon: Horizon
+    projection: Projection
+    cache: RunCache
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variation:
+    """One thing otherwise.
+
+    Parameters
+    ----------
+    name : str
+        What is set or changed.
+    settings : mapping
+        What is set beside the run's settings.
+    changes : sequence of mapping
+        What is changed beside.
+    """
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    changes: Sequence[Mapping[str, Any]] = ()
+
+    @classmethod
+    def of(cls, name: str, moved: Mapping[str, Any]) -> Variation:
+        """Return what keywords of `forecast.project` say."""
+        return cls(name=name, settings=moved.get("with_", {}), changes=moved.get("what_if", ()))
+
+
+@dataclass(eq=False)
+class _Planned:
+    """A variation whose steps are in the plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    names, moved : collection of str
+        The questions and the quantities that depend on what varies.
+    attributes, beside : mapping
+        What its projection has beside its answers.
+    sampled : Sampled or None
+        What it is asked for; None once that is computed.
+    """
+
+    plan: Plan
+    names: Collection[str]
+    moved: Collection[str]
+    attributes: Mapping[str, str]
+    beside: Mapping[str, xr.Dataset]
+    sampled: Sampled | None
+
+
+def variations(
+    scenario: Scenario, run: Projection, every: Sequence[Variation], cache: RunCache
+) -> Iterator[tuple[int, Projection | None]]:
+    """Walk variations by their numbers, with the answers of each; None where it fails, and has to be run by itself.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With what was changed in the run.
+    run : Projection
+        Of the scenario, of as many worlds as the variations; nothing in it is swept, and it is not as of a date.
+    every : sequence of Variation
+        Those of one name stand side by side.
+    cache : RunCache
+        Of the run.
+    """
+    stated = run.settings
+    changed = ports.swapped(scenario.starting(stated.start), stated.swap)
+    grid = horizon(stated.start, stated.until, stated.step)
+    common = _Run(changed, stated.set, stated.swap, grid, run, cache)
+    for _, group in groupby(enumerate(every), key=lambda each: each[1].name):
+        planner = _Planner(common)
+        with graphs.numbers_change():
+            together = [(number, planner.planned(each)) for number, each in group]
+        block = planner.block([each for _, each in together if each is not None])
+        for number, each in together:
+            yield number, None if each is None else planner.made(each, block)
+
+
+class _Planner:
+    """Plans variations over the same steps."""
+
+    def __init__(self, run: _Run) -> None:
+        self.run, settings = run, run.projection.settings
+        self.draws, self.seed = settings.draws, settings.seed
+        self._ends = run.projection.dataset("projection").sizes["time"] < len(run.horizon.years)
+        self._plan: Plan | None = None
+        self._first: dict[str, _Planned] = {}
+
+    def planned(self, each: Variation) -> _Planned | None:
+        """Plan a variation; None where it cannot be."""
+        run, settings = self.run, {**self.run.settings, **each.settings}
+        try:
+            scenario = run.scenario.changed(each.changes)
+            again = each.name in self._first
+            if again and each.changes:
+                graph = graphs.rechanged(self._first[each.name].plan.graph, scenario.changes[-len(each.changes) :])
+            else:
+                graph = until_end(graphs.build(scenario, settings), run.horizon)
+            plan = self._beside(graph, each.name)
+            plan.fits.check_settings(graph, graph.models)
+            check_ordered(graph, plan.fits, self.seed)
+            return self._asked(each, plan, settings)
+        except ForecastError:
+            return None
+
+    def _beside(self, graph: ScenarioGraph, name: str) -> Plan:
+        if self._plan is None:
+            # of draws nothing is taken from a cache: what is shared is in the plan
+            fits = ModelFits(graph, as_of=None, seed=self.seed, cache=self.run.cache, share_draws=False)
+            self._plan = Plan(graph, fits, self.run.horizon.years, self.seed)
+            return self._plan
+        if name in self._first:
+            first = self._first[name]
+            return first.plan.beside(graph, first.moved)
+        return self._plan.beside(graph)
+
+    def _asked(self, each: Variation, plan: Plan, settings: Mapping[str, Any]) -> _Planned:
+        """Plan the questions that depend on what varies."""
+        graph, first = plan.graph, self._first.get(each.name)
+        if first is None:
+            reached = touched(graph, each.name)
+            moved: Collection[str] = reached & graph.nodes.keys()
+            names: Collection[str] = reached - graph.nodes.keys()
+            about = provenance(
+                graph, run={}, settings=settings, swaps=self.run.swaps, models={}, failures=[], warnings=[]
+            )
+            attributes: Mapping[str, str] = {key: about[key] for key in _OWN & about.keys()}
+            observed = supporting_data.observed(graph, plan.fits)
+            beside: Mapping[str, xr.Dataset] = {f"/observed/{name}": data for name, data in observed}
+        else:
+            moved, names, attributes, beside = first.moved, first.names, first.attributes, first.beside
+        if first is None or each.name not in graph.nodes:  # what is set of a model is in its posterior
+            drawn = supporting_data.posteriors(graph, plan.fits, self.seed, self.draws)
+            beside = {**beside, **{f"/posterior/{name}": data for name, data in drawn}}
+            known = supporting_data.past(graph, plan.fits, self.seed, self.draws, self.run.horizon.years[0])
+            beside = {**beside, **{f"/past/{name}": data for name, data in known}}
+        scenario = graph.scenario
+        asked = replace(
+            graph,
+            scenario=replace(
+                scenario,
+                questions={n: q for n, q in scenario.questions.items() if n in names},
+                figures={n: q for n, q in scenario.figures.items() if n in names},
+                rankings={n: q for n, q in scenario.rankings.items() if n in names},
+            ),
+        )
+        own = replace(plan, graph=asked)
+        own._lowered, own._sources, own._texts = plan._lowered, plan._sources, plan._texts
+        sampled = Sampled(
+            own,
+            Size(self.draws, self.draws, 0, self.draws),
+            Updates(own, self.draws),
+            ends=self._ends,
+            answers=self._said(graph).intersection(moved),
+        )
+        told = {"set": json.dumps(as_plain(settings), sort_keys=True)}
+        if scenario.changes:
+            told["changes"] = json.dumps([change.plain for change in scenario.changes], sort_keys=True)
+        made = _Planned(plan, names, moved, {**attributes, **told}, beside, sampled)
+        self._first.setdefault(each.name, made)
+        return made
+
+    def _said(self, graph: ScenarioGraph) -> set[str]:
+        """Return the quantities that sentences may speak of: those behind what is asked."""
+        scenario = graph.scenario
+        groups: tuple[Mapping[str, Any], ...] = (scenario.questions, scenario.figures, scenario.rankings)
+        asked = [name for group in groups for question in group.values() for name in question.needs]
+        return {*setting_targets.behind(graph, asked)}
+
+    def block(self, together: Sequence[_Planned]) -> Block | None:
+        """Return the worlds of some variations, which share what they have in common."""
+        if self._plan is None:
+            return None
+        asked = [each.sampled.schedule for each in together if each.sampled is not None]
+        schedule = Schedule(self._plan.steps, [], [step for parts in asked for part in parts for step in part])
+        return Block(self._plan, blocks.covering(0, self.draws), schedule)
+
+    def made(self, each: _Planned, block: Block | None) -> Projection | None:
+        """Compute the answers of a variation; None where something fails."""
+        sampled, each.sampled = each.sampled, None  # its worlds leave with it
+        assert sampled is not None
+        assert block is not None
+        sampled.fill(block)
+        notes = sampled.notes()
+        if any(notes[kind] for kind in ("failed", "unanswered", "record")):
+            return None
+        groups = sampled.groups(self.run.horizon.dates, self.seed)
+        base = self.run.projection
+        attributes = {key: text for key, text in base.texts.items() if key not in _OWN}
+        return Projection.of(self._merged(each, base.groups, groups), {**attributes, **each.attributes})
+
+    def _merged(
+        self, each: _Planned, old: Mapping[str, xr.Dataset], new: Mapping[str, xr.Dataset]
+    ) -> dict[str, xr.Dataset]:
+        """Return the groups of the run with those answers that differ."""
+        out = {path: data for group in (old, new) for path, data in group.items() if path.split("/")[1] in _BY_PATH}
+        gone = {str(name) for name in old["/projection"].data_vars} - each.plan.graph.quantities.keys()
+        out["/projection"] = _joined(old["/projection"], new["/projection"], gone.union(each.moved))
+        replaced = {f"{name}{part}" for name in each.names for part in _PARTS}
+        nothing = xr.Dataset()
+        for path in _BY_QUESTION:
+            if path in old or path in new:
+                out[path] = _joined(old.get(path, nothing), new.get(path, nothing), replaced)
+        return {**out, **each.beside}
+
+
+def _joined(old: xr.Dataset, new: xr.Dataset, replaced: Collection[str]) -> xr.Dataset:
+    """Return data with what is new in place of what is replaced."""
+    kept = {name: data for name, data in old.variables.items() if name not in replaced or name in old.coords}
+    return xr.Dataset(
+        {
+            name: data
+            for name, data in {**kept, **new.variables}.items()
+            if name not in old.coords and name not in new.coords
+        },
+        coords={**{name: old.variables[name] for name in old.coords}, **{n: new.variables[n] for n in new.coords}},
+    )
