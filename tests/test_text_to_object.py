@@ -57,7 +57,6 @@ PLACES = {
     "fit/solve/newton.py: _Live.join: getattr": OURS,
     "fit/solve/newton.py: _Live.join: setattr": OURS,
     "fit/solve/newton.py: _Live.keep: getattr": OURS,
-    "fit/problem/errors_in_variables.py: Orthogonal.plain: getattr": OURS,
     "fit/solve/newton.py: _Live.keep: setattr": OURS,
     "formula/functions.py: implementation: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
     "formula/symbolic.py: _functions: getattr": OURS,

@@ -23,7 +23,7 @@ from forecast.fit.problem.target import MANY, Target
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve import batch_solver, newton
 from forecast.fit.solve.domain import USUAL, check_domain
-from forecast.fit.solve.multistart import agreeing, few, is_optimum, said_of_poles, search
+from forecast.fit.solve.multistart import agreeing, few, is_optimum, pole_remark_of, search
 
 if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
@@ -125,7 +125,7 @@ def _by_search(setting: Setting, seen: Observations, problem: Problem, begun: Ar
     is_tuned = tuning not in setting.options and problem.options.get(tuning) is not None
     own = {tuning: np.array([problem.options[tuning]])} if is_tuned else {}
     made = _one(setting, seen, problem, own, best.at[:, None], best.settled, starts, begun is not None)
-    made.judge(said_of_poles(problem, found))
+    made.judge(pole_remark_of(problem, found))
     return made
 
 
@@ -199,7 +199,7 @@ def _searched(
         if solutions and np.isfinite(solutions[0].value) and solutions[0].settled:
             solved.q[:, b], solved.value[b], solved.settled[b] = solutions[0].at, solutions[0].value, True
             starts[:, b] = agreeing(problem, solutions), len(solutions)
-            doubted[b] = said_of_poles(problem, solutions) not in ("", POLE_BY_CHANCE)
+            doubted[b] = pole_remark_of(problem, solutions) not in ("", POLE_BY_CHANCE)
             if tuning in options and options[tuning].ndim == 2:
                 options[tuning][b] = problem.options[tuning]
     return replace(target, options=options), doubted

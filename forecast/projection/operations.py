@@ -137,9 +137,10 @@ def constant(block: Block, read: Inputs, value: float) -> Array:
 
 
 @operation
-def path_of_dates(block: Block, read: Inputs, values: Callable[[Array], Array]) -> Array:
-    """Return a path that is the same in all worlds."""
-    return np.broadcast_to(values(block.time)[:, np.newaxis], block.shape)
+def path_of_dates(block: Block, read: Inputs, values: Callable[..., Array]) -> Array:
+    """Return what a kind of quantity makes of the dates, (time,), or of these and of uniforms, (time, draw)."""
+    path = values(block.time, *read)
+    return np.broadcast_to(path[:, np.newaxis] if path.ndim == 1 else path, block.shape)
 
 
 # --- models -----------------------------------------------------------------------------------------------------------

@@ -103,7 +103,6 @@ CHANGES = {
     "a scheme that is none": ("bootstrap", {"resample": "os", "seed": 1}, "resample"),
 }
 TABLES = {
-    "y": (lambda v: -v, "above 0"),
     "starts": (lambda v: v - 9, "starts"),
     "variable:x": (lambda v: v[:-1], "expected 24 along n, got 23"),
 }
@@ -135,7 +134,7 @@ def test_a_changed_record_is_refused(name, saved):
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", sample(TABLES, 3))
+@pytest.mark.parametrize("name", TABLES)
 def test_a_changed_table_is_refused(name, saved):
     other, word = TABLES[name]
 

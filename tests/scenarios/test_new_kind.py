@@ -44,12 +44,16 @@ class Lookup(QuantityKind):
     def one_uniform(self) -> bool:
         return self.spread > 0
 
-    def draw(self, worlds: Any, node: Node, combination: tuple[str, ...]) -> Any:
+    def lower(self, plan: Any, node: Node, combination: tuple[str, ...]) -> int:
+        uniforms = [plan.uniform(node.name)] if self.spread else []
+        stated = self.points, self.spread
+        return plan.add("path_of_dates", uniforms, self.values, stated=stated, dated=True, of=node.name)
+
+    def values(self, time: Any, *uniforms: Any) -> Any:
         from scipy.special import ndtri
 
-        years, values = np.array(self.points).T
-        factor = np.exp(self.spread * ndtri(worlds.uniform(node.name))) if self.spread else np.ones(worlds.draws)
-        return np.interp(worlds.time, years, values)[:, None] * factor
+        path = np.interp(time, *np.array(self.points).T)
+        return path[:, None] * np.exp(self.spread * ndtri(uniforms[0])) if uniforms else path
 
 
 TEXT = """

@@ -18,7 +18,7 @@ from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints, refitted
 from forecast.fit.inference.uncertainty import ROUNDED
 from forecast.fit.options import check_level
-from forecast.fit.problem.poles import said_of_pole
+from forecast.fit.problem.poles import pole_remark
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -194,7 +194,7 @@ def refute(made: Solutions, b: int, at: Array, value: float) -> None:
     problem = made.problem(b)
     p = problem.natural(at)
     if problem.poles is not None and bool(problem.poles.mask(p[:, None])[0]):
-        made.judge(said_of_pole(problem, float(made.value[b]), value), b)
+        made.judge(pole_remark(problem, float(made.value[b]), value), b)
         return
     start = ", ".join(f'"{n}": {v:.6g}' for n, v in zip(problem.free, p, strict=True))
     made.refute(f"a better optimum was found ({value:.10g}): fit again with start={{{start}}}", b)

@@ -29,8 +29,8 @@ __all__ = [
     "POLE_BY_CHANCE",
     "POLE_FITS_CLOSER",
     "Poles",
+    "pole_remark",
     "poles_of",
-    "said_of_pole",
     "speaks_for_pole",
 ]
 
@@ -129,7 +129,7 @@ def speaks_for_pole(best: Any, closer: Any, n: Any, k: int, scale: str) -> Any:
         return n * np.exp(-fallen) < POLE_PROBABILITY
 
 
-def said_of_pole(problem: Problem, best: float, closer: float) -> str:
+def pole_remark(problem: Problem, best: float, closer: float) -> str:
     """Return what to say of a solution beside one with a pole among the data; empty where that fits no closer."""
     if not (math.isfinite(closer) and closer < best * (1 - OPTIMUM_RTOL) - problem.rounding()):
         return ""

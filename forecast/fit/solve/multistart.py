@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.problem.errors_in_variables import Orthogonal
-from forecast.fit.problem.poles import POLE_AMONG_DATA, said_of_pole
+from forecast.fit.problem.poles import POLE_AMONG_DATA, pole_remark
 from forecast.fit.problem.problem import Problem, on_bound
 from forecast.fit.problem.rescaling import Rescaled, rescaled
 from forecast.fit.problem.target import ROUNDING
@@ -70,11 +70,11 @@ class Solution:
     pole: bool = False
 
 
-def said_of_poles(problem: Problem, solutions: list[Solution]) -> str:
+def pole_remark_of(problem: Problem, solutions: list[Solution]) -> str:
     """Return what to say of the best of some solutions, best first, by where the law has poles; empty where nothing."""
     if solutions[0].pole:
         return POLE_AMONG_DATA
-    return said_of_pole(problem, solutions[0].value, min((s.value for s in solutions if s.pole), default=math.inf))
+    return pole_remark(problem, solutions[0].value, min((s.value for s in solutions if s.pole), default=math.inf))
 
 
 def agreeing(problem: Problem, solutions: list[Solution]) -> int:

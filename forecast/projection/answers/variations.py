@@ -169,7 +169,7 @@ class _Planner:
             plan = self._beside(graph, each.name)
             plan.fits.check_settings(graph, graph.models)
             check_ordered(graph, plan.fits, self.seed)
-            return self._asked(each, plan, settings)
+            return self._plan_variation(each, plan, settings)
         except ForecastError:
             return None
 
@@ -184,7 +184,7 @@ class _Planner:
             return first.plan.beside(graph, first.moved)
         return self._plan.beside(graph)
 
-    def _asked(self, each: Variation, plan: Plan, settings: Mapping[str, Any]) -> _Planned:
+    def _plan_variation(self, each: Variation, plan: Plan, settings: Mapping[str, Any]) -> _Planned:
         """Plan the questions that depend on what varies."""
         graph, first = plan.graph, self._first.get(each.name)
         if first is None:
@@ -205,7 +205,7 @@ class _Planner:
             known = supporting_data.past(graph, plan.fits, self.seed, self.draws, self.run.horizon.years[0])
             beside = {**beside, **{f"/past/{name}": data for name, data in known}}
         scenario = graph.scenario
-        asked = replace(
+        reduced = replace(
             graph,
             scenario=replace(
                 scenario,
@@ -214,7 +214,7 @@ class _Planner:
                 rankings={n: q for n, q in scenario.rankings.items() if n in names},
             ),
         )
-        own = replace(plan, graph=asked)
+        own = replace(plan, graph=reduced)
         own._lowered, own._sources, own._texts = plan._lowered, plan._sources, plan._texts
         sampled = Sampled(
             own,
@@ -234,15 +234,15 @@ class _Planner:
         """Return the quantities that sentences may speak of: those behind what is asked."""
         scenario = graph.scenario
         groups: tuple[Mapping[str, Any], ...] = (scenario.questions, scenario.figures, scenario.rankings)
-        asked = [name for group in groups for question in group.values() for name in question.needs]
-        return {*setting_targets.behind(graph, asked)}
+        needs = [name for group in groups for question in group.values() for name in question.needs]
+        return {*setting_targets.behind(graph, needs)}
 
     def block(self, together: Sequence[_Planned]) -> Block | None:
         """Return the worlds of some variations, which share what they have in common."""
         if self._plan is None:
             return None
-        asked = [each.sampled.schedule for each in together if each.sampled is not None]
-        schedule = Schedule(self._plan.steps, [], [step for parts in asked for part in parts for step in part])
+        schedules = [each.sampled.schedule for each in together if each.sampled is not None]
+        schedule = Schedule(self._plan.steps, [], [step for parts in schedules for part in parts for step in part])
         return Block(self._plan, blocks.covering(0, self.draws), schedule)
 
     def made(self, each: _Planned, block: Block | None) -> Projection | None:
