@@ -196,6 +196,7 @@ answer.sensitivity(totals=True)
 """
 
 
+@pytest.mark.slow
 def test_a_type_checker_finds_ten_of_ten_misspelt_keywords(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "script.py").write_text(MISSPELT)

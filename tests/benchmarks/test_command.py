@@ -82,6 +82,7 @@ def test_what_is_not_here_is_left_out(capsys, tmp_path):
     assert "left out: no data here" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_costs_are_of_cpu_and_of_children():
     assert cpu(lambda: sum(range(1000)))() > 0
     assert child("-c", "")() > 0

@@ -155,6 +155,7 @@ def test_one_model_says_one_thing_in_two_scenarios(pair):
     assert a == pytest.approx(b, rel=0.1)
 
 
+@pytest.mark.slow
 def test_one_name_is_one_quantity_or_said_to_be_two():
     with every() as case:
         for key, one, two in shared_names():

@@ -340,6 +340,7 @@ def test_as_of_an_earlier_date_the_chain_is_estimated_anew():
     np.testing.assert_array_equal(run.worlds["index"], again.worlds["index"])
 
 
+@pytest.mark.slow
 def test_before_any_model_had_an_index_the_chain_still_has_runs():
     part = {
         "start": 2026.75,

@@ -495,6 +495,7 @@ def test_the_index_by_its_own_trend_can_be_swapped_in():
     assert _median(swapped) == pytest.approx(_median(swapped, "index_200_trend"), abs=0.3)
 
 
+@pytest.mark.slow
 def test_of_2023_the_runs_are_answered_and_the_index_is_not():
     run = forecast.project("model-capability", draws=64, as_of=2023.0)
     assert "flop_1e28" in run.answers
@@ -532,6 +533,7 @@ def test_a_tflop_for_ten_dollars_is_asked_of_a_shop_and_of_a_data_centre(run):
     assert (asked["dollar_already"] < 0.05).all()
 
 
+@pytest.mark.slow
 def test_the_form_is_drawn_and_can_be_set_weighed_and_seen(capsys):
     """As many worlds of one as of the other; what hangs on it says so, and the answer says what was set."""
     shown = command("run")(capsys, "chain", "--show", "quantities", "--set", "variant=compute frozen").out
