@@ -192,11 +192,13 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
             solutions = sorted([*solutions, *back], key=_rank)
         if _in_one_valley(solutions):
             break
-    if solutions and not solutions[0].settled and math.isfinite(solutions[0].value):
+    alone = bool(solutions) and solutions[0].settled and agreeing(tried, solutions) < 2
+    on_the_way = [s for s in solutions if not s.settled] if alone else solutions
+    if solutions and math.isfinite(solutions[0].value) and on_the_way and (alone or not solutions[0].settled):
         # a long curved valley takes many steps; a second one that arrives at the same end confirms it
-        last = _different(solutions, LAST)
+        last = _different(on_the_way, LAST)
         reached = _to_the_end(tried, [s.at for s in last], *OF_MANY)
-        if _rank(reached[0]) <= _rank(solutions[0]):
+        if alone or _rank(reached[0]) <= _rank(solutions[0]):
             rest = [s for s in solutions if not any(s is one for one in last)]
             solutions = sorted([*reached, *rest], key=_rank)
     return tried, solutions

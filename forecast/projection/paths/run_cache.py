@@ -95,10 +95,10 @@ class BoundedStore:
 
     Examples
     --------
-    >>> store = BoundedStore(10_000)
+    >>> store = BoundedStore(11_000)
     >>> for number in range(3):
     ...     store.give(number, np.zeros(500))
-    >>> [store.take(number) is not None for number in range(3)], store.n_bytes < 10_000
+    >>> [store.take(number) is not None for number in range(3)], store.n_bytes < 11_000
     ([False, True, True], True)
     """
 

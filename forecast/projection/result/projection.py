@@ -512,6 +512,8 @@ class Projection:
 
         Its first steps, and every date *already* reached at the first of them, then show the fit and not a forecast.
         """
+        if self.swept:  # each of the runs says so of itself
+            return None
         first = int(self.span[0])
         ends = [data["date"].values.max() for place, data in self.groups.items() if place.startswith("/observed/")]
         last = int(decimal_year(max(ends))) if ends else first
