@@ -139,7 +139,7 @@ def constant(block: Block, read: Inputs, value: float) -> Array:
 @operation
 def path_of_dates(block: Block, read: Inputs, values: Callable[..., Array]) -> Array:
     """Return what a kind of quantity makes of the dates, (time,), or of these and of uniforms, (time, draw)."""
-    path = values(block.time, *read)
+    path = values(block.time, *(read[i] for i in range(len(read))))
     return np.broadcast_to(path[:, np.newaxis] if path.ndim == 1 else path, block.shape)
 
 
