@@ -12,9 +12,12 @@ import argparse
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+
+from forecast.errors import ForecastWarning
 
 from . import commands, curves, fits, worlds
 from .timing import Benchmark, NotHereError, Result, measure
@@ -57,6 +60,7 @@ def main(words: Sequence[str], rows: Iterable[Benchmark] = BENCHMARKS) -> int:
     if extras := [name for name in ("dask", "pyarrow") if find_spec(name)]:
         note = "installed: every command imports it; measure commands on a plain `pip install .`"
         print(" and ".join(extras), note, file=sys.stderr)
+    warnings.simplefilter("ignore", ForecastWarning)
     before: dict[str, float] = {} if asked.compare is None else json.loads(asked.compare.read_text(encoding="utf-8"))
     found = _measured(chosen, before)
     if asked.save is not None:

@@ -81,10 +81,13 @@ class _Search:
     def divided(self, place: Array, value: Array) -> Array:
         """Return a difference without the solutions that are known; NaN at one of them."""
         for known, times in zip(self.found, self.times, strict=True):
-            if np.isnan(known).all():
+            unknown = np.isnan(known)
+            if unknown.all():
                 break
             apart = place - known
-            value = np.where(np.isnan(known), value, value / np.where(apart == 0, np.nan, apart) ** times)
+            apart[apart == 0] = np.nan
+            apart[unknown] = 1.0
+            value = value / (apart if (times == 1).all() else apart**times)
         return value
 
     def left(self, place: Array) -> Array:
