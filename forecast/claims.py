@@ -27,16 +27,35 @@ from forecast.errors import ForecastError, FormulaError, UnknownNameError, print
 from forecast.evaluation import outcomes
 from forecast.projection.result import Projection
 
-__all__ = ["FAILED", "VERDICTS", "evaluate", "evaluate_all", "headline", "interval", "judge", "needed", "sentence"]
+__all__ = [
+    "CLAIM_VERDICTS",
+    "FAILED",
+    "claim_sentence",
+    "evaluate",
+    "evaluate_all",
+    "interval",
+    "judge",
+    "required_value",
+    "verdict_counts_sentence",
+]
 
 FAILED = "failed"
-VERDICTS = ("agrees", "rounds", "compatible", "about", "disagrees", *ClaimSpec.DECLARED, *outcomes.VERDICTS, FAILED)
+CLAIM_VERDICTS = (
+    "agrees",
+    "rounds",
+    "compatible",
+    "about",
+    "disagrees",
+    *ClaimSpec.DECLARED,
+    *outcomes.FORECAST_VERDICTS,
+    FAILED,
+)
 
 #: How near is near: as a share of the stated figure, of one that is hedged, and in years.
-SHARE, HEDGED, YEARS = 0.005, 0.06, 0.1
+VERDICT_RTOL, HEDGED_RTOL, DATE_ATOL_YEARS = 0.005, 0.06, 0.1
 DATE = "date"
 
-_STATED = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
+_STATED_PATTERN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
 _PLURAL = {
     "agrees": "agree", "rounds": "round", "disagrees": "disagree", "constant": "constants", "scenario": "scenarios",
     "hit": "hits",
@@ -44,8 +63,8 @@ _PLURAL = {
 _PERIODS = ("years", "months", "days", "hours", "seconds", "percent")
 
 
-def _figure(text: str) -> Decimal:
-    if not _STATED.fullmatch(text.strip()):
+def _parse_stated(text: str) -> Decimal:
+    if not _STATED_PATTERN.fullmatch(text.strip()):
         raise FormulaError(f"stated: expected one number like '2053' or '1.075e21', got '{printable(text, 60)}'")
     return Decimal(text.strip())
 
@@ -82,7 +101,7 @@ def judge(
     >>> judge(103.5, "100", hedged=True), judge(2.35, "2.3", interval=(2.15, 2.60))
     ('about', 'compatible')
     """
-    figure = _figure(stated)
+    figure = _parse_stated(stated)
     apart = abs(computed - float(figure))
 
     def within(allowed: float) -> bool:
@@ -91,16 +110,16 @@ def judge(
 
     if tolerance is not None:
         return "agrees" if within(tolerance) else "disagrees"
-    if within(YEARS if unit == DATE else SHARE * abs(float(figure))):
+    if within(DATE_ATOL_YEARS if unit == DATE else VERDICT_RTOL * abs(float(figure))):
         return "agrees"
-    if _rounds(computed, figure):
+    if _agrees_when_rounded(computed, figure):
         return "rounds"
     if interval is not None and interval[0] <= float(figure) <= interval[1]:
         return "compatible"
-    return "about" if hedged and within(HEDGED * abs(float(figure))) else "disagrees"
+    return "about" if hedged and within(HEDGED_RTOL * abs(float(figure))) else "disagrees"
 
 
-def _rounds(computed: float, figure: Decimal) -> bool:
+def _agrees_when_rounded(computed: float, figure: Decimal) -> bool:
     digit = Decimal(1).scaleb(int(figure.as_tuple().exponent))
     try:
         rounded = Decimal(repr(float(computed))).quantize(digit, rounding=ROUND_HALF_UP)
@@ -135,7 +154,7 @@ def evaluate(spec: ClaimSpec) -> dict[str, Any]:
         else:
             computed = _compute(spec) if spec.formula else None
             verdict = spec.declared or judge(
-                _number(computed), spec.stated, spec.unit, spec.tolerance,
+                _require_value(computed), spec.stated, spec.unit, spec.tolerance,
                 hedged=bool(spec.hedge), interval=interval(spec),
             )  # fmt: skip
     except ForecastError as problem:
@@ -155,7 +174,7 @@ def evaluate(spec: ClaimSpec) -> dict[str, Any]:
     }
 
 
-def _number(value: float | None) -> float:
+def _require_value(value: float | None) -> float:
     if value is None:
         raise FormulaError("no formula to compute it with")
     return value
@@ -163,10 +182,10 @@ def _number(value: float | None) -> float:
 
 def _compute(spec: ClaimSpec) -> float:
     where = f"claim '{spec.name}'"
-    return _value(spec, {**_facts(spec, where), **_answers(spec, where)})
+    return _evaluate_formula(spec, {**_read_facts(spec, where), **_read_answers(spec, where)})
 
 
-def _value(spec: ClaimSpec, read: Mapping[str, float], *, finite: bool = True) -> float:
+def _evaluate_formula(spec: ClaimSpec, read: Mapping[str, float], *, finite: bool = True) -> float:
     """Evaluate the formula with the figures that were read."""
     where = f"claim '{spec.name}'"
     parsed = formula.parse(spec.formula, where=where)
@@ -200,15 +219,15 @@ def interval(spec: ClaimSpec) -> tuple[float, float] | None:
     where = f"claim '{spec.name}'"
     ends = []
     for level in ("p05", "p95"):
-        facts = {name: _fact(_end(text, level), f"{where}: facts.{name}") for name, text in spec.facts.items()}
+        facts = {name: _fact(_endpoint_key(text, level), f"{where}: facts.{name}") for name, text in spec.facts.items()}
         quantile_texts = {
             name: _quantile(text, level, f"{where}: answers.{name}") for name, text in spec.answers.items()
         }
-        ends.append(_value(spec, {**facts, **_answers(spec, where, quantile_texts)}, finite=False))
+        ends.append(_evaluate_formula(spec, {**facts, **_read_answers(spec, where, quantile_texts)}, finite=False))
     return min(ends), max(ends)
 
 
-def _end(fact: str, level: str) -> str:
+def _endpoint_key(fact: str, level: str) -> str:
     """Name the end of a fact's interval: that of ``doubling_years`` and ``growth_per_year`` has no unit in its name."""
     return f"{fact.removesuffix('_years').removesuffix('_per_year')}_{level}"
 
@@ -220,25 +239,25 @@ def _quantile(answer: str, level: str, where: str) -> str:
     return " ".join([words[0], level, *words[2:]])
 
 
-def _facts(spec: ClaimSpec, where: str) -> dict[str, float]:
+def _read_facts(spec: ClaimSpec, where: str) -> dict[str, float]:
     """Read what a claim takes from fitted models."""
     return {name: _fact(text, f"{where}: facts.{name}") for name, text in spec.facts.items()}
 
 
-def _answers(spec: ClaimSpec, where: str, texts: Mapping[str, str] | None = None) -> dict[str, float]:
+def _read_answers(spec: ClaimSpec, where: str, texts: Mapping[str, str] | None = None) -> dict[str, float]:
     """Return the numbers that a claim reads from the answers of its scenario; `texts` replaces those of the claim."""
     if not spec.answers:
         return {}
     from forecast.contract.registry import get_registry
-    from forecast.projection.claim_values import figure
+    from forecast.projection.claim_values import read_claim_value
 
-    run = _run(get_registry(), spec.scenario, tuple(spec.settings.items()), spec.draws)
+    run = _run_scenario(get_registry(), spec.scenario, tuple(spec.settings.items()), spec.draws)
     wanted = spec.answers if texts is None else texts
-    return {name: figure(run, text, where=f"{where}: answers.{name}") for name, text in wanted.items()}
+    return {name: read_claim_value(run, text, where=f"{where}: answers.{name}") for name, text in wanted.items()}
 
 
 @lru_cache(maxsize=1)
-def _run(registry: Registry, scenario: str, settings: tuple[tuple[str, str], ...], draws: int) -> Projection:
+def _run_scenario(registry: Registry, scenario: str, settings: tuple[tuple[str, str], ...], draws: int) -> Projection:
     """Run a scenario; claims that follow one another share its run, while plugins stay what they are."""
     from forecast.projection.engine import project
 
@@ -246,14 +265,14 @@ def _run(registry: Registry, scenario: str, settings: tuple[tuple[str, str], ...
 
 
 def _fact(text: str, where: str) -> float:
-    from forecast.contract.plugin_calls import guarded
+    from forecast.contract.plugin_calls import call_guarded
     from forecast.models import model
 
     name, dot, key = text.rpartition(".")
     if not dot:
         raise FormulaError(f"{where}: expected 'plugin/model.fact', got '{printable(text, 60)}'")
     made = model(name, where=where)
-    facts = guarded(where, lambda: made.fit().describe().facts)
+    facts = call_guarded(where, lambda: made.fit().describe().facts)
     if key not in facts:
         raise UnknownNameError("fact", key, facts, where=f"{where}: model '{made.name}'")
     return float(facts[key])
@@ -280,7 +299,7 @@ def evaluate_all(
     return [{**claim, "id": r.full_name if shared[r.spec.name] > 1 else claim["id"]} for r, claim in evaluated]
 
 
-def needed(spec: ClaimSpec) -> dict[str, Any] | None:
+def required_value(spec: ClaimSpec) -> dict[str, Any] | None:
     """Say which value of the name in `solve_for` would make the statement true, solved symbolically.
 
     Returns
@@ -303,8 +322,8 @@ def needed(spec: ClaimSpec) -> dict[str, Any] | None:
     parsed = formula.parse(spec.formula, where=where)
     if spec.solve_for not in parsed.names:
         raise FormulaError(f"{where}: solve_for: '{printable(spec.solve_for, 60)}' is not in the formula")
-    target = float(_figure(spec.stated))
-    known = {**spec.values, **_facts(spec, where), **_answers(spec, where)}
+    target = float(_parse_stated(spec.stated))
+    known = {**spec.values, **_read_facts(spec, where), **_read_answers(spec, where)}
     others = {n: float(v) for n, v in known.items() if n != spec.solve_for}
     used = float(spec.values[spec.solve_for])
     best: tuple[float, str] | None = None
@@ -321,10 +340,10 @@ def needed(spec: ClaimSpec) -> dict[str, Any] | None:
             best = (number, text)
     value, solved = best if best else (None, None)
     answer = {"name": spec.solve_for, "value": value, "formula": solved, "used": used}
-    return {**answer, "sentence": sentence(spec.stated, answer, others)}
+    return {**answer, "sentence": claim_sentence(spec.stated, answer, others)}
 
 
-def sentence(stated: str, answer: Mapping[str, Any], others: Mapping[str, float]) -> str:
+def claim_sentence(stated: str, answer: Mapping[str, Any], others: Mapping[str, float]) -> str:
     """Say it in a sentence: a name ending in ``_years`` states its unit, one that begins with ``from_`` the origin."""
     words, unit = str(answer["name"]), ""
     for period in _PERIODS:
@@ -339,7 +358,7 @@ def sentence(stated: str, answer: Mapping[str, Any], others: Mapping[str, float]
     return f"{stated} would be true with {article} {words} of {value}{unit}" + (f" (from {origin})" if origin else "")
 
 
-def headline(claims: Iterable[Mapping[str, Any]]) -> str:
+def verdict_counts_sentence(claims: Iterable[Mapping[str, Any]]) -> str:
     """Count the verdicts in one sentence.
 
     Examples
@@ -349,5 +368,5 @@ def headline(claims: Iterable[Mapping[str, Any]]) -> str:
     """
     counts = Counter(str(claim["verdict"]) for claim in claims)
     total = sum(counts.values())
-    parts = [f"{counts[v]} {_PLURAL.get(v, v) if counts[v] > 1 else v}" for v in VERDICTS if counts[v]]
+    parts = [f"{counts[v]} {_PLURAL.get(v, v) if counts[v] > 1 else v}" for v in CLAIM_VERDICTS if counts[v]]
     return f"{total} claim{'' if total == 1 else 's'}: {', '.join(parts) if parts else 'nothing to compute'}"

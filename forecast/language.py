@@ -15,11 +15,11 @@ from typing import Any
 
 from forecast.api.quantity import quantity
 from forecast.api.quantity_formulas import call
-from forecast.formula import SCENARIO_FUNCTIONS, TIME
+from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES
 
 
 def __getattr__(name: str) -> Any:
-    if name in TIME:
+    if name in TIME_NAMES:
         return quantity(name)
     if name in SCENARIO_FUNCTIONS:
         return functools.partial(call, name)
@@ -27,4 +27,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*TIME, *SCENARIO_FUNCTIONS])
+    return sorted([*TIME_NAMES, *SCENARIO_FUNCTIONS])

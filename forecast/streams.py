@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from forecast.base.streams import BLOCK, Streams, check_seed, choice, student_t
+from forecast.base.streams import DRAWS_PER_BLOCK, Streams, check_seed, choice, student_t
 
-__all__ = ["BLOCK", "Streams", "check_seed", "choice", "student_t"]
+__all__ = ["DRAWS_PER_BLOCK", "Streams", "check_seed", "choice", "student_t"]

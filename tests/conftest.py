@@ -147,18 +147,18 @@ def installed() -> Registry:
 def records_of(installed: Registry) -> dict[registry.Hook, tuple[Any, ...]]:
     """What each hook of the installed plugins returned."""
     hooks = (item for source in installed._sources for item in source.hooks.items())
-    return {function: registry._answers(hook, function) for hook, function in hooks}
+    return {function: registry._call_hook(hook, function) for hook, function in hooks}
 
 
 @pytest.fixture
 def asked_once(records_of: dict[registry.Hook, tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the records of installed plugins from the first loading: only the fakes are others in each test."""
-    asked = registry._answers
+    asked = registry._call_hook
 
     def answers(hook: str, function: registry.Hook) -> tuple[Any, ...]:
         return records_of[function] if function in records_of else asked(hook, function)
 
-    monkeypatch.setattr(registry, "_answers", answers)
+    monkeypatch.setattr(registry, "_call_hook", answers)
 
 
 @pytest.fixture

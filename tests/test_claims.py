@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 import forecast
 from forecast import ClaimSpec
-from forecast.claims import FAILED, evaluate, evaluate_all, headline, interval, judge, needed
+from forecast.claims import FAILED, evaluate, evaluate_all, interval, judge, required_value, verdict_counts_sentence
 from forecast.contract.registry import get_registry
 from forecast.errors import FormulaError, PluginContractError
 
@@ -185,19 +185,19 @@ def test_an_estimate_without_an_interval_is_a_failed_claim(changes, reason):
 
 
 def test_solved_symbolically():
-    answer = needed(claim(stated="20", solve_for="n"))
+    answer = required_value(claim(stated="20", solve_for="n"))
     assert answer["value"] == pytest.approx(5.0)
-    square = needed(claim(formula="n**2 + m", values={"n": -3, "m": 1}, stated="26", solve_for="n"))
+    square = required_value(claim(formula="n**2 + m", values={"n": -3, "m": 1}, stated="26", solve_for="n"))
     assert square["value"] == pytest.approx(-5.0)  # of two solutions the one nearest to what was used
-    nothing = needed(claim(formula="exp(n)", stated="-1", solve_for="n"))
+    nothing = required_value(claim(formula="exp(n)", stated="-1", solve_for="n"))
     assert nothing["value"] is None
     assert nothing["sentence"] == "-1 would be true with no value of n"
-    assert needed(claim()) is None
+    assert required_value(claim()) is None
 
 
 def test_headline_counts():
-    assert headline([]) == "0 claims: nothing to compute"
-    assert headline([{"verdict": "failed"}]) == "1 claim: 1 failed"
+    assert verdict_counts_sentence([]) == "0 claims: nothing to compute"
+    assert verdict_counts_sentence([{"verdict": "failed"}]) == "1 claim: 1 failed"
 
 
 # The five parity claims. The verdicts and figures are those of the arithmetic, redone here by hand.
@@ -239,10 +239,10 @@ def test_the_variants_in_the_notes_are_what_they_compute(name, change, noted):
 
 def test_which_doubling_time_makes_2037_true():
     spec = shipped("parity-2037")
-    answer = needed(spec)
+    answer = required_value(spec)
     assert answer["value"] == pytest.approx(22 / 21)
     assert answer["sentence"] == "2037 would be true with a doubling time of 1.05 years (from 2015)"
-    earlier = needed(claim(formula=spec.formula, values={**spec.values, "from_year": 2013}, stated="2037",
+    earlier = required_value(claim(formula=spec.formula, values={**spec.values, "from_year": 2013}, stated="2037",
                            solve_for="doubling_time_years"))  # fmt: skip
     assert f"{earlier['value']:.2f}" == "1.14"
     assert "1.14" in spec.note
@@ -275,7 +275,7 @@ def test_figures_are_read_from_fitted_models():
     found = evaluate(claim(formula="n*doubling", facts=fact, stated="3.9"))
     years = forecast.model("hardware/linpack@exponential").fit().describe().facts["doubling_years"]
     assert found["computed"] == pytest.approx(3 * years, rel=1e-9)
-    answer = needed(claim(formula="n*doubling", facts=fact, stated="3.9", solve_for="n"))
+    answer = required_value(claim(formula="n*doubling", facts=fact, stated="3.9", solve_for="n"))
     assert answer["value"] == pytest.approx(3.9 / years)
 
 

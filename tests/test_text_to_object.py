@@ -24,57 +24,57 @@ PLACES = {
     "api/scenario_quantities.py: at_home: getattr": OURS,
     "cli/__init__.py: LazyGroup.get_command: getattr": LISTED,  # COMMANDS
     "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,
-    "cli/__init__.py: _plugin_command: resolve": RECORD,
-    "cli/__init__.py: _signals: getattr": OURS,
-    "cli/ask/claims.py: _one.text: getattr": OURS,
+    "cli/__init__.py: _plugin_command: import_target": RECORD,
+    "cli/__init__.py: _install_signal_handlers: getattr": OURS,
+    "cli/ask/claims.py: _show_claim.text: getattr": OURS,
     "cli/catalogue/plugins.py: _pip: find_spec": OURS,
-    "conformance/called_with_data.py: _code: resolve": RECORD,
-    "conformance/record_checks.py: _command_loads: resolve": RECORD,
-    "conformance/record_checks.py: _function_vectorises: resolve": RECORD,
-    "conformance/record_checks.py: _target_loads: resolve": RECORD,
+    "conformance/called_with_data.py: _code: import_target": RECORD,
+    "conformance/record_checks.py: _command_loads: import_target": RECORD,
+    "conformance/record_checks.py: _function_vectorises: import_target": RECORD,
+    "conformance/record_checks.py: _target_loads: import_target": RECORD,
     "contract/fields.py: Checked.__post_init__: getattr": OURS,
     "contract/local_plugins.py: LocalPlugin.load: find_spec": NAMED,
     "contract/local_plugins.py: LocalPlugin.load: spec_from_file_location": NAMED,
     "contract/registry.py: Registry._imported.load: entry.load": RECORD,
-    "contract/registry.py: Registry._settled: getattr": OURS,
+    "contract/registry.py: Registry._with_own_references: getattr": OURS,
     "contract/registry.py: _hook_fault: getattr": RECORD,
     "contract/registry.py: _hooks: getattr": OURS,
-    "contract/registry.py: resolve: getattr": RECORD,
-    "contract/registry.py: resolve: import_module": RECORD,
+    "contract/registry.py: import_target: getattr": RECORD,
+    "contract/registry.py: import_target: import_module": RECORD,
     "contract/specs.py: ClaimSpec._check: getattr": OURS,
     "evaluation/extrapolate.py: extrapolate: getattr": OURS,
-    "evaluation/scores.py: score: resolve": RECORD,
+    "evaluation/scores.py: score: import_target": RECORD,
     "errors.py: ForecastWarning.record: getattr": OURS,
-    "fit/data/groups.py: check: getattr": OURS,
-    "fit/inference/bootstrap.py: _audited: getattr": OURS,
-    "fit/inference/bootstrap.py: _joined: getattr": OURS,
+    "fit/data/groups.py: check_varying: getattr": OURS,
+    "fit/inference/bootstrap.py: _audit: getattr": OURS,
+    "fit/inference/bootstrap.py: _concatenate_parts: getattr": OURS,
     "fit/inference/bootstrap.py: bootstrap: getattr": OURS,
-    "fit/inference/covariance.py: _Slopes.row: getattr": OURS,
-    "fit/inference/uncertainty.py: joined: getattr": OURS,
+    "fit/inference/covariance.py: _Linearisation.row: getattr": OURS,
+    "fit/inference/uncertainty.py: join_uncertainties: getattr": OURS,
     "fit/protocols.py: fit_by: getattr": OURS,
     "fit/solve/newton.py: NewtonResult.put: getattr": OURS,
     "fit/solve/newton.py: NewtonResult.take: getattr": OURS,
-    "fit/solve/newton.py: _Live.join: getattr": OURS,
-    "fit/solve/newton.py: _Live.join: setattr": OURS,
-    "fit/solve/newton.py: _Live.keep: getattr": OURS,
-    "fit/solve/newton.py: _Live.keep: setattr": OURS,
+    "fit/solve/newton.py: _ActiveFits.join: getattr": OURS,
+    "fit/solve/newton.py: _ActiveFits.join: setattr": OURS,
+    "fit/solve/newton.py: _ActiveFits.keep: getattr": OURS,
+    "fit/solve/newton.py: _ActiveFits.keep: setattr": OURS,
     "formula/functions.py: implementation: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
-    "formula/symbolic.py: _functions: getattr": OURS,
+    "formula/symbolic.py: _sympy_functions: getattr": OURS,
     "formula/symbolic.py: from_sympy: getattr": OURS,
     "formula/tape.py: _function: getattr": LISTED,
-    "laws/lookup.py: law: resolve": RECORD,
-    "laws/sendable.py: _plain: getattr": OURS,
+    "laws/lookup.py: law: import_target": RECORD,
+    "laws/sendable.py: _to_plain_record: getattr": OURS,
     "laws/sendable.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
     "models/check_output.py: checked_model: getattr": OURS,
-    "models/functions.py: _Function.fit: resolve": RECORD,  # named by a file: tests/scenarios/test_functions.py
-    "models/model_lookup.py: _made: resolve": RECORD,
-    "models/trends.py: _target: resolve": RECORD,
+    "models/functions.py: _Function.fit: import_target": RECORD,  # named by a file: tests/scenarios/test_functions.py
+    "models/model_lookup.py: _build_model: import_target": RECORD,
+    "models/trends.py: _shape_class: import_target": RECORD,
     "projection/paths/run_cache.py: _walk: getattr": OURS,
-    "scenarios/renaming.py: _renamed: getattr": OURS,
+    "scenarios/renaming.py: _rename: getattr": OURS,
     "scenarios/scenario.py: Scenario.remade.beside: getattr": OURS,
-    "scenarios/using.py: _beside: getattr": OURS,
-    "scenarios/using.py: _under: getattr": OURS,
-    "tables/remote/resource_bytes.py: read_with: resolve": RECORD,  # see tests/base/test_access.py
+    "scenarios/used_scenarios.py: _merge_scenarios: getattr": OURS,
+    "scenarios/used_scenarios.py: _under: getattr": OURS,
+    "tables/remote/resource_bytes.py: read_with: import_target": RECORD,  # see tests/base/test_access.py
 }
 
 IMPORTS = ("__import__", "find_spec", "import_module", "run_module", "run_path", "spec_from_file_location")
@@ -82,9 +82,11 @@ ATTRIBUTES = ("attrgetter", "delattr", "getattr", "methodcaller", "setattr")
 
 
 def resolvers(tree: ast.Module) -> set[str]:
-    """Return what `registry.resolve` is called in a file."""
+    """Return what `registry.import_target` is called in a file."""
     imports = (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module == "forecast.contract.registry")
-    return {a.asname or a.name for n in imports for a in n.names if a.name == "resolve"} | {"registry.resolve"}
+    return {a.asname or a.name for n in imports for a in n.names if a.name == "import_target"} | {
+        "registry.import_target"
+    }
 
 
 def becomes_an_object(call: ast.Call, known: set[str]) -> str:
@@ -97,7 +99,7 @@ def becomes_an_object(call: ast.Call, known: set[str]) -> str:
         return "" if plain else last
     if last in IMPORTS:
         return last
-    return called if called == "entry.load" else "resolve" if called in known else ""
+    return called if called == "entry.load" else "import_target" if called in known else ""
 
 
 def places(tree: ast.Module) -> Iterator[str]:
@@ -118,7 +120,7 @@ def found() -> set[str]:
     files = [p for p in sorted((ROOT / "forecast").rglob("*.py")) if "templates" not in p.parts]
     shelf = ROOT / "forecast"
     texts = {path: path.read_text(encoding="utf-8") for path in files}
-    named = (*IMPORTS, *ATTRIBUTES, "load", "resolve")
+    named = (*IMPORTS, *ATTRIBUTES, "load", "import_target")
     return {
         f"{path.relative_to(shelf)}: {place}"
         for path, text in texts.items()
@@ -139,9 +141,9 @@ def test_every_place_where_a_text_becomes_an_object_is_known():
         ("attrgetter(name)", "attrgetter"), ("importlib.import_module(name)", "import_module"),
         ("importlib.import_module('os')", "import_module"), ("__import__(name)", "__import__"),
         ("runpy.run_path(name)", "run_path"), ("entry.load()", "entry.load"),
-        ("from forecast.contract.registry import resolve\nresolve(name, what='')", "resolve"),
-        ("from forecast.contract.registry import resolve as r\nr(name, what='')", "resolve"),
-        ("from forecast.contract import registry\nregistry.resolve(name, what='')", "resolve"),
+        ("from forecast.contract.registry import import_target\nimport_target(name, what='')", "import_target"),
+        ("from forecast.contract.registry import import_target as r\nr(name, what='')", "import_target"),
+        ("from forecast.contract import registry\nregistry.import_target(name, what='')", "import_target"),
     ],
 )  # fmt: skip
 def test_the_scan_sees(line, called):
@@ -157,7 +159,7 @@ def test_every_resolved_target_comes_from_a_record():
     """Each call hands over ``spec.target``: an attribute of a record, never a text at hand."""
     for path in (ROOT / "forecast").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        if "resolve" not in text:
+        if "import_target" not in text:
             continue
         tree = ast.parse(text)
         known = resolvers(tree)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import forecast
-from forecast.scenarios.scenario import _TOP
+from forecast.scenarios.scenario import _TOP_KEYS
 
 ROOT = Path(forecast.__file__).parent
 
@@ -84,7 +84,7 @@ def options() -> Iterator[tuple[str, str]]:
 
 
 def keys() -> Iterator[tuple[str, str]]:
-    yield from ((key, "scenario") for key in _TOP)
+    yield from ((key, "scenario") for key in _TOP_KEYS)
     answer = forecast.scenario("model-capability").ask(draws=32)
     left: list[object] = [answer.to_dict()]
     while left:

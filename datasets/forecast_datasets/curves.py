@@ -112,7 +112,7 @@ def _number(cell: str, where: str) -> float | None:
     from forecast.tables.schema import cells
 
     try:
-        value = cells.number(cell)
+        value = cells.parse_cell_number(cell)
     except ValueError:
         raise ValueError(f"{where}: expected a number or NA, got '{cell[:40]}'") from None
     if value < 0:

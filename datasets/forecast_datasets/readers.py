@@ -24,7 +24,7 @@ def chinchilla_points(path: Path) -> dict[str, list[object]]:
     """Read the points of Besiroglu et al. 2024: keep what was measured, number the rows, drop pixels and colours."""
     from forecast.tables import csv_format
 
-    found = csv_format.read(path)
+    found = csv_format.read_csv(path)
     columns: dict[str, list[object]] = {"run": list(range(1, len(found["loss"]) + 1))}
     for ours, theirs in {"params": "Model Size", "compute": "Training FLOP", "loss": "loss"}.items():
         columns[ours] = list(found[theirs])
@@ -115,7 +115,7 @@ def _processors(path: Path, quantity: str, factor: float) -> dict[str, list[obje
         if not cells:
             continue
         try:
-            year, value = map(grammar.number, cells)
+            year, value = map(grammar.parse_cell_number, cells)
         except ValueError:
             raise DataError(f"{path.name}:{number}: expected a year and a value, got '{line[:40]}'") from None
         years.append(year)

@@ -135,7 +135,7 @@ def figure(cell: str, factor: float, where: str, *, shown: str = "") -> float | 
     if not cell:
         return None
     try:
-        return cells.number(cell) * factor
+        return cells.parse_cell_number(cell) * factor
     except ValueError as error:
         raise DataError(f"{where}: {error}, got '{printable(shown or cell, 40)}'") from None
 

@@ -208,7 +208,7 @@ class Gallery(SphinxDirective):
         text: list[str] = []
         for record in sorted(get_registry().records("scenario"), key=lambda each: each.full_name):
             file = f"{record.full_name.replace('/', '-')}.png"
-            figures.plot(forecast.project(record.full_name, draws=_WORLDS), gallery(self.env) / file)
+            figures.plot_projection(forecast.project(record.full_name, draws=_WORLDS), gallery(self.env) / file)
             name = record.full_name.partition("/")[2]
             text += [f"### {name}", "", *picture(self.env, f"run {name} --plot figure.pdf", file)]
         return self.parse_text_to_nodes("\n".join(text), allow_section_headings=True)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.api.build_scenario import DEFAULT_QUESTION, gathered, scenario_of
-from forecast.api.changed_scenario import fed
+from forecast.api.build_scenario import DEFAULT_QUESTION, collect_quantities, scenario_of
+from forecast.api.changed_scenario import model_record
 from forecast.api.issue_warnings import issue
-from forecast.api.options import GRID, RUN, is_real
+from forecast.api.options import GRID_KEYS, RUN_KEYS, is_real
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
-from forecast.api.scenario_quantities import scenarios_behind
+from forecast.api.scenario_quantities import source_scenarios
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import ChangedDataWarning, ResultError, UsageError, nearest, printable
@@ -33,7 +33,7 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
-from forecast.scenarios.settings.setting_targets import listed
+from forecast.scenarios.settings.setting_targets import names_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,7 +132,11 @@ class Answer:
 
     @property
     def _run_options(self) -> dict[str, Any]:
-        taken = (*RUN, "sweep", "keep", "client") if self._base is None else (*RUN, "sweep", "keep", "client", *GRID)
+        taken = (
+            (*RUN_KEYS, "sweep", "keep", "client")
+            if self._base is None
+            else (*RUN_KEYS, "sweep", "keep", "client", *GRID_KEYS)
+        )
         stated = {key: each for key, each in self.options.items() if key in taken}
         # what an answer says is computed from its worlds, so that all of them are kept
         return {"keep": stated["draws"], **stated} if "draws" in stated else stated
@@ -194,14 +198,14 @@ class Answer:
         changed: dict[str, Any] = {"conditions": self.conditions, "swapped": self.replaced}
         if (base := self._base) is not None:
             return scenario_of(self.question, base=base.stated, **changed)
-        stated = {key: each for key, each in self.options.items() if key not in (*RUN, "sweep", "keep", "client")}
+        stated = {key: each for key, each in self.options.items() if key not in (*RUN_KEYS, "sweep", "keep", "client")}
         return scenario_of(self.question, **changed, **stated)
 
     @cached_property
     def depends_on(self) -> tuple[str, ...]:
         """The quantities that the answer is made of."""
-        if self._base is None and not scenarios_behind(self.question):
-            return tuple(gathered(quantities_in(self.question), self.replaced))
+        if self._base is None and not source_scenarios(self.question):
+            return tuple(collect_quantities(quantities_in(self.question), self.replaced))
         known = self._run_scenario.quantities
         return tuple(name for name in self._behind() if name in known)
 
@@ -492,7 +496,7 @@ class Answer:
         if not isinstance(condition, QuantityCondition):
             raise UsageError(f"given: expected a condition such as spend >= 2e8, got {type(condition).__name__}")
         known = set(self.depends_on)
-        if not known & {*gathered(condition.sides), *(n for side in condition.sides for n in side.leaves)}:
+        if not known & {*collect_quantities(condition.sides), *(n for side in condition.sides for n in side.leaves)}:
             raise self._not_of(condition.text, "given")
         self._check_steady(condition)
         return replace(self, conditions=(*self.conditions, condition))._answered()
@@ -513,7 +517,11 @@ class Answer:
                 **{name: each.record for name, each in named.items()},
             }
         scenario.pop("questions", None)
-        run = {key: each for key, each in self._run_options.items() if key in ("with_", "seed", "as_of", "data", *GRID)}
+        run = {
+            key: each
+            for key, each in self._run_options.items()
+            if key in ("with_", "seed", "as_of", "data", *GRID_KEYS)
+        }
         base = self._base
         worlds = project(
             scenario if base is None else base.restated(scenario), **run, draws=100, cache=self.cache
@@ -565,7 +573,7 @@ class Answer:
         if isinstance(value, Model) or (
             isinstance(value, str) and name not in self._run_scenario.choices and names_model(value)
         ):
-            return quantity(**fed(self._run_scenario, name, value))
+            return quantity(**model_record(self._run_scenario, name, value))
         return as_quantity(value).named(name) if name in formulas else None
 
     def _settable(self, name: str) -> bool:
@@ -630,7 +638,7 @@ class Answer:
             if name not in known and not self._settable(name):
                 raise self._not_of(name, "sweep")
         if not values:
-            raise UsageError(f"sweep: expected values for one of {listed(list(self.depends_on))}")
+            raise UsageError(f"sweep: expected values for one of {names_text(list(self.depends_on))}")
         first = {name: as_quantity(each[0]).named(name) for name, each in values.items() if name in formulas}
         options = {**self.options, "sweep": {**self.options.get("sweep", {}), **values}}
         return replace(self, options=options, replaced={**self.replaced, **first})._answered()
@@ -652,7 +660,7 @@ class Answer:
         probability: float = 0.5,
         within: tuple[float, float] | None = None,
     ) -> float:
-        """Return what one assumption would have to be; see `forecast.api.required_input.required`.
+        """Return what one assumption would have to be; see `forecast.api.required_input.required_value`.
 
         Parameters
         ----------
@@ -670,10 +678,10 @@ class Answer:
         float
             In the unit of the assumption.
         """
-        from forecast.api.required_input import required
+        from forecast.api.required_input import required_value
 
         own = name if isinstance(name, str) else as_quantity(name).its_name
-        return required(self, own, by=by, probability=probability, within=within)
+        return required_value(self, own, by=by, probability=probability, within=within)
 
     def sensitivity(self, *, total: bool = False) -> pd.DataFrame:
         """Return what moves the answer; see `forecast.api.answer_sensitivity.sensitivity`."""
@@ -713,12 +721,12 @@ class Answer:
         -------
         matplotlib.axes.Axes or pathlib.Path
         """
-        from forecast.api.answer_plot import draw
+        from forecast.api.answer_plot import plot_answer
         from forecast.report import figures
 
         if isinstance(to, (str, os.PathLike)):
-            return figures.plot(self.run, to, panel=panel, width=width, titled=titled)
-        return draw(self, to, panel=panel, titled=titled)
+            return figures.plot_projection(self.run, to, panel=panel, width=width, titled=titled)
+        return plot_answer(self, to, panel=panel, titled=titled)
 
     @overload
     def report(self) -> str: ...
@@ -746,7 +754,7 @@ class Answer:
             return answer_plot.page(self)
         page.check_format(path)
         moved = lever_answers(self.run, self._run_scenario, draws=lever_draws) if self.run.levers else None
-        return page.write(self.run, path, toml=answer_plot.scenario_text(self), moved=moved)
+        return page.write_page(self.run, path, toml=answer_plot.scenario_text(self), lever_answers=moved)
 
     def record(self, to: str | Path, *, on: str, by: Iterable[str] = (), source: str = "") -> list[dict[str, Any]]:
         """Add the answer to a ledger of forecasts; see `forecast.evaluation.ledger_entries.record`.
@@ -773,15 +781,15 @@ class Answer:
 
     def _not_of(self, what: str, verb: str) -> UsageError:
         near = nearest(what, self.depends_on) if what.isidentifier() else None
-        hint = f"did you mean '{near}'?" if near else f"it depends on {listed(list(self.depends_on))}"
+        hint = f"did you mean '{near}'?" if near else f"it depends on {names_text(list(self.depends_on))}"
         return UsageError(f"{verb} '{printable(what, 80)}': the answer does not depend on it; {hint}")
 
     @property
     def sentence(self) -> str:
         """The answer in one plain sentence."""
-        from forecast.report.headline import headline
+        from forecast.report.headline import opening_sentence
 
-        return headline(self.run)
+        return opening_sentence(self.run)
 
     def __repr__(self) -> str:
         """Answer in one plain sentence, and say what it warns of."""
@@ -792,4 +800,4 @@ class Answer:
     def _repr_html_(self) -> str:
         from forecast.report import notebook
 
-        return notebook.answer(self.run, self.plot)
+        return notebook.answer_html(self.run, self.plot)

@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
     from forecast.api.answer import Answer
 
-__all__ = ["draw", "page", "scenario_text"]
+__all__ = ["page", "plot_answer", "scenario_text"]
 
 #: More combinations of choices than this are not drawn: nobody could tell them apart.
-MOST_LINES = 7
-WIDTH = 100
+MAX_PLOTTED_LINES = 7
+PAGE_WIDTH = 100
 #: More bars than this are not drawn: their labels would lie over each other.
 MAX_BARS = 24
 #: A driver that explains less is not worth a line.
-MIN_SHARE = 0.02
+MIN_DRIVER_SHARE = 0.02
 
 
-def draw(answer: Answer, ax: Axes | None = None, *, panel: str | None = None, titled: bool = False) -> Axes:
+def plot_answer(answer: Answer, ax: Axes | None = None, *, panel: str | None = None, titled: bool = False) -> Axes:
     """Draw an answer: how likely it is by each date, values with their intervals, or shares as bars; or one panel."""
-    from forecast.report.figures import projections
+    from forecast.report.figures import projection_figure
 
     run = answer.run
     if panel is not None:
-        projections.check_panel(run, panel)
+        projection_figure.check_panel(run, panel)
     with plot_style.style():
         ax = plot_style.new_axes() if ax is None else ax
         if panel is None:
-            {"when": _dates, "value": _values}.get(answer.kind, _shares)(answer, ax)
+            {"when": _plot_dates, "value": _plot_values}.get(answer.kind, _plot_shares)(answer, ax)
         else:
-            projections.draw_panel(run, panel, ax)
+            projection_figure.draw_panel(run, panel, ax)
             plot_style.legend(ax)
         if titled:
             ax.set_title(textwrap.fill(printable(run.title or _question_title(answer), 200), 70), loc="left")
@@ -59,10 +59,10 @@ def _question_title(answer: Answer) -> str:
     return short_zeros(title)
 
 
-def _dates(answer: Answer, ax: Axes) -> None:
+def _plot_dates(answer: Answer, ax: Axes) -> None:
     result, (start, until) = answer.result, answer.run.span
     lines = result.side_by_side
-    for row, colour, line in zip(lines, plot_style.COLOURS, plot_style.LINES, strict=False):
+    for row, colour, line in zip(lines, plot_style.COLOURS, plot_style.LINE_STYLES, strict=False):
         dates, weights = result.pooled_draws(row.choices)
         counts = np.ones(len(dates)) if weights is None else weights
         counts = np.where(np.isnan(dates), 0.0, counts)
@@ -83,20 +83,20 @@ def _dates(answer: Answer, ax: Axes) -> None:
                 ax.annotate(told, (middle, 0.5), xytext=(8, -4), textcoords="offset points", fontsize=8)
     ax.set(xlim=(start, until), ylim=(0, 1), ylabel="probability that it is so", xlabel="year")
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    left = f"the first {MOST_LINES} of {len(lines)}" if len(lines) > MOST_LINES else None
+    left = f"the first {MAX_PLOTTED_LINES} of {len(lines)}" if len(lines) > MAX_PLOTTED_LINES else None
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), title=left)
 
 
-def _values(answer: Answer, ax: Axes) -> None:
+def _plot_values(answer: Answer, ax: Axes) -> None:
 
     from forecast.base.dates import decimal_year
 
     assert isinstance(answer.result, ValueAnswer)
     years = decimal_year(np.array(answer.result.dates, dtype="datetime64[s]"))
-    rows = list(zip(*(at.side_by_side for at in answer.result.at), strict=True))[:MOST_LINES]
+    rows = list(zip(*(at.side_by_side for at in answer.result.at), strict=True))[:MAX_PLOTTED_LINES]
     width = 0.12 * (np.diff(years).min() if len(years) > 1 else 1.0)
     drawn = []
-    for place, (row, colour, mark) in enumerate(zip(rows, plot_style.COLOURS, plot_style.MARKS, strict=False)):
+    for place, (row, colour, mark) in enumerate(zip(rows, plot_style.COLOURS, plot_style.MARKERS, strict=False)):
         nothing = (np.nan,) * 5
         levels = np.array([nothing if r.distribution is None else r.distribution.quantiles for r in row]).T
         low, lower, middle, upper, high = levels
@@ -114,13 +114,13 @@ def _values(answer: Answer, ax: Axes) -> None:
         ax.legend(frameon=False)
 
 
-def _shares(answer: Answer, ax: Axes) -> None:
+def _plot_shares(answer: Answer, ax: Axes) -> None:
     shares = answer.shares.to_series()
     if len(shares) > MAX_BARS and isinstance(answer.result, FirstAnswer) and (row := answer.result.sentence_row):
-        from forecast.report.headline import Words, contestant
+        from forecast.report.headline import Labels, contestant
 
         # what the sentence says: rivals pooled by their weights, and a range over those that have none
-        called = Words(answer.run)
+        called = Labels(answer.run)
         labels = [textwrap.shorten(contestant(answer.run, n, called), 60, placeholder=" …") for n in row.first]
         labels += [fill("several_at_once"), fill("none_of_them")]
         low, high = np.array([*row.first.values(), row.together, row.none]).T
@@ -142,19 +142,19 @@ def page(answer: Answer) -> str:
     """Write an answer on one page: the sentence, the quantiles, what moves it, warnings, and how to repeat it."""
     from forecast.report.result_data import data_ages
 
-    parts = [textwrap.fill(answer.sentence, WIDTH), "", *_table(answer)]
+    parts = [textwrap.fill(answer.sentence, PAGE_WIDTH), "", *_quantile_lines(answer)]
     if answer.kind in ("when", "value"):
         moves = answer.sensitivity()
-        told = moves[(moves["first"] >= MIN_SHARE) & (moves["kind"] != "constant")]
+        told = moves[(moves["first"] >= MIN_DRIVER_SHARE) & (moves["kind"] != "constant")]
         parts += ["", "What moves it (the share of its variance that each explains alone)", ""]
         parts += [f"  {share:6.1%}  {name}" for name, share in told["first"].items()] or [
             "  nothing: it is the same in every world"
         ]
-        parts += ["", *textwrap.wrap(moves.attrs["note"], WIDTH)] if "note" in moves.attrs else []
-    told_of = [line for text in answer.run.warnings for line in textwrap.wrap(f"warning: {text}", WIDTH)]
+        parts += ["", *textwrap.wrap(moves.attrs["note"], PAGE_WIDTH)] if "note" in moves.attrs else []
+    told_of = [line for text in answer.run.warnings for line in textwrap.wrap(f"warning: {text}", PAGE_WIDTH)]
     parts += ["", *told_of] if told_of else []
     ages = data_ages(answer.run)
-    parts += ["", *textwrap.wrap(ages, WIDTH)] if ages else []
+    parts += ["", *textwrap.wrap(ages, PAGE_WIDTH)] if ages else []
     parts += [
         "",
         f"{answer.run.settings.draws:,} worlds, seed {answer.run.settings.seed}",
@@ -164,7 +164,7 @@ def page(answer: Answer) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _table(answer: Answer) -> list[str]:
+def _quantile_lines(answer: Answer) -> list[str]:
     """Write the quantiles as rows, a column each; or the shares."""
     if answer.kind in ("first", "rank"):
         return [f"  {share:6.1%}  {event}" for event, share in answer.shares.to_series().items()]

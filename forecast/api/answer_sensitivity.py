@@ -24,13 +24,13 @@ Array = NDArray[np.float64]
 __all__ = ["sensitivity"]
 
 #: So many worlds tell how far a constant moves an answer.
-WORLDS = 500
+CONSTANT_DRAWS = 500
 #: So often a number is drawn anew for its total order.
 REDRAWS = 4
 #: A driver that explains less is not moved for comparison.
-MIN_SHARE = 0.02
+MIN_DRIVER_SHARE = 0.02
 #: Worlds around a quantile of a number: so large a share on either side of it.
-AROUND = 0.025
+QUANTILE_HALF_WIDTH = 0.025
 
 
 def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
@@ -70,22 +70,22 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     if answer.kind not in ("when", "value"):
         raise UsageError(f"sensitivity: the question asks {answer.kind}: ask when, or for a value")
     failing = answer.result.failing if isinstance(answer.result, DateAnswer) else None
-    shares = variance_shares(answer.run, _outcome(answer), failing)
+    shares = variance_shares(answer.run, _answer_per_draw(answer), failing)
     rows: dict[str, dict[str, Any]] = {
         row["name"]: {"kind": row["kind"], "first": row["share"], "moves": float("nan")} for row in shares
     }
     left = max(1 - sum(row["share"] for row in shares), 0.0) if shares else float("nan")
     rows["together"] = {"kind": "together", "first": left, "moves": float("nan")}
-    told = {row["name"] for row in shares if row["share"] >= MIN_SHARE and row["kind"] == "number"}
+    told = {row["name"] for row in shares if row["share"] >= MIN_DRIVER_SHARE and row["kind"] == "number"}
     numbers = answer.run.uncertain
     regimes = {name for name, quantity in answer.run.quantities.items() if quantity.kind == "regime"}
     worlds, counts = _answers_of(answer)
     for name in told - regimes:
-        rows[name]["moves"] = _moved(worlds, counts, numbers[name][: len(worlds)])
+        rows[name]["moves"] = _mean_shift(worlds, counts, numbers[name][: len(worlds)])
     rows |= {name: {"kind": "constant", "first": 0.0, "moves": moves} for name, moves in _constant_moves(answer, rows)}
     made = pd.DataFrame.from_dict(rows, orient="index").rename_axis("driver")
     if total:
-        made["total"] = pd.Series(dict(_totals(answer, [row["name"] for row in shares])), dtype=float)
+        made["total"] = pd.Series(dict(_total_indices(answer, [row["name"] for row in shares])), dtype=float)
         made = made[["kind", "first", "total", "moves"]]
     drawn, fixed = made[made.kind != "constant"].moves, made[made.kind == "constant"].moves
     if len(fixed) and fixed.max() > drawn.fillna(0.0).max():
@@ -97,14 +97,14 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     return made
 
 
-def _outcome(answer: Answer) -> xr.DataArray:
+def _answer_per_draw(answer: Answer) -> xr.DataArray:
     """Return one number for each draw: the date, or the value at the last date of the question."""
     return answer.result.unmasked if isinstance(answer.result, DateAnswer) else answer.result.worlds
 
 
 def _answers_of(answer: Answer) -> tuple[Array, Array]:
     """Return the mean answer of every world over the choices, never as the last date, and what it counts; (draw,)."""
-    said = _outcome(answer)
+    said = _answer_per_draw(answer)
     if answer.kind == "when":
         said = said.where(said.isnull() | np.isfinite(said), answer.run.span[1])
     weights = answer.weights.mean([d for d in answer.weights.dims if d != "draw"])
@@ -112,17 +112,25 @@ def _answers_of(answer: Answer) -> tuple[Array, Array]:
     return np.asarray(said.mean(over, skipna=True).values), np.asarray(weights.values)
 
 
-def _mean(answer: Answer) -> float:
+def _mean_answer(answer: Answer) -> float:
     worlds, counts = _answers_of(answer)
     known = ~np.isnan(worlds)
     return float(np.average(worlds[known], weights=counts[known]))
 
 
-def _moved(worlds: Array, counts: Array, draws: Array) -> float:
+def _mean_shift(worlds: Array, counts: Array, draws: Array) -> float:
     """Return how far the mean answer around the 95 % quantile of a number is from that around the 5 % quantile."""
     known = ~np.isnan(worlds) & (counts > 0)
     worlds, counts, draws = worlds[known], counts[known], draws[known]
-    edges = np.quantile(draws, [0.05 - AROUND, 0.05 + AROUND, 0.95 - AROUND, 0.95 + AROUND])
+    edges = np.quantile(
+        draws,
+        [
+            0.05 - QUANTILE_HALF_WIDTH,
+            0.05 + QUANTILE_HALF_WIDTH,
+            0.95 - QUANTILE_HALF_WIDTH,
+            0.95 + QUANTILE_HALF_WIDTH,
+        ],
+    )
     near = [(draws >= low) & (draws <= high) for low, high in (edges[:2], edges[2:])]
     ends = [np.average(worlds[at], weights=counts[at]) for at in near if at.any()]
     return float(abs(ends[-1] - ends[0])) if ends else math.nan
@@ -134,11 +142,11 @@ def _constant_moves(answer: Answer, rows: Mapping[str, Mapping[str, Any]]) -> It
     All of them are first spread at once from half to double, in one run, and a least-squares fit on their logarithms
     tells them apart. The one that may come first is then set to both ends.
     """
-    constants = dict(_constants(answer))
+    constants = dict(_constant_quantities(answer))
     if not constants:
         return
     # a number that is set may be one that a condition excludes
-    fewest = min(WORLDS, int(answer.options.get("draws", WORLDS)))
+    fewest = min(CONSTANT_DRAWS, int(answer.options.get("draws", CONSTANT_DRAWS)))
     quick = replace(answer, conditions=(), options={**answer.options, "draws": fewest})
     spread = {name: {"loguniform": sorted((n / 2, n * 2))} for name, n in constants.items() if n > 0}
     spread |= {name: {"uniform": sorted((n / 2, n * 2))} for name, n in constants.items() if n < 0}
@@ -158,7 +166,7 @@ def _constant_moves(answer: Answer, rows: Mapping[str, Mapping[str, Any]]) -> It
     most = max((row["moves"] for row in rows.values() if row["moves"] == row["moves"]), default=0.0)
     if estimates[leading] > most / 2:
         number = constants[leading]
-        low, high = (_mean(_with_constants(quick, {leading: end})) for end in (number / 2, number * 2))
+        low, high = (_mean_answer(_with_constants(quick, {leading: end})) for end in (number / 2, number * 2))
         estimates[leading] = abs(high - low)
     yield from estimates.items()
 
@@ -169,7 +177,7 @@ def _with_constants(answer: Answer, values: Mapping[str, Any]) -> Answer:
     return replace(answer, options=options)._answered()
 
 
-def _constants(answer: Answer) -> Iterator[tuple[str, float]]:
+def _constant_quantities(answer: Answer) -> Iterator[tuple[str, float]]:
     """Walk the quantities behind an answer that are one number, whatever the world."""
     from forecast.scenarios.graph import build
     from forecast.scenarios.kinds.prior import Prior
@@ -183,26 +191,26 @@ def _constants(answer: Answer) -> Iterator[tuple[str, float]]:
                 yield name, stated.median()
 
 
-def _totals(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
+def _total_indices(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
     """Walk the drivers that can be drawn anew, with their total-order index."""
     from forecast.projection.engine import project
-    from forecast.sensitivity.first_order import ranks
+    from forecast.sensitivity.first_order import answer_ranks
 
-    outcome = _outcome(answer)
+    outcome = _answer_per_draw(answer)
     weights = answer.weights.broadcast_like(outcome).transpose(*outcome.dims).values * outcome.sizes["draw"]
-    place = ranks(outcome.values, weights)
+    place = answer_ranks(outcome.values, weights)
     order = np.argsort(outcome.values.ravel(), kind="stable")
-    steps = _steps(outcome.values.ravel()[order], place.ravel()[order])
+    steps = _unique_levels(outcome.values.ravel()[order], place.ravel()[order])
     middle = np.average(place, weights=weights)
     scenario, options = answer._run_scenario, {**answer._run_options, "cache": answer.cache}
     for name in drivers:
         members = name.split(", ")
         outcomes = [place]
         for count in range(1, REDRAWS + 1):
-            stated = _drawn_anew(scenario.stated, members, f"again{count}")
+            stated = _with_redrawn_inputs(scenario.stated, members, f"again{count}")
             if stated is None:
                 break
-            again = _outcome(replace(answer, run=project(scenario.restated(stated), **options)))
+            again = _answer_per_draw(replace(answer, run=project(scenario.restated(stated), **options)))
             # the same scale for all: where an answer would stand among those that were given
             outcomes.append(np.interp(again.transpose(*outcome.dims).values, *steps))
         if len(outcomes) > 1:
@@ -212,14 +220,14 @@ def _totals(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
             yield name, float(left / whole)
 
 
-def _steps(levels: Any, place: Any) -> tuple[Any, Any]:
+def _unique_levels(levels: Any, place: Any) -> tuple[Any, Any]:
     """Return places by level, each level once; never, which is infinite, as the largest float."""
     known = ~np.isnan(levels)
     values, first = np.unique(np.nan_to_num(levels[known], posinf=np.finfo(float).max), return_index=True)
     return values, place[known][first]
 
 
-def _drawn_anew(stated: Mapping[str, Any], members: list[str], ending: str) -> dict[str, Any] | None:
+def _with_redrawn_inputs(stated: Mapping[str, Any], members: list[str], ending: str) -> dict[str, Any] | None:
     """Return a scenario in which these numbers are drawn by other names; None where they cannot be."""
     quantities = dict(stated.get("quantities", {}))
     groups = [dict(group) for group in stated.get("correlations", ())]

@@ -8,17 +8,17 @@ from collections.abc import Iterable
 
 from forecast.formula import tree
 
-__all__ = ["LONGEST", "READABLE", "called", "infix", "plain_word", "short", "word"]
+__all__ = ["MAX_NAME_LENGTH", "MAX_READABLE_LENGTH", "infix", "number_as_word", "operation_name", "plain_word", "short"]
 
 #: The longest name that the grammar of formulas takes, and the longest that is still read.
-LONGEST, READABLE = 64, 40
+MAX_NAME_LENGTH, MAX_READABLE_LENGTH = 64, 40
 
 _WORDS = {
     "+": "plus", "-": "minus", "*": "times", "/": "over", "**": "to",
     ">=": "at_least", ">": "above", "<=": "at_most", "<": "below", "==": "is",
 }  # fmt: skip
 #: What an operation is called whose name would be too long.
-_KINDS = {"+": "sum", "-": "difference", "*": "product", "/": "ratio", "**": "power"}
+_OPERATION_NOUNS = {"+": "sum", "-": "difference", "*": "product", "/": "ratio", "**": "power"}
 
 
 def infix(op: str, words: Iterable[str], depth: int, labels: Iterable[str]) -> str:
@@ -34,10 +34,10 @@ def infix(op: str, words: Iterable[str], depth: int, labels: Iterable[str]) -> s
     """
     bar = "_" * depth
     name = f"{bar}{_WORDS[op]}{bar}".join(words)
-    return _fitting(name if name[:1].isalpha() else f"n{name}", _KINDS.get(op, "comparison"), labels)
+    return _shortened_name(name if name[:1].isalpha() else f"n{name}", _OPERATION_NOUNS.get(op, "comparison"), labels)
 
 
-def called(function: str, words: Iterable[str], depth: int, labels: Iterable[str]) -> str:
+def operation_name(function: str, words: Iterable[str], depth: int, labels: Iterable[str]) -> str:
     """Return the name of a function of others.
 
     Examples
@@ -47,10 +47,10 @@ def called(function: str, words: Iterable[str], depth: int, labels: Iterable[str
     """
     bar = "_" * depth
     rest = f"{bar}and{bar}".join(words)
-    return _fitting(f"{function}{bar}of{bar}{rest}" if rest else function, function, labels)
+    return _shortened_name(f"{function}{bar}of{bar}{rest}" if rest else function, function, labels)
 
 
-def _fitting(name: str, kind: str, labels: Iterable[str]) -> str:
+def _shortened_name(name: str, kind: str, labels: Iterable[str]) -> str:
     """Return a name that can be read: a long one says what it is of, and ends with a digest.
 
     Examples
@@ -59,14 +59,14 @@ def _fitting(name: str, kind: str, labels: Iterable[str]) -> str:
     'sum_of_spend_price_'
     """
     name = name.replace(".", "_")  # in front of a quantity of a scenario
-    if len(name) <= READABLE:
+    if len(name) <= MAX_READABLE_LENGTH:
         return name
     digest = hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
     said = f"{kind}_of_{'_'.join(dict.fromkeys(labels))}"
-    return f"{said[: LONGEST - 9].rstrip('_')}_{digest}"
+    return f"{said[: MAX_NAME_LENGTH - 9].rstrip('_')}_{digest}"
 
 
-def word(number: float) -> str:
+def number_as_word(number: float) -> str:
     """Return a number as a part of a name.
 
     Examples
@@ -74,13 +74,13 @@ def word(number: float) -> str:
     >>> word(-0.5), word(1e-9)
     ('minus0p5', '1em09')
     """
-    text = tree.number(abs(number)).replace(".", "p").replace("e-", "em")
+    text = tree.format_number(abs(number)).replace(".", "p").replace("e-", "em")
     return f"minus{text}" if number < 0 else text
 
 
 def plain_word(text: str) -> str:
     """Return any text as a part of a name."""
-    return _fitting(re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_"), "value", [text[:20]])
+    return _shortened_name(re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_"), "value", [text[:20]])
 
 
 def short(text: str) -> str:

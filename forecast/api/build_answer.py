@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from forecast.api.answer import Answer
-from forecast.api.options import GRID, RUN, STATED, AskOptions, GridOptions, check_keywords
+from forecast.api.options import GRID_KEYS, RUN_KEYS, SCENARIO_KEYS, AskOptions, GridOptions, check_keywords
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
 from forecast.api.quantity_formulas import condition
 from forecast.errors import UnknownNameError, UsageError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ask", "ask_scenario"]
 
 #: Kinds of questions, and the keys that each may have, as in TOML.
-_QUESTIONS: Mapping[str, tuple[str, ...]] = {
+_QUESTION_KEYS: Mapping[str, tuple[str, ...]] = {
     "when": ("dates", "title", "resolves"),
     "value": ("dates", "title", "resolves"),
     "growth": ("dates", "title", "resolves"),
@@ -87,12 +87,14 @@ def ask(
     question_keys: dict[str, Any] = {key: each for key, each in stated.items() if each is not None}
     if text is not None:
         return _ask_text(text, question_keys, options)
-    kinds = [kind for kind in _QUESTIONS if kind in question_keys]
+    kinds = [kind for kind in _QUESTION_KEYS if kind in question_keys]
     if len(kinds) != 1:
-        raise UsageError(f"ask: expected one of {', '.join(_QUESTIONS)}, got {' and '.join(kinds) or 'none of them'}")
-    with_it = _QUESTIONS[kinds[0]]
+        raise UsageError(
+            f"ask: expected one of {', '.join(_QUESTION_KEYS)}, got {' and '.join(kinds) or 'none of them'}"
+        )
+    with_it = _QUESTION_KEYS[kinds[0]]
     keywords = {**question_keys, **options}
-    check_keywords(keywords, (*kinds, *with_it, *STATED, *RUN), kinds[0])
+    check_keywords(keywords, (*kinds, *with_it, *SCENARIO_KEYS, *RUN_KEYS), kinds[0])
     question = {key: each for key, each in keywords.items() if key in (*kinds, *with_it)}
     if kinds[0] in ("value", "growth", "rank"):
         question[kinds[0]] = as_quantity(question[kinds[0]])
@@ -106,14 +108,14 @@ def ask(
 
 def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any]) -> Answer:
     """Answer a question in one line."""
-    from forecast.scenarios.question_text import QUESTION, read_question
+    from forecast.scenarios.question_text import QUESTION_NAME, read_question
 
     if beside:
         raise UsageError(f"ask: a question in one line stands alone, without '{next(iter(beside))}'")
-    check_keywords(options, (*GRID, *RUN, "preset", "dates"), "ask")
+    check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset", "dates"), "ask")
     rest: dict[str, Any] = {key: each for key, each in options.items() if key != "dates"}
     scenario = read_question(text, at=options.get("dates", ()), until=options.get("until"))
-    return ask_scenario(scenario, QUESTION, rest)  # type: ignore[arg-type]
+    return ask_scenario(scenario, QUESTION_NAME, rest)  # type: ignore[arg-type]
 
 
 def ask_scenario(scenario: Scenario, question: str, options: GridOptions) -> Answer:
@@ -124,14 +126,14 @@ def ask_scenario(scenario: Scenario, question: str, options: GridOptions) -> Ans
     question = question or scenario.opens or known[0]
     if question not in known:
         raise UnknownNameError("question", question, known, where=f"scenario '{scenario.name}'")
-    check_keywords(options, (*GRID, *RUN, "preset"), "ask")
+    check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset"), "ask")
     taken: dict[str, Any] = dict(options)
     if (preset := taken.pop("preset", None)) is not None:
         taken["with_"] = {**scenario.preset(preset).settings, **(options.get("with_") or {})}
-    return Answer.to(question={}, options=taken, base=_alone(scenario, question), name=question)
+    return Answer.to(question={}, options=taken, base=_single_question_scenario(scenario, question), name=question)
 
 
-def _alone(scenario: Scenario, question: str) -> Scenario:
+def _single_question_scenario(scenario: Scenario, question: str) -> Scenario:
     """Return a scenario that asks one of its questions, with those that it names."""
     stated = scenario.stated["questions"]
     kept = [question, *(stated[question].get("first", ()))]

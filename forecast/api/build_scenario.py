@@ -6,18 +6,18 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from forecast.api.quantity import Quantity, QuantityCondition
-from forecast.api.quantity_formulas import fed_by_name, plain, quantities_in
-from forecast.api.scenario_quantities import scenarios_behind
+from forecast.api.quantity_formulas import fed_by_name, quantities_in, to_record
+from forecast.api.scenario_quantities import source_scenarios
 from forecast.errors import ScenarioError
-from forecast.scenarios import using
+from forecast.scenarios import used_scenarios
 
-__all__ = ["gathered", "groups", "kept_in", "records", "scenario_of"]
+__all__ = ["collect_quantities", "group_records", "named_formulas", "records", "scenario_of"]
 
 #: The name of the question that objects ask.
 DEFAULT_QUESTION = "reached"
 
 
-def kept_in(roots: Any, swapped: Mapping[str, Quantity] | None = None) -> set[str]:
+def named_formulas(roots: Any, swapped: Mapping[str, Quantity] | None = None) -> set[str]:
     """Return the names of formulas that are quantities of their own: what is swapped, and what is fed by its name."""
     kept, seen = set(swapped or {}), set[int]()
     left: list[Any] = [roots, list((swapped or {}).values())]
@@ -31,8 +31,10 @@ def kept_in(roots: Any, swapped: Mapping[str, Quantity] | None = None) -> set[st
     return kept
 
 
-def gathered(
-    quantities: Iterable[Quantity], swapped: Mapping[str, Quantity] | None = None, kept: Collection[str] | None = None
+def collect_quantities(
+    quantities: Iterable[Quantity],
+    swapped: Mapping[str, Quantity] | None = None,
+    own_names: Collection[str] | None = None,
 ) -> dict[str, Quantity]:
     """Return quantities and all that they need, by name, each after the quantities it needs.
 
@@ -43,8 +45,8 @@ def gathered(
     quantities : iterable of Quantity
     swapped : mapping of str to Quantity, optional
         What stands in place of a quantity of this name.
-    kept : collection of str, optional
-        Formulas that are quantities of their own, by default those of `kept_in`.
+    own_names : collection of str, optional
+        Formulas that are quantities of their own, by default those of `named_formulas`.
 
     Raises
     ------
@@ -52,7 +54,7 @@ def gathered(
         For two uncertain quantities of one name, two different ones, or an uncertain one without a name.
     """
     quantities = list(quantities)
-    kept = kept_in(quantities, swapped) if kept is None else kept
+    own_names = named_formulas(quantities, swapped) if own_names is None else own_names
     instead = {name: _instead(name, each) for name, each in (swapped or {}).items()}
     needed_quantities: dict[str, Quantity] = {}
     within: set[str] = set()
@@ -64,7 +66,7 @@ def gathered(
             continue
         name = each.its_name
         each = instead.get(name, each)
-        if each.inlined and name not in kept:
+        if each.inlined and name not in own_names:
             if id(each) not in seen:
                 seen.add(id(each))
                 left += [(need, False) for need in reversed(each.needs)]
@@ -72,7 +74,7 @@ def gathered(
             needed_quantities[name] = each
             within.discard(name)
         elif name in needed_quantities:
-            if needed_quantities[name] is not each and not _alike(needed_quantities[name], each):
+            if needed_quantities[name] is not each and not _is_same_quantity(needed_quantities[name], each):
                 kind = "uncertain" if each.uncertain else "different"
                 raise ScenarioError(
                     f"two {kind} quantities have the name '{name}'; use one object, or give another name"
@@ -88,10 +90,10 @@ def gathered(
 def records(
     quantities: Iterable[Quantity], swapped: Mapping[str, Quantity] | None = None
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the records of quantities and of all that they need; see `gathered`."""
+    """Return the records of quantities and of all that they need; see `collect_quantities`."""
     quantities = list(quantities)
-    kept = kept_in(quantities, swapped)
-    return {name: plain(each.stated, kept) for name, each in gathered(quantities, swapped, kept).items()}
+    kept = named_formulas(quantities, swapped)
+    return {name: to_record(each.stated, kept) for name, each in collect_quantities(quantities, swapped, kept).items()}
 
 
 def _instead(name: str, new: Quantity) -> Quantity:
@@ -101,7 +103,7 @@ def _instead(name: str, new: Quantity) -> Quantity:
     return Quantity(stated={"expression": new}, name=name)
 
 
-def _alike(one: Quantity, other: Quantity) -> bool:
+def _is_same_quantity(one: Quantity, other: Quantity) -> bool:
     """Tell whether two objects are one quantity: they draw nothing by their name, and hold the same record."""
 
     def same(a: Any, b: Any) -> bool:
@@ -113,7 +115,7 @@ def _alike(one: Quantity, other: Quantity) -> bool:
     return all(same(each, theirs[key]) for key, each in one.record.items())
 
 
-def groups(made: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
+def group_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
     """Return records under the headings of a file: quantities, stocks, and what is solved for.
 
     Examples
@@ -122,7 +124,7 @@ def groups(made: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Mapping
     {'quantities': {'x': {'value': 3, 'unit': ''}}, 'stocks': {'S': {'initial': 1, 'log_rate': '0.1'}}}
     """
     out: dict[str, dict[str, Mapping[str, Any]]] = {"quantities": {}, "stocks": {}, "solve": {}}
-    for name, record in made.items():
+    for name, record in records.items():
         out["stocks" if "initial" in record else "solve" if "so" in record else "quantities"][name] = record
     return {heading: group for heading, group in out.items() if group}
 
@@ -161,27 +163,29 @@ def scenario_of(
     question = {"when": question} if isinstance(question, QuantityCondition) else dict(question)
     conditions, swapped = tuple(conditions), dict(swapped or {})
     whole = {key: dict(each) if isinstance(each, Mapping) else each for key, each in (base or {}).items()}
-    kept = kept_in([question, stated, conditions], swapped)
+    kept = named_formulas([question, stated, conditions], swapped)
     quantities = [*quantities_in(question), *quantities_in(stated), *quantities_in(conditions)]
     # in a scenario that is there, what is swapped may be nothing that the objects are made of
     quantities += [_instead(name, each) for name, each in (swapped if base else {}).items()]
-    plain_quantities = {name: plain(each.stated, kept) for name, each in gathered(quantities, swapped, kept).items()}
-    for heading, group in groups(plain_quantities).items():
+    plain_quantities = {
+        name: to_record(each.stated, kept) for name, each in collect_quantities(quantities, swapped, kept).items()
+    }
+    for heading, group in group_records(plain_quantities).items():
         for name in group:
             for other in ("quantities", "stocks", "solve"):
                 if name in whole.get(other, {}):
                     del whole[other][name]
         whole[heading] = {**whole.get(heading, {}), **group}
-    whole |= plain(stated, kept)
-    if used := scenarios_behind(question, stated, conditions, swapped):
-        known = dict(using.entries(whole.get("use", ())))
+    whole |= to_record(stated, kept)
+    if used := source_scenarios(question, stated, conditions, swapped):
+        known = dict(used_scenarios.used_entries(whole.get("use", ())))
         new = {alias: each for alias, each in used.items() if alias not in known}
-        whole["use"] = using.both(whole.get("use"), new)
+        whole["use"] = used_scenarios.join_used(whole.get("use"), new)
     if question:
-        whole["questions"] = {**whole.get("questions", {}), **_questions(question, kept)}
+        whole["questions"] = {**whole.get("questions", {}), **_question_records(question, kept)}
     if conditions:
         # a condition is a likelihood of 1 or 0: the worlds stay, and count or do not
-        weighed = " + ".join(f"log(where({plain(each, kept)}, 1, 0))" for each in conditions)
+        weighed = " + ".join(f"log(where({to_record(each, kept)}, 1, 0))" for each in conditions)
         # it stands under the name of a quantity, in whichever one there is
         names = [name for each in conditions for side in each.sides for name in side.leaves]
         mine = next((name for name in names if name not in whole.get("update", {})), names[0])
@@ -191,10 +195,13 @@ def scenario_of(
     return whole
 
 
-def _questions(question: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:
+def _question_records(question: Mapping[str, Any], own_names: Collection[str]) -> dict[str, Any]:
     """Return the questions; a question for the first of several conditions adds one for each of them."""
     first = question.get("first")
     if not isinstance(first, Mapping):
-        return {DEFAULT_QUESTION: plain(question, kept)}
-    own = {**plain({key: each for key, each in question.items() if key != "first"}, kept), "first": list(first)}
-    return {DEFAULT_QUESTION: own, **{name: {"when": plain(each, kept)} for name, each in first.items()}}
+        return {DEFAULT_QUESTION: to_record(question, own_names)}
+    own = {
+        **to_record({key: each for key, each in question.items() if key != "first"}, own_names),
+        "first": list(first),
+    }
+    return {DEFAULT_QUESTION: own, **{name: {"when": to_record(each, own_names)} for name, each in first.items()}}

@@ -10,11 +10,11 @@ from typing import Any
 
 from forecast.api.build_scenario import scenario_of
 from forecast.api.quantity import Quantity, as_quantity, quantity
-from forecast.api.quantity_formulas import plain
-from forecast.api.scenario_quantities import at_home, scenarios_behind
+from forecast.api.quantity_formulas import to_record
+from forecast.api.scenario_quantities import at_home, source_scenarios
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.models import Model
-from forecast.scenarios import using
+from forecast.scenarios import used_scenarios
 from forecast.scenarios.graph import build
 from forecast.scenarios.kinds import KINDS
 from forecast.scenarios.kinds.model_ref import ModelRef
@@ -23,12 +23,12 @@ from forecast.scenarios.kinds.regime import Regime
 from forecast.scenarios.parse import ScenarioReader
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings.setting_targets import correlated_with
-from forecast.scenarios.settings.setting_values import names_model, parsed, texts
+from forecast.scenarios.settings.setting_values import names_model, parse_setting, parse_texts
 
-__all__ = ["changed_in", "fed", "scenario"]
+__all__ = ["changed_in", "model_record", "scenario"]
 
 #: The keys of a scenario's top that may be stated anew.
-_TOP = ("title", "until", "start", "step", "show", "choices", "correlations", "update", "changes", "questions")
+_TOP_KEYS = ("title", "until", "start", "step", "show", "choices", "correlations", "update", "changes", "questions")
 
 
 def scenario(given: str | os.PathLike[str] | Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:
@@ -53,15 +53,15 @@ def scenario(given: str | os.PathLike[str] | Mapping[str, Any] | None = None, /,
     if (given is None) == (not keys):
         raise UsageError("scenario: expected a name, a file or a mapping, or the keys of a mapping")
     if given is None:
-        given = {**keys, "quantities": {n: _stated(each) for n, each in keys.get("quantities", {}).items()}}
+        given = {**keys, "quantities": {n: _as_record(each) for n, each in keys.get("quantities", {}).items()}}
     if isinstance(given, Mapping):
-        used = scenarios_behind(given)
-        use = {"use": using.both(given.get("use"), used)} if used else {}
-        return Scenario.from_dict({**plain(given), **use})
+        used = source_scenarios(given)
+        use = {"use": used_scenarios.join_used(given.get("use"), used)} if used else {}
+        return Scenario.from_dict({**to_record(given), **use})
     return Scenario.load(given if isinstance(given, str) else Path(given))
 
 
-def _stated(given: Any) -> Any:
+def _as_record(given: Any) -> Any:
     """Return a quantity as a record holds it."""
     if isinstance(given, Mapping):
         return given
@@ -82,18 +82,18 @@ def changed_in(scenario: Scenario, values: Mapping[str, Any], add: Mapping[str, 
     top: dict[str, Any] = {}
     for key, each in values.items():
         if key in named:
-            changed[key] = _other(scenario, key, each)
+            changed[key] = _replacement_record(scenario, key, each)
         elif key in scenario.choices:
-            scenario = scenario.narrowed(key, texts(key, each))
-        elif key in _TOP:
+            scenario = scenario.narrowed(key, parse_texts(key, each))
+        elif key in _TOP_KEYS:
             top[key] = each
         else:
-            known = [*named, *scenario.choices, *_TOP]
+            known = [*named, *scenario.choices, *_TOP_KEYS]
             raise UnknownNameError("quantity, choice or key", key, known, where=f"scenario '{scenario.name}'")
     new = {"subject_to": [changed[name] for name in add]} if add else {}
     whole = scenario_of(new, swapped=changed, base=scenario.stated, **top)
     if add:  # what is new is reached through a question that nobody asks
-        questions = {**plain(top.get("questions", scenario.stated.get("questions", {})))}
+        questions = {**to_record(top.get("questions", scenario.stated.get("questions", {})))}
         whole = {key: each for key, each in whole.items() if key != "questions"} | (
             {"questions": questions} if questions else {}
         )
@@ -112,30 +112,30 @@ def _new(name: str, given: Any) -> Quantity:
     return as_quantity(given).named(name)
 
 
-def _other(scenario: Scenario, name: str, given: Any) -> Quantity:
+def _replacement_record(scenario: Scenario, name: str, given: Any) -> Quantity:
     """Return what a quantity becomes: under its own name, so that everything else finds it."""
     if isinstance(given, Quantity):
         return given
     stated = scenario.quantities[name]
     if isinstance(given, Model) or names_model(given):
-        record = fed(scenario, name, given)
+        record = model_record(scenario, name, given)
     elif isinstance(stated, Regime) and (not isinstance(given, Mapping) or {"draw", *stated.labels} & set(given)):
         regime = stated.set_to(given, where=f"with_ {name}")
         record = {"draw": dict(zip(regime.labels, regime.probabilities, strict=True))}
-    elif isinstance(given, Mapping) and not _bare(given):
+    elif isinstance(given, Mapping) and not _is_bare_distribution(given):
         record = dict(given)
     else:
         unit = stated.unit if isinstance(stated, Prior) else build(scenario).nodes[name].unit
-        record = {**parsed(name, given, lambda: unit), "unit": unit}
+        record = {**parse_setting(name, given, lambda: unit), "unit": unit}
     return replace(quantity("other", **record), name=name)  # of a scenario that is used it has a name in front
 
 
-def _bare(given: Mapping[str, Any]) -> bool:
+def _is_bare_distribution(given: Mapping[str, Any]) -> bool:
     """Tell whether a record is a distribution without a unit: that of the quantity in whose place it stands."""
     return "unit" not in given and next((kind for kind in KINDS if kind.told(given)), None) is Prior
 
 
-def fed(scenario: Scenario, name: str, given: Model | str) -> dict[str, Any]:
+def model_record(scenario: Scenario, name: str, given: Model | str) -> dict[str, Any]:
     """Return the record of a model in place of a quantity, with what feeds it where names alone do not tell.
 
     Raises
@@ -143,13 +143,13 @@ def fed(scenario: Scenario, name: str, given: Model | str) -> dict[str, Any]:
     ScenarioError
         Where neither the name nor the unit of an input tells which quantity feeds it.
     """
-    from forecast.scenarios.settings.ports import wires
+    from forecast.scenarios.settings.ports import model_wires
 
     record = {"model": given}
     if name not in scenario.quantities:
         return record
     model = ScenarioReader("with_").quantity(name, record, scenario.choices)
     assert isinstance(model, ModelRef)  # it has the key of one
-    inputs = wires(build(scenario), name, model, where=f"with_ {name}")
+    inputs = model_wires(build(scenario), name, model, where=f"with_ {name}")
     wired = {"inputs": inputs} if any(need != source for need, source in inputs.items()) else {}
     return {**record, **wired}

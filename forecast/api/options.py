@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from forecast.errors import UnknownNameError
-from forecast.projection.own_rows import OwnRows
+from forecast.projection.user_rows import OwnRows
 
 __all__ = [
-    "GRID", "RUN", "STATED", "AskOptions", "ConstraintKeys", "DistributionKeys", "GridOptions", "RunOptions",
-    "check_keywords", "is_real",
+    "GRID_KEYS", "RUN_KEYS", "SCENARIO_KEYS", "AskOptions", "ConstraintKeys", "DistributionKeys", "GridOptions",
+    "RunOptions", "check_keywords", "is_real",
 ]  # fmt: skip
 
 #: What a run takes beside its scenario; its time grid; and what is stated of a scenario as a whole, as in TOML.
-RUN = ("draws", "seed", "with_", "as_of", "data", "workers", "progress")
-GRID = ("until", "start", "step")
-STATED = ("title", *GRID, "choices", "correlations", "update", "what_if")
+RUN_KEYS = ("draws", "seed", "with_", "as_of", "data", "workers", "progress")
+GRID_KEYS = ("until", "start", "step")
+SCENARIO_KEYS = ("title", *GRID_KEYS, "choices", "correlations", "update", "what_if")
 
 
 class RunOptions(TypedDict, total=False):

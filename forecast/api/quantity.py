@@ -13,7 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 
 from forecast.api import automatic_names as names
-from forecast.api.quantity_formulas import MOST_PARTS, Formed, call, compared, plain, quantities_in
+from forecast.api.quantity_formulas import (
+    MAX_FORMULA_PARTS,
+    QuantityFormula,
+    call,
+    make_comparison,
+    quantities_in,
+    to_record,
+)
 from forecast.base.html_text import HtmlText
 from forecast.base.operators import Operators
 from forecast.errors import ScenarioError, UsageError, printable
@@ -32,9 +39,9 @@ if TYPE_CHECKING:
 __all__ = ["Quantity", "QuantityCondition", "as_quantity", "quantity"]
 
 #: Records with one of these keys draw by the name of their quantity.
-_DRAWS = ("draw", "draws", "fitted", "data")
-_KINDS = (
-    "model", "function", "law", "expression", "table", "shape", "schedule", "initial", "so", *_DRAWS,
+_DRAW_KEYS = ("draw", "draws", "fitted", "data")
+_KIND_KEYS = (
+    "model", "function", "law", "expression", "table", "shape", "schedule", "initial", "so", *_DRAW_KEYS,
 )  # fmt: skip
 
 
@@ -100,7 +107,7 @@ class Quantity(HtmlText, Operators):
         >>> (spend * 9).named("wish").with_(limit=0.01 * gdp, how="saturating").record
         {'expression': 'spend*9', 'limit': '0.01*gdp', 'how': 'saturating'}
         """
-        return replace(self, stated={**self.stated, **_read(dict(keys))})
+        return replace(self, stated={**self.stated, **_record_from_keywords(dict(keys))})
 
     def sample(self, n: int = 1000, *, at: float | None = None, seed: int = 0) -> NDArray[np.float64]:
         """Return draws of the quantity, (n,): those that it has under its name in every answer of this seed.
@@ -128,10 +135,10 @@ class Quantity(HtmlText, Operators):
 
         from forecast.api.build_answer import ask
         from forecast.api.build_scenario import scenario_of
-        from forecast.api.scenario_quantities import scenarios_behind
+        from forecast.api.scenario_quantities import source_scenarios
         from forecast.projection.engine import project
 
-        if scenarios_behind(self):
+        if source_scenarios(self):
             if at is None:
                 raise UsageError(f"sample: '{self.name}' is of a scenario: give at=, a decimal year")
             values = ask(value=self, dates=[at], draws=n, seed=seed).values
@@ -153,7 +160,7 @@ class Quantity(HtmlText, Operators):
     @property
     def record(self) -> dict[str, Any]:
         """What stands under its name in a scenario, with the same keys."""
-        made: dict[str, Any] = plain(self.stated)
+        made: dict[str, Any] = to_record(self.stated)
         return made
 
     @functools.cached_property
@@ -173,7 +180,12 @@ class Quantity(HtmlText, Operators):
     def inlined(self) -> bool:
         """Whether it stands in other formulas as it is, and has no record of its own."""
         formed = self.stated.get("expression")
-        return self.automatic and len(self.stated) == 1 and isinstance(formed, Formed) and formed.size <= MOST_PARTS
+        return (
+            self.automatic
+            and len(self.stated) == 1
+            and isinstance(formed, QuantityFormula)
+            and formed.size <= MAX_FORMULA_PARTS
+        )
 
     @property
     def size(self) -> int:
@@ -194,22 +206,22 @@ class Quantity(HtmlText, Operators):
             return (self.label or self.its_name,)
         return tuple(dict.fromkeys(label for each in self.stated["expression"].of for label in each.labels))
 
-    def tree(self, kept: Collection[str] = ()) -> Node:
+    def tree(self, own_names: Collection[str] = ()) -> Node:
         """Return what it is in a formula: its own one, or its name."""
-        if self.inlined and self.name not in kept:
-            return self.stated["expression"].tree(kept)  # type: ignore[no-any-return]
+        if self.inlined and self.name not in own_names:
+            return self.stated["expression"].tree(own_names)  # type: ignore[no-any-return]
         return Name(self.its_name)
 
     @property
     def uncertain(self) -> bool:
         """Whether its name says what it draws."""
-        if any(key in self.stated for key in _DRAWS):
+        if any(key in self.stated for key in _DRAW_KEYS):
             return True
-        return bool(self.stated) and not any(key in self.stated for key in (*_KINDS, "value"))
+        return bool(self.stated) and not any(key in self.stated for key in (*_KIND_KEYS, "value"))
 
     def __eq__(self, other: object) -> QuantityCondition:  # type: ignore[override]
         if isinstance(other, str):
-            return compared(self, "==", other)
+            return make_comparison(self, "==", other)
         raise UsageError(f"{self.name or 'quantity'} == …: numbers that vary meet in no world: write <= or >=")
 
     def __ne__(self, other: object) -> NoReturn:
@@ -245,16 +257,16 @@ class QuantityCondition(HtmlText):
     @property
     def text(self) -> str:
         """The condition as a scenario states it."""
-        return tree.text(self.tree())
+        return tree.to_text(self.tree())
 
-    def tree(self, kept: Collection[str] = ()) -> Node:
+    def tree(self, own_names: Collection[str] = ()) -> Node:
         """Return the condition as a formula."""
         right = self.right
         if isinstance(right, Quantity):
-            right_side = right.tree(kept)
+            right_side = right.tree(own_names)
         else:
-            right_side = right if isinstance(right, (Measured, Text)) else tree.signed(right)
-        return Comparison(self.op, self.left.tree(kept), right_side)
+            right_side = right if isinstance(right, (Measured, Text)) else tree.number_node(right)
+        return Comparison(self.op, self.left.tree(own_names), right_side)
 
     @property
     def sides(self) -> tuple[Quantity, ...]:
@@ -280,11 +292,11 @@ class QuantityCondition(HtmlText):
 
     def __and__(self, other: QuantityCondition) -> QuantityCondition:
         """Return that both hold: ``(a >= 1) & (b >= 2)``."""
-        return compared(call("min", self, other), ">=", 1)
+        return make_comparison(call("min", self, other), ">=", 1)
 
     def __or__(self, other: QuantityCondition) -> QuantityCondition:
         """Return that one or both hold: ``(a >= 1) | (b >= 2)``."""
-        return compared(call("max", self, other), ">=", 1)
+        return make_comparison(call("max", self, other), ">=", 1)
 
     def __bool__(self) -> NoReturn:
         raise UsageError(
@@ -319,7 +331,7 @@ def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] =
     >>> quantity(model="hardware/gpu-peak-fp16").name
     'gpu_peak_fp16'
     """
-    stated = _read(record)
+    stated = _record_from_keywords(record)
     if name:
         return Quantity(stated=stated, name=check_name(name, where="quantity"), uses=tuple(uses))
     formed = stated.get("expression")
@@ -334,38 +346,40 @@ def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] =
 def of_fit(fit: Fit, variables: Mapping[str, Any]) -> Quantity:
     """Return a law with its parameters, of quantities."""
     wired = {name: as_quantity(each) for name, each in variables.items()}
-    stated = _read({"law": _stated(fit), **wired})
+    stated = _record_from_keywords({"law": _fit_record(fit), **wired})
     return named_as(names.short(fit.law.name or "law"), Quantity(stated=stated, automatic=True))
 
 
-def named_as(function: str, made: Quantity) -> Quantity:
+def named_as(function: str, quantity: Quantity) -> Quantity:
     """Return a quantity under the name of a function of what it needs."""
-    depth = 1 + max((each.depth for each in made.needs), default=-1)
-    words, labels = [each.its_name for each in made.needs], [n for each in made.needs for n in each.labels]
-    return replace(made, name=names.called(function, words, max(depth, 1), labels), depth=depth, label=function)
+    depth = 1 + max((each.depth for each in quantity.needs), default=-1)
+    words, labels = [each.its_name for each in quantity.needs], [n for each in quantity.needs for n in each.labels]
+    return replace(
+        quantity, name=names.operation_name(function, words, max(depth, 1), labels), depth=depth, label=function
+    )
 
 
-def _read(record: Mapping[str, Any]) -> dict[str, Any]:
+def _record_from_keywords(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return keys as a file has them, without the underscore that Python asks of some, and models as quantities."""
     from forecast.models import Model
 
     def read(key: str, value: Any) -> Any:
         if not isinstance(value, Model):
             return value
-        return _registered(value) if key == "model" else as_quantity(value)
+        return _model_record(value) if key == "model" else as_quantity(value)
 
     pairs = ((key[:-1] if keyword.iskeyword(key[:-1]) else key, value) for key, value in record.items())
     return {key: read(key, value) for key, value in pairs}
 
 
-def _registered(model: Model) -> str | Model:
+def _model_record(model: Model) -> str | Model:
     """Return a model as a file would state it, where it is a registered one; else the model."""
     from forecast.models.model_lookup import is_registered
 
     return model.name if is_registered(model) else model
 
 
-def _stated(fit: Fit) -> str | Fit:
+def _fit_record(fit: Fit) -> str | Fit:
     """Return a fit as a file would state it, where it is the published one of a registered law; else the fit."""
     from forecast.laws import law
 
@@ -389,17 +403,17 @@ def as_quantity(given: Any) -> Quantity:
         depth = 1 + max(each.depth for each in given.sides)
         labels = [name for each in given.sides for name in each.labels]
         spots = {id(each): Name(f"#{place}") for place, each in enumerate(given.sides)}
-        root = Comparison(given.op, *(spots.get(id(side)) or _side(side) for side in (given.left, given.right)))
+        root = Comparison(given.op, *(spots.get(id(side)) or _signed_side(side) for side in (given.left, given.right)))
         name = names.infix(given.op, words, depth, labels)
-        stated = {"expression": Formed(root, given.sides)}
+        stated = {"expression": QuantityFormula(root, given.sides)}
         return Quantity(stated=stated, name=name, automatic=True, depth=depth)
     return quantity(model=given) if isinstance(given, Model) else value(given)
 
 
 def plain_side(side: Any) -> str:
     """Return the number or the text to which something is compared, as a word."""
-    return side.value if isinstance(side, Text) else tree.text(_side(side))
+    return side.value if isinstance(side, Text) else tree.to_text(_signed_side(side))
 
 
-def _side(side: Any) -> Node:
-    return side if isinstance(side, (Measured, Text)) else tree.signed(side)
+def _signed_side(side: Any) -> Node:
+    return side if isinstance(side, (Measured, Text)) else tree.number_node(side)

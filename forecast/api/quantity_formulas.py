@@ -34,22 +34,22 @@ from forecast.formula import (
 if TYPE_CHECKING:
     from forecast.api.quantity import Quantity, QuantityCondition
 
-__all__ = ["Formed", "call", "compared", "condition", "of_numpy", "operation"]
+__all__ = ["QuantityFormula", "call", "condition", "make_comparison", "of_numpy", "operation"]
 
 #: A formula of more parts than this is a quantity of its own: formulas stay ones that can be read.
-MOST_PARTS = 60
+MAX_FORMULA_PARTS = 60
 
 Compared = Literal[">=", ">", "<=", "<", "=="]
 
 #: numpy's functions that have a word in the grammar, and those that are an operation or a comparison.
 _FUNCTIONS = {"absolute": "abs", **{f.numpy: name for name, f in FUNCTIONS.items() if f.numpy}}
 _OPERATIONS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "negative": "-"}
-_COMPARED: Mapping[str, Compared] = {"greater_equal": ">=", "greater": ">", "less_equal": "<=", "less": "<"}
-_TURNED: Mapping[str, Compared] = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
+_COMPARISON_OPERATORS: Mapping[str, Compared] = {"greater_equal": ">=", "greater": ">", "less_equal": "<=", "less": "<"}
+_MIRRORED_OPERATORS: Mapping[str, Compared] = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
 
 
 @dataclass(frozen=True, eq=False)
-class Formed:
+class QuantityFormula:
     """A formula of quantities.
 
     Parameters
@@ -67,9 +67,9 @@ class Formed:
         """How many parts it has, with those of the formulas that stand in it."""
         return sum(1 for _ in tree.walk(self.root)) + sum(each.size for each in self.of)
 
-    def tree(self, kept: Collection[str] = ()) -> Node:
-        """Return the formula with the names of quantities; those `kept` have a name wherever they stand."""
-        stands = {f"#{place}": each.tree(kept) for place, each in enumerate(self.of)}
+    def tree(self, own_names: Collection[str] = ()) -> Node:
+        """Return the formula with the names of quantities; those `own_names` have a name wherever they stand."""
+        stands = {f"#{place}": each.tree(own_names) for place, each in enumerate(self.of)}
 
         def swapped(node: Node) -> Node:
             if isinstance(node, Name):
@@ -79,7 +79,7 @@ class Formed:
         return swapped(self.root)
 
 
-class _Former:
+class _FormulaBuilder:
     """Takes operands one after the other, and says what each is in a formula."""
 
     def __init__(self, where: str) -> None:
@@ -90,8 +90,8 @@ class _Former:
             return Listed(tuple(map(self.node, given)))
         if isinstance(given, numbers.Real):
             number = finite(given, self.where)
-            self.words.append(names.word(number))
-            return tree.signed(number)
+            self.words.append(names.number_as_word(number))
+            return tree.number_node(number)
         from forecast.api.quantity import as_quantity
 
         made = as_quantity(given)
@@ -103,7 +103,7 @@ class _Former:
     def quantity(self, root: Node, name: str) -> Quantity:
         from forecast.api.quantity import Quantity
 
-        stated = {"expression": Formed(root, tuple(self.of))}
+        stated = {"expression": QuantityFormula(root, tuple(self.of))}
         return Quantity(stated=stated, name=name, automatic=True, depth=self.depth)
 
     @property
@@ -113,10 +113,10 @@ class _Former:
 
 def operation(op: str, *operands: Any) -> Quantity:
     """Return an operation of quantities and numbers: ``+ - * / **``, and the minus sign alone."""
-    former = _Former(op)
+    former = _FormulaBuilder(op)
     parts = [former.node(each) for each in operands]
     if len(parts) == 1:
-        name = names.called("minus", former.words, former.depth, former.labels)
+        name = names.operation_name("minus", former.words, former.depth, former.labels)
         return former.quantity(Unary("-", parts[0]), name)
     return former.quantity(Binary(op, *parts), names.infix(op, former.words, former.depth, former.labels))
 
@@ -131,23 +131,23 @@ def call(function: str, *arguments: Any) -> Quantity:
         if (place in known.lists) != isinstance(each, (list, tuple)):
             expected = "a list" if place in known.lists else "a quantity or a number"
             raise UsageError(f"{function}: argument {place + 1}: expected {expected}, got {type(each).__name__}")
-    former = _Former(function)
+    former = _FormulaBuilder(function)
     root = Call(function, tuple(former.node(each) for each in arguments))
-    return former.quantity(root, names.called(function, former.words, former.depth, former.labels))
+    return former.quantity(root, names.operation_name(function, former.words, former.depth, former.labels))
 
 
-def compared(left: Any, op: str, right: Any) -> QuantityCondition:
+def make_comparison(left: Any, op: str, right: Any) -> QuantityCondition:
     """Return a comparison; a text is a number with a unit, ``"1 EFLOP/s"``, or by ``==`` the label of a regime."""
     from forecast.api.quantity import QuantityCondition, as_quantity
 
     if isinstance(right, str):
-        side: Any = Text(right) if op == "==" else _measured(right)
+        side: Any = Text(right) if op == "==" else _parse_measured(right)
     else:
         side = finite(right, op) if isinstance(right, numbers.Real) else as_quantity(right)
     return QuantityCondition(as_quantity(left), op, side)  # type: ignore[arg-type]
 
 
-def _measured(text: str) -> Measured:
+def _parse_measured(text: str) -> Measured:
     found = parse_condition(f"x >= {text}", where="comparison").right.root
     if not isinstance(found, Measured):
         raise UsageError(f"expected a number with a unit, such as '1 EFLOP/s', got '{printable(text, 40)}'")
@@ -167,7 +167,7 @@ def condition(text: str, *, where: str) -> QuantityCondition:
         if isinstance(formula.root, Name):
             return known[formula.root.name]
         places = {name: Formula(Name(f"#{place}")) for place, name in enumerate(known)}
-        formed = Formed(formula.substitute(places).root, tuple(known.values()))
+        formed = QuantityFormula(formula.substitute(places).root, tuple(known.values()))
         return Quantity(stated={"expression": formed}, name=names.plain_word(formula.text), automatic=True)
 
     left, right = side(read.left), side(read.right)
@@ -182,10 +182,14 @@ def of_numpy(name: str, inputs: Sequence[Any]) -> Any:
     given = [float(each) if getattr(each, "shape", None) == () else each for each in inputs]
     if name in _OPERATIONS:
         return operation(_OPERATIONS[name], *given)
-    if name in _COMPARED:
+    if name in _COMPARISON_OPERATORS:
         first, last = given
         turned = isinstance(first, numbers.Real)
-        return compared(last, _TURNED[_COMPARED[name]], first) if turned else compared(first, _COMPARED[name], last)
+        return (
+            make_comparison(last, _MIRRORED_OPERATORS[_COMPARISON_OPERATORS[name]], first)
+            if turned
+            else make_comparison(first, _COMPARISON_OPERATORS[name], last)
+        )
     return call(_FUNCTIONS[name], *given) if name in _FUNCTIONS else NotImplemented
 
 
@@ -202,7 +206,7 @@ def quantities_in(stated: Any) -> Iterator[Quantity]:
 
     if isinstance(stated, Quantity):
         yield stated
-    elif isinstance(stated, Formed):
+    elif isinstance(stated, QuantityFormula):
         yield from stated.of
     elif isinstance(stated, QuantityCondition):
         yield from stated.sides
@@ -213,7 +217,7 @@ def quantities_in(stated: Any) -> Iterator[Quantity]:
 
 
 #: Keys under which a formula stands; under all others a quantity stands by its name.
-FORMULAS = (
+FORMULA_KEYS = (
     "expression", "limit", "at_least", "ceiling", "initial", "log_rate", "rate", "next", "so", "log_likelihood",
     "when", "value", "growth", "rank", "subject_to",
 )  # fmt: skip
@@ -229,18 +233,18 @@ def fed_by_name(stated: Any, key: str = "") -> Iterator[Quantity]:
     elif isinstance(stated, (list, tuple)):
         for each in stated:
             yield from fed_by_name(each, key)
-    elif isinstance(stated, Quantity) and key and key not in FORMULAS:
+    elif isinstance(stated, Quantity) and key and key not in FORMULA_KEYS:
         yield stated
 
 
-def plain(stated: Any, kept: Collection[str] = (), key: str = "") -> Any:
+def to_record(stated: Any, own_names: Collection[str] = (), key: str = "") -> Any:
     """Return what stands in a record as a file would say it: quantities by their names, or in formulas."""
     from forecast.api.quantity import Quantity, QuantityCondition
 
     if isinstance(stated, Quantity):
-        return tree.text(stated.tree(kept)) if key in FORMULAS else stated.its_name
-    if isinstance(stated, (Formed, QuantityCondition)):
-        return tree.text(stated.tree(kept))
+        return tree.to_text(stated.tree(own_names)) if key in FORMULA_KEYS else stated.its_name
+    if isinstance(stated, (QuantityFormula, QuantityCondition)):
+        return tree.to_text(stated.tree(own_names))
     if isinstance(stated, Mapping):
-        return {name: plain(each, kept, name) for name, each in stated.items()}
-    return [plain(each, kept, key) for each in stated] if isinstance(stated, (list, tuple)) else stated
+        return {name: to_record(each, own_names, name) for name, each in stated.items()}
+    return [to_record(each, own_names, key) for each in stated] if isinstance(stated, (list, tuple)) else stated

@@ -14,19 +14,19 @@ from forecast.errors import UsageError
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
 
-__all__ = ["required"]
+__all__ = ["required_value"]
 
 #: The assumption is looked for within this factor of where it is drawn, and found to this precision.
-FARTHEST, PRECISION = 1e12, 1e-5
+MAX_SEARCH_FACTOR, SEARCH_RTOL = 1e12, 1e-5
 #: Worlds that are near one another in an assumption, and years after the date that are drawn too.
-WORLDS, MARGIN = 100, 10.0
+NEARBY_DRAWS, MARGIN_YEARS = 100, 10.0
 #: How late what never comes is, in years.
-NEVER = 1e6
+NEVER_YEARS = 1e6
 #: Dates farther off than this, in years, only say on which side they lie: a jump to never is halved, not followed.
-NEAR = 3.0
+MAX_FOLLOWED_YEARS = 3.0
 
 
-def required(
+def required_value(
     answer: Answer,
     name: str,
     *,
@@ -88,43 +88,45 @@ def required(
         """Return how many years after the date it is reached with this probability."""
         if number not in known:
             date = near.with_(**{name: number}).quantile(probability)
-            known[number] = date - by if math.isfinite(date) else NEVER
+            known[number] = date - by if math.isfinite(date) else NEVER_YEARS
         return known[number]
 
-    low, high = within or _drawn(answer, name)
+    low, high = within or _input_range(answer, name)
     positive = low > 0
     if within is None:
-        guess = _guess(answer, name, by, probability) if positive else None
+        guess = _first_guess(answer, name, by, probability) if positive else None
         low, high = _bracket(late, low, high) if guess is None else _bracket(late, guess, guess)
     if (late(low) > 0) == (late(high) > 0):
-        told = ", ".join(f"{_when(late(end), by)} at {end:.3g}" for end in (low, high))
+        told = ", ".join(f"{_format_lateness(late(end), by)} at {end:.3g}" for end in (low, high))
         raise UsageError(
             f"needed '{name}': no number from {low:.3g} to {high:.3g} makes it so by {by:g} with probability "
             f"{probability:g}: it is {told}"
         )
     if not positive:
-        return float(brentq(lambda x: _side(late(x)), low, high, xtol=PRECISION * (high - low)))
+        return float(brentq(lambda x: _clip_lateness(late(x)), low, high, xtol=SEARCH_RTOL * (high - low)))
     known.update({math.exp(math.log(end)): late(end) for end in (low, high)})  # asked again as logarithms
-    return math.exp(float(brentq(lambda x: _side(late(math.exp(x))), math.log(low), math.log(high), xtol=PRECISION)))
+    return math.exp(
+        float(brentq(lambda x: _clip_lateness(late(math.exp(x))), math.log(low), math.log(high), xtol=SEARCH_RTOL))
+    )
 
 
-def _side(late: float) -> float:
-    return min(max(late, -NEAR), NEAR)
+def _clip_lateness(late: float) -> float:
+    return min(max(late, -MAX_FOLLOWED_YEARS), MAX_FOLLOWED_YEARS)
 
 
-def _when(late: float, by: float) -> str:
-    return "never" if late == NEVER else f"{by + late:.1f}"
+def _format_lateness(late: float, by: float) -> str:
+    return "never" if late == NEVER_YEARS else f"{by + late:.1f}"
 
 
 def _until(answer: Answer, by: float) -> Answer:
     """Return the question over a shorter time: what comes well after the date does not tell when it is reached."""
-    last = max([by + MARGIN, *(float(date[:4]) + 1 for date in answer.result.dates)])
+    last = max([by + MARGIN_YEARS, *(float(date[:4]) + 1 for date in answer.result.dates)])
     if last >= answer.run.span[1]:
         return answer
     return replace(answer, options={**answer.options, "until": math.ceil(last)})
 
 
-def _guess(answer: Answer, name: str, by: float, probability: float) -> float | None:
+def _first_guess(answer: Answer, name: str, by: float, probability: float) -> float | None:
     """Return about where it is, from the worlds that are there: those near each value; None where they do not tell."""
     run, result = answer.run, answer.result
     draws = run.uncertain.get(name)
@@ -133,19 +135,19 @@ def _guess(answer: Answer, name: str, by: float, probability: float) -> float | 
         chosen = {d: v for d, v in result.default.items() if d in own.dims}
         drawn = run.pooled(own.sel(chosen), result.rivals)
         draws = drawn.values if drawn.dims == ("draw",) else None
-    if draws is None or len(draws) < 2 * WORLDS or not np.isfinite(draws).all():
+    if draws is None or len(draws) < 2 * NEARBY_DRAWS or not np.isfinite(draws).all():
         return None
     dates, _ = result.pooled_draws(result.default)
     order = np.argsort(draws, kind="stable")
     middles, late = [], []
-    for part in np.array_split(order, len(order) // WORLDS):
+    for part in np.array_split(order, len(order) // NEARBY_DRAWS):
         middles.append(float(np.median(draws[part])))
         late.append(float(np.nanquantile(dates[part], probability, method="inverted_cdf")) <= by)
     turns = np.flatnonzero(np.diff(np.array(late, dtype=int)))
     return math.sqrt(middles[turns[0]] * middles[turns[0] + 1]) if len(turns) == 1 else None
 
 
-def _drawn(answer: Answer, name: str) -> tuple[float, float]:
+def _input_range(answer: Answer, name: str) -> tuple[float, float]:
     """Return the ends of where an assumption is drawn."""
     run = answer.run
     if name in run.quantities:
@@ -164,12 +166,12 @@ def _bracket(late: Callable[[float], float], low: float, high: float) -> tuple[f
     if low > 0:
         low, high = low / 2, high * 2
         step, start, end = 4.0, low, high
-        while (late(low) > 0) == (late(high) > 0) and high / end < FARTHEST:
+        while (late(low) > 0) == (late(high) > 0) and high / end < MAX_SEARCH_FACTOR:
             low, high, step = start / step, end * step, step**1.5
         return low, high
     width = max(high - low, abs(high), 1.0)
     low, high, step = low - width, high + width, 1.0
-    while (late(low) > 0) == (late(high) > 0) and step < FARTHEST:
+    while (late(low) > 0) == (late(high) > 0) and step < MAX_SEARCH_FACTOR:
         step *= 8
         low, high = low - step * width, high + step * width
     return low, high

@@ -73,17 +73,17 @@ def load(path: str | os.PathLike[str]) -> Fit | Fits | Answer | Projection | xr.
     from forecast.api.answer import Answer
     from forecast.base import netcdf
     from forecast.fit.compare import comparison_of, is_comparison
-    from forecast.fit.save import fit_of, guarded, is_fit
+    from forecast.fit.save import fit_of, is_fit, read_untrusted
     from forecast.projection.saved_projection import check_projection, is_projection
 
     tree = netcdf.load(path)
     if is_fit(tree):
         return fit_of(tree, path)
     if is_comparison(tree):
-        guarded(lambda: comparison_of(tree, path), printable(path), "comparison")
+        read_untrusted(lambda: comparison_of(tree, path), printable(path), "comparison")
         return tree
     if is_projection(tree):
-        guarded(lambda: check_projection(tree, printable(path)), printable(path), "projection")
+        read_untrusted(lambda: check_projection(tree, printable(path)), printable(path), "projection")
         run = Projection(tree)
         return run if run.opening is None else Answer.loaded(run, Path(path).parent)
     return tree

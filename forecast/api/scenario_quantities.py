@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forecast.api.quantity import Quantity, QuantityCondition
-from forecast.api.quantity_formulas import Formed, quantities_in
+from forecast.api.quantity_formulas import QuantityFormula, quantities_in
 from forecast.errors import UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["at_home", "name_in_front", "quantity_of", "scenarios_behind"]
+__all__ = ["at_home", "name_in_front", "quantity_of", "source_scenarios"]
 
 
 def name_in_front(scenario: Scenario) -> str:
@@ -43,7 +43,7 @@ def quantity_of(scenario: Scenario, name: str) -> Quantity:
     return Quantity(stated={}, name=f"{name_in_front(scenario)}.{name}", label=label, scenario=scenario)
 
 
-def scenarios_behind(*stated: Any) -> dict[str, Scenario]:
+def source_scenarios(*stated: Any) -> dict[str, Scenario]:
     """Return the scenarios whose quantities stand in something, by the names in front of them.
 
     Raises
@@ -76,7 +76,7 @@ def at_home(stated: Any, scenario: Scenario, _made: dict[int, Any] | None = None
         if id(stated) not in made:
             made[id(stated)] = _quantity(stated, scenario, made)
         return made[id(stated)]
-    if isinstance(stated, Formed):
+    if isinstance(stated, QuantityFormula):
         return replace(stated, of=tuple(at_home(each, scenario, made) for each in stated.of))
     if isinstance(stated, QuantityCondition):
         sides = {side: at_home(getattr(stated, side), scenario, made) for side in ("left", "right")}
@@ -87,7 +87,7 @@ def at_home(stated: Any, scenario: Scenario, _made: dict[int, Any] | None = None
 
 
 def _quantity(given: Quantity, scenario: Scenario, made: dict[int, Any]) -> Quantity:
-    if not any(each is scenario or each == scenario for each in scenarios_behind(given).values()):
+    if not any(each is scenario or each == scenario for each in source_scenarios(given).values()):
         return given
     if given.scenario is not None:
         own = given.name.removeprefix(f"{name_in_front(scenario)}.")

@@ -14,7 +14,7 @@ from forecast.api.options import DistributionKeys
 from forecast.api.quantity import Quantity, as_quantity, named_as, quantity
 from forecast.api.quantity_formulas import finite
 from forecast.errors import UsageError
-from forecast.scenarios.settings.setting_values import measured
+from forecast.scenarios.settings.setting_values import parse_measured
 
 __all__ = ["draws", "function", "path", "uncertain", "value"]
 
@@ -58,26 +58,26 @@ def uncertain(
     if isinstance(stated.get("quantiles"), Mapping):
         stated["quantiles"] = {str(key): each for key, each in stated["quantiles"].items()}
     where = name or "uncertain"
-    unit = unit or next((each for value in stated.values() for each in _units(value)), "")
+    unit = unit or next((each for value in stated.values() for each in _units_of_texts(value)), "")
     stated = {key: _in_unit(value, unit, f"{where}.{key}") for key, value in stated.items()}
     read(stated, where=where)
     return quantity(name, **stated, unit=unit)
 
 
-def _units(value: Any) -> Iterator[str]:
+def _units_of_texts(value: Any) -> Iterator[str]:
     """Walk the units of the texts among the numbers of a distribution."""
-    if isinstance(value, str) and (found := measured(value)) is not None:
+    if isinstance(value, str) and (found := parse_measured(value)) is not None:
         yield found[1]
     elif isinstance(value, (Mapping, list, tuple)):
         for each in value.values() if isinstance(value, Mapping) else value:
-            yield from _units(each)
+            yield from _units_of_texts(each)
 
 
 def _in_unit(value: Any, unit: str, where: str) -> Any:
     """Return numbers of a distribution in a unit; those without one are in it."""
     from forecast import units
 
-    if isinstance(value, str) and (found := measured(value)) is not None:
+    if isinstance(value, str) and (found := parse_measured(value)) is not None:
         return float(units.convert(found[0], found[1], unit, where=where))
     if isinstance(value, Mapping):
         return {key: _in_unit(each, unit, where) for key, each in value.items()}
@@ -111,7 +111,7 @@ def value(number: float, unit: str = "", *, name: str = "") -> Quantity:
     'value_20_token_param'
     """
     made = finite(number, "value")
-    return quantity(name or names.plain_word(f"value_{names.word(made)}_{unit}"), value=made, unit=unit)
+    return quantity(name or names.plain_word(f"value_{names.number_as_word(made)}_{unit}"), value=made, unit=unit)
 
 
 @overload
@@ -176,7 +176,7 @@ def path(times: ArrayLike, values: ArrayLike, /, *, unit: str = "", name: str, b
     'level'
     """
     from forecast.base.dates import decimal_year
-    from forecast.models.sample_paths import given_paths
+    from forecast.models.sample_paths import paths_model
 
     when, levels = np.asarray(times), np.asarray(values, dtype=float)
     years = np.asarray(when if when.dtype.kind in "iuf" else decimal_year(when.astype("datetime64[s]")), dtype=float)
@@ -186,7 +186,7 @@ def path(times: ArrayLike, values: ArrayLike, /, *, unit: str = "", name: str, b
             f"{levels.shape}"
         )
     if levels.ndim == 2:
-        return quantity(name, model=given_paths(years, levels, unit=unit, name=name, between=between))
+        return quantity(name, model=paths_model(years, levels, unit=unit, name=name, between=between))
     points = [[float(year), float(level)] for year, level in zip(years, levels, strict=True)]
     return quantity(name, schedule=points, as_="level", between=between, unit=unit)
 

@@ -39,13 +39,13 @@ class Access:
     hosts: tuple[str, ...] = ()
 
 
-_NOTHING = Access()
+_NO_ACCESS = Access()
 _allowed: ContextVar[Access] = ContextVar("forecast_access")
 
 
 def current() -> Access:
     """Return what is allowed here and now."""
-    return _allowed.get(_NOTHING)
+    return _allowed.get(_NO_ACCESS)
 
 
 def use(access: Access) -> None:
@@ -98,9 +98,9 @@ def allow(
     before = current()
     token = _allowed.set(
         Access(
-            paths=(*before.paths, *_folders(paths)),
+            paths=(*before.paths, *_check_folders(paths)),
             downloads=before.downloads or bool(downloads),
-            hosts=(*before.hosts, *_hosts(hosts)),
+            hosts=(*before.hosts, *_check_hosts(hosts)),
         )
     )
     try:
@@ -109,7 +109,7 @@ def allow(
         _allowed.reset(token)
 
 
-def _folders(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
+def _check_folders(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
     if isinstance(paths, (str, os.PathLike)):
         raise UsageError(f"paths: expected a list of folders, got '{printable(paths, 80)}' alone")
     for path in paths:
@@ -124,7 +124,7 @@ def _folders(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
         yield real
 
 
-def _hosts(hosts: Iterable[str]) -> Iterator[str]:
+def _check_hosts(hosts: Iterable[str]) -> Iterator[str]:
     if not hosts:  # nearly always, and every command asks
         return
     import ipaddress

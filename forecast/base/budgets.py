@@ -20,12 +20,13 @@ from typing import TypeAlias
 from forecast.errors import BudgetError, ForecastError, UsageError, printable
 
 __all__ = [
-    "SECONDS",
-    "VARIABLE",
+    "MEMORY_VARIABLE",
+    "SECONDS_VARIABLE",
     "Limits",
     "check_memory",
     "check_time",
     "current",
+    "format_bytes",
     "give_back",
     "inherit",
     "memory",
@@ -33,7 +34,6 @@ __all__ = [
     "of_request",
     "resident_bytes",
     "resource_limits",
-    "shown",
     "work",
 ]
 
@@ -41,16 +41,16 @@ __all__ = [
 _STATM = Path("/proc/self/statm")
 
 #: The environment variables that set the limits: of memory anywhere, of seconds for a command.
-VARIABLE, SECONDS = "FORECAST_MAX_MEMORY", "FORECAST_MAX_SECONDS"
-DEFAULT = 4 << 30
+MEMORY_VARIABLE, SECONDS_VARIABLE = "FORECAST_MAX_MEMORY", "FORECAST_MAX_SECONDS"
+DEFAULT_MEMORY_BYTES = 4 << 30
 #: A limit of more seconds than this is a mistake: thirty years.
-MOST_SECONDS = 1e9
+MAX_SECONDS = 1e9
 
 _UNITS = {"": 1, "b": 1}
 _UNITS |= {f"{letter}b": 1000**i for i, letter in enumerate("kmgt", start=1)}
 _UNITS |= {f"{letter}ib": 1024**i for i, letter in enumerate("kmgt", start=1)}
 _SIZE = re.compile(r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([A-Za-z]{0,3})\s*", re.ASCII)
-_NUMBER = re.compile(r"\s*\d{1,12}(?:\.\d{0,9})?\s*", re.ASCII)
+_SECONDS_PATTERN = re.compile(r"\s*\d{1,12}(?:\.\d{0,9})?\s*", re.ASCII)
 
 #: A limit of memory in bytes, and what set it.
 _memory: ContextVar[tuple[int, str] | None] = ContextVar("memory", default=None)
@@ -62,7 +62,7 @@ _deadline: ContextVar[tuple[float, float, str] | None] = ContextVar("deadline", 
 Limits: TypeAlias = "tuple[tuple[int, str] | None, tuple[float, float, str] | None]"
 
 
-def _bytes(given: object, where: str) -> int:
+def _parse_bytes(given: object, where: str) -> int:
     match = _SIZE.fullmatch(given) if isinstance(given, str) else None
     if match and match[2].lower() in _UNITS:
         size = int(float(match[1]) * _UNITS[match[2].lower()])
@@ -71,19 +71,21 @@ def _bytes(given: object, where: str) -> int:
     else:
         size = 0
     if not 0 < size < 1 << 60:
-        raise UsageError(f"{where}: expected a size such as '8GiB', '500MB' or a number of bytes, got '{_said(given)}'")
+        raise UsageError(
+            f"{where}: expected a size such as '8GiB', '500MB' or a number of bytes, got '{_printable_limit(given)}'"
+        )
     return size
 
 
-def _seconds(given: object, where: str) -> float:
-    text = isinstance(given, str) and _NUMBER.fullmatch(given) is not None
+def _parse_seconds(given: object, where: str) -> float:
+    text = isinstance(given, str) and _SECONDS_PATTERN.fullmatch(given) is not None
     number = isinstance(given, (int, float)) and not isinstance(given, bool)
-    if not (text or number) or not 0 < (found := float(given)) <= MOST_SECONDS:  # type: ignore[arg-type]
-        raise UsageError(f"{where}: expected a number of seconds above 0, such as 60, got '{_said(given)}'")
+    if not (text or number) or not 0 < (found := float(given)) <= MAX_SECONDS:  # type: ignore[arg-type]
+        raise UsageError(f"{where}: expected a number of seconds above 0, such as 60, got '{_printable_limit(given)}'")
     return found
 
 
-def _said(given: object) -> str:
+def _printable_limit(given: object) -> str:
     return printable(given, 40)
 
 
@@ -117,7 +119,7 @@ def resource_limits(*, memory: int | str | None = None, seconds: float | str | N
     Traceback (most recent call last):
     forecast.errors.BudgetError: ...
     """
-    with _limits(
+    with _parse_limits(
         memory, seconds, ("resource_limits: memory", "resource_limits: seconds"), ("forecast.resource_limits",) * 2
     ):
         yield
@@ -127,7 +129,7 @@ def resource_limits(*, memory: int | str | None = None, seconds: float | str | N
 def of_request(memory: str | None, seconds: float) -> Iterator[None]:
     """Set what one request to ``forecast explore`` may take: its options."""
     names = "--request-memory", "--request-seconds"
-    with _limits(memory, seconds, names, names):
+    with _parse_limits(memory, seconds, names, names):
         yield
 
 
@@ -135,16 +137,16 @@ def of_request(memory: str | None, seconds: float) -> Iterator[None]:
 def of_command_line(memory: str | None, seconds: str | None) -> Iterator[None]:
     """Set what a command may take: its options, else what the environment says of seconds."""
     names = "--max-memory", "--max-seconds"
-    if seconds is None and (stated := os.environ.get(SECONDS)):
-        seconds, names = stated, (names[0], SECONDS)
-    with _limits(memory, seconds, names, names):
+    if seconds is None and (stated := os.environ.get(SECONDS_VARIABLE)):
+        seconds, names = stated, (names[0], SECONDS_VARIABLE)
+    with _parse_limits(memory, seconds, names, names):
         yield
 
 
 @contextlib.contextmanager
-def _limits(memory: object, seconds: object, where: tuple[str, str], setters: tuple[str, str]) -> Iterator[None]:
-    size = None if memory is None else _bytes(memory, where[0])
-    left = None if seconds is None else _seconds(seconds, where[1])
+def _parse_limits(memory: object, seconds: object, where: tuple[str, str], setters: tuple[str, str]) -> Iterator[None]:
+    size = None if memory is None else _parse_bytes(memory, where[0])
+    left = None if seconds is None else _parse_seconds(seconds, where[1])
     sizes = _memory.set(_memory.get() if size is None else (size, setters[0]))
     outer = _deadline.get()
     own = outer if left is None else (monotonic() + left, left, setters[1])
@@ -229,8 +231,8 @@ def _memory_limit() -> tuple[int, str]:
     own = _memory.get()
     if own is not None:
         return own
-    stated = os.environ.get(VARIABLE)
-    return _bytes(stated, VARIABLE) if stated else DEFAULT, VARIABLE
+    stated = os.environ.get(MEMORY_VARIABLE)
+    return _parse_bytes(stated, MEMORY_VARIABLE) if stated else DEFAULT_MEMORY_BYTES, MEMORY_VARIABLE
 
 
 def check_memory(
@@ -256,14 +258,15 @@ def check_memory(
     Traceback (most recent call last):
     forecast.errors.UsageError: a.csv: reading it takes 8 TiB; 4 GiB is the limit, which FORECAST_MAX_MEMORY sets
     """
-    most, setter = _memory_limit() if limit is None else (limit, VARIABLE)
+    most, setter = _memory_limit() if limit is None else (limit, MEMORY_VARIABLE)
     if size > most:
         raise error(
-            f"{what} {shown(size)}; {shown(most)} is the limit, which {setter} sets{instead and f': {instead}'}"
+            f"{what} {format_bytes(size)}; {format_bytes(most)} is the limit, which {setter} sets"
+            f"{instead and f': {instead}'}"
         )
 
 
-def shown(size: int) -> str:
+def format_bytes(size: int) -> str:
     """Return a size for people.
 
     Examples

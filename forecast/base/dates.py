@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["check_has_come", "decimal_year", "from_decimal_year", "today"]
 
 #: Beyond this many years a double no longer tells days apart.
-FURTHEST = 1e8
+MAX_YEARS = 1e8
 
 
 def today() -> str:
@@ -80,8 +80,8 @@ def from_decimal_year(years: npt.ArrayLike) -> npt.NDArray[np.datetime64]:
 
     x = np.asarray(years, dtype=np.float64)
     known = np.isfinite(x)
-    if np.any(np.abs(np.where(known, x, 0.0)) > FURTHEST):
-        raise DataError(f"from_decimal_year: a year beyond ±{FURTHEST:.0e} has no date")
+    if np.any(np.abs(np.where(known, x, 0.0)) > MAX_YEARS):
+        raise DataError(f"from_decimal_year: a year beyond ±{MAX_YEARS:.0e} has no date")
     x = np.where(known, x, 1970.0)
     year = np.floor(x)
     base = (year.astype(np.int64) - 1970).astype("datetime64[Y]")

@@ -31,20 +31,33 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FAMILIES", "Distribution", "distribution", "numbers_in", "scaled"]
+__all__ = ["FAMILIES", "Distribution", "distribution", "numbers_in", "scale_record"]
 
 #: Beyond this, differences and tails leave what a float can hold.
-LARGEST = 1e300
+MAX_MAGNITUDE = 1e300
 #: A narrower interval says next to nothing about the rest.
-NARROWEST = 0.01
+MIN_INTERVAL_WIDTH = 0.01
 
 FAMILIES = ("lognormal", "loguniform", "normal", "triangular", "uniform")
 #: What share of a family lies within an interval [low, high], unless ``width`` says.
-_WIDTHS = {"normal": 0.9, "lognormal": 0.9, "uniform": 1.0, "loguniform": 1.0}
-_LOGARITHMIC = ("lognormal", "loguniform")
+_DEFAULT_WIDTHS = {"normal": 0.9, "lognormal": 0.9, "uniform": 1.0, "loguniform": 1.0}
+_LOGARITHMIC_FAMILIES = ("lognormal", "loguniform")
 _QUANTILE = re.compile(r"p(\d\d)", re.ASCII)
 _PROBABILITY = re.compile(r"0?\.\d{1,15}", re.ASCII)
-_KEYS = ("value", "p05", "p50", "p95", "low", "mode", "high", "family", "quantiles", "width", "truncate", *FAMILIES)
+_DISTRIBUTION_KEYS = (
+    "value",
+    "p05",
+    "p50",
+    "p95",
+    "low",
+    "mode",
+    "high",
+    "family",
+    "quantiles",
+    "width",
+    "truncate",
+    *FAMILIES,
+)
 _FORMS = "value, or quantiles such as p05 and p95, or low and high (with mode), or one of " + ", ".join(FAMILIES)
 
 
@@ -144,7 +157,7 @@ class Distribution:
             if upper:
                 return above if above is not None else 1 - (below or 0.0)
             return below if below is not None else 1 - (above or 0.0)
-        if self.family in _LOGARITHMIC:
+        if self.family in _LOGARITHMIC_FAMILIES:
             x = math.log(x) if x > 0 else -math.inf
         places, values = self._line()
         piece = int(np.clip(np.searchsorted(values, x) - 1, 0, len(values) - 2))
@@ -163,7 +176,7 @@ class Distribution:
         places, values = (np.array(column) for column in zip(*self.points, strict=True))
         return (
             ndtri(places) if self.family in ("normal", "lognormal") else places,
-            np.log(values) if self.family in _LOGARITHMIC else values,
+            np.log(values) if self.family in _LOGARITHMIC_FAMILIES else values,
         )
 
     def median(self) -> float:
@@ -184,7 +197,7 @@ class Distribution:
             return f"{self.points[0][1]:.6g}"
         width = self.points[-1][0] - self.points[0][0]
         if self.family in ("normal", "lognormal") or width < 1:
-            said = ", ".join(f"p{_percent(p)} = {v:.6g}" for p, v in self.points)
+            said = ", ".join(f"p{_percent_text(p)} = {v:.6g}" for p, v in self.points)
         else:
             said = " to ".join(f"{v:.6g}" for _, v in self.points)
         cut = "" if self.truncate is None else ", truncated to {:.6g} to {:.6g}".format(*self.truncate)
@@ -192,7 +205,7 @@ class Distribution:
 
 
 @dataclass(frozen=True)
-class _Given(Distribution):
+class _QuantileFunction(Distribution):
     """A distribution of somebody else, through its quantile function; its points say the 5, 50 and 95 % quantiles."""
 
     law: Any = field(default=None, repr=False, compare=False)
@@ -207,12 +220,12 @@ class _Given(Distribution):
         return float(self.law.sf(x) if upper else self.law.cdf(x))
 
 
-def _given(law: Any, where: str) -> Distribution:
+def _from_quantile_function(law: Any, where: str) -> Distribution:
     points = tuple((p, _finite(float(law.ppf(p)), f"{where}.ppf")) for p in (0.05, 0.5, 0.95))
-    return _Given(str(getattr(getattr(law, "dist", None), "name", type(law).__name__)), points, law=law)
+    return _QuantileFunction(str(getattr(getattr(law, "dist", None), "name", type(law).__name__)), points, law=law)
 
 
-def _percent(p: float) -> str:
+def _percent_text(p: float) -> str:
     text = f"{100 * p:.6g}"
     return f"0{text}" if p < 0.1 else text
 
@@ -236,20 +249,20 @@ def distribution(record: Mapping[str, Any], *, where: str = "distribution") -> D
     if family is not None and family not in FAMILIES:
         raise UnknownNameError("distribution family", family, FAMILIES, where=where)
     for key in record:
-        if key not in (*_KEYS, "ppf") and not _QUANTILE.fullmatch(str(key)):
-            raise UnknownNameError("key", key, _KEYS, where=where)
+        if key not in (*_DISTRIBUTION_KEYS, "ppf") and not _QUANTILE.fullmatch(str(key)):
+            raise UnknownNameError("key", key, _DISTRIBUTION_KEYS, where=where)
     stated = {k: v for k, v in record.items() if k not in ("family", "width", "truncate")}
     named = [k for k in stated if k in FAMILIES]
-    if "width" in record and not (len(stated) == 1 and named and named[0] in _WIDTHS):
-        raise ScenarioError(f"{where}.width: goes with an interval alone: {', '.join(_WIDTHS)}")
+    if "width" in record and not (len(stated) == 1 and named and named[0] in _DEFAULT_WIDTHS):
+        raise ScenarioError(f"{where}.width: goes with an interval alone: {', '.join(_DEFAULT_WIDTHS)}")
     if len(stated) == 1 and named:
         if family is not None:
             raise ScenarioError(f"{where}.family: '{named[0]}' is one already")
-        made = _named(named[0], stated[named[0]], record.get("width"), where)
+        made = _from_family(named[0], stated[named[0]], record.get("width"), where)
     elif set(stated) == {"ppf"} and callable(getattr(stated["ppf"], "ppf", None)):  # what only Python holds
-        made = _given(stated["ppf"], where)
+        made = _from_quantile_function(stated["ppf"], where)
     elif set(stated) == {"quantiles"}:
-        made = _through(_probabilities(stated["quantiles"], where), family, where)
+        made = _through(_parse_probabilities(stated["quantiles"], where), family, where)
     else:
         numbers = {k: _finite(v, f"{where}.{printable(k, 40)}") for k, v in stated.items() if k not in _FAMILY_FORMS}
         if set(stated) == {"value"}:
@@ -260,7 +273,7 @@ def distribution(record: Mapping[str, Any], *, where: str = "distribution") -> D
             made = _through({int(k[1:]) / 100: v for k, v in numbers.items()}, family, where)
         else:
             raise ScenarioError(f"{where}: expected {_FORMS}")
-    return _cut(made, record["truncate"], where) if "truncate" in record else made
+    return _truncate(made, record["truncate"], where) if "truncate" in record else made
 
 
 _FAMILY_FORMS = (*FAMILIES, "quantiles")
@@ -275,13 +288,13 @@ def numbers_in(record: Mapping[str, Any]) -> Iterator[float]:
     [0, 4]
     """
     cut = record.get("truncate")
-    low = cut[0] if isinstance(cut, (list, tuple)) and cut and _plain(cut[0]) else -math.inf
+    low = cut[0] if isinstance(cut, (list, tuple)) and cut and _is_float(cut[0]) else -math.inf
     for key, value in record.items():
         if key not in ("width", "truncate"):
             yield from (max(v, low) for v in _flat(value))
 
 
-def scaled(record: Mapping[str, Any], factor: float) -> dict[str, Any]:
+def scale_record(record: Mapping[str, Any], factor: float) -> dict[str, Any]:
     """Return the record of the same distribution in another unit.
 
     Examples
@@ -289,15 +302,15 @@ def scaled(record: Mapping[str, Any], factor: float) -> dict[str, Any]:
     >>> scaled({"lognormal": [1, 4], "width": 0.8}, 10.0)
     {'lognormal': [10.0, 40.0], 'width': 0.8}
     """
-    return {key: value if key == "width" else _times(value, factor) for key, value in record.items()}
+    return {key: value if key == "width" else _multiply(value, factor) for key, value in record.items()}
 
 
-def _times(value: Any, factor: float) -> Any:
+def _multiply(value: Any, factor: float) -> Any:
     if isinstance(value, Mapping):
-        return {k: _times(v, factor) for k, v in value.items()}
+        return {k: _multiply(v, factor) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_times(v, factor) for v in value]
-    return value * factor if _plain(value) else value
+        return [_multiply(v, factor) for v in value]
+    return value * factor if _is_float(value) else value
 
 
 def _flat(value: object) -> Iterator[float]:
@@ -306,52 +319,52 @@ def _flat(value: object) -> Iterator[float]:
     if isinstance(value, (list, tuple)):
         for each in value:
             yield from _flat(each)
-    elif _plain(value):
+    elif _is_float(value):
         yield value
 
 
-def _plain(value: object) -> TypeGuard[float]:
+def _is_float(value: object) -> TypeGuard[float]:
     """Tell whether a value is a number that a float holds."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    return isinstance(value, float) or abs(value) <= LARGEST
+    return isinstance(value, float) or abs(value) <= MAX_MAGNITUDE
 
 
 def _finite(value: object, at: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ScenarioError(f"{at}: expected a finite number, got '{printable(value, 40)}'")
-    if not abs(value) <= LARGEST:  # NaN too
-        raise ScenarioError(f"{at}: expected a finite number, at most {LARGEST:g} in size")
+    if not abs(value) <= MAX_MAGNITUDE:  # NaN too
+        raise ScenarioError(f"{at}: expected a finite number, at most {MAX_MAGNITUDE:g} in size")
     return float(value)
 
 
-def _listed(value: object, count: int, says: str, at: str) -> list[float]:
+def _check_numbers(value: object, count: int, says: str, at: str) -> list[float]:
     if not isinstance(value, (list, tuple)) or len(value) != count:
         raise ScenarioError(f"{at}: expected {says}, got '{printable(value, 40)}'")
     return [_finite(v, at) for v in value]
 
 
-def _named(family: str, value: object, width: object, where: str) -> Distribution:
+def _from_family(family: str, value: object, width: object, where: str) -> Distribution:
     """Return one of a named family: [low, mode, high], or the interval that holds its middle `width`."""
     at = f"{where}.{family}"
     if family == "triangular":
-        low, mode, high = _listed(value, 3, "[low, mode, high]", at)
+        low, mode, high = _check_numbers(value, 3, "[low, mode, high]", at)
         return _between({"low": low, "mode": mode, "high": high}, None, at)
-    low, high = _listed(value, 2, "[low, high]", at)
+    low, high = _check_numbers(value, 2, "[low, high]", at)
     if not low < high:
         raise ScenarioError(f"{at}: expected low < high, got {low:g} and {high:g}")
-    if family in _LOGARITHMIC and low <= 0:
+    if family in _LOGARITHMIC_FAMILIES and low <= 0:
         raise ScenarioError(f"{at}: a {family} distribution needs low > 0, got {low:g}")
-    most = _WIDTHS[family]
+    most = _DEFAULT_WIDTHS[family]
     share = most if width is None else _finite(width, f"{where}.width")
     whole = most == 1.0
-    if not (share >= NARROWEST and (share <= 1 if whole else share < 1)):
-        room = f"from {NARROWEST:g} to 1" if whole else f"from {NARROWEST:g} to below 1"
+    if not (share >= MIN_INTERVAL_WIDTH and (share <= 1 if whole else share < 1)):
+        room = f"from {MIN_INTERVAL_WIDTH:g} to 1" if whole else f"from {MIN_INTERVAL_WIDTH:g} to below 1"
         raise ScenarioError(f"{where}.width: expected the probability within the interval, {room}, got {share:g}")
     return Distribution(family, ((round(0.5 - share / 2, 15), low), (round(0.5 + share / 2, 15), high)))
 
 
-def _probabilities(value: object, where: str) -> dict[float, float]:
+def _parse_probabilities(value: object, where: str) -> dict[float, float]:
     """Read quantiles by their probability: ``"0.05"``, or 0.05, which TOML reads as a table within a table."""
     at = f"{where}.quantiles"
     if not isinstance(value, Mapping):
@@ -368,18 +381,18 @@ def _probabilities(value: object, where: str) -> dict[float, float]:
     return stated
 
 
-def _cut(made: Distribution, value: object, where: str) -> Distribution:
+def _truncate(distribution: Distribution, value: object, where: str) -> Distribution:
     at = f"{where}.truncate"
-    if made.family == "fixed":
+    if distribution.family == "fixed":
         raise ScenarioError(f"{at}: a fixed number has nothing to cut")
-    if not isinstance(value, (list, tuple)) or len(value) != 2 or not all(_plain(v) and v == v for v in value):
+    if not isinstance(value, (list, tuple)) or len(value) != 2 or not all(_is_float(v) and v == v for v in value):
         raise ScenarioError(f"{at}: expected [low, high], inf allowed, got '{printable(value, 40)}'")
     low, high = map(float, value)
     if not low < high:
         raise ScenarioError(f"{at}: expected low < high, got {low:g} and {high:g}")
-    cut = replace(made, truncate=(low, high))
+    cut = replace(distribution, truncate=(low, high))
     if not cut.mass() > 0:
-        raise ScenarioError(f"{at}: nothing is left: the probability from {low:g} to {high:g} is 0 ({made})")
+        raise ScenarioError(f"{at}: nothing is left: the probability from {low:g} to {high:g} is 0 ({distribution})")
     return cut
 
 

@@ -27,23 +27,23 @@ except ImportError:  # Windows
     fcntl = None
 
 __all__ = [
-    "arriving",
     "check_regular",
     "file_hash",
     "open_regular",
     "read_bytes",
-    "replacing",
+    "replace_atomically",
     "safe_output",
     "sweep",
+    "temporary_file",
     "write_atomic",
 ]
 
 #: The longest file name that common file systems take.
 NAME_MAX = 255
 #: The names of temporary files, and of nothing else.
-_PART = re.compile(r"\.[0-9a-f]{16}\.part")
+_TEMPORARY_NAME = re.compile(r"\.[0-9a-f]{16}\.part")
 #: Where there are no locks, a temporary file this many seconds old has no writer.
-ABANDONED = 86_400.0
+ABANDONED_SECONDS = 86_400.0
 
 
 def _why(error: OSError) -> str:
@@ -190,7 +190,7 @@ def safe_output(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _locked(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
     """Lock an open file for its writer; False where somebody else holds it."""
     if fcntl is None:
         return True
@@ -201,7 +201,7 @@ def _locked(handle: int) -> bool:
     return True
 
 
-def _same(handle: int, path: Path) -> bool:
+def _is_open_file(handle: int, path: Path) -> bool:
     """Tell whether a name still is the open file."""
     try:
         return os.path.samestat(os.fstat(handle), path.lstat())
@@ -210,7 +210,7 @@ def _same(handle: int, path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def arriving(folder: Path, *, inside: bool = False) -> Iterator[Path]:
+def temporary_file(folder: Path, *, inside: bool = False) -> Iterator[Path]:
     """Give a new temporary file in `folder`, or a folder with `inside`; nobody sweeps it while its writer lives.
 
     What killed writers left there is swept first. A writer holds a lock on what it writes to, and a lock ends with its
@@ -236,7 +236,7 @@ def arriving(folder: Path, *, inside: bool = False) -> Iterator[Path]:
                     continue
             else:
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
-            if handle < 0 or (_locked(handle) and _same(handle, path)):
+            if handle < 0 or (_try_lock(handle) and _is_open_file(handle, path)):
                 break
             os.close(handle)
             handle = -1
@@ -252,7 +252,7 @@ def arriving(folder: Path, *, inside: bool = False) -> Iterator[Path]:
 def sweep(folder: Path) -> None:
     """Remove what killed writers left in a folder: names of our pattern that nobody holds a lock on."""
     try:
-        left = [Path(entry.path) for entry in os.scandir(folder) if _PART.fullmatch(entry.name)]
+        left = [Path(entry.path) for entry in os.scandir(folder) if _TEMPORARY_NAME.fullmatch(entry.name)]
     except OSError:
         return
     for path in left:
@@ -265,13 +265,13 @@ def _sweep_one(path: Path) -> None:
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         return
     if fcntl is None:
-        if time.time() - status.st_mtime > ABANDONED:
+        if time.time() - status.st_mtime > ABANDONED_SECONDS:
             _remove(path)
         return
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error, and so nothing is done, where there are no locks
-        if _same(handle, path):
+        if _is_open_file(handle, path):
             _remove(path)
     finally:
         os.close(handle)
@@ -289,10 +289,10 @@ def _remove(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary name in the folder of `path`; on leaving, it is renamed to `path`, or removed after an error.
 
-    What killed writers left in that folder is removed (see `arriving`).
+    What killed writers left in that folder is removed (see `temporary_file`).
 
     Raises
     ------
@@ -301,7 +301,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = safe_output(path)
     try:
-        with arriving(target.parent) as temporary:
+        with temporary_file(target.parent) as temporary:
             yield temporary
             with temporary.open("rb") as handle:
                 os.fsync(handle.fileno())
@@ -327,6 +327,6 @@ def write_atomic(path: str | os.PathLike[str], content: bytes | memoryview | str
     '{}'
     """
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    with replacing(path) as temporary:
+    with replace_atomically(path) as temporary:
         temporary.write_bytes(data)
     return Path(path)

@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from forecast.base import budgets
-from forecast.base.files import read_bytes, replacing, safe_output
+from forecast.base.files import read_bytes, replace_atomically, safe_output
 from forecast.errors import ForecastError, ResultError, printable
 
-__all__ = ["locked", "update"]
+__all__ = ["exclusive_lock", "update"]
 
 #: So long a writer waits for another one, and how often it asks.
 MAX_WAIT_SECONDS, POLL_SECONDS = 60.0, 0.01
 
 
 @contextlib.contextmanager
-def locked(path: Path, *, error: type[ForecastError] = ResultError) -> Iterator[None]:
+def exclusive_lock(path: Path, *, error: type[ForecastError] = ResultError) -> Iterator[None]:
     """Hold the lock of a file, against other processes and other threads.
 
     Parameters
@@ -99,11 +99,11 @@ def update(path: str | os.PathLike[str], change: Callable[[bytes], bytes], *, li
     'one two '
     """
     target = safe_output(os.path.realpath(safe_output(path)))
-    with locked(target):
+    with exclusive_lock(target):
         exists = target.exists()
         before = read_bytes(target, limit=limit) if exists else b""
         after = change(before)
-        with replacing(target) as temporary:
+        with replace_atomically(target) as temporary:
             temporary.write_bytes(after)
             if exists:
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))

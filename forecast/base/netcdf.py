@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["content_hash", "load", "quantiles", "safe_output", "save", "to_json", "write_atomic"]
 
-HASH = "content_hash"
-EPOCH = "seconds since 1970-01-01"
+HASH_ATTRIBUTE = "content_hash"
+TIME_UNITS = "seconds since 1970-01-01"
 #: The number that NaT is in memory; it cannot be a date.
-NAT = -(2**63)
+NAT_INTEGER = -(2**63)
 
 
 def save(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
@@ -58,8 +58,8 @@ def save(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
     1.5
     """
     target = safe_output(path)
-    ready = _prepared(tree)
-    ready.attrs[HASH] = content_hash(tree)
+    ready = _encode_tree(tree)
+    ready.attrs[HASH_ATTRIBUTE] = content_hash(tree)
     # In memory first: HDF5 that meets a full disk cannot close its file, and takes the whole process down at exit.
     try:
         with warnings.catch_warnings():
@@ -91,23 +91,23 @@ def load(path: str | os.PathLike[str]) -> xr.DataTree:
     check_regular(source, error=ResultError)
     try:
         check_structure(source)
-        tree = _read(source)
-        stated = tree.attrs.pop(HASH, None)
+        tree = _open_tree(source)
+        stated = tree.attrs.pop(HASH_ATTRIBUTE, None)
     except ForecastError:
         raise
     except Exception as error:  # HDF5 raises OSError, KeyError, RuntimeError, ValueError and more for damaged files
         raise ResultError(f"{printable(source)}: damaged or not a result: {one_line(error, 160)}") from error
     if stated is None:
-        raise ResultError(f"{printable(source)}: not a result saved by forecast (it has no {HASH})")
+        raise ResultError(f"{printable(source)}: not a result saved by forecast (it has no {HASH_ATTRIBUTE})")
     actual = content_hash(tree)
     if stated != actual:
         raise ResultError(
-            f"{printable(source)}: the contents are not those that were saved ({HASH}, a checksum, differs)"
+            f"{printable(source)}: the contents are not those that were saved ({HASH_ATTRIBUTE}, a checksum, differs)"
         )
     return tree
 
 
-def _read(path: Path) -> xr.DataTree:
+def _open_tree(path: Path) -> xr.DataTree:
 
     times = xr.coders.CFDatetimeCoder(time_unit="s")
     with warnings.catch_warnings():
@@ -138,14 +138,14 @@ def _as_saved(variable: xr.Variable, at: str) -> xr.Variable:
     return xr.Variable(variable.dims, values, dict(variable.attrs))
 
 
-def _prepared(tree: xr.DataTree) -> xr.DataTree:
+def _encode_tree(tree: xr.DataTree) -> xr.DataTree:
     """Return a copy of the tree with the encoding of every variable fixed, and refuse what has no form in the file."""
     for node in tree.subtree:
         _check_attrs(node.attrs, node.path)
         for name in node.to_dataset(inherit=False).variables:
             if not isinstance(name, str) or "/" in name or not name:
                 raise ResultError(f"result: {node.path}: '{printable(name, 60)}' cannot name a variable")
-    return _rebuilt(tree, _encoded)
+    return _rebuilt(tree, _encode_variable)
 
 
 def _check_attrs(attrs: Any, at: str) -> None:
@@ -166,7 +166,7 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def _encoded(variable: xr.Variable, at: str) -> xr.Variable:
+def _encode_variable(variable: xr.Variable, at: str) -> xr.Variable:
     import numpy as np
 
     _check_attrs(variable.attrs, at)
@@ -176,9 +176,9 @@ def _encoded(variable: xr.Variable, at: str) -> xr.Variable:
     if kind == "M":
         if values.dtype != np.dtype("datetime64[s]"):
             raise ResultError(f"result: {printable(at)}: dates are datetime64[s], got {values.dtype}")
-        encoding = {"units": EPOCH, "calendar": "proleptic_gregorian", "dtype": "int64", "_FillValue": None}
+        encoding = {"units": TIME_UNITS, "calendar": "proleptic_gregorian", "dtype": "int64", "_FillValue": None}
         if np.isnat(values).any():
-            encoding["_FillValue"] = NAT
+            encoding["_FillValue"] = NAT_INTEGER
     elif kind in "OT":
         if not all(isinstance(v, str) for v in values.ravel()):
             raise ResultError(f"result: {printable(at)}: expected numbers, text or dates, got objects")
@@ -207,23 +207,23 @@ def content_hash(tree: xr.DataTree) -> str:
     True
     """
     digest = hashlib.sha256()
-    for piece in _pieces(tree):
+    for piece in _hashed_parts(tree):
         # Lengths go in too: "ab" + "c" is not "a" + "bc".
         digest.update(len(piece).to_bytes(8, "little"))
         digest.update(piece)
     return digest.hexdigest()
 
 
-def _pieces(tree: xr.DataTree) -> Iterator[bytes | memoryview[int]]:
+def _hashed_parts(tree: xr.DataTree) -> Iterator[bytes | memoryview[int]]:
     for node in sorted(tree.subtree, key=lambda n: n.path):
         own = node.to_dataset(inherit=False)
-        attrs = {k: v for k, v in own.attrs.items() if not (k == HASH and node.path == tree.path)}
-        yield _header("node", node.path, sorted(attrs.items()))
+        attrs = {k: v for k, v in own.attrs.items() if not (k == HASH_ATTRIBUTE and node.path == tree.path)}
+        yield _header_bytes("node", node.path, sorted(attrs.items()))
         for name in sorted(own.variables, key=str):
             variable = own.variables[name]
             role = "coordinate" if name in own.coords else "variable"
             values = _canonical(variable.values)
-            yield _header(
+            yield _header_bytes(
                 role, name, list(variable.dims), list(values.shape), values.dtype.kind, sorted(variable.attrs.items())
             )
             if values.dtype.kind == "U":
@@ -233,7 +233,7 @@ def _pieces(tree: xr.DataTree) -> Iterator[bytes | memoryview[int]]:
                 yield values.tobytes()
 
 
-def _header(*parts: Any) -> bytes:
+def _header_bytes(*parts: Any) -> bytes:
     return to_json(parts).encode()
 
 

@@ -13,23 +13,23 @@ import math
 from pathlib import Path
 from typing import Any
 
-from forecast.base.budgets import check_memory, memory, shown
+from forecast.base.budgets import check_memory, format_bytes, memory
 from forecast.errors import ResultError, printable
 
 __all__ = ["check_structure"]
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-LIMIT_OBJECTS = 10_000
-LIMIT_DEPTH = 32
-LIMIT_ATTRIBUTES = 1000
-#: What is stored unpacks to at most so many times its size; below `SMALL` bytes nobody minds.
-LIMIT_RATIO, SMALL = 250, 1 << 20
+MAX_OBJECTS = 10_000
+MAX_GROUP_DEPTH = 32
+MAX_ATTRIBUTES = 1000
+#: What is stored unpacks to at most so many times its size; below `MIN_CHECKED_BYTES` bytes nobody minds.
+MAX_COMPRESSION_RATIO, MIN_CHECKED_BYTES = 250, 1 << 20
 #: deflate, shuffle and fletcher32; they are part of HDF5.
 FILTERS = frozenset({1, 2, 3})
 #: Loading holds a variable's values and, for a moment, a copy of them.
 BYTES_FACTOR = 2
 #: netCDF's own attributes, of dimensions; their types are HDF5's and they are never read as values.
-NETCDF = frozenset({"DIMENSION_LIST", "REFERENCE_LIST"})
+NETCDF_ATTRIBUTES = frozenset({"DIMENSION_LIST", "REFERENCE_LIST"})
 #: How a netCDF dimension that has no variable is marked; nothing is stored of it.
 BARE_DIMENSION = b"This is a netCDF dimension but not a netCDF variable"
 
@@ -52,10 +52,10 @@ def check_structure(path: Path) -> None:
     size = path.stat().st_size
     check_memory(size, f"{printable(path)}: reading it takes", error=ResultError)
     with h5py.File(path, "r") as file:
-        _Walk(path, size).group(file, 0)
+        _StructureCheck(path, size).group(file, 0)
 
 
-class _Walk:
+class _StructureCheck:
     def __init__(self, path: Path, size: int) -> None:
         self.path, self.size, self.limit = path, size, memory()
         self.bytes, self.seen = 0, set[Any]()
@@ -75,15 +75,15 @@ class _Walk:
         import h5py
 
         self.attributes(group, group.name)
-        if depth > LIMIT_DEPTH:
-            self.refuse(group.name, f"groups in groups, more than {LIMIT_DEPTH} deep")
-        if len(group) + len(self.seen) > LIMIT_OBJECTS:
-            self.refuse(group.name, f"more than {LIMIT_OBJECTS:,} variables and groups")
+        if depth > MAX_GROUP_DEPTH:
+            self.refuse(group.name, f"groups in groups, more than {MAX_GROUP_DEPTH} deep")
+        if len(group) + len(self.seen) > MAX_OBJECTS:
+            self.refuse(group.name, f"more than {MAX_OBJECTS:,} variables and groups")
         for key in group:
             name = f"{group.name.rstrip('/')}/{key}"
             link = group.get(key, getlink=True)
             if not isinstance(link, h5py.HardLink):
-                self.refuse(name, f"a {_words(type(link).__name__)}; links out of a result are not followed")
+                self.refuse(name, f"a {_link_kind(type(link).__name__)}; links out of a result are not followed")
             thing = group[key]
             # One object under two names could be a circle.
             address = h5py.h5o.get_info(thing.id).addr
@@ -123,14 +123,14 @@ class _Walk:
     def stored(self, data: Any, name: str, stated: int) -> None:
         """Compare what a variable says it holds with what the file has of it."""
         kept = data.id.get_storage_size()
-        whole = f"holds {shown(stated)}, of which the file stores {shown(kept)}"
+        whole = f"holds {format_bytes(stated)}, of which the file stores {format_bytes(kept)}"
         if data.chunks is not None:
             chunks = math.prod(-(-n // c) for n, c in zip(data.shape, data.chunks, strict=True))
-            if chunks > max(self.size, SMALL) or data.id.get_num_chunks() < chunks:
+            if chunks > max(self.size, MIN_CHECKED_BYTES) or data.id.get_num_chunks() < chunks:
                 self.refuse(name, whole)
         elif kept < stated:
             self.refuse(name, whole)
-        if stated > SMALL and stated > LIMIT_RATIO * kept:
+        if stated > MIN_CHECKED_BYTES and stated > MAX_COMPRESSION_RATIO * kept:
             self.refuse(name, whole)
 
     def text(self, data: Any, name: str, count: int) -> None:
@@ -166,15 +166,15 @@ class _Walk:
         import h5py
 
         count = h5py.h5a.get_num_attrs(thing.id)
-        if count > LIMIT_ATTRIBUTES:
-            self.refuse(name, f"{count:,} attributes; at most {LIMIT_ATTRIBUTES:,} are read")
+        if count > MAX_ATTRIBUTES:
+            self.refuse(name, f"{count:,} attributes; at most {MAX_ATTRIBUTES:,} are read")
         for index in range(count):
             attribute = h5py.h5a.open(thing.id, index=index)
             key = attribute.name.decode("utf-8", "replace")
             at = f"{name}@{key}"
             size = math.prod(attribute.shape) * attribute.get_type().get_size()
             self.count(at, size * BYTES_FACTOR)
-            if key in NETCDF:
+            if key in NETCDF_ATTRIBUTES:
                 continue
             if not self.is_text(attribute, at):
                 continue
@@ -188,5 +188,5 @@ class _Walk:
         return isinstance(mark, bytes) and mark.startswith(BARE_DIMENSION)
 
 
-def _words(name: str) -> str:
+def _link_kind(name: str) -> str:
     return {"ExternalLink": "link to another file", "SoftLink": "symbolic link"}.get(name, name)

@@ -25,7 +25,7 @@ class Operators:
 
     def at(self, year: float | Quantity) -> Quantity:
         """Return what it is at a date, a decimal year, in every world."""
-        return _called("at", self, year)
+        return _call_function("at", self, year)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Answer numpy: ``np.minimum(spend, budget)`` and ``np.float64(2)*spend`` are quantities."""
@@ -34,67 +34,67 @@ class Operators:
         return NotImplemented if method != "__call__" or options else of_numpy(ufunc.__name__, inputs)
 
     def __add__(self, other: Any) -> Quantity:
-        return _made("+", self, other)
+        return _operation("+", self, other)
 
     def __radd__(self, other: Any) -> Quantity:
-        return _made("+", other, self)
+        return _operation("+", other, self)
 
     def __sub__(self, other: Any) -> Quantity:
-        return _made("-", self, other)
+        return _operation("-", self, other)
 
     def __rsub__(self, other: Any) -> Quantity:
-        return _made("-", other, self)
+        return _operation("-", other, self)
 
     def __mul__(self, other: Any) -> Quantity:
-        return _made("*", self, other)
+        return _operation("*", self, other)
 
     def __rmul__(self, other: Any) -> Quantity:
-        return _made("*", other, self)
+        return _operation("*", other, self)
 
     def __truediv__(self, other: Any) -> Quantity:
-        return _made("/", self, other)
+        return _operation("/", self, other)
 
     def __rtruediv__(self, other: Any) -> Quantity:
-        return _made("/", other, self)
+        return _operation("/", other, self)
 
     def __pow__(self, other: Any) -> Quantity:
-        return _made("**", self, other)
+        return _operation("**", self, other)
 
     def __rpow__(self, other: Any) -> Quantity:
-        return _made("**", other, self)
+        return _operation("**", other, self)
 
     def __neg__(self) -> Quantity:
-        return _made("-", self)
+        return _operation("-", self)
 
     def __abs__(self) -> Quantity:
-        return _called("abs", self)
+        return _call_function("abs", self)
 
     def __ge__(self, other: Any) -> QuantityCondition:
-        return _compared(self, ">=", other)
+        return _comparison(self, ">=", other)
 
     def __gt__(self, other: Any) -> QuantityCondition:
-        return _compared(self, ">", other)
+        return _comparison(self, ">", other)
 
     def __le__(self, other: Any) -> QuantityCondition:
-        return _compared(self, "<=", other)
+        return _comparison(self, "<=", other)
 
     def __lt__(self, other: Any) -> QuantityCondition:
-        return _compared(self, "<", other)
+        return _comparison(self, "<", other)
 
 
-def _made(op: str, *operands: Any) -> Quantity:
+def _operation(op: str, *operands: Any) -> Quantity:
     from forecast.api.quantity_formulas import operation
 
     return operation(op, *operands)
 
 
-def _called(word: str, *arguments: Any) -> Quantity:
+def _call_function(word: str, *arguments: Any) -> Quantity:
     from forecast.api.quantity_formulas import call
 
     return call(word, *arguments)
 
 
-def _compared(left: Any, op: str, right: Any) -> QuantityCondition:
-    from forecast.api.quantity_formulas import compared
+def _comparison(left: Any, op: str, right: Any) -> QuantityCondition:
+    from forecast.api.quantity_formulas import make_comparison
 
-    return compared(left, op, right)
+    return make_comparison(left, op, right)

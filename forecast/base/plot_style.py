@@ -15,7 +15,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.files import replacing, safe_output
+from forecast.base.files import replace_atomically, safe_output
 from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -24,25 +24,48 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "BLACK", "COLOURS", "FORMATS", "GREY", "LINES", "MARKS", "WIDTHS", "check_format", "few_ticks", "heading",
-    "laid_out", "legend", "legend_below", "logarithmic", "new_axes", "number", "plain", "settle", "sheet", "spread",
-    "style", "text_width", "thin", "wrapped", "write", "years",
+    "BLACK",
+    "COLOURS",
+    "FIGURE_SUFFIXES",
+    "GREY",
+    "LINE_STYLES",
+    "MARKERS",
+    "WIDTH_INCHES",
+    "add_heading",
+    "check_format",
+    "few_ticks",
+    "finish_layout",
+    "format_log_tick",
+    "format_tick",
+    "laid_out",
+    "legend",
+    "legend_below",
+    "logarithmic",
+    "new_axes",
+    "save_figure",
+    "set_log_ticks",
+    "set_year_ticks",
+    "sheet",
+    "style",
+    "text_width",
+    "thin",
+    "wrap_text",
 ]  # fmt: skip
 
-FORMATS = (".svg", ".png", ".pdf")
+FIGURE_SUFFIXES = (".svg", ".png", ".pdf")
 #: Inches: one column of a journal's page, 89 mm, and the page, 183 mm.
-WIDTHS = {"column": 89 / 25.4, "page": 183 / 25.4}
+WIDTH_INCHES = {"column": 89 / 25.4, "page": 183 / 25.4}
 #: Okabe & Ito (2008): told apart with any colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), (0, (1, 3)))
-MARKS = ("o", "s", "^", "D", "v", "P", "X")
+LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), (0, (1, 3)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 BLACK, GREY = "#222222", "#767676"
 #: Decades below which a logarithmic axis has labels between the powers of ten.
-_FEW = 1.5
+_MAX_LABELLED_DECADES = 1.5
 #: Digits of a place on a figure, as a share of it.
-_PLACES = 5
+_COORDINATE_DIGITS = 5
 #: Texts are measured so many times larger: letters of few pixels are moved to whole ones.
-_FINE = 10
+_MEASURE_SCALE = 10
 #: Dots an inch of a figure that is made of pixels.
 _DPI = 200
 
@@ -91,17 +114,19 @@ def check_format(path: str | os.PathLike[str]) -> None:
     ------
     UsageError
     """
-    if Path(path).suffix.lower() not in FORMATS:
-        raise UsageError(f"{printable(Path(path).name)}: expected a figure file that ends in {', '.join(FORMATS)}")
+    if Path(path).suffix.lower() not in FIGURE_SUFFIXES:
+        raise UsageError(
+            f"{printable(Path(path).name)}: expected a figure file that ends in {', '.join(FIGURE_SUFFIXES)}"
+        )
 
 
-def write(figure: Figure, path: str | os.PathLike[str]) -> Path:
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     """Write a figure whole or not at all; without a clock in it, so that equal figures are equal files."""
     target = safe_output(path)
-    settle(figure)
+    finish_layout(figure)
     form = target.suffix[1:].lower()
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
-    with replacing(target) as temporary:
+    with replace_atomically(target) as temporary:
         try:
             figure.savefig(temporary, format=form, metadata=metadata, dpi=_DPI)
         except ValueError as error:  # more pixels than the format holds
@@ -116,7 +141,7 @@ def laid_out(axis: Axes) -> None:
     figure.draw_without_rendering()
 
 
-def settle(figure: Figure) -> None:
+def finish_layout(figure: Figure) -> None:
     """Lay a figure out for good, at round places: the solver of layouts leaves rounding errors of either sign."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -125,13 +150,14 @@ def settle(figure: Figure) -> None:
         part = parts.pop()
         for inner in part.subfigs:
             inner.bbox_relative.p0, inner.bbox_relative.p1 = (
-                [round(float(x), _PLACES) + 0.0 for x in p] for p in (inner.bbox_relative.p0, inner.bbox_relative.p1)
+                [round(float(x), _COORDINATE_DIGITS) + 0.0 for x in p]
+                for p in (inner.bbox_relative.p0, inner.bbox_relative.p1)
             )
             parts.append(inner)
         for text in part.texts:
-            text.set_position([round(float(x), _PLACES) + 0.0 for x in text.get_position()])
+            text.set_position([round(float(x), _COORDINATE_DIGITS) + 0.0 for x in text.get_position()])
     for axis in figure.axes:
-        axis.set_position([round(float(x), _PLACES) + 0.0 for x in axis.get_position().bounds])  # type: ignore[arg-type]
+        axis.set_position([round(float(x), _COORDINATE_DIGITS) + 0.0 for x in axis.get_position().bounds])  # type: ignore[arg-type]
 
 
 def legend(axis: Axes) -> None:
@@ -145,7 +171,7 @@ def legend(axis: Axes) -> None:
         )  # fmt: skip
 
 
-def heading(figure: Figure, text: str, width: str) -> None:
+def add_heading(figure: Figure, text: str, width: str) -> None:
     """Put a heading above a figure, cut to one line."""
     figure.suptitle(printable(text, 84 if width == "page" else 40), fontsize=9, weight="bold", x=0.01, ha="left")
 
@@ -160,12 +186,12 @@ def legend_below(figure: Figure, columns: int) -> None:
         figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=min(columns, len(named)))
 
 
-def years(axis: Axis) -> None:
+def set_year_ticks(axis: Axis) -> None:
     """Label an axis of decimal years: by whole years, or by the month where it spans a few."""
     from matplotlib.ticker import MaxNLocator, MultipleLocator, NullFormatter
 
     low, high = sorted(axis.get_view_interval())
-    span, inches = high - low, _inches(axis)
+    span, inches = high - low, _axis_inches(axis)
     if span > 4:
         axis.set_major_locator(MaxNLocator(nbins=max(2, min(6, int(inches / 0.5))), integer=True, steps=[1, 2, 5, 10]))
         axis.set_major_formatter(lambda year, _: f"{year:.0f}")
@@ -198,20 +224,20 @@ def few_ticks(axis: Axis) -> Any:
     """Return a locator of as many ticks as an axis has room for."""
     from matplotlib.ticker import MaxNLocator
 
-    return MaxNLocator(nbins=max(2, min(5, int(_inches(axis) / 0.55))))
+    return MaxNLocator(nbins=max(2, min(5, int(_axis_inches(axis) / 0.55))))
 
 
 def logarithmic(axis: Axis, values: Any) -> None:
     """Make an axis logarithmic where its values are positive and span a decade, and label it either way."""
     if values.size and values.min() > 0 and values.max() > 10 * values.min():
         (axis.axes.set_yscale if axis is axis.axes.yaxis else axis.axes.set_xscale)("log")
-        spread(axis)
+        set_log_ticks(axis)
     else:
         axis.set_major_locator(few_ticks(axis))
-        axis.set_major_formatter(lambda value, _: number(value))
+        axis.set_major_formatter(lambda value, _: format_tick(value))
 
 
-def _inches(axis: Axis) -> float:
+def _axis_inches(axis: Axis) -> float:
     """Return about how long an axis is, before the labels of others take their room."""
     box = axis.axes.get_window_extent()
     return float((box.height if axis is axis.axes.yaxis else box.width) / axis.axes.figure.dpi)
@@ -222,16 +248,22 @@ def _month(year: float) -> str:
     return f"{months // 12}-{months % 12 + 1:02d}"
 
 
-def spread(axis: Axis) -> None:
+def set_log_ticks(axis: Axis) -> None:
     """Label a logarithmic axis: powers of ten, and 2 and 5 between them where it spans one or two."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     low, high = sorted(axis.get_view_interval())
     decades = math.log10(high / low) if 0 < low < high < math.inf else math.inf
-    between = (1.0, 2.0, 5.0) if decades < _FEW else (1.0, 3.0) if decades < 2 * _FEW else (1.0,)
+    between = (
+        (1.0, 2.0, 5.0)
+        if decades < _MAX_LABELLED_DECADES
+        else (1.0, 3.0)
+        if decades < 2 * _MAX_LABELLED_DECADES
+        else (1.0,)
+    )
     room = 6 if axis is axis.axes.yaxis else 5
     axis.set_major_locator(LogLocator(subs=between, numticks=room))
-    axis.set_major_formatter(lambda value, _: plain(value))
+    axis.set_major_formatter(lambda value, _: format_log_tick(value))
     axis.set_minor_formatter(NullFormatter())  # matplotlib's own is TeX
 
 
@@ -242,11 +274,11 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
     from matplotlib.font_manager import FontProperties
 
     font = FontProperties(family=_FONT, size=size, weight=weight)
-    measure = RendererAgg(1, 1, 72 * _FINE).get_text_width_height_descent
-    return max(float(measure(line, font, False)[0]) for line in text.split("\n")) / _FINE
+    measure = RendererAgg(1, 1, 72 * _MEASURE_SCALE).get_text_width_height_descent
+    return max(float(measure(line, font, False)[0]) for line in text.split("\n")) / _MEASURE_SCALE
 
 
-def wrapped(text: str, width: float, size: float, weight: str = "normal") -> str:
+def wrap_text(text: str, width: float, size: float, weight: str = "normal") -> str:
     """Break a text into lines of so many points, and leave nothing of it out.
 
     It is broken at spaces, but for those between a number and its unit; else behind the signs between the parts of a
@@ -257,7 +289,7 @@ def wrapped(text: str, width: float, size: float, weight: str = "normal") -> str
     >>> wrapped("the time horizon reaches a week", 80.0, 7.0).splitlines()
     ['the time horizon', 'reaches a week']
     """
-    fits = functools.partial(_fits, width=width, size=size, weight=weight)
+    fits = functools.partial(_fits_width, width=width, size=size, weight=weight)
     lines = [""]
     for word in re.split(r"(?<=[^\d] )", text):
         parts = [word] if fits(word) else re.split(r"(?<=[-/.@_])", word)
@@ -268,11 +300,11 @@ def wrapped(text: str, width: float, size: float, weight: str = "normal") -> str
     return "\n".join(line.strip() for line in lines)
 
 
-def _fits(text: str, *, width: float, size: float, weight: str) -> bool:
+def _fits_width(text: str, *, width: float, size: float, weight: str) -> bool:
     return text_width(text.rstrip(), size, weight) <= width
 
 
-def number(value: float) -> str:
+def format_tick(value: float) -> str:
     """Write a tick of an axis that is not logarithmic.
 
     Examples
@@ -286,7 +318,7 @@ def number(value: float) -> str:
     return f"{float(mantissa):g}e{int(power)}"
 
 
-def plain(value: float) -> str:
+def format_log_tick(value: float) -> str:
     """Write a tick.
 
     Examples

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["chandrupatla", "roots"]
+__all__ = ["chandrupatla", "find_roots"]
 
 Array = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ def chandrupatla(a: tuple[Array, Array], b: tuple[Array, Array], c: tuple[Array,
     return np.asarray(np.where(trusted & np.isfinite(bent), bent, 0.5))
 
 
-def roots(
+def find_roots(
     function: Callable[[Array], Array], low: Array, high: Array, *, tolerance: float = 4e-16, most: int = 200
 ) -> Array:
     """Return where functions change sign.

@@ -28,26 +28,26 @@ __all__ = [
     "SHARE",
     "TEXT",
     "WHOLE",
-    "Also",
-    "Each",
+    "ArraySchema",
     "Form",
-    "Kind",
-    "Maybe",
-    "Named",
-    "Record",
-    "Table",
-    "check",
+    "ListSchema",
+    "MappingSchema",
+    "ObjectSchema",
+    "OptionalSchema",
+    "RefinedSchema",
+    "ValueSchema",
+    "check_record",
     "check_tables",
+    "find_problems",
     "one_of",
-    "problems",
 ]
 
-LONGEST_TEXT = 20_000
-MOST = 1 << 62
+MAX_TEXT_LENGTH = 20_000
+MAX_COUNT = 1 << 62
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueSchema:
     """Values of one kind.
 
     Parameters
@@ -63,14 +63,14 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Maybe:
+class OptionalSchema:
     """Null, or a value of a form."""
 
     form: Form
 
 
 @dataclass(frozen=True)
-class Each:
+class ListSchema:
     """A list whose members have one form."""
 
     form: Form
@@ -79,14 +79,14 @@ class Each:
 
 
 @dataclass(frozen=True)
-class Named:
+class MappingSchema:
     """An object whose members, of any name, have one form."""
 
     form: Form
 
 
 @dataclass(frozen=True)
-class Record:
+class ObjectSchema:
     """An object with these fields and no others.
 
     Parameters
@@ -104,7 +104,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Also:
+class RefinedSchema:
     """A value of a form of which something else is true.
 
     Parameters
@@ -120,26 +120,26 @@ class Also:
     good: Callable[[Any], bool]
 
 
-Form: TypeAlias = Kind | Maybe | Each | Named | Record | Also
+Form: TypeAlias = ValueSchema | OptionalSchema | ListSchema | MappingSchema | ObjectSchema | RefinedSchema
 
 
-def _finite(value: object) -> bool:
+def _is_finite_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return math.isfinite(value) if isinstance(value, float) else abs(value) < 1 << 1023
 
 
-TEXT = Kind("text", lambda v: isinstance(v, str) and len(v) <= LONGEST_TEXT)
-FLAG = Kind("true or false", lambda v: isinstance(v, bool))
-NUMBER = Kind("a finite number", _finite)
-NAME = Kind("text", lambda v: isinstance(v, str) and len(v) <= LONGEST_TEXT and bool(v.strip()))
-ANYTHING = Kind("anything", lambda v: True)
-WHOLE = Kind("a whole number", lambda v: isinstance(v, int) and not isinstance(v, bool) and abs(v) < MOST)
-SHARE = Kind("a number from 0 to 1", lambda v: _finite(v) and 0 <= v <= 1)
-COUNT = Kind("a count", lambda v: isinstance(v, int) and not isinstance(v, bool) and 0 <= v < MOST)
+TEXT = ValueSchema("text", lambda v: isinstance(v, str) and len(v) <= MAX_TEXT_LENGTH)
+FLAG = ValueSchema("true or false", lambda v: isinstance(v, bool))
+NUMBER = ValueSchema("a finite number", _is_finite_number)
+NAME = ValueSchema("text", lambda v: isinstance(v, str) and len(v) <= MAX_TEXT_LENGTH and bool(v.strip()))
+ANYTHING = ValueSchema("anything", lambda v: True)
+WHOLE = ValueSchema("a whole number", lambda v: isinstance(v, int) and not isinstance(v, bool) and abs(v) < MAX_COUNT)
+SHARE = ValueSchema("a number from 0 to 1", lambda v: _is_finite_number(v) and 0 <= v <= 1)
+COUNT = ValueSchema("a count", lambda v: isinstance(v, int) and not isinstance(v, bool) and 0 <= v < MAX_COUNT)
 
 
-def _day(value: object) -> bool:
+def _is_iso_date(value: object) -> bool:
     if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
         return False
     try:
@@ -150,10 +150,10 @@ def _day(value: object) -> bool:
 
 
 #: A day, as ISO has it.
-DAY = Kind("a date YYYY-MM-DD", _day)
+DAY = ValueSchema("a date YYYY-MM-DD", _is_iso_date)
 
 
-def one_of(*values: str) -> Kind:
+def one_of(*values: str) -> ValueSchema:
     """Return the form of one of some words.
 
     Examples
@@ -161,10 +161,10 @@ def one_of(*values: str) -> Kind:
     >>> one_of("left", "right").expected
     'one of left, right'
     """
-    return Kind(f"one of {', '.join(values)}", lambda v: isinstance(v, str) and v in values)
+    return ValueSchema(f"one of {', '.join(values)}", lambda v: isinstance(v, str) and v in values)
 
 
-def problems(value: Any, form: Form, at: str = "") -> Iterator[tuple[str, str]]:
+def find_problems(value: Any, form: Form, at: str = "") -> Iterator[tuple[str, str]]:
     """Go over everything that keeps a value from having a form: the place in it, and the reason.
 
     Examples
@@ -172,56 +172,56 @@ def problems(value: Any, form: Form, at: str = "") -> Iterator[tuple[str, str]]:
     >>> list(problems({"naem": "a"}, Record({"n": COUNT}, {"name": TEXT})))
     [('n', 'is missing; expected a count'), ('naem', "unknown key; did you mean 'name'?")]
     """
-    if isinstance(form, Maybe):
+    if isinstance(form, OptionalSchema):
         if value is not None:
-            yield from problems(value, form.form, at)
-    elif isinstance(form, Also):
-        found = list(problems(value, form.form, at))
+            yield from find_problems(value, form.form, at)
+    elif isinstance(form, RefinedSchema):
+        found = list(find_problems(value, form.form, at))
         yield from found
         if not found and not form.good(value):
-            yield at, f"expected {form.expected}, got {_shown(value)}"
-    elif isinstance(form, Each) and isinstance(value, list) and form.least <= len(value) <= form.most:
+            yield at, f"expected {form.expected}, got {_brief_text(value)}"
+    elif isinstance(form, ListSchema) and isinstance(value, list) and form.least <= len(value) <= form.most:
         for place, member in enumerate(value):
-            yield from problems(member, form.form, f"{at}[{place}]")
-    elif isinstance(form, Named) and isinstance(value, dict):
+            yield from find_problems(member, form.form, f"{at}[{place}]")
+    elif isinstance(form, MappingSchema) and isinstance(value, dict):
         for name, member in value.items():
-            yield from problems(member, form.form, _below(at, name))
-    elif isinstance(form, Record) and isinstance(value, dict):
+            yield from find_problems(member, form.form, _below(at, name))
+    elif isinstance(form, ObjectSchema) and isinstance(value, dict):
         known = {**form.fields, **form.optional}
         for name in form.fields:
             if name not in value:
-                yield _below(at, name), f"is missing; expected {_expected(known[name])}"
+                yield _below(at, name), f"is missing; expected {_describe_form(known[name])}"
         for name, member in value.items():
             if name in known:
-                yield from problems(member, known[name], _below(at, name))
+                yield from find_problems(member, known[name], _below(at, name))
             elif not form.more:
                 hint = nearest(name, known)
                 yield _below(at, printable(name, 60)), "unknown key" + (f"; did you mean '{hint}'?" if hint else "")
-    elif not (isinstance(form, Kind) and form.good(value)):
-        yield at, f"expected {_expected(form)}, got {_shown(value)}"
+    elif not (isinstance(form, ValueSchema) and form.good(value)):
+        yield at, f"expected {_describe_form(form)}, got {_brief_text(value)}"
 
 
 def _below(at: str, name: object) -> str:
     return f"{at}.{name}" if at else str(name)
 
 
-def _shown(value: object) -> str:
+def _brief_text(value: object) -> str:
     return printable(repr(value), 60)
 
 
-def _expected(form: Form) -> str:
+def _describe_form(form: Form) -> str:
     """Say in words what a form is."""
-    if isinstance(form, (Kind, Also)):
+    if isinstance(form, (ValueSchema, RefinedSchema)):
         return form.expected
-    if isinstance(form, Maybe):
-        return f"{_expected(form.form)} or null"
-    if isinstance(form, Each):
+    if isinstance(form, OptionalSchema):
+        return f"{_describe_form(form.form)} or null"
+    if isinstance(form, ListSchema):
         least = ("", " that is not empty")[form.least] if form.least < 2 else f" of at least {form.least} members"
         return f"a list{least}"
     return "an object"
 
 
-def check(value: Any, form: Form, *, where: str, at: str = "", error: type[ForecastError] = ResultError) -> None:
+def check_record(value: Any, form: Form, *, where: str, at: str = "", error: type[ForecastError] = ResultError) -> None:
     """Raise unless a value has a form.
 
     Parameters
@@ -242,12 +242,12 @@ def check(value: Any, form: Form, *, where: str, at: str = "", error: type[Forec
     Traceback (most recent call last):
     forecast.errors.ResultError: a.json: n: expected a count, got -3
     """
-    for place, reason in problems(value, form, at):
+    for place, reason in find_problems(value, form, at):
         raise error(": ".join(part for part in (where, printable(place, 120), reason) if part))
 
 
 @dataclass(frozen=True)
-class Table:
+class ArraySchema:
     """An array: of which kinds of numbers, how long along each dimension, and of which values.
 
     Parameters
@@ -268,7 +268,7 @@ class Table:
 
 def check_tables(
     arrays: Mapping[str, np.ndarray[Any, Any]],
-    tables: Mapping[str, Table],
+    tables: Mapping[str, ArraySchema],
     sizes: dict[str, int],
     *,
     where: str,

@@ -28,26 +28,34 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "DIMENSIONS", "PIECES", "REPLICATES", "direction_numbers", "key", "uniforms"]
+__all__ = [
+    "DRAWS_PER_BLOCK",
+    "FIRST_BLOCK_PIECES",
+    "MAX_DIMENSIONS",
+    "REPLICATES",
+    "direction_numbers",
+    "key",
+    "uniform_block",
+]
 
 #: Worlds in a block.
-BLOCK = 1024
+DRAWS_PER_BLOCK = 1024
 #: The worlds of the pieces in which a run draws its first block, so that few draws cost little.
-PIECES = (range(256), range(256, BLOCK))
+FIRST_BLOCK_PIECES = (range(256), range(256, DRAWS_PER_BLOCK))
 #: Independent randomisations, among which the worlds take turns.
 REPLICATES = 8
 #: Binary digits of a point's number: 2^27 points of 8 randomisations are a thousand million worlds.
-NUMBER = 27
+MAX_INDEX_BITS = 27
 #: Binary digits of a point: with half of the last one added it is exact, and neither 0 nor 1.
-DIGITS = 52
+POINT_BITS = 52
 
 #: Points of one randomisation in a block, and binary digits of their number in it.
-POINTS = BLOCK // REPLICATES
-BITS = POINTS.bit_length() - 1
+POINTS_PER_BLOCK = DRAWS_PER_BLOCK // REPLICATES
+POINT_INDEX_BITS = POINTS_PER_BLOCK.bit_length() - 1
 
 #: Of each dimension but the first the degree and the coefficients of a primitive polynomial, and the first direction
 #: numbers [1]_.
-_INITIAL = (
+_DIRECTION_NUMBERS = (
     (1, 0, (1,)),
     (2, 1, (1, 3)),
     (3, 1, (1, 3, 1)),
@@ -65,7 +73,7 @@ _INITIAL = (
     (6, 16, (1, 3, 1, 13, 27, 49)),
 )
 #: Dimensions of one sequence; who needs more has several, each scrambled by itself and in an order of its own.
-DIMENSIONS = len(_INITIAL) + 1
+MAX_DIMENSIONS = len(_DIRECTION_NUMBERS) + 1
 
 
 def key(text: str) -> int:
@@ -77,51 +85,57 @@ def key(text: str) -> int:
 
 @functools.cache
 def direction_numbers() -> NDArray[np.uint64]:
-    """Return the generator matrices' columns, (dimension, `NUMBER`): binary fractions of `NUMBER` digits.
+    """Return the columns of the generator matrices, (dimension, `MAX_INDEX_BITS`), as binary fractions.
 
     Examples
     --------
     >>> (direction_numbers()[1, :3] / 2**27).tolist()
     [0.5, 0.75, 0.625]
     """
-    rows = [[1] * NUMBER]
-    for degree, coefficients, first in _INITIAL:
+    rows = [[1] * MAX_INDEX_BITS]
+    for degree, coefficients, first in _DIRECTION_NUMBERS:
         m = list(first)
-        for k in range(degree, NUMBER):
+        for k in range(degree, MAX_INDEX_BITS):
             new = m[k - degree] ^ (m[k - degree] << degree)
             for j in range(1, degree):
                 if coefficients >> (degree - 1 - j) & 1:
                     new ^= m[k - j] << j
             m.append(new)
         rows.append(m)
-    return np.array([[m << (NUMBER - 1 - k) for k, m in enumerate(row)] for row in rows], dtype=np.uint64)
+    return np.array([[m << (MAX_INDEX_BITS - 1 - k) for k, m in enumerate(row)] for row in rows], dtype=np.uint64)
 
 
 @functools.cache
 def _binary() -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]]:
     """Return where scrambling matrices are random, and are one, and the generator matrices digit by digit."""
-    places = np.arange(NUMBER - 1, -1, -1, dtype=np.uint64)
+    places = np.arange(MAX_INDEX_BITS - 1, -1, -1, dtype=np.uint64)
     generators = (direction_numbers()[:, None, :] >> places[:, None] & np.uint64(1)).astype(np.float32)
-    return np.tri(DIGITS, NUMBER, -1, dtype=np.int8), np.eye(DIGITS, NUMBER, dtype=np.float32), generators
+    return (
+        np.tri(POINT_BITS, MAX_INDEX_BITS, -1, dtype=np.int8),
+        np.eye(POINT_BITS, MAX_INDEX_BITS, dtype=np.float32),
+        generators,
+    )
 
 
 @functools.lru_cache(maxsize=512)
-def _scrambled(spawn_key: tuple[int, ...], seed: int, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def _scrambled_points(
+    spawn_key: tuple[int, ...], seed: int, count: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return the first points of a block, (point, randomisation, dimension), and what later digits add to them."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=spawn_key)))
     below, diagonal, generators = _binary()
-    scramble = rng.integers(0, 2, (REPLICATES, count, DIGITS, NUMBER), dtype=np.int8) * below
-    shift = rng.integers(0, 2**DIGITS, (REPLICATES, count), dtype=np.uint64)
+    scramble = rng.integers(0, 2, (REPLICATES, count, POINT_BITS, MAX_INDEX_BITS), dtype=np.int8) * below
+    shift = rng.integers(0, 2**POINT_BITS, (REPLICATES, count), dtype=np.uint64)
     # sums below 2^7: exact in single precision, and in a byte their last digit is read at once
     sums = (scramble + diagonal) @ generators[:count]
     columns = (sums.astype(np.uint8) & np.uint8(1)).astype(np.float64)
-    powers = 2.0 ** np.arange(DIGITS - 1, -1, -1)
+    powers = 2.0 ** np.arange(POINT_BITS - 1, -1, -1)
     digits = np.moveaxis(powers @ columns, -1, 0).astype(np.uint64)
-    first = np.empty((POINTS, REPLICATES, count), dtype=np.uint64)
+    first = np.empty((POINTS_PER_BLOCK, REPLICATES, count), dtype=np.uint64)
     first[0] = shift
-    for k in range(BITS):
+    for k in range(POINT_INDEX_BITS):
         first[2**k : 2 ** (k + 1)] = first[: 2**k] ^ digits[k]
-    return first, digits[BITS:]
+    return first, digits[POINT_INDEX_BITS:]
 
 
 def _order(spawn_key: tuple[int, ...], seed: int, worlds: range) -> NDArray[np.intp]:
@@ -131,7 +145,9 @@ def _order(spawn_key: tuple[int, ...], seed: int, worlds: range) -> NDArray[np.i
     return rng.permuted(np.tile(points[:, None], REPLICATES), axis=0)
 
 
-def uniforms(seed: int, node: str, part: str, count: int, block: int, piece: int | None = None) -> NDArray[np.float64]:
+def uniform_block(
+    seed: int, node: str, part: str, count: int, block: int, piece: int | None = None
+) -> NDArray[np.float64]:
     """Return one block of points in the open unit cube, or one piece of the first block: (dimension, world).
 
     Parameters
@@ -143,7 +159,7 @@ def uniforms(seed: int, node: str, part: str, count: int, block: int, piece: int
         Dimensions.
     block : int
     piece : int, optional
-        Which of `PIECES`, of block 0. All pieces have the points of the block, each in an order of its own.
+        Which of `FIRST_BLOCK_PIECES`, of block 0. All pieces have the points of the block, each in an order of its own.
 
     Examples
     --------
@@ -153,17 +169,17 @@ def uniforms(seed: int, node: str, part: str, count: int, block: int, piece: int
     >>> sorted((u[0, ::8] * 128).astype(int).tolist()) == list(range(128))
     True
     """
-    worlds, own = (range(BLOCK), ()) if piece is None else (PIECES[piece], (piece + 1,))
+    worlds, own = (range(DRAWS_PER_BLOCK), ()) if piece is None else (FIRST_BLOCK_PIECES[piece], (piece + 1,))
     names, rows = (key(node), key(part)), np.empty((count, len(worlds)))
-    for low in range(0, count, DIMENSIONS):
-        high = min(low + DIMENSIONS, count)
-        which = low // DIMENSIONS
-        first, later = _scrambled((*names, key("points"), which), seed, high - low)
+    for low in range(0, count, MAX_DIMENSIONS):
+        high = min(low + MAX_DIMENSIONS, count)
+        which = low // MAX_DIMENSIONS
+        first, later = _scrambled_points((*names, key("points"), which), seed, high - low)
         order = _order((*names, key("order"), which, block, *own), seed, worlds)
         added = np.zeros(first.shape[1:], dtype=np.uint64)
         for k in range(block.bit_length()):
             if block >> k & 1:
                 added ^= later[k]
         first = np.take_along_axis(first, order[:, :, None], axis=0)
-        rows[low:high] = ((first ^ added).reshape(len(worlds), -1).T + 0.5) * 2.0**-DIGITS
+        rows[low:high] = ((first ^ added).reshape(len(worlds), -1).T + 0.5) * 2.0**-POINT_BITS
     return rows

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forecast.base.sobol import BLOCK, PIECES, key, uniforms
+from forecast.base.sobol import DRAWS_PER_BLOCK, FIRST_BLOCK_PIECES, key, uniform_block
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["BLOCK", "Streams", "check_seed", "choice", "student_t"]
+__all__ = ["DRAWS_PER_BLOCK", "Streams", "check_seed", "choice", "student_t"]
 
 _LARGEST_SEED = 2**64
 
@@ -83,7 +83,7 @@ class Streams:
     @property
     def draws(self) -> int:
         """How many draws to return: always the whole block, or the whole piece of it."""
-        return BLOCK if self.piece is None else len(PIECES[self.piece])
+        return DRAWS_PER_BLOCK if self.piece is None else len(FIRST_BLOCK_PIECES[self.piece])
 
     def __call__(self, part: str) -> np.random.Generator:
         """Return a fresh generator for one part (``"parameters"``, ``"noise"``), the same at every call."""
@@ -96,7 +96,7 @@ class Streams:
 
         Each lies inside of (0, 1); the rows of one call are the dimensions of one point.
         """
-        return uniforms(self.seed, self.node, part, count, self.block, self.piece)
+        return uniform_block(self.seed, self.node, part, count, self.block, self.piece)
 
     def once(self, of: object, what: Hashable, make: Callable[[], T]) -> T:
         """Return a value computed from these streams alone; a subclass may cache it.
@@ -148,20 +148,20 @@ def student_t(uniforms: NDArray[np.float64], dof: float) -> NDArray[np.float64]:
 
 
 #: Scores of the table behind `_log_scale`, and their distance: those of 52 binary digits end at 8.2.
-_LAST, _STEP = 8.25, 1 / 64
+_MAX_SCORE, _SCORE_STEP = 8.25, 1 / 64
 
 
 @functools.lru_cache(maxsize=64)
-def _scales(dof: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _log_scale_table(dof: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the logarithm of what makes a normal number a Student t, and its slope, at the scores of a table."""
     from scipy.special import gammainccinv, gammaincinv, gammaln, ndtr
 
-    score = np.arange(-_LAST, _LAST + _STEP / 2, _STEP)
+    score = np.arange(-_MAX_SCORE, _MAX_SCORE + _SCORE_STEP / 2, _SCORE_STEP)
     tail = ndtr(-np.abs(score))  # each half from its own tail
     square = 2 * np.where(score > 0, gammaincinv(dof / 2, tail), gammainccinv(dof / 2, tail))
     log_density = (dof / 2 - 1) * np.log(square) - (square + dof * np.log(2)) / 2 - gammaln(dof / 2)
     slope = np.exp(-(score**2 + np.log(2 * np.pi)) / 2 - log_density) / (2 * square)
-    return -np.log(square / dof) / 2, slope * _STEP
+    return -np.log(square / dof) / 2, slope * _SCORE_STEP
 
 
 def _log_scale(dof: float, score: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -169,8 +169,8 @@ def _log_scale(dof: float, score: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Between the scores of a table by cubic Hermite interpolation.
     """
-    value, slope = _scales(float(dof))
-    share = (score + _LAST) / _STEP
+    value, slope = _log_scale_table(float(dof))
+    share = (score + _MAX_SCORE) / _SCORE_STEP
     place = share.astype(np.intp)
     share -= place
     rise, low, high = value[place + 1] - value[place], slope[place], slope[place + 1]

@@ -77,10 +77,10 @@ COMMANDS = {
 }
 
 #: Options with a value that hold for every command, and may stand anywhere on the line.
-LIMITS = ("--max-seconds", "--max-memory")
-PLUGIN = "--plugin"
+LIMIT_OPTIONS = ("--max-seconds", "--max-memory")
+PLUGIN_OPTION = "--plugin"
 #: The variable by which a shell asks what to offer after TAB, and for the script that asks so.
-COMPLETE = "_FORECAST_COMPLETE"
+COMPLETION_VARIABLE = "_FORECAST_COMPLETE"
 
 
 class Terminated(KeyboardInterrupt):
@@ -149,7 +149,7 @@ def _plugin_commands() -> dict[str, str]:
 
 
 def _plugin_command(ctx: click.Context, name: str) -> click.Command:
-    from forecast.contract.registry import get_registry, resolve
+    from forecast.contract.registry import get_registry, import_target
 
     registry = get_registry()
     try:
@@ -158,7 +158,7 @@ def _plugin_command(ctx: click.Context, name: str) -> click.Command:
         # our own commands are candidates too
         raise UnknownNameError("command", name, [*COMMANDS, *_plugin_commands()]) from problem
     what = f"command {record.full_name} of {record.plugin.distribution}"
-    command = resolve(record.spec.target, what=what)  # type: ignore[attr-defined]
+    command = import_target(record.spec.target, what=what)  # type: ignore[attr-defined]
     if not isinstance(command, click.Command):
         raise PluginContractError(f"{what}: expected a click command, got {type(command).__name__}")
     ctx.ensure_object(dict)["foreign"] = what
@@ -206,17 +206,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = line = list(sys.argv[1:] if argv is None else argv)
     own = words[: words.index("--")] if "--" in words else words
     debug = "--debug" in own
-    own, stated = _stated([w for w in own if w != "--debug"])
-    limits = {name: value for name, value in stated if name in LIMITS}
-    files = [value for name, value in stated if name == PLUGIN]
+    own, stated = _split_global_options([w for w in own if w != "--debug"])
+    limits = {name: value for name, value in stated if name in LIMIT_OPTIONS}
+    files = [value for name, value in stated if name == PLUGIN_OPTION]
     words = own + words[words.index("--") :] if "--" in words else own
     _tolerant_streams()
     context: dict[str, Any] = {"argv": words, "debug": debug, "line": line}
     render.written.clear()
-    with _signals(), _one_line_warnings():
+    with _install_signal_handlers(), _one_line_warnings():
         try:
-            with _beside(files), budgets.of_command_line(limits.get("--max-memory"), limits.get("--max-seconds")):
-                code = _run(words, context)
+            with (
+                _local_plugins(files),
+                budgets.of_command_line(limits.get("--max-memory"), limits.get("--max-seconds")),
+            ):
+                code = _run_command(words, context)
             if sys.stdout is not None:
                 sys.stdout.flush()
         except BaseException as problem:
@@ -224,19 +227,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _stated(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
+def _split_global_options(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
     """Take the options of every command out of its words; one without its value is left for click to refuse."""
     rest, stated = [], []
     left = iter(words)
     for word in left:
         name, sign, value = word.partition("=")
-        if name not in (*LIMITS, PLUGIN):
+        if name not in (*LIMIT_OPTIONS, PLUGIN_OPTION):
             rest.append(word)
             continue
         given = value if sign else next(left, None)
         if given is None:
             return [word], []
-        if name == PLUGIN and "list" in rest and not {"/", "."} & set(given):
+        if name == PLUGIN_OPTION and "list" in rest and not {"/", "."} & set(given):
             rest += [name, given]  # the name of an installed plugin, whose records are listed
         else:
             stated.append((name, given))
@@ -244,7 +247,7 @@ def _stated(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
 
 
 @contextlib.contextmanager
-def _beside(files: Sequence[str]) -> Iterator[None]:
+def _local_plugins(files: Sequence[str]) -> Iterator[None]:
     """Have the local plugins in these files beside the others, in this process and those that it starts."""
     if not files:
         yield
@@ -253,7 +256,7 @@ def _beside(files: Sequence[str]) -> Iterator[None]:
     from forecast.contract.registry import get_registry
 
     if clash := next((file for file in files if "," in file), None):
-        raise UsageError(f"{PLUGIN}: '{printable(clash)}': a path with a comma cannot be told from two")
+        raise UsageError(f"{PLUGIN_OPTION}: '{printable(clash)}': a path with a comma cannot be told from two")
     before = os.environ.get("FORECAST_PLUGINS")
     paths = [file if is_path(file) else f"./{file}" for file in files]
     os.environ["FORECAST_PLUGINS"] = ",".join([*filter(None, [before]), *paths])
@@ -268,11 +271,11 @@ def _beside(files: Sequence[str]) -> Iterator[None]:
         get_registry.cache_clear()
 
 
-def _run(words: list[str], context: dict[str, Any]) -> int:
-    if instruction := os.environ.get(COMPLETE):  # a shell asks
+def _run_command(words: list[str], context: dict[str, Any]) -> int:
+    if instruction := os.environ.get(COMPLETION_VARIABLE):  # a shell asks
         from click.shell_completion import shell_complete
 
-        return shell_complete(cli, {"obj": context}, "forecast", COMPLETE, instruction)
+        return shell_complete(cli, {"obj": context}, "forecast", COMPLETION_VARIABLE, instruction)
     try:
         with cli.make_context("forecast", words, obj=context) as ctx:
             cli.invoke(ctx)
@@ -287,10 +290,10 @@ def _report(problem: BaseException, context: dict[str, Any]) -> int:
         _drop_stdout()
         return 141
     if isinstance(problem, Terminated):
-        render.error(f"terminated; {_kept(problem)}")
+        render.error(f"terminated; {_resume_hint(problem)}")
         return 143
     if isinstance(problem, (KeyboardInterrupt, click.Abort)):
-        render.error(f"interrupted; {_kept(problem)}")
+        render.error(f"interrupted; {_resume_hint(problem)}")
         return 130
     if isinstance(problem, SystemExit) and "foreign" in context and isinstance(problem.code, (int, type(None))):
         return problem.code or 0  # a command of a plugin says how it ended
@@ -298,19 +301,19 @@ def _report(problem: BaseException, context: dict[str, Any]) -> int:
         render.traceback_of(problem)
     if isinstance(problem, click.UsageError):
         path = problem.ctx.command_path if problem.ctx else "forecast"
-        render.error(f"{_line(problem.format_message()).rstrip('.')}; see '{path} --help'")
+        render.error(f"{_one_line(problem.format_message()).rstrip('.')}; see '{path} --help'")
         return problem.exit_code
     if isinstance(problem, click.ClickException):
-        render.error(_line(problem.format_message()))
+        render.error(_one_line(problem.format_message()))
         return problem.exit_code
     if isinstance(problem, ForecastError):
-        render.error(_line(problem))
+        render.error(_one_line(problem))
         return problem.exit_code
-    what = _line(f"{type(problem).__name__}: {problem}")
+    what = _one_line(f"{type(problem).__name__}: {problem}")
     if isinstance(problem, OSError) and sys.stdout is not None and _stdout_is_full():
-        render.error(f"cannot write to standard output: {_line(problem.strerror)}")
+        render.error(f"cannot write to standard output: {_one_line(problem.strerror)}")
     elif isinstance(problem, SystemExit):
-        render.error(_line(problem.code))
+        render.error(_one_line(problem.code))
     elif "foreign" in context:
         render.error(f"{context['foreign']}: {what} (its traceback: --debug)")
     else:
@@ -318,7 +321,7 @@ def _report(problem: BaseException, context: dict[str, Any]) -> int:
     return 1
 
 
-def _kept(problem: BaseException) -> str:
+def _resume_hint(problem: BaseException) -> str:
     """Say what an interrupt has not cost: what can be gone on with, and files that are whole."""
     parts = [printable(note, 120) for note in getattr(problem, "__notes__", ())]
     names = ", ".join(printable(name, 80) for name in render.written)
@@ -327,7 +330,7 @@ def _kept(problem: BaseException) -> str:
     return "; ".join(filter(None, [files, kept])) or "nothing was written"
 
 
-def _line(text: object) -> str:
+def _one_line(text: object) -> str:
     return " ".join(str(text).split())
 
 
@@ -362,7 +365,7 @@ def _one_line_warnings() -> Iterator[None]:
     shown: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:
-        line = _line(message)
+        line = _one_line(message)
         if line not in shown:  # a table that two quantities read is read twice
             shown.add(line)
             render.warn(line)
@@ -375,7 +378,7 @@ def _one_line_warnings() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _signals() -> Iterator[None]:
+def _install_signal_handlers() -> Iterator[None]:
     """Turn signals that end us into exceptions, as SIGINT is one, so that ``finally`` removes what is half written."""
 
     def stop(number: int, frame: FrameType | None) -> None:

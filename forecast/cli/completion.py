@@ -18,15 +18,15 @@ from forecast.errors import ForecastError
 if TYPE_CHECKING:
     import click
 
-__all__ = ["names", "settings"]
+__all__ = ["complete_names", "complete_settings"]
 
 Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"
 
 #: Larger files, and longer chains of scenarios that extend each other, are not looked into at a TAB.
-LIMIT_BYTES, LIMIT_CHAIN = 1 << 20, 8
+MAX_SCENARIO_BYTES, MAX_EXTENDS_DEPTH = 1 << 20, 8
 
 
-def names(kind: str, *, files: bool = False) -> Completer:
+def complete_names(kind: str, *, files: bool = False) -> Completer:
     """Return what completes names of one kind (``"law"``): bare while they are unique, or full.
 
     Parameters
@@ -54,25 +54,25 @@ def names(kind: str, *, files: bool = False) -> Completer:
     return complete
 
 
-def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete ``--set``: each value of each choice of the scenario, and its quantities."""
     offered: list[str] = []
     # click gives up on a line that ends with an option without its value, and leaves the words it had not placed
     named = ctx.params.get("scenario") or next(iter(ctx.args), None)
-    for raw in _texts(named):
-        for choice, stated in _table(raw, "choices").items():
+    for raw in _scenario_records(named):
+        for choice, stated in _mapping_at(raw, "choices").items():
             values = stated.get("values", ()) if isinstance(stated, Mapping) else stated
             offered += [f"{choice}={value}" for value in values] if isinstance(values, list) else []
-        offered += [f"{name}=" for name in _table(raw, "quantities")]
+        offered += [f"{name}=" for name in _mapping_at(raw, "quantities")]
     return [CompletionItem(text) for text in dict.fromkeys(offered) if text.startswith(incomplete)]
 
 
-def _table(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _mapping_at(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     value = raw.get(key)
     return value if isinstance(value, Mapping) else {}
 
 
-def _texts(name: object) -> Iterable[Mapping[str, Any]]:
+def _scenario_records(name: object) -> Iterable[Mapping[str, Any]]:
     """Read a scenario, and those that it extends, as they stand."""
     import tomllib
 
@@ -81,12 +81,12 @@ def _texts(name: object) -> Iterable[Mapping[str, Any]]:
 
     with contextlib.suppress(ForecastError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
         registry = get_registry()
-        for _ in range(LIMIT_CHAIN):
+        for _ in range(MAX_EXTENDS_DEPTH):
             if not isinstance(name, str):
                 return
             spec: Any = None if name.endswith(".toml") else registry.find("scenario", name).spec
             path = Path(name if spec is None else spec.path)
-            raw = tomllib.loads(read_bytes(path, limit=LIMIT_BYTES).decode("utf-8-sig"))
+            raw = tomllib.loads(read_bytes(path, limit=MAX_SCENARIO_BYTES).decode("utf-8-sig"))
             yield raw
             name = raw.get("extends")
             if isinstance(name, str) and name.endswith(".toml"):

@@ -7,7 +7,7 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
-__all__ = ["shared", "split", "width_of"]
+__all__ = ["column_widths", "split", "width_of"]
 
 
 #: What belongs to the number before or behind it: a percentage's sign, and a parameter's.
@@ -47,7 +47,7 @@ def split(text: str, width: int, *, hanging: int = 0) -> list[str]:
     return [line.replace("\u00a0", " ") for line in made] or [""]
 
 
-def shared(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
+def column_widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
     """Return the width of each column, so that all fit into a room; None where a word would have to be broken.
 
     The widest column gives way first.

@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 import click
 
-from forecast.formula.numbers import number
+from forecast.formula.numbers import parse_number
 
-__all__ = ["LEVEL", "Level", "level_option"]
+__all__ = ["DEFAULT_LEVEL", "Level", "level_option"]
 
 #: Where nobody says another one.
-LEVEL = 0.9
+DEFAULT_LEVEL = 0.9
 #: A number from here on is in percent.
-LEAST_PERCENT = 10
+MIN_PERCENT = 10
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -28,11 +28,11 @@ class Level(click.ParamType):  # type: ignore[type-arg]  # generic only in later
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the share."""
         try:
-            stated = number(str(value).strip().removesuffix("%").rstrip())
+            stated = parse_number(str(value).strip().removesuffix("%").rstrip())
         except ValueError:
             stated = -1.0
         # a number such as 1.5 is a mistake rather than one and a half percent
-        percent = stated >= LEAST_PERCENT or str(value).strip().endswith("%")
+        percent = stated >= MIN_PERCENT or str(value).strip().endswith("%")
         share = round(stated / 100, 12) if percent else stated
         if not 0 < share < 1:
             self.fail(f"expected a level between 0 and 1, such as 0.8, or in percent, 80: got '{value}'", param, ctx)
@@ -47,4 +47,6 @@ def level_option(help_text: str) -> Callable[[Command], Command]:
     help_text : str
         What the interval is of.
     """
-    return click.option("--level", type=Level(), default=LEVEL, metavar="LEVEL", help=f"{help_text}  [default: 90 %]")
+    return click.option(
+        "--level", type=Level(), default=DEFAULT_LEVEL, metavar="LEVEL", help=f"{help_text}  [default: 90 %]"
+    )

@@ -16,12 +16,21 @@ import click
 from forecast.errors import UsageError, printable
 
 __all__ = [
-    "FORMS", "TABLES", "check_plots", "csv_option", "figure_keywords", "figure_option", "out_option", "plot_option",
-    "plot_width", "report_option", "writers",
+    "RESULT_SUFFIXES",
+    "TABLE_SUFFIXES",
+    "check_plots",
+    "csv_option",
+    "figure_keywords",
+    "figure_option",
+    "file_writers",
+    "out_option",
+    "plot_option",
+    "plot_width",
+    "report_option",
 ]  # fmt: skip
 
 #: Where a command's context keeps what an option says of figures.
-_FIGURE = "forecast.figure.{}"
+_FIGURE_KEY = "forecast.figure.{}"
 #: The panels of an answer's figure: those of `forecast.report.figures`, which is loaded where one is drawn.
 _PANELS = ("dates", "values", "path", "drivers", "ranking")
 
@@ -29,12 +38,14 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 Writer = Callable[[], object]
 
 #: What a table can be written as, beside the whole answer as JSON.
-TABLES = (".csv", ".parquet", ".json")
+TABLE_SUFFIXES = (".csv", ".parquet", ".json")
 #: What a result that can be opened again can be written as.
-FORMS = (".nc", *TABLES)
+RESULT_SUFFIXES = (".nc", *TABLE_SUFFIXES)
 
 
-def _once(forms: Sequence[str], ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str | None:
+def _single_file(
+    forms: Sequence[str], ctx: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> str | None:
     """Return the one file that was named, in a form that can be written here."""
     if len(given) > 1:
         named = " and ".join(f"'{printable(path, 60)}'" for path in given)
@@ -56,25 +67,27 @@ def _once(forms: Sequence[str], ctx: click.Context, option: click.Parameter, giv
 def out_option(forms: Sequence[str], says: str) -> Decorator:
     """Make the option ``--out``: one file, for a second one would hold the same bytes."""
     help = f"{says} Ends in {', '.join(forms[:-1])} or {forms[-1]}."
-    return click.option("--out", multiple=True, callback=partial(_once, forms), metavar=f"FILE{forms[0]}", help=help)
+    return click.option(
+        "--out", multiple=True, callback=partial(_single_file, forms), metavar=f"FILE{forms[0]}", help=help
+    )
 
 
 #: The option ``--csv``, for a table that people take elsewhere.
 csv_option: Decorator = click.option(
-    "--csv", multiple=True, callback=partial(_once, (".csv",)), metavar="FILE.csv", help="Write it as a table."
+    "--csv", multiple=True, callback=partial(_single_file, (".csv",)), metavar="FILE.csv", help="Write it as a table."
 )
 
 #: The option ``--report``: one page, for a second one would hold the same.
 report_option: Decorator = click.option(
     "--report",
     multiple=True,
-    callback=partial(_once, (".html",)),
+    callback=partial(_single_file, (".html",)),
     metavar="FILE.html",
     help="Write one page to read, steer and send.",
 )
 
 
-def writers(
+def file_writers(
     *paths: str | None,
     answer: Callable[[], str],
     table: Callable[[], Mapping[str, Sequence[Any]]],
@@ -103,7 +116,7 @@ def writers(
             return write_atomic(path, answer() + "\n")
         if ending == ".nc" and save is not None:
             return save(path)
-        return (frames.write_parquet if ending == ".parquet" else csv_format.write)(path, table())
+        return (frames.write_parquet if ending == ".parquet" else csv_format.write_csv)(path, table())
 
     return {path: partial(write, path) for path in paths if path is not None}
 
@@ -134,12 +147,12 @@ def figure_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _keep(ctx: click.Context, option: click.Parameter, given: object) -> None:
-    ctx.meta[_FIGURE.format(option.name)] = given
+    ctx.meta[_FIGURE_KEY.format(option.name)] = given
 
 
 def plot_width() -> str:
     """Return what ``--width`` says to the command that runs."""
-    return str(click.get_current_context().meta[_FIGURE.format("width")])
+    return str(click.get_current_context().meta[_FIGURE_KEY.format("width")])
 
 
 def figure_keywords(plots: Sequence[str]) -> dict[str, Any]:
@@ -151,7 +164,7 @@ def figure_keywords(plots: Sequence[str]) -> dict[str, Any]:
         Where they say something of a figure, and none is drawn.
     """
     meta = click.get_current_context().meta
-    stated = {name: meta[_FIGURE.format(name)] for name in ("panel", "titled")}
+    stated = {name: meta[_FIGURE_KEY.format(name)] for name in ("panel", "titled")}
     if not plots and (named := [f"--{name}" for name, value in stated.items() if value]):
         raise UsageError(f"{', '.join(named)}: of a figure, and no --plot FILE is given")
     return {**stated, "width": plot_width()}

@@ -20,33 +20,47 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import forecast
-from forecast.cli.layout import shared, split, width_of
+from forecast.cli.layout import column_widths, split, width_of
 from forecast.errors import ForecastError, printable
 
 if TYPE_CHECKING:
     from forecast.report.brief import Brief
 
 __all__ = [
-    "answered", "details", "drawn", "emit", "error", "headline", "note", "progress", "prose", "provenance", "screen",
-    "table", "verbatim", "warn", "width", "write",
+    "emit",
+    "error",
+    "first_drawable",
+    "json_envelope",
+    "note",
+    "progress_bar",
+    "prose",
+    "provenance",
+    "screen",
+    "verbatim",
+    "warn",
+    "width",
+    "write",
+    "write_details",
+    "write_headline",
+    "write_table",
 ]  # fmt: skip
 
 #: Work shorter than this shows no progress bar.
-PATIENCE = 1.0
+PROGRESS_DELAY_SECONDS = 1.0
 #: Seconds between two looks of a progress bar, however often it is told.
-REFRESHED = 0.1
+REFRESH_SECONDS = 0.1
 #: Characters of a bar, and seconds left that are not worth telling.
 BAR, MOST_LEFT = 30, 1e7
 #: Longest cell of a table: a formula is shown whole, a hostile text is not.
-CELL = 2000
+MAX_CELL_WIDTH = 2000
 #: Most spaces that a long cell costs the others of its column; it stands whole and pushes its own line alone.
-PAD = 60
+MAX_PADDING = 60
 #: A table of one record's parts that is wider than this is written as blocks instead.
-MAX_WIDTH = 110
+MAX_TABLE_WIDTH = 110
 #: Columns that a table may take of a wide terminal, and that every terminal is taken to have.
-WIDEST, NARROWEST = 400, 20
+MAX_TERMINAL_COLUMNS, MIN_TERMINAL_COLUMNS = 400, 20
 #: The environment variable that has errors of display raised.
-STRICT = "FORECAST_STRICT_DISPLAY"
+STRICT_DISPLAY_VARIABLE = "FORECAST_STRICT_DISPLAY"
 
 
 def write(text: str = "") -> None:
@@ -104,36 +118,36 @@ def _bold() -> bool:
     return bool(sys.stdout and sys.stdout.isatty()) and not os.environ.get("NO_COLOR") and term not in ("", "dumb")
 
 
-def headline(text: str) -> None:
+def write_headline(text: str) -> None:
     """Write the one plain sentence that opens an answer, and an empty line."""
-    for line in _wrapped(printable(text, 1000)):
+    for line in _wrap(printable(text, 1000)):
         write(f"\033[1m{line}\033[0m" if _bold() else line)
     write()
 
 
 def prose(text: str, *, hanging: int = 2) -> None:
     """Write a sentence, wrapped at words where lines have a width: on a terminal, or by ``COLUMNS``."""
-    for line in _wrapped(text, hanging=hanging):
+    for line in _wrap(text, hanging=hanging):
         write(line)
 
 
-def _wrapped(text: str, *, hanging: int = 0) -> list[str]:
-    if not _lined():
+def _wrap(text: str, *, hanging: int = 0) -> list[str]:
+    if not _has_width():
         return [text]  # whoever searches or cuts a pipe has one line a sentence
     return split(text, width(), hanging=hanging)
 
 
-def _lined() -> bool:
+def _has_width() -> bool:
     """Tell whether lines have a width: on a terminal, or by ``COLUMNS``."""
     return bool(os.environ.get("COLUMNS") or (sys.stdout and sys.stdout.isatty()))
 
 
 def width(most: int = 120) -> int:
     """Return how many columns a line may have: those of the terminal, 80 where there is none; of prose not too many."""
-    return min(max(shutil.get_terminal_size((80, 24)).columns, NARROWEST), most)
+    return min(max(shutil.get_terminal_size((80, 24)).columns, MIN_TERMINAL_COLUMNS), most)
 
 
-def drawn(what: str, *ways: Callable[[], list[str]]) -> list[str]:
+def first_drawable(what: str, *ways: Callable[[], list[str]]) -> list[str]:
     """Return the lines of the first way of drawing something that does not fail; no lines where none is left.
 
     The one guard around what is laid out for a terminal: an error of display costs no answer. It is told as a warning,
@@ -149,7 +163,7 @@ def drawn(what: str, *ways: Callable[[], list[str]]) -> list[str]:
         try:
             return way()
         except Exception as problem:
-            if os.environ.get(STRICT, "") not in ("", "0"):
+            if os.environ.get(STRICT_DISPLAY_VARIABLE, "") not in ("", "0"):
                 raise
             warn(
                 f"{what} could not be drawn as usual ({type(problem).__name__}: {problem}); the answer is not affected"
@@ -168,7 +182,7 @@ def _debug() -> bool:
 
 def screen(brief: Brief) -> None:
     """Write an answer in brief on one screen, its sentence first."""
-    from forecast.report.screen import lines
+    from forecast.report.screen import brief_lines
 
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
     try:
@@ -177,9 +191,9 @@ def screen(brief: Brief) -> None:
     except (LookupError, UnicodeEncodeError):
         ascii_only = True
     bold = _bold()
-    laid_out = partial(lines, brief, width(), ascii_only=ascii_only)
-    sentence = partial(_wrapped, printable(brief.sentence, 1000))
-    for line in drawn("the answer", laid_out, partial(laid_out, charts=False), sentence):
+    laid_out = partial(brief_lines, brief, width(), ascii_only=ascii_only)
+    sentence = partial(_wrap, printable(brief.sentence, 1000))
+    for line in first_drawable("the answer", laid_out, partial(laid_out, charts=False), sentence):
         bold = bold and bool(line)  # the sentence ends at the first empty line
         write(f"\033[1m{line}\033[0m" if bold else line)
 
@@ -202,10 +216,10 @@ def cell(value: object) -> str:
         return ", ".join(f"{k} = {cell(v)}" for k, v in value.items()) or "-"
     if isinstance(value, (list, tuple)):
         return ", ".join(cell(v) for v in value) or "-"
-    return printable(value, CELL)
+    return printable(value, MAX_CELL_WIDTH)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: int = 0) -> None:
+def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: int = 0) -> None:
     """Write an aligned table; columns that hold only numbers are aligned to the right.
 
     Every cell is whole, on a terminal and in a pipe. In a pipe a row is a line, and a cell of more than 60 characters
@@ -223,25 +237,25 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: i
     """
     raw = [list(row) for row in rows]
     texts = [[cell(v) for v in row] for row in raw]
-    aligned = partial(_aligned, columns, raw, texts, indent=indent)
-    for line in drawn("a table", aligned, lambda: ["  ".join(row) for row in [list(columns), *texts]]):
+    aligned = partial(_table_lines, columns, raw, texts, indent=indent)
+    for line in first_drawable("a table", aligned, lambda: ["  ".join(row) for row in [list(columns), *texts]]):
         write(line)
 
 
-def _aligned(
+def _table_lines(
     columns: Sequence[str], raw: Sequence[Sequence[object]], texts: Sequence[Sequence[str]], *, indent: int
 ) -> list[str]:
     """Return the lines of a table: its columns aligned, or a block for each row where they do not fit."""
-    widths = [min(max(width_of(t) for t in column), PAD) for column in zip(columns, *texts, strict=True)]
+    widths = [min(max(width_of(t) for t in column), MAX_PADDING) for column in zip(columns, *texts, strict=True)]
     right = [
         bool(raw) and all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in column)
         for column in (zip(*raw, strict=True) if raw else [()] * len(columns))
     ]
 
     heads = [printable(c) for c in columns]
-    if _lined():
+    if _has_width():
         cells = [list(column) for column in zip(heads, *texts, strict=True)]
-        fitted = shared(cells, width(WIDEST) - indent)
+        fitted = column_widths(cells, width(MAX_TERMINAL_COLUMNS) - indent)
         if fitted is None:
             return _block_lines(columns, [dict(zip(columns, row, strict=True)) for row in raw], indent=indent)
         widths = fitted
@@ -253,11 +267,13 @@ def _aligned(
             parts.append(pad + text if numeric else text + pad)
         return (" " * indent + "  ".join(parts)).rstrip()
 
-    row_lines = partial(_row, line=line, widths=widths if _lined() else None)
+    row_lines = partial(_row_lines, line=line, widths=widths if _has_width() else None)
     return [*row_lines(heads), line(["-" * w for w in widths]), *(each for row in texts for each in row_lines(row))]
 
 
-def _row(texts: Sequence[str], *, line: Callable[[Sequence[str]], str], widths: Sequence[int] | None) -> list[str]:
+def _row_lines(
+    texts: Sequence[str], *, line: Callable[[Sequence[str]], str], widths: Sequence[int] | None
+) -> list[str]:
     """Return one row: a line in a pipe, else as many as its cells take."""
     if widths is None:
         return [line(texts)]
@@ -265,13 +281,13 @@ def _row(texts: Sequence[str], *, line: Callable[[Sequence[str]], str], widths: 
     return [line(cells) for cells in itertools.zip_longest(*split_cells, fillvalue="")]
 
 
-def details(record: Mapping[str, Any]) -> None:
+def write_details(record: Mapping[str, Any]) -> None:
     """Write one record: its plain values first, then a section for each list or mapping in it."""
     plain = {k: v for k, v in record.items() if not _section(v) and v not in (None, "", [], {}, ())}
     wide = max((len(k) for k in plain), default=0)
     for key, value in plain.items():
         said = printable(value, 2000) if isinstance(value, str) else cell(value)
-        for line in _wrapped(f"{printable(key):<{wide}}  {said}", hanging=wide + 2):
+        for line in _wrap(f"{printable(key):<{wide}}  {said}", hanging=wide + 2):
             write(line)
     for key, value in record.items():
         if not _section(value):
@@ -279,23 +295,23 @@ def details(record: Mapping[str, Any]) -> None:
         write()
         write(f"{printable(key)}:")
         if isinstance(value, Mapping):
-            table(["name", "value"], value.items(), indent=2)
+            write_table(["name", "value"], value.items(), indent=2)
             continue
         columns = list(dict.fromkeys(k for row in value for k in row))
         columns = [c for c in columns if any(row.get(c) not in (None, "", [], {}) for row in value)]
         if sum(max(width_of(cell(row.get(c))) for row in value) + 2 for c in columns) <= (
-            width() if _lined() else MAX_WIDTH
+            width() if _has_width() else MAX_TABLE_WIDTH
         ):
-            table(columns, [[row.get(c) for c in columns] for row in value], indent=2)
+            write_table(columns, [[row.get(c) for c in columns] for row in value], indent=2)
         else:
-            for line in drawn("a table", partial(_block_lines, columns, value)):
+            for line in first_drawable("a table", partial(_block_lines, columns, value)):
                 write(line)
 
 
 def _block_lines(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], *, indent: int = 2) -> list[str]:
     """Return records that are too wide for a table, one below the other: the first value, then the others by name."""
     wide = max((width_of(printable(c)) for c in columns[1:]), default=0)
-    room = width() if _lined() else MAX_WIDTH
+    room = width() if _has_width() else MAX_TABLE_WIDTH
     lead = " " * (indent + 2)
     out = []
     for row in rows:
@@ -328,10 +344,10 @@ def _argv() -> list[str]:
 
     context = click.get_current_context(silent=True)
     typed = (context.find_root().obj or {}).get("argv", []) if context else []
-    return ["forecast", *(_cut(word) for word in typed)]
+    return ["forecast", *(_shorten_path(word) for word in typed)]
 
 
-def _cut(word: str) -> str:
+def _shorten_path(word: str) -> str:
     head, equals, tail = word.partition("=")
     value = tail if equals else head
     if not Path(value).is_absolute():
@@ -398,7 +414,7 @@ def emit(
     command : str
         Which command answers: ``"laws list"``.
     text : callable, optional
-        Writes the answer for people. Default: `details` of the result.
+        Writes the answer for people. Default: `write_details` of the result.
     warnings : sequence of str
         In the JSON object, or one line each on stderr, below the answer.
     told : sequence of str, optional
@@ -416,7 +432,9 @@ def emit(
         except Exception as problem:
             unwritten.append(problem)
     try:
-        _answer(result, json=json, command=command, text=text, warnings=warnings, told=told, provenance=provenance)
+        _write_answer(
+            result, json=json, command=command, text=text, warnings=warnings, told=told, provenance=provenance
+        )
         if unwritten and sys.stdout is not None:
             sys.stdout.flush()
     except BaseException:
@@ -432,7 +450,7 @@ def _say_all(problems: Iterable[Exception]) -> None:
         error(" ".join(str(problem).split()))
 
 
-def _answer(
+def _write_answer(
     result: Any,
     *,
     json: bool,
@@ -443,16 +461,16 @@ def _answer(
     provenance: Mapping[str, Any] | None,
 ) -> None:
     if json:
-        write(answered(result, command=command, warnings=warnings, provenance=provenance))
+        write(json_envelope(result, command=command, warnings=warnings, provenance=provenance))
         return
-    (text or (lambda: details(result)))()
+    (text or (lambda: write_details(result)))()
     if warnings and sys.stdout is not None:
         sys.stdout.flush()  # they stand below the answer
     for line in warnings if told is None else told:
         warn(line)
 
 
-def answered(
+def json_envelope(
     result: Any, *, command: str, warnings: Sequence[str] = (), provenance: Mapping[str, Any] | None = None
 ) -> str:
     """Return an answer as the JSON object that ``--json`` prints and ``--out FILE.json`` holds."""
@@ -473,7 +491,7 @@ def _pace(rate: float) -> str:
 
 
 @contextlib.contextmanager
-def progress(label: str) -> Iterator[Callable[[float, float], None]]:
+def progress_bar(label: str) -> Iterator[Callable[[float, float], None]]:
     """Offer a progress bar on stderr, shown only on a terminal and only for work over a second.
 
     Yields
@@ -494,12 +512,12 @@ def progress(label: str) -> Iterator[Callable[[float, float], None]]:
     def report(done: float, total: float) -> None:
         nonlocal last, shown
         now = time.monotonic()
-        if done < total and now - last < REFRESHED:
+        if done < total and now - last < REFRESH_SECONDS:
             return
         last = now
         if not begins:
             begins.append((now, done))
-        shown = shown or (now - began > PATIENCE and done < total)
+        shown = shown or (now - began > PROGRESS_DELAY_SECONDS and done < total)
         if shown:
             since, before = begins[0] if done > begins[0][1] else (began, 0.0)  # a resumed run begins with some
             _write_over(f"{printable(label, 60)}  {_bar(done, total, (done - before) / max(now - since, 1e-9))}")

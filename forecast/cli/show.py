@@ -11,8 +11,15 @@ import click
 
 from forecast.cli import render
 from forecast.cli.ask.result_output import NARROWING, show_projection
-from forecast.cli.level_option import LEVEL, level_option
-from forecast.cli.output_files import FORMS, csv_option, figure_keywords, figure_option, out_option, report_option
+from forecast.cli.level_option import DEFAULT_LEVEL, level_option
+from forecast.cli.output_files import (
+    RESULT_SUFFIXES,
+    csv_option,
+    figure_keywords,
+    figure_option,
+    out_option,
+    report_option,
+)
 from forecast.errors import ResultError, UsageError, printable
 
 __all__ = ["show"]
@@ -20,7 +27,7 @@ __all__ = ["show"]
 COMMAND = "show"
 
 
-def _narrowing(command: Any) -> Any:
+def _add_narrowing_options(command: Any) -> Any:
     for option in reversed(NARROWING):
         command = option(command)
     return command
@@ -28,10 +35,10 @@ def _narrowing(command: Any) -> Any:
 
 @click.command()
 @click.argument("file", metavar="FILE.nc", type=click.Path(path_type=str))
-@_narrowing
+@_add_narrowing_options
 @level_option("Of intervals: 80, or 0.8.")
 @csv_option
-@out_option(FORMS, "Write it in another form.")
+@out_option(RESULT_SUFFIXES, "Write it in another form.")
 @figure_option
 @report_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
@@ -66,7 +73,7 @@ def show(
     if Path(file).suffix.lower() in (".json", ".csv", ".parquet"):
         raise UsageError(f"{where}: expected a .nc file; the other forms are for other programs")
     named = [("--out", out), ("--csv", csv), ("--report", report), *(("--plot", path) for path in plots)]
-    fit_arguments.outputs(named, file, "FILE")
+    fit_arguments.check_outputs(named, file, "FILE")
     figure_keywords(plots)
     for path in plots:
         figures.check_format(path)
@@ -106,15 +113,17 @@ def _writer(
     of_answers = {f"--{key}": value for key, value in figure_keywords(plots).items() if key != "width"}
     stated = {**{option: narrowed[key] for option, key in _OPTIONS.items()}, **of_answers}
     if isinstance(found, (Fit, Fits)):
-        _refuse({**stated, "--report": report}, "a fit", "only an answer is narrowed and reported, and has panels")
+        _reject_options(
+            {**stated, "--report": report}, "a fit", "only an answer is narrowed and reported, and has panels"
+        )
         record = render.provenance(fit_arguments.plugins_of(found.law), computed=True)
         return partial(show_fit, COMMAND, found, level=level, provenance=record, plots=plots)
     if not isinstance(found, Projection) and is_comparison(found):
-        drawn = {"--plot": plots, "--level": None if level == LEVEL else level, "--report": report}
-        _refuse({**stated, **drawn}, "a comparison", "it is a table, and is printed whole")
+        drawn = {"--plot": plots, "--level": None if level == DEFAULT_LEVEL else level, "--report": report}
+        _reject_options({**stated, **drawn}, "a comparison", "it is a table, and is printed whole")
         return partial(show_comparison, COMMAND, *comparison_of(found, file))
     if isinstance(found, Projection):
-        pages = {} if report is None else {report: partial(page.write, found, report)}
+        pages = {} if report is None else {report: partial(page.write_page, found, report)}
         return partial(show_projection, found, COMMAND, plots=plots, pages=pages, level=level, **narrowed)
     raise ResultError(f"{printable(file)}: holds no projection, fit or comparison")
 
@@ -123,7 +132,7 @@ def _writer(
 _OPTIONS = {"--show": "section", "--quantity": "shown", "--split": "by", "--every": "every"}
 
 
-def _refuse(given: dict[str, Any], what: str, why: str) -> None:
+def _reject_options(given: dict[str, Any], what: str, why: str) -> None:
     """Refuse options that do not apply to what the file holds."""
     if stated := [option for option, value in given.items() if value not in (None, False, ())]:
         raise UsageError(f"{', '.join(stated)}: the file holds {what}: {why}")

@@ -26,29 +26,29 @@ from forecast.base.dates import decimal_year
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.result.observed_values import (
-    Standing,
+    LastObservation,
     keeps_records,
-    observed,
+    last_observation,
+    observed_points,
     of_choices,
-    standing,
     threshold,
 )  # fmt: skip
 from forecast.projection.result.projected_answers import AnswerDistribution
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import amount, percent
 
-__all__ = ["RULES", "Breach", "breaches"]
+__all__ = ["RULES", "Breach", "find_breaches"]
 
 RULES = ("pooled", "observed", "already", "nested", "falls", "levers")
 #: Standard errors of a share of the worlds by which a pool may lie outside its rows.
-MOST_ERRORS = 4.0
+MAX_STANDARD_ERRORS = 4.0
 #: The first step is the date of the last observation where it lies within so many years of it.
-NEAR = 1.0
+NEAR_YEARS = 1.0
 _A_DAY = 1 / 365
 #: Standard deviations from the middle of a normal distribution to the ends of its 90 % interval.
 _Z90 = 1.6449
 #: Rounding of what is computed in two orders.
-ROUNDING = 1e-6
+ANSWER_RTOL = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class Breach:
         return asdict(self)
 
 
-def breaches(run: Projection) -> list[Breach]:
+def find_breaches(run: Projection) -> list[Breach]:
     """Return every number of a projection's answers that breaks a rule, question by question.
 
     Examples
@@ -89,15 +89,15 @@ def breaches(run: Projection) -> list[Breach]:
     """
     found: list[Breach] = []
     for answer in (*run.dates, *run.values):
-        found += _pooled(answer)
-        for chosen in _definitions(answer):
-            found += [*_observed(answer, chosen), *_falls(answer, chosen)]
+        found += _check_pooled(answer)
+        for chosen in _definition_combinations(answer):
+            found += [*_check_observed(answer, chosen), *_check_direction(answer, chosen)]
             if isinstance(answer, DateAnswer):
                 found += _already(answer, chosen)
-    return [*found, *_nested(run)]
+    return [*found, *_check_nested(run)]
 
 
-def _pooled(answer: ProjectedAnswer) -> Iterator[Breach]:
+def _check_pooled(answer: ProjectedAnswer) -> Iterator[Breach]:
     """Hold rows that are called pooled to those beside them, and what is pooled by weights to what it is made of."""
     labels = answer.run.labels
     for choice in answer.choices:
@@ -106,15 +106,15 @@ def _pooled(answer: ProjectedAnswer) -> Iterator[Breach]:
         others = [value for value in values if value not in called]
         if called and len(others) > 1:
             whole = answer.over({**answer.default, choice: called[0]})
-            yield from _between(answer, whole, choice, others, f"'{called[0]}' of {choice} is called pooled")
+            yield from _check_pool(answer, whole, choice, others, f"'{called[0]}' of {choice} is called pooled")
     for choice, weights in answer.pooled_over.items():
         weighed = [value for value, share in zip(answer.values(choice), weights, strict=True) if share > 0]
         if len(weighed) > 1:
             whole = answer.over(answer.default)
-            yield from _between(answer, whole, choice, weighed, f"the answer is pooled over {choice}")
+            yield from _check_pool(answer, whole, choice, weighed, f"the answer is pooled over {choice}")
 
 
-def _between(
+def _check_pool(
     answer: ProjectedAnswer, whole: AnswerDistribution | None, choice: str, values: Sequence[str], what: str
 ) -> Iterator[Breach]:
     """Hold the median and the *never* of a pool to those of the rows that it is made of."""
@@ -123,11 +123,11 @@ def _between(
     if whole is None or whole.medians is not None or len(known) < 2:
         return
     # a share of the worlds is known to so much: the median of the pool may be any of its quantiles this near the middle
-    error = MOST_ERRORS * 0.5 / math.sqrt(answer.run.settings.draws)
+    error = MAX_STANDARD_ERRORS * 0.5 / math.sqrt(answer.run.settings.draws)
     low, high = min(row.median for row in known), max(row.median for row in known)
-    ends = _quantile(whole, 0.5 - error), _quantile(whole, 0.5 + error)
-    if not (ends[1] >= low * (1 - ROUNDING) and ends[0] <= high * (1 + ROUNDING)):
-        texts = [_shown(answer, value) for value in (whole.median, low, high)]
+    ends = _interpolate_quantile(whole, 0.5 - error), _interpolate_quantile(whole, 0.5 + error)
+    if not (ends[1] >= low * (1 - ANSWER_RTOL) and ends[0] <= high * (1 + ANSWER_RTOL)):
+        texts = [_format_value(answer, value) for value in (whole.median, low, high)]
         yield Breach(
             rule="pooled", question=answer.name,
             message=f"{what}: its median is {texts[0]}, and those of the rows lie between {texts[1]} and {texts[2]}",
@@ -142,7 +142,7 @@ def _between(
             )  # fmt: skip
 
 
-def _quantile(of: AnswerDistribution, share: float) -> float:
+def _interpolate_quantile(of: AnswerDistribution, share: float) -> float:
     """Return a quantile between two of those that are known; where one is never, that one."""
     shares = list(QUANTILES.values())
     place = int(np.searchsorted(shares, share))
@@ -152,26 +152,28 @@ def _quantile(of: AnswerDistribution, share: float) -> float:
     return low + (high - low) * (share - shares[place - 1]) / (shares[place] - shares[place - 1])
 
 
-def _observed(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
+def _check_observed(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
     """Hold a quantity to its last observation: its fitted past at that date, and its first step where that is near."""
-    if (last := _last(answer, chosen)) is None:
+    if (last := _last_observation(answer, chosen)) is None:
         return
     name, run, start = last.of, answer.run, answer.run.span[0]
     date = float(decimal_year([last.date])[0])
-    stands, rising = keeps_records(answer, name), _rises(answer, name, last.unit, chosen)
+    stands, rising = keeps_records(answer, name), _has_risen(answer, name, last.unit, chosen)
     bands: list[tuple[str, float, float]] = []
-    if (at_last := _past(answer, name, last, chosen)) is not None:
+    if (at_last := _fitted_band(answer, name, last, chosen)) is not None:
         bands.append((last.date[:7], *at_last))
-    if 0 <= start - date <= NEAR:
-        levels = run.quantities[name].quantiles(_cell(answer, name, chosen))
+    if 0 <= start - date <= NEAR_YEARS:
+        levels = run.quantities[name].quantiles(_default_combination(answer, name, chosen))
         low, high = (float(units.convert(levels[i][0], run.quantities[name].unit, last.unit)) for i in (0, 4))
-        bands.append((f"{start:.0f}", *((low, high) if stands else _widened(answer, name, last, chosen, low, high))))
+        bands.append(
+            (f"{start:.0f}", *((low, high) if stands else _prediction_band(answer, name, last, chosen, low, high)))
+        )
     for when, low, high in bands:
         if stands:
-            begins = low >= last.value * (1 - ROUNDING) if rising else high <= last.value * (1 + ROUNDING)
+            begins = low >= last.value * (1 - ANSWER_RTOL) if rising else high <= last.value * (1 + ANSWER_RTOL)
             what = "starts below its record" if rising else "starts above its record"
         else:
-            begins = low * (1 - ROUNDING) <= last.value <= high * (1 + ROUNDING)
+            begins = low * (1 - ANSWER_RTOL) <= last.value <= high * (1 + ANSWER_RTOL)
             what = "starts apart from its last observation"
         if not begins:
             band = f"{amount(low, last.unit)} to {amount(high, last.unit)}"
@@ -183,7 +185,9 @@ def _observed(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Iterator[Br
             return
 
 
-def _past(answer: ProjectedAnswer, name: str, last: Standing, chosen: Mapping[str, str]) -> tuple[float, float] | None:
+def _fitted_band(
+    answer: ProjectedAnswer, name: str, last: LastObservation, chosen: Mapping[str, str]
+) -> tuple[float, float] | None:
     """Return the 90 % band of the fitted past at the date of the last observation; None where none was drawn."""
     if f"past/{name}" not in answer.run:
         return None
@@ -195,11 +199,11 @@ def _past(answer: ProjectedAnswer, name: str, last: Standing, chosen: Mapping[st
     levels = past["level"].transpose("quantile", "point").values[:, places[np.argmin(apart)]]
     own = str(past["level"].attrs["units"])
     low, high = (float(units.convert(np.array(levels[i]), own, last.unit)) for i in (0, -1))
-    return (low, high) if keeps_records(answer, name) else _widened(answer, name, last, chosen, low, high)
+    return (low, high) if keeps_records(answer, name) else _prediction_band(answer, name, last, chosen, low, high)
 
 
-def _widened(
-    answer: ProjectedAnswer, name: str, last: Standing, chosen: Mapping[str, str], low: float, high: float
+def _prediction_band(
+    answer: ProjectedAnswer, name: str, last: LastObservation, chosen: Mapping[str, str], low: float, high: float
 ) -> tuple[float, float]:
     """Widen the band of a level to that of one observation, by how far the observations lie from the fitted past."""
     if f"past/{name}" not in answer.run or not 0 < low <= high:
@@ -210,7 +214,7 @@ def _widened(
         decimal_year(past["date"].values[keep]),
         past["level"].transpose("quantile", "point").values[2, keep],
     )
-    dates, values, _ = observed(answer, name, str(past["level"].attrs["units"]), chosen)
+    dates, values, _ = observed_points(answer, name, str(past["level"].attrs["units"]), chosen)
     order = np.argsort(years)
     if not keep.size or not (middle > 0).all() or not (values > 0).all():
         return low, high
@@ -224,7 +228,7 @@ def _widened(
 
 def _already(answer: DateAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
     """Hold a question whose level the newest record meets to being so already."""
-    found, level, last = answer.over(chosen), threshold(answer), _last(answer, chosen)
+    found, level, last = answer.over(chosen), threshold(answer), _last_observation(answer, chosen)
     if found is None or level is None or last is None or last.of != level.of or not keeps_records(answer, last.of):
         return
     if found.already == 1 or float(decimal_year([last.date])[0]) > answer.run.span[0]:
@@ -237,7 +241,7 @@ def _already(answer: DateAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
         )  # fmt: skip
 
 
-def _nested(run: Projection) -> Iterator[Breach]:
+def _check_nested(run: Projection) -> Iterator[Breach]:
     """Hold questions of one quantity to the order of their levels, in every world."""
     levels = [(answer, level) for answer in run.dates if (level := threshold(answer)) is not None]
     for (one, first), (other, second) in itertools.permutations(levels, 2):
@@ -248,7 +252,7 @@ def _nested(run: Projection) -> Iterator[Breach]:
         if not (first.value > own if first.op[0] == ">" else first.value < own):
             continue
         late, soon = (np.nan_to_num(np.asarray(each.worlds.values, dtype=float), nan=np.inf) for each in (one, other))
-        wrong = float(np.mean(late < soon - ROUNDING))
+        wrong = float(np.mean(late < soon - ANSWER_RTOL))
         if wrong:
             yield Breach(
                 rule="nested", question=one.name,
@@ -256,20 +260,20 @@ def _nested(run: Projection) -> Iterator[Breach]:
             )  # fmt: skip
 
 
-def _falls(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
+def _check_direction(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
     """Hold the median of a value to its last observation, against which the series has not gone so far.
 
     Of a running record it is the end of the 90 % interval that is held to the record.
     """
-    if not isinstance(answer, ValueAnswer) or answer.growth or (last := _last(answer, chosen)) is None:
+    if not isinstance(answer, ValueAnswer) or answer.growth or (last := _last_observation(answer, chosen)) is None:
         return
-    rising, stands = _rises(answer, last.of, last.unit, chosen), keeps_records(answer, last.of)
+    rising, stands = _has_risen(answer, last.of, last.unit, chosen), keeps_records(answer, last.of)
     for each in answer.at:
         found = each.over(chosen)
         if found is None or found.medians is not None:
             continue
         end = found.quantiles[0 if rising else -1] if stands else found.median
-        if end < last.value * (1 - ROUNDING) if rising else end > last.value * (1 + ROUNDING):
+        if end < last.value * (1 - ANSWER_RTOL) if rising else end > last.value * (1 + ANSWER_RTOL):
             yield Breach(
                 rule="falls", question=answer.name,
                 message=f"{last.of} was {amount(last.value, last.unit)} in {last.date[:7]} after it "
@@ -278,24 +282,24 @@ def _falls(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Iterator[Breac
             )  # fmt: skip
 
 
-def _shown(answer: ProjectedAnswer, value: float) -> str:
+def _format_value(answer: ProjectedAnswer, value: float) -> str:
     return as_text(value) if isinstance(answer, DateAnswer) else amount(value, answer.unit)
 
 
-def _last(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Standing | None:
+def _last_observation(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> LastObservation | None:
     """Return the last observation of the one quantity that a question is about, under values of choices."""
-    last = standing(answer, chosen)
+    last = last_observation(answer, chosen)
     return last if last is not None and last.of in answer.run.quantities else None
 
 
-def _definitions(answer: ProjectedAnswer) -> Iterator[dict[str, str]]:
+def _definition_combinations(answer: ProjectedAnswer) -> Iterator[dict[str, str]]:
     """Walk the combinations of what is asked, of which each is an answer of its own."""
     own = [choice for choice in answer.definitions if choice not in answer.run.swept]
     for values in itertools.product(*(answer.values(choice) for choice in own)):
         yield dict(zip(own, values, strict=True))
 
 
-def _cell(answer: ProjectedAnswer, name: str, definitions: Mapping[str, str]) -> dict[str, str]:
+def _default_combination(answer: ProjectedAnswer, name: str, definitions: Mapping[str, str]) -> dict[str, str]:
     """Return the combination of a quantity's choices that the sentence is about, of rivals the one that weighs most."""
     cell = answer.run.quantities[name].cells[0]
     chosen = {}
@@ -307,12 +311,12 @@ def _cell(answer: ProjectedAnswer, name: str, definitions: Mapping[str, str]) ->
     return chosen
 
 
-def _rises(answer: ProjectedAnswer, name: str, unit: str, chosen: Mapping[str, str]) -> bool:
+def _has_risen(answer: ProjectedAnswer, name: str, unit: str, chosen: Mapping[str, str]) -> bool:
     """Tell whether what was observed of a quantity rose, from its first third to its last; yes where it has no points.
 
     A quantity that is computed from several, such as the least of them, stands somewhere today and has no series.
     """
-    dates, values, _ = observed(answer, name, unit, chosen)
+    dates, values, _ = observed_points(answer, name, unit, chosen)
     if not len(values):
         return True
     values = values[np.argsort(dates, kind="stable")]

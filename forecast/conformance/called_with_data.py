@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from forecast.base.lazy import xr
-from forecast.conformance.law_checks import guarded, refuse
-from forecast.contract.registry import Record, resolve
+from forecast.conformance.law_checks import refuse, reject_writes
+from forecast.contract.registry import Record, import_target
 from forecast.errors import PluginError, one_line, printable
 
 __all__ = ["reader_reads", "score_scores"]
@@ -25,13 +25,13 @@ TINY_CSV = "date,value\n2020-01-01,1\n2021-01-01,2\n"
 
 def _code(record: Record) -> Callable[..., Any]:
     spec: Any = record.spec
-    code = resolve(spec.target, what=f"{spec.kind} '{record.full_name}'")
+    code = import_target(spec.target, what=f"{spec.kind} '{record.full_name}'")
     if not callable(code):
         raise refuse(record, f"target: expected something to call, got {type(code).__name__}")
     return code  # type: ignore[no-any-return]
 
 
-def _takes(record: Record, code: Callable[..., Any], grammar: str, *given: Any, **named: Any) -> None:
+def _check_signature(record: Record, code: Callable[..., Any], grammar: str, *given: Any, **named: Any) -> None:
     """Refuse code that cannot be called so."""
     try:
         inspect.signature(code).bind(*given, **named)
@@ -44,7 +44,7 @@ def _takes(record: Record, code: Callable[..., Any], grammar: str, *given: Any, 
 # Scores -------------------------------------------------------------------------------------------------------------
 
 
-def _forecasts() -> Iterator[tuple[str, xr.DataArray, xr.DataArray]]:
+def _sample_forecasts() -> Iterator[tuple[str, xr.DataArray, xr.DataArray]]:
     """Walk forecasts of every form, each with what happened; code that writes into them is told so."""
     rng = np.random.default_rng(0)
     dims, shape = ("origin", "place"), (3, 2)
@@ -62,11 +62,11 @@ def _forecasts() -> Iterator[tuple[str, xr.DataArray, xr.DataArray]]:
 def score_scores(record: Record) -> None:
     """It follows the grammar of scores: what it gives, along which dimensions, and what weights do."""
     code = _code(record)
-    _takes(record, code, GRAMMAR, None, None, reduce_dims=None, preserve_dims=None, weights=None)
+    _check_signature(record, code, GRAMMAR, None, None, reduce_dims=None, preserve_dims=None, weights=None)
     said: list[str] = []
-    for form, forecast, observed in _forecasts():
+    for form, forecast, observed in _sample_forecasts():
         try:
-            with guarded(record, "its code"):
+            with reject_writes(record, "its code"):
                 code(forecast, observed)
             break
         except PluginError:
@@ -77,7 +77,7 @@ def score_scores(record: Record) -> None:
         raise refuse(record, f"scores no form of a forecast ({'; '.join(said)})")
 
     def scored(what: str, dims: tuple[str, ...], part: slice = slice(None), **options: Any) -> Any:
-        with guarded(record, "its code"):
+        with reject_writes(record, "its code"):
             made = xr.DataArray(code(forecast.isel(origin=part), observed.isel(origin=part), **options))
         if made.dtype.kind not in "fiu" or not np.isfinite(made).all():
             raise refuse(record, f"{what}: expected finite numbers, got {printable(made.values, 60)}")
@@ -112,7 +112,7 @@ def reader_reads(record: Record) -> None:
 
     spec: Any = record.spec
     code = _code(record)
-    _takes(record, code, "f(path)", Path("file"))
+    _check_signature(record, code, "f(path)", Path("file"))
     if spec.example:
         read_with(record, Path(spec.example), where="its example")
         return

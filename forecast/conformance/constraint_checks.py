@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.conformance.law_checks import refuse
-from forecast.conformance.shape_checks import BAND, LAST, fewest
+from forecast.conformance.shape_checks import BAND_QUANTILES, N_LAST, fewest
 from forecast.contract.registry import Record
 from forecast.contract.specs import TrendSpec
 
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["goes_on", "kept", "members", "of_run"]
+__all__ = ["check_constraints", "goes_on", "of_run", "weighted_trends"]
 
 #: Rounding of values that come from logarithms.
-ROUNDING = 1e-9
+CONSTRAINT_RTOL = 1e-9
 
 
-def kept(record: Record, model: Model, time: Array, drawn: Array, *, whose: str = "") -> None:
+def check_constraints(record: Record, model: Model, time: Array, draws: Array, *, whose: str = "") -> None:
     """Refuse draws, (time, draw), that leave what a model declares, naming the first date and the value."""
     spec: Any = record.spec
     if isinstance(spec, TrendSpec) and (spec.frontier or spec.records) and model.keeps != "frontier":
         raise refuse(record, 'its series is a running maximum, and it does not declare keeps = "frontier"')
-    problem = _broken(time, drawn, model.keeps, model.at_most, model.unit)
+    problem = _find_breach(time, draws, model.keeps, model.at_most, model.unit)
     if problem:
         raise refuse(record, f"{whose}{problem}")
 
 
-def _broken(time: Array, path: Array, keeps: str, at_most: float | None, unit: str) -> str:
+def _find_breach(time: Array, path: Array, keeps: str, at_most: float | None, unit: str) -> str:
     """Say what a path breaks, when and with which value; nothing where it breaks nothing."""
     from forecast import units
 
     found: list[tuple[str, NDArray[np.bool_]]] = []
     if keeps == "frontier":
         falls = np.zeros(path.shape, dtype=bool)
-        falls[1:] = path[1:] < path[:-1] * (1 - ROUNDING)
+        falls[1:] = path[1:] < path[:-1] * (1 - CONSTRAINT_RTOL)
         found.append(("keeps a frontier, and falls to", falls))
     if keeps == "share":
         whole = units.convert(1.0, "", unit)
@@ -55,7 +55,7 @@ def _broken(time: Array, path: Array, keeps: str, at_most: float | None, unit: s
     for said, bad in found:
         if bad.any():
             step, draw = np.argwhere(bad)[0]
-            return f"{said} {path[step, draw]:.4g} {unit} on {_date(time[step])}".replace("  ", " ")
+            return f"{said} {path[step, draw]:.4g} {unit} on {_iso_date(time[step])}".replace("  ", " ")
     return ""
 
 
@@ -71,46 +71,49 @@ def goes_on(record: Record, trends: list[tuple[Model, float]]) -> None:
     trends : list of (Model, float)
         The trend, or the members of its pool, and their weights.
     """
-    seen, levels = _last(trends)
-    low, high = np.quantile(levels, BAND, axis=1)
+    seen, levels = _observed_and_drawn(trends)
+    low, high = np.quantile(levels, BAND_QUANTILES, axis=1)
     value = seen.value[-len(low) :]
-    hits = (low * (1 - ROUNDING) <= value) & (value <= high * (1 + ROUNDING))
+    hits = (low * (1 - CONSTRAINT_RTOL) <= value) & (value <= high * (1 + CONSTRAINT_RTOL))
     least = fewest(len(hits))
     if not hits[-1] and hits.sum() < least:
         raise refuse(
             record,
-            f"its last observation, {value[-1]:.4g} {seen.unit} on {_date(seen.time[-1])}, lies outside its band of one"
-            f" (90 %), {low[-1]:.4g} to {high[-1]:.4g}, and {hits.sum()} of the last {len(hits)} lie inside; {least} "
-            "are the fewest that chance explains",
+            f"its last observation, {value[-1]:.4g} {seen.unit} on {_iso_date(seen.time[-1])}, lies outside its band of"
+            f" one (90 %), {low[-1]:.4g} to {high[-1]:.4g}, and {hits.sum()} of the last {len(hits)} lie inside; "
+            f"{least} are the fewest that chance explains",
         )
     top = float(seen.value.max())
     for model, _ in trends:
         if model.keeps == "frontier":
-            start = _sampled(model, seen.time[-1:], observed=False)
+            start = _sample_trend(model, seen.time[-1:], observed=False)
             off = float(start.flat[np.abs(start - top).argmax()])
-            if abs(off - top) > ROUNDING * top:
+            if abs(off - top) > CONSTRAINT_RTOL * top:
                 raise refuse(
-                    record, f"its frontier starts at {off:.4g} {seen.unit} on {_date(seen.time[-1])}, not at {top:.4g}"
+                    record,
+                    f"its frontier starts at {off:.4g} {seen.unit} on {_iso_date(seen.time[-1])}, not at {top:.4g}",
                 )
 
 
-def _last(trends: list[tuple[Model, float]]) -> tuple[Observations, Array]:
+def _observed_and_drawn(trends: list[tuple[Model, float]]) -> tuple[Observations, Array]:
     """Return what was observed, and draws of one observation at the last dates, of all members by their weights."""
     most = max(weight for _, weight in trends)
     seen = trends[0][0].fit(seed=0).observed()
     assert seen is not None
-    drawn = [(_sampled(model, np.sort(seen.time)[-LAST:], observed=True), weight / most) for model, weight in trends]
+    drawn = [
+        (_sample_trend(model, np.sort(seen.time)[-N_LAST:], observed=True), weight / most) for model, weight in trends
+    ]
     return seen, np.concatenate([d[:, : max(round(share * d.shape[1]), 1)] for d, share in drawn], axis=1)
 
 
-def _sampled(model: Model, time: Array, *, observed: bool) -> Array:
+def _sample_trend(model: Model, time: Array, *, observed: bool) -> Array:
     """Draw a trend at dates."""
     from forecast.base.distributions import distribution
-    from forecast.base.streams import BLOCK, Streams
+    from forecast.base.streams import DRAWS_PER_BLOCK, Streams
     from forecast.contract.specs import Input
 
     inputs = {
-        name: distribution(need.distribution, where=name).ppf(np.random.default_rng(i).random(BLOCK))
+        name: distribution(need.distribution, where=name).ppf(np.random.default_rng(i).random(DRAWS_PER_BLOCK))
         for i, (name, need) in enumerate(model.inputs.items())
         if isinstance(need, Input)
     }
@@ -123,12 +126,14 @@ def of_run(record: Record, run: Projection) -> None:
     for name, stated in run.constraints.items():
         levels = run.worlds[name].transpose("time", ...)
         path = levels.values.reshape(len(time), -1)
-        problem = _broken(time, path, stated.get("keeps", ""), stated.get("at_most"), levels.attrs.get("units", ""))
+        problem = _find_breach(
+            time, path, stated.get("keeps", ""), stated.get("at_most"), levels.attrs.get("units", "")
+        )
         if problem:
             raise refuse(record, f"{name} {problem}")
 
 
-def members(record: Record) -> Iterator[tuple[Model, float]]:
+def weighted_trends(record: Record) -> Iterator[tuple[Model, float]]:
     """Walk the trends that stand behind a series where nobody names a shape, with their weights."""
     from forecast.models import model
 
@@ -137,7 +142,7 @@ def members(record: Record) -> Iterator[tuple[Model, float]]:
         yield model(record.full_name, shape=shape), weight
 
 
-def _date(year: float) -> str:
+def _iso_date(year: float) -> str:
 
     from forecast.base.dates import from_decimal_year
 

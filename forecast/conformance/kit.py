@@ -3,9 +3,9 @@
 In a plugin's own tests::
 
     import pytest
-    from forecast.conformance.kit import checks
+    from forecast.conformance.kit import plugin_checks
 
-    @pytest.mark.parametrize("check", checks("demo"), ids=str)
+    @pytest.mark.parametrize("check", plugin_checks("demo"), ids=str)
     def test_conformance(check):
         check()
 
@@ -33,14 +33,14 @@ from forecast.contract.registry import Plugin, Record, get_registry
 from forecast.contract.specs import FunctionSpec, Input
 from forecast.errors import ForecastError, PluginContractError, printable
 
-__all__ = ["Check", "Outcome", "checks", "run_checks"]
+__all__ = ["Check", "Outcome", "plugin_checks", "run_checks"]
 
 #: Libraries that a plugin must not import before it computes a number.
-HEAVY = ("matplotlib", "numpy", "pandas", "pint", "scipy", "statsmodels", "sympy", "xarray")
+HEAVY_LIBRARIES = ("matplotlib", "numpy", "pandas", "pint", "scipy", "statsmodels", "sympy", "xarray")
 #: CPU seconds for importing a plugin and calling its hooks.
-IMPORT_BUDGET = 0.25
+IMPORT_CPU_SECONDS = 0.25
 #: And seconds of the clock: a plugin that waits keeps everybody waiting.
-WAIT_BUDGET = 2.0
+IMPORT_WALL_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Outcome:
         return self.status != "failed"
 
 
-def checks(plugin: str) -> list[Check]:
+def plugin_checks(plugin: str) -> list[Check]:
     """Return the checks of one plugin. A plugin that does not load has only the one that says so.
 
     Parameters
@@ -97,12 +97,12 @@ def checks(plugin: str) -> list[Check]:
         offers = get_registry().plugin(plugin)
     except ForecastError as problem:
         return [Check("loads", partial(_fail, problem))]
-    listed = [Check("loads", partial(_loads, list(offers)))]
+    listed = [Check("loads", partial(_check_loads, list(offers)))]
     if len(offers) != 1 or offers[0].status != "loaded":
         return listed
     one = offers[0]
-    listed.append(Check("imports nothing heavy", partial(_imports, one)))
-    listed.append(Check("every record has a reference", partial(_references, one)))
+    listed.append(Check("imports nothing heavy", partial(_check_import_cost, one)))
+    listed.append(Check("every record has a reference", partial(_check_references, one)))
     for spec in one.specs:
         record = Record(f"{one.name}/{spec.name}", spec, one)
         for label, check in _of(record):
@@ -124,31 +124,31 @@ def run_checks(plugin: str, *, report: Callable[[float, float], None] | None = N
     >>> all(outcome.ok for outcome in run_checks("brain"))
     True
     """
-    todo = checks(plugin)
-    modules = _modules(plugin)
+    todo = plugin_checks(plugin)
+    modules = _plugin_modules(plugin)
     outcomes = []
     for index, check in enumerate(todo):
-        outcomes.append(_outcome(check, modules))
+        outcomes.append(_run_check(check, modules))
         if report is not None:
             report(index + 1, len(todo))
     return outcomes
 
 
-def _outcome(check: Check, modules: Collection[str]) -> Outcome:
+def _run_check(check: Check, modules: Collection[str]) -> Outcome:
     try:
         with stdout_is_data():
             check()
     except unittest.SkipTest as reason:
         return Outcome(check.label, "skipped", printable(reason, 1000))
     except ForecastError as problem:
-        return Outcome(check.label, "failed", printable(problem, 1000) + _place(problem, modules))
+        return Outcome(check.label, "failed", printable(problem, 1000) + _error_location(problem, modules))
     except FAILURES as problem:  # the plugin's code may raise anything
         said = f"{type(problem).__name__}: {problem}"
-        return Outcome(check.label, "failed", printable(said, 1000) + _place(problem, modules))
+        return Outcome(check.label, "failed", printable(said, 1000) + _error_location(problem, modules))
     return Outcome(check.label, "passed")
 
 
-def _modules(plugin: str) -> set[str]:
+def _plugin_modules(plugin: str) -> set[str]:
     """Return the packages that hold the plugin's code: its own, and those that its records name."""
     named = []
     with contextlib.suppress(ForecastError):
@@ -158,7 +158,7 @@ def _modules(plugin: str) -> set[str]:
     return {name.partition(":")[0].partition(".")[0] for name in named}
 
 
-def _place(problem: BaseException, modules: Collection[str]) -> str:
+def _error_location(problem: BaseException, modules: Collection[str]) -> str:
     """Say in which file and line of the plugin an exception arose; nothing where none of its code was running."""
     place = ""
     error: BaseException | None = problem
@@ -184,7 +184,7 @@ def _fail(problem: ForecastError) -> None:
     raise problem
 
 
-def _loads(offers: list[Plugin]) -> None:
+def _check_loads(offers: list[Plugin]) -> None:
     if len(offers) > 1:
         who = " and ".join(p.distribution for p in offers)
         raise PluginContractError(f"plugin '{offers[0].name}' is offered by {who}")
@@ -206,9 +206,9 @@ def _is_ours(file: str) -> bool:
 _LOAD = """
 import json, sys, time
 from forecast.contract.local_plugins import entry_point
-from forecast.contract.registry import GROUP, Registry
+from forecast.contract.registry import ENTRY_POINT_GROUP, Registry
 cpu, wall = time.process_time(), time.monotonic()
-plugin = Registry([entry_point(*sys.argv[1:], GROUP)], select="").plugins[0]
+plugin = Registry([entry_point(*sys.argv[1:], ENTRY_POINT_GROUP)], select="").plugins[0]
 cpu, wall = time.process_time() - cpu, time.monotonic() - wall
 print(json.dumps({"cpu": cpu, "wall": wall, "reason": plugin.reason, "modules": sorted(sys.modules)}))
 """
@@ -219,7 +219,7 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(p).absolute()) for p in sys.path), **more}
 
 
-def _imports(plugin: Plugin) -> None:
+def _check_import_cost(plugin: Plugin) -> None:
     """Load the plugin in a process of its own: in ours, somebody else may have imported the heavy ones."""
     words = [sys.executable, "-P", "-c", _LOAD, plugin.name, plugin.value]
     env = environment(FORECAST_STRICT="")
@@ -231,22 +231,23 @@ def _imports(plugin: Plugin) -> None:
         raise PluginContractError(f"plugin '{plugin.name}': {why}") from None
     if loaded["reason"]:
         raise PluginContractError(f"plugin '{plugin.name}': does not load by itself: {loaded['reason']}")
-    if heavy := [m for m in HEAVY if m in loaded["modules"]]:
+    if heavy := [m for m in HEAVY_LIBRARIES if m in loaded["modules"]]:
         raise PluginContractError(
             f"plugin '{plugin.name}': its module or hooks import {', '.join(heavy)}; "
             "import them where they are used, or name the code by target="
         )
-    if loaded["cpu"] > IMPORT_BUDGET:
+    if loaded["cpu"] > IMPORT_CPU_SECONDS:
         raise PluginContractError(
-            f"plugin '{plugin.name}': import and hooks take {loaded['cpu']:.2f} s of CPU; at most {IMPORT_BUDGET} s"
+            f"plugin '{plugin.name}': import and hooks take {loaded['cpu']:.2f} s of CPU; "
+            f"at most {IMPORT_CPU_SECONDS} s"
         )
-    if loaded["wall"] > WAIT_BUDGET:
+    if loaded["wall"] > IMPORT_WALL_SECONDS:
         raise PluginContractError(
-            f"plugin '{plugin.name}': import and hooks take {loaded['wall']:.1f} s; at most {WAIT_BUDGET:g} s"
+            f"plugin '{plugin.name}': import and hooks take {loaded['wall']:.1f} s; at most {IMPORT_WALL_SECONDS:g} s"
         )
 
 
-def _references(plugin: Plugin) -> None:
+def _check_references(plugin: Plugin) -> None:
     """The records themselves refuse to be without one; what they hold is looked at here."""
     bare = [f"{s.kind} '{s.name}'" for s in plugin.specs if not s.reference.strip()]
     for spec in plugin.specs:

@@ -17,14 +17,14 @@ from forecast.errors import ForecastError, PluginContractError, printable
 Array = NDArray[np.float64]
 
 
-__all__ = ["LAW_CHECKS", "guarded", "numbers", "refuse"]
+__all__ = ["LAW_CHECKS", "check_array", "refuse", "reject_writes"]
 
-POINTS = 200
+N_CHECK_POINTS = 200
 #: So many of them are the data a law is recovered from, the relative noise on these, and how close it must come. Fewer
 #: tell less, so that what is found from these would be found from all.
-DATA = 60
+N_DATA_POINTS = 60
 NOISE = 1e-4
-RECOVERY = 0.05
+RECOVERY_RTOL = 0.05
 
 
 def refuse(record: Record, reason: str) -> PluginContractError:
@@ -33,7 +33,7 @@ def refuse(record: Record, reason: str) -> PluginContractError:
 
 
 @contextlib.contextmanager
-def guarded(record: Record, what: str) -> Iterator[None]:
+def reject_writes(record: Record, what: str) -> Iterator[None]:
     """Say in our words that code wrote into the read-only arrays it was given."""
     try:
         yield
@@ -49,7 +49,7 @@ def _law(record: Record) -> Any:
     return laws.law(record.full_name)
 
 
-def _points(record: Record) -> tuple[dict[str, float], dict[str, Array]]:
+def _example_points(record: Record) -> tuple[dict[str, float], dict[str, Array]]:
     """Return the example parameters and read-only points spread over the domain."""
     spec: Any = record.spec
     if not spec.example or not spec.domain:
@@ -63,7 +63,7 @@ def _points(record: Record) -> tuple[dict[str, float], dict[str, Array]]:
     rng = np.random.default_rng(0)
     points = {}
     for name, (low, high) in spec.domain.items():
-        u = rng.random(POINTS)
+        u = rng.random(N_CHECK_POINTS)
         # wide positive ranges are spread over their decades
         values = low * (high / low) ** u if low > 0 and high / low > 10 else low + (high - low) * u
         values.flags.writeable = False
@@ -71,8 +71,8 @@ def _points(record: Record) -> tuple[dict[str, float], dict[str, Array]]:
     return dict(spec.example), points
 
 
-def _value(record: Record, parameters: Mapping[str, float], points: Mapping[str, Any]) -> Any:
-    with guarded(record, "value"), warnings.catch_warnings():
+def _law_value(record: Record, parameters: Mapping[str, float], points: Mapping[str, Any]) -> Any:
+    with reject_writes(record, "value"), warnings.catch_warnings():
         warnings.simplefilter("error")  # a lost imaginary part is no more than a warning
         return _law(record).value(parameters, **points)
 
@@ -108,21 +108,21 @@ def _law_text(record: Record) -> None:
 
 def _law_vectorises(record: Record) -> None:
     """An array gives what its elements give one by one: real, finite, of the same shape, twice the same."""
-    parameters, points = _points(record)
-    whole = _value(record, parameters, points)
-    numbers(record, "value", whole, (POINTS,))
-    if not np.array_equal(whole, _value(record, parameters, points)):
+    parameters, points = _example_points(record)
+    whole = _law_value(record, parameters, points)
+    check_array(record, "value", whole, (N_CHECK_POINTS,))
+    if not np.array_equal(whole, _law_value(record, parameters, points)):
         raise refuse(record, "the same call twice gives two results: it draws random numbers")
-    for i in (0, POINTS // 2, POINTS - 1):
-        one = _value(record, parameters, {k: float(v[i]) for k, v in points.items()})
+    for i in (0, N_CHECK_POINTS // 2, N_CHECK_POINTS - 1):
+        one = _law_value(record, parameters, {k: float(v[i]) for k, v in points.items()})
         if not np.allclose(one, whole[i], rtol=1e-12, atol=0):
             raise refuse(record, f"a number gives {float(one):g} where an array gives {whole[i]:g}")
     square = {k: v.reshape(2, -1) for k, v in points.items()}
-    if not np.array_equal(_value(record, parameters, square), whole.reshape(2, -1)):
+    if not np.array_equal(_law_value(record, parameters, square), whole.reshape(2, -1)):
         raise refuse(record, "a two-dimensional array gives other values than a flat one")
 
 
-def numbers(record: Record, what: str, values: Any, shape: tuple[int, ...]) -> None:
+def check_array(record: Record, what: str, values: Any, shape: tuple[int, ...]) -> None:
     """Refuse what is no array of finite numbers of this shape."""
     if not isinstance(values, np.ndarray) or values.dtype != np.float64:
         kind = f"an array of {values.dtype}" if isinstance(values, np.ndarray) else type(values).__name__
@@ -135,16 +135,16 @@ def numbers(record: Record, what: str, values: Any, shape: tuple[int, ...]) -> N
 
 def _law_jacobian(record: Record) -> None:
 
-    parameters, points = _points(record)
+    parameters, points = _example_points(record)
     law = _law(record)
     exact = np.asarray(law.jacobian(parameters, **points))
-    numbers(record, "jacobian", exact, (len(law.parameters), POINTS))
+    check_array(record, "jacobian", exact, (len(law.parameters), N_CHECK_POINTS))
     for row, name in zip(exact, law.parameters, strict=True):
         step = 1e-6 * max(abs(parameters[name]), 1e-3)
         up, down = ({**parameters, name: parameters[name] + s * step} for s in (1, -1))
-        near = (_value(record, up, points) - _value(record, down, points)) / (2 * step)
+        near = (_law_value(record, up, points) - _law_value(record, down, points)) / (2 * step)
         # rounding of the value, divided by the step, is what finite differences cannot see below
-        noise = np.abs(_value(record, parameters, points)).max() * 1e-15 / step
+        noise = np.abs(_law_value(record, parameters, points)).max() * 1e-15 / step
         if not np.allclose(row, near, rtol=1e-5, atol=10 * noise + 1e-7 * np.abs(row).max()):
             raise refuse(record, f"jacobian: the derivative by '{name}' disagrees with finite differences")
 
@@ -152,11 +152,11 @@ def _law_jacobian(record: Record) -> None:
 def _law_recovers(record: Record) -> None:
 
     spec: Any = record.spec
-    parameters, points = _points(record)
+    parameters, points = _example_points(record)
     law = _law(record)
-    points = {name: values[:DATA] for name, values in points.items()}
-    noise = 1 + NOISE * np.random.default_rng(1).standard_normal(DATA)
-    data = {**points, law.output: _value(record, parameters, points) * noise}
+    points = {name: values[:N_DATA_POINTS] for name, values in points.items()}
+    noise = 1 + NOISE * np.random.default_rng(1).standard_normal(N_DATA_POINTS)
+    data = {**points, law.output: _law_value(record, parameters, points) * noise}
     fit = law.fit(data, seed=0)
     if spec.ridge:
         apart = np.max(np.abs(law.value(fit.values, **points) / data[law.output] - 1))
@@ -166,7 +166,7 @@ def _law_recovers(record: Record) -> None:
     far = []
     for name, true in parameters.items():
         recovered = float(fit.params[name])
-        if not abs(recovered - true) <= RECOVERY * max(abs(true), 1e-6):
+        if not abs(recovered - true) <= RECOVERY_RTOL * max(abs(true), 1e-6):
             far.append(f"{name} = {recovered:g} instead of {true:g}")
     if far:
         raise refuse(record, f"fitted to its own data it finds {', '.join(far)}; is the domain wide enough?")
@@ -210,7 +210,7 @@ def _law_requires(record: Record) -> None:
     spec: Any = record.spec
     if not spec.requires:
         raise unittest.SkipTest("requires nothing")
-    parameters, points = _points(record)
+    parameters, points = _example_points(record)
     for text, what in spec.requires.items():
         requirement = formula.parse(text, where=f"law '{record.full_name}': requires")
         if not what or not (np.asarray(requirement.evaluate({**parameters, **points})) > 0).all():

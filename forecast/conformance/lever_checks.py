@@ -44,7 +44,7 @@ def lever_breaches(
     base = project(scenario, draws=draws, seed=seed, cache=cache)
     for lever in scenario.levers:
         try:
-            moves = _tells_apart(base, lever) or any(
+            moves = _changes_answer(base, lever) or any(
                 each.moved
                 for end in lever.ends
                 for each in project(scenario, draws=draws, seed=seed, cache=cache, **lever.moved(end))
@@ -59,7 +59,7 @@ def lever_breaches(
             yield Breach(rule="levers", question=lever.name, message=text)
 
 
-def _tells_apart(run: Projection, lever: Lever) -> bool:
+def _changes_answer(run: Projection, lever: Lever) -> bool:
     """Tell whether a choice is one whose values have different answers: one of them is another question, no change."""
     for answer in run.answers.values():
         if isinstance(answer, RankingAnswer):

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from forecast.conformance import constraint_checks
 from forecast.conformance.called_with_data import reader_reads, score_scores
-from forecast.conformance.law_checks import LAW_CHECKS, guarded, numbers, refuse
+from forecast.conformance.law_checks import LAW_CHECKS, check_array, refuse, reject_writes
 from forecast.conformance.shape_checks import SHAPE_CHECKS
-from forecast.contract.registry import Record, get_registry, resolve
+from forecast.contract.registry import Record, get_registry, import_target
 from forecast.contract.specs import EstimateSpec, FunctionSpec, TrendSpec
 from forecast.errors import printable
 
@@ -34,11 +34,11 @@ Array = NDArray[np.float64]
 __all__ = ["CHECKS", "FUNCTION_CHECKS"]
 
 #: Years in which models are sampled: after their last observations, before which some have no path of their own.
-YEARS = 2028.0, 2040.0
+SAMPLE_YEARS = 2028.0, 2040.0
 #: Worlds in which every scenario of a plugin is run.
-WORLDS = 64
+SCENARIO_DRAWS = 64
 #: And those in which its answers are held to one another: shares of fewer say little.
-COMPARED_WORLDS = 256
+COMPARISON_DRAWS = 256
 
 # Models -------------------------------------------------------------------------------------------------------------
 
@@ -59,7 +59,7 @@ def _model_unit(record: Record) -> None:
             units.unit(unit, where=f"{where}: input '{printable(name, 60)}'")
 
 
-class _Trial:
+class _FittedModelTrial:
     """A fitted model with read-only draws of everything it needs."""
 
     def __init__(self, record: Record, shape: str = "") -> None:
@@ -68,7 +68,7 @@ class _Trial:
 
         self.record = record
         self.model: Model = model(record.full_name, shape=shape)
-        self.time = np.arange(*YEARS)
+        self.time = np.arange(*SAMPLE_YEARS)
         self.time.flags.writeable = False
         self.free = False  # needs quantities of a scenario, which are made up here
         self.inputs = self._inputs(self.model)
@@ -103,7 +103,7 @@ class _Trial:
         return Streams(seed=0, node=model.name, block=0, piece=0)
 
     def _sample(self, model: Model, fitted: FittedModel, time: Array, inputs: Mapping[str, Array]) -> Array:
-        with guarded(self.record, "sample"):
+        with reject_writes(self.record, "sample"):
             return fitted.sample(time, inputs, self.streams(model))
 
     def sample(self, fitted: FittedModel, steps: int | None = None) -> Array:
@@ -112,7 +112,7 @@ class _Trial:
         return self._sample(self.model, fitted, self.time[:steps], inputs)
 
 
-def _shapes(record: Record) -> Iterator[str]:
+def _untested_shapes(record: Record) -> Iterator[str]:
     """Walk the shapes that a series says something of and that nothing else tries: not its own, nor those of its pool.
 
     Of those that are refused, or wait for an option, the names alone are looked at.
@@ -132,17 +132,17 @@ def _shapes(record: Record) -> Iterator[str]:
 
 def _model_samples(record: Record) -> None:
 
-    for shape in ("", *_shapes(record)):
-        trial = _Trial(record, shape)
+    for shape in ("", *_untested_shapes(record)):
+        trial = _FittedModelTrial(record, shape)
         drawn = trial.sample(trial.model.fit(seed=0))
         if trial.free and isinstance(drawn, np.ndarray):  # made-up quantities may well be outside a law's domain
             drawn = np.nan_to_num(drawn)
-        numbers(record, "sample", drawn, (len(trial.time), trial.streams(trial.model).draws))
+        check_array(record, "sample", drawn, (len(trial.time), trial.streams(trial.model).draws))
 
 
 def _model_repeats(record: Record) -> None:
     """Same seed, same draws: called again, fitted again, with other random numbers drawn in between."""
-    trial = _Trial(record)
+    trial = _FittedModelTrial(record)
     fitted = trial.model.fit(seed=0)
     before = repr(np.random.get_state())
     first = trial.sample(fitted)
@@ -156,7 +156,7 @@ def _model_repeats(record: Record) -> None:
 
 def _model_prefix(record: Record) -> None:
 
-    trial = _Trial(record)
+    trial = _FittedModelTrial(record)
     fitted = trial.model.fit(seed=0)
     if not np.array_equal(trial.sample(fitted)[:5], trial.sample(fitted, 5), equal_nan=True):
         raise refuse(record, "a longer horizon changes the earlier steps: draw arrays as (time, draw)")
@@ -165,16 +165,16 @@ def _model_prefix(record: Record) -> None:
 def _model_keeps(record: Record) -> None:
     """It keeps what its record declares, and draws nothing negative where everything observed is positive."""
     spec: Any = record.spec
-    for shape in _shapes(record):
-        beside = _Trial(record, shape)
-        constraint_checks.kept(
+    for shape in _untested_shapes(record):
+        beside = _FittedModelTrial(record, shape)
+        constraint_checks.check_constraints(
             record, beside.model, beside.time, beside.sample(beside.model.fit(seed=0)), whose=f"@{shape} "
         )
-    trial = _Trial(record)
+    trial = _FittedModelTrial(record)
     fitted = trial.model.fit(seed=0)
     drawn = trial.sample(fitted)
     # made-up quantities may well be outside a law's domain
-    constraint_checks.kept(record, trial.model, trial.time, np.nan_to_num(drawn) if trial.free else drawn)
+    constraint_checks.check_constraints(record, trial.model, trial.time, np.nan_to_num(drawn) if trial.free else drawn)
     seen = trial.model.rests_on().fit(seed=0).observed()
     positive = seen is not None and len(seen.value) > 0 and bool((seen.value > 0).all())
     lowest = spec.at_least if spec.at_least is not None else 0.0 if positive else None
@@ -192,7 +192,7 @@ def _model_goes_on(record: Record) -> None:
     """Its band of one observation holds the last observation, and a frontier starts at the record."""
     if not isinstance(record.spec, TrendSpec):
         raise unittest.SkipTest("is no series")
-    constraint_checks.goes_on(record, list(constraint_checks.members(record)))
+    constraint_checks.goes_on(record, list(constraint_checks.weighted_trends(record)))
 
 
 def _function_vectorises(record: Record) -> None:
@@ -200,13 +200,13 @@ def _function_vectorises(record: Record) -> None:
     from forecast.models.functions import check_places, takes_time
 
     spec: Any = record.spec
-    call = resolve(spec.target, what=f"function '{record.full_name}'")
-    trial = _Trial(record)
+    call = import_target(spec.target, what=f"function '{record.full_name}'")
+    trial = _FittedModelTrial(record)
     given = dict(trial.inputs)
     shape = next(iter(given.values())).shape
     if takes_time(call) and "t" not in given:
         given["t"] = np.broadcast_to(trial.time[:, None], shape)
-    with guarded(record, "its function"):
+    with reject_writes(record, "its function"):
         whole = np.asarray(call(**given))
         if whole.shape != shape:
             raise refuse(record, f"its function returns shape {whole.shape} for inputs of another")
@@ -222,7 +222,7 @@ def _table_described(record: Record) -> None:
     from forecast.tables.schema import descriptor
 
     spec: Any = record.spec
-    package = descriptor.read(Path(spec.descriptor))
+    package = descriptor.read_descriptor(Path(spec.descriptor))
     for resource in package.resources:
         if resource.parser != "csv":
             get_registry().find(
@@ -237,7 +237,7 @@ def _table_reads(record: Record) -> None:
     from forecast.tables.schema import descriptor
 
     spec: Any = record.spec
-    if any(resource.remote for resource in descriptor.read(Path(spec.descriptor)).resources):
+    if any(resource.remote for resource in descriptor.read_descriptor(Path(spec.descriptor)).resources):
         raise unittest.SkipTest("is downloaded")
     tables.table(record.full_name)
 
@@ -249,7 +249,7 @@ def _scenario_reads(record: Record) -> None:
 
 
 @functools.lru_cache(maxsize=1)
-def _drawn(name: str) -> RunCache:
+def _shared_cache(name: str) -> RunCache:
     """Return what the checks of one scenario fit and draw, so that it is fitted once."""
     from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 
@@ -262,7 +262,7 @@ def _scenario_runs(record: Record) -> None:
     from forecast.projection.engine import project
 
     try:
-        run = project(record.full_name, draws=WORLDS, cache=_drawn(record.full_name))
+        run = project(record.full_name, draws=SCENARIO_DRAWS, cache=_shared_cache(record.full_name))
     except DownloadError as problem:
         raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
     if failed := run.failures:
@@ -272,7 +272,7 @@ def _scenario_runs(record: Record) -> None:
 
 def _scenario_holds(record: Record) -> None:
     """Its answers contradict neither its data nor one another."""
-    from forecast.conformance.answer_checks import breaches
+    from forecast.conformance.answer_checks import find_breaches
     from forecast.errors import DownloadError
     from forecast.projection.engine import project
     from forecast.scenarios.scenario import Scenario
@@ -281,7 +281,7 @@ def _scenario_holds(record: Record) -> None:
     if "published_on" in scenario.stated:
         raise unittest.SkipTest("a rebuilt publication prints what was published")
     try:
-        found = breaches(project(scenario, draws=COMPARED_WORLDS, cache=_drawn(record.full_name)))
+        found = find_breaches(project(scenario, draws=COMPARISON_DRAWS, cache=_shared_cache(record.full_name)))
     except DownloadError as problem:
         raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
     if found:
@@ -298,7 +298,7 @@ def _scenario_levers(record: Record) -> None:
     if not scenario.levers:
         raise unittest.SkipTest("names no levers")
     try:
-        found = list(lever_breaches(scenario, draws=WORLDS, cache=_drawn(record.full_name)))
+        found = list(lever_breaches(scenario, draws=SCENARIO_DRAWS, cache=_shared_cache(record.full_name)))
     except DownloadError as problem:
         raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
     if found:
@@ -329,7 +329,7 @@ def _unit_parses(record: Record) -> None:
 
 def _target_loads(record: Record) -> None:
     spec: Any = record.spec
-    target = resolve(spec.target, what=f"{spec.kind} '{record.full_name}'")
+    target = import_target(spec.target, what=f"{spec.kind} '{record.full_name}'")
     if not callable(target):
         raise refuse(record, f"target: expected something to call, got {type(target).__name__}")
 
@@ -338,7 +338,7 @@ def _command_loads(record: Record) -> None:
     import click
 
     spec: Any = record.spec
-    command = resolve(spec.target, what=f"command '{record.full_name}'")
+    command = import_target(spec.target, what=f"command '{record.full_name}'")
     if not isinstance(command, click.Command):
         raise refuse(record, f"target: expected a click command, got {type(command).__name__}")
 
@@ -358,7 +358,7 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
     "table": (("has schema, licence, source and hash", _table_described), ("reads", _table_reads)),
     "scenario": (
         ("reads", _scenario_reads),
-        (f"runs at {WORLDS} worlds", _scenario_runs),
+        (f"runs at {SCENARIO_DRAWS} worlds", _scenario_runs),
         ("holds to its data and its other answers", _scenario_holds),
         ("its levers move its answers", _scenario_levers),
     ),

@@ -17,11 +17,11 @@ __all__ = ["create"]
 TEMPLATES = Path(__file__).parent / "templates" / "plugin"
 
 #: A name of a plugin, a Python distribution and (with underscores) a module, all at once.
-NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", re.ASCII)
-LONGEST = 40
+PLUGIN_NAME_PATTERN = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", re.ASCII)
+MAX_PLUGIN_NAME = 40
 
 #: Where each template goes; ``{module}`` is the name with underscores.
-FILES = {
+TEMPLATE_FILES = {
     "pyproject.toml": "pyproject.toml.txt",
     "README.md": "README.md.txt",
     "LICENSE": "LICENSE.txt",
@@ -66,10 +66,10 @@ def create(name: str, *, parent: Path | None = None) -> tuple[Path, list[str]]:
     ('forecast-demo', 'pyproject.toml')
     """
     shown = printable(name, 80)
-    if len(name) > LONGEST or not NAME.fullmatch(name):
+    if len(name) > MAX_PLUGIN_NAME or not PLUGIN_NAME_PATTERN.fullmatch(name):
         raise UsageError(
             f"plugin name '{shown}': expected lower case letters, digits and single hyphens, starting with a letter, "
-            f"at most {LONGEST} characters"
+            f"at most {MAX_PLUGIN_NAME} characters"
         )
     if name == "none":
         raise UsageError(f"plugin name '{shown}': FORECAST_PLUGINS=none asks for no plugin at all; choose another name")
@@ -84,7 +84,7 @@ def create(name: str, *, parent: Path | None = None) -> tuple[Path, list[str]]:
         # Beside its destination, so that the rename that ends the work cannot cross file systems.
         temporary = Path(tempfile.mkdtemp(prefix=".forecast-new-", dir=folder.parent))
         inner = temporary / folder.name
-        files = _write(inner, name)
+        files = _write_template(inner, name)
         inner.rename(folder)
     except OSError as problem:
         reason = (problem.strerror or type(problem).__name__).lower()
@@ -95,9 +95,9 @@ def create(name: str, *, parent: Path | None = None) -> tuple[Path, list[str]]:
     return folder, files
 
 
-def _write(folder: Path, name: str) -> list[str]:
+def _write_template(folder: Path, name: str) -> list[str]:
     module = name.replace("-", "_")
-    csv = (TEMPLATES / FILES["forecast_{module}/machines/machines.csv"]).read_bytes()
+    csv = (TEMPLATES / TEMPLATE_FILES["forecast_{module}/machines/machines.csv"]).read_bytes()
     words = {
         "name": name,
         "module": module,
@@ -105,7 +105,7 @@ def _write(folder: Path, name: str) -> list[str]:
         "hash": "sha256:" + hashlib.sha256(csv).hexdigest(),
     }
     written = []
-    for place, template in FILES.items():
+    for place, template in TEMPLATE_FILES.items():
         text = (TEMPLATES / template).read_text(encoding="utf-8")
         for word, value in words.items():
             text = text.replace("{{" + word + "}}", value)

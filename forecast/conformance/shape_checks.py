@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.conformance.law_checks import guarded, numbers, refuse
+from forecast.conformance.law_checks import check_array, refuse, reject_writes
 from forecast.contract.registry import Record
 
 if TYPE_CHECKING:
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["BAND", "LAST", "SHAPE_CHECKS", "fewest"]
+__all__ = ["BAND_QUANTILES", "N_LAST", "SHAPE_CHECKS", "fewest"]
 
 #: Points of the series that a shape is tried on; the longer one only where the shape refuses the shorter.
-LENGTHS = (20, 60)
+SERIES_LENGTHS = (20, 60)
 #: Number of the last observations that the prediction interval is compared with.
-LAST = 10
+N_LAST = 10
 #: From so many series that it simulates itself it must find what comes next.
-SERIES = 20
+N_SIMULATED_SERIES = 20
 #: Quantiles of the band, the share it should hold, and the chance that a sound shape is refused.
-BAND, SHARE, CHANCE = (0.05, 0.95), 0.9, 1e-3
+BAND_QUANTILES, BAND_COVERAGE, FALSE_ALARM_RATE = (0.05, 0.95), 0.9, 1e-3
 
 
-class _Trial:
+class _FittedShapeTrial:
     """A shape fitted to a series; each further column that it asks for grows from row to row."""
 
     def __init__(self, record: Record, shape: Shape, time: Array, value: Array) -> None:
@@ -50,37 +50,37 @@ class _Trial:
         for array in (time, value, *made.values()):
             array.flags.writeable = False
         covariates: dict[str, Any] = {"columns": made} if made else {}
-        with guarded(self.record, "fit"):
+        with reject_writes(self.record, "fit"):
             return self.shape.fit(time, value, seed=0, **covariates)
 
     def sample(self, fitted: FittedShape, time: Array, *, observed: bool = False) -> Array:
         """Draw at these dates."""
-        from forecast.base.streams import BLOCK, Streams
+        from forecast.base.streams import DRAWS_PER_BLOCK, Streams
 
-        with guarded(self.record, "sample"):
+        with reject_writes(self.record, "sample"):
             drawn = fitted.sample(time, Streams(seed=0, node="check", block=0), observed=observed)
-        numbers(self.record, "sample", drawn, (len(time), BLOCK))
+        check_array(self.record, "sample", drawn, (len(time), DRAWS_PER_BLOCK))
         return drawn
 
     def band(self, fitted: FittedShape, time: Array) -> tuple[Array, Array]:
         """Return the ends of the band of one observation at these dates."""
-        low, high = np.quantile(self.sample(fitted, time, observed=True), BAND, axis=1)
+        low, high = np.quantile(self.sample(fitted, time, observed=True), BAND_QUANTILES, axis=1)
         return low, high
 
 
-def _tried(record: Record) -> _Trial:
+def _fit_trial_series(record: Record) -> _FittedShapeTrial:
     """Fit an exponential with noise from 2000 to 2020; a shape may refuse twenty points as too few."""
     from forecast.errors import FitError
     from forecast.models import shape
 
     made = shape(record.full_name)
-    for points in LENGTHS:
+    for points in SERIES_LENGTHS:
         time = 2000.0 + np.arange(points) * 20 / points
         value = 2.0 ** (time - 2000) * np.exp(0.05 * np.random.default_rng(0).standard_normal(points))
         try:
-            return _Trial(record, made, time, value)
+            return _FittedShapeTrial(record, made, time, value)
         except FitError:
-            if points == LENGTHS[-1]:
+            if points == SERIES_LENGTHS[-1]:
                 raise
     raise AssertionError("the last length returns or raises")
 
@@ -89,64 +89,64 @@ def fewest(trials: int) -> int:
     """Return how many of so many observations a band of nine in ten holds but for bad luck of one in a thousand."""
     from scipy.special import bdtr
 
-    return next(covered for covered in range(trials + 1) if bdtr(covered, trials, SHARE) >= CHANCE)
+    return next(covered for covered in range(trials + 1) if bdtr(covered, trials, BAND_COVERAGE) >= FALSE_ALARM_RATE)
 
 
-def _fits(record: Record) -> None:
+def _check_reproducible(record: Record) -> None:
     """Fitted twice to one series it draws the same numbers."""
-    trial = _tried(record)
+    trial = _fit_trial_series(record)
     ahead = np.arange(2020.0, 2031.0)
     if not np.array_equal(trial.sample(trial.fitted, ahead), trial.sample(trial.fit(trial.value), ahead)):
         raise refuse(record, "the same seed gives other draws after fitting again")
 
 
-def _holds(record: Record) -> None:
+def _check_coverage(record: Record) -> None:
     """The band of one observation holds the last observations of the series itself."""
-    trial = _tried(record)
-    low, high = trial.band(trial.fitted, trial.time[-LAST:])
-    seen = trial.value[-LAST:]
+    trial = _fit_trial_series(record)
+    low, high = trial.band(trial.fitted, trial.time[-N_LAST:])
+    seen = trial.value[-N_LAST:]
     rounding = 1e-9 * np.abs(seen)  # a walk goes through its observations
     covered = int(((low - rounding <= seen) & (seen <= high + rounding)).sum())
-    if covered < fewest(LAST):
+    if covered < fewest(N_LAST):
         raise refuse(
             record,
-            f"its band of one observation (90 %) holds {covered} of the last {LAST} observations of its own series; "
-            f"{fewest(LAST)} are the fewest that chance explains",
+            f"its band of one observation (90 %) holds {covered} of the last {N_LAST} observations of its own series; "
+            f"{fewest(N_LAST)} are the fewest that chance explains",
         )
 
 
-def _reads(record: Record) -> None:
+def _check_depends_on_data(record: Record) -> None:
     """Fitted to a series twice as large it draws other numbers."""
-    trial = _tried(record)
+    trial = _fit_trial_series(record)
     ahead = np.arange(2020.0, 2031.0)
     if np.array_equal(trial.sample(trial.fitted, ahead), trial.sample(trial.fit(2 * trial.value), ahead)):
         raise refuse(record, "it draws the same numbers whatever series it is fitted to")
 
 
-def _recovers(record: Record) -> None:
+def _check_calibration(record: Record) -> None:
     """Fitted to series that it simulates itself, it finds what comes next as often as its band says."""
-    trial = _tried(record)
+    trial = _fit_trial_series(record)
     step = trial.time[-1] - trial.time[-2]
     # after the series: before its end a walk has no scatter
     size = len(trial.time)
     dates = trial.time[0] + step * np.arange(size, 2 * size + 1)
     simulated = trial.sample(trial.fitted, dates, observed=True)
     covered = 0
-    for draw in range(0, 2 * SERIES, 2):  # neighbours may be mirror images of one another
+    for draw in range(0, 2 * N_SIMULATED_SERIES, 2):  # neighbours may be mirror images of one another
         (low,), (high,) = trial.band(trial.fit(simulated[:-1, draw].copy(), later=size), dates[-1:])
         covered += bool(low <= simulated[-1, draw] <= high)
-    if covered < fewest(SERIES):
+    if covered < fewest(N_SIMULATED_SERIES):
         raise refuse(
             record,
-            f"fitted to {SERIES} series that it simulates itself, its band of one observation (90 %) holds the next "
-            f"one of {covered}; {fewest(SERIES)} are the fewest that chance explains",
+            f"fitted to {N_SIMULATED_SERIES} series that it simulates itself, its band of one observation (90 %) holds "
+            f"the next one of {covered}; {fewest(N_SIMULATED_SERIES)} are the fewest that chance explains",
         )
 
 
-def _keeps(record: Record) -> None:
+def _check_declared_constraints(record: Record) -> None:
     """It keeps what it declares; as a frontier, where it has such a form, it starts at the record and never falls."""
     spec: Any = record.spec
-    trial = _tried(record)
+    trial = _fit_trial_series(record)
     ahead = np.concatenate([trial.time[-1:], np.arange(2020.0, 2031.0)])
     drawn = trial.sample(trial.fitted, ahead)
     outside = {"positive": drawn <= 0, "share": (drawn < 0) | (drawn > 1)}
@@ -167,9 +167,9 @@ def _keeps(record: Record) -> None:
 
 #: (label, check).
 SHAPE_CHECKS: tuple[tuple[str, Callable[[Record], None]], ...] = (
-    ("fits, and same seed, same draws", _fits),
-    ("its band holds what it saw", _holds),
-    ("reads its series", _reads),
-    ("recovers what it simulates", _recovers),
-    ("keeps what it declares, and a record", _keeps),
+    ("fits, and same seed, same draws", _check_reproducible),
+    ("its band holds what it saw", _check_coverage),
+    ("reads its series", _check_depends_on_data),
+    ("recovers what it simulates", _check_calibration),
+    ("keeps what it declares, and a record", _check_declared_constraints),
 )

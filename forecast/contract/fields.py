@@ -15,20 +15,20 @@ __all__ = [
     "KEEPS",
     "Checked",
     "FrozenMapping",
-    "checked",
+    "checked_field",
     "date",
     "empty",
-    "maps",
+    "is_number",
+    "is_text",
+    "mapping_of",
     "maybe_text",
-    "number",
     "numbers",
     "pair",
     "ranges",
-    "records",
-    "references",
-    "text",
+    "record_tuple_field",
+    "reference_fields",
     "text_field",
-    "tuples",
+    "tuple_of",
 ]
 
 #: What a quantity can promise: never to fall, to lie between 0 and 1, to lie above 0.
@@ -75,18 +75,18 @@ def empty() -> Mapping[str, Any]:
     return FrozenMapping({})
 
 
-def _shown(value: object) -> str:
+def _brief_value(value: object) -> str:
     """Show a wrong value briefly; its type always, its text only where that is short."""
     brief = repr(value) if isinstance(value, (bool, float, str, tuple, dict, type(None))) else ""
     return f"{type(value).__name__} {printable(brief, 60)}".rstrip()
 
 
-def text(value: object) -> bool:
+def is_text(value: object) -> bool:
     """Tell whether a value is text."""
     return isinstance(value, str)
 
 
-def number(value: object) -> TypeGuard[float]:
+def is_number(value: object) -> TypeGuard[float]:
     """Tell whether a value is a number that a float holds; infinities are, NaN and booleans are not."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
@@ -101,26 +101,26 @@ def date(value: object) -> bool:
     return DAY.good(value)
 
 
-def maps(of: Callable[[object], bool]) -> Callable[[object], bool]:
+def mapping_of(of: Callable[[object], bool]) -> Callable[[object], bool]:
     """Return a test for a mapping of text to what passes `of`."""
-    return lambda value: isinstance(value, Mapping) and all(text(k) and of(v) for k, v in value.items())
+    return lambda value: isinstance(value, Mapping) and all(is_text(k) and of(v) for k, v in value.items())
 
 
-def tuples(of: Callable[[object], bool]) -> Callable[[object], bool]:
+def tuple_of(of: Callable[[object], bool]) -> Callable[[object], bool]:
     """Return a test for a tuple of what passes `of`."""
     return lambda value: isinstance(value, tuple) and all(of(v) for v in value)
 
 
 def pair(value: object) -> bool:
     """Tell whether a value is (low, high), low <= high."""
-    return isinstance(value, tuple) and len(value) == 2 and all(map(number, value)) and bool(value[0] <= value[1])
+    return isinstance(value, tuple) and len(value) == 2 and all(map(is_number, value)) and bool(value[0] <= value[1])
 
 
-numbers = maps(number)
-ranges = maps(pair)
+numbers = mapping_of(is_number)
+ranges = mapping_of(pair)
 
 
-def checked(test: Callable[[object], bool], says: str, *, names: str = "", **options: Any) -> Any:
+def checked_field(test: Callable[[object], bool], says: str, *, names: str = "", **options: Any) -> Any:
     """Declare a field whose value must pass `test`; a failure names the record, the field and what was expected.
 
     `names` is the kind of record that its text, or the keys of its mapping, name; ``"fact"`` are values of a mapping,
@@ -131,22 +131,22 @@ def checked(test: Callable[[object], bool], says: str, *, names: str = "", **opt
 
 def text_field(**options: Any) -> Any:
     """Declare a field that holds text."""
-    return checked(text, "text", **options)
+    return checked_field(is_text, "text", **options)
 
 
 def maybe_text() -> Any:
     """Declare a field that holds text or None."""
-    return checked(lambda v: v is None or text(v), "text or None", default=None)
+    return checked_field(lambda v: v is None or is_text(v), "text or None", default=None)
 
 
-def records(of: type, **options: Any) -> Any:
+def record_tuple_field(of: type, **options: Any) -> Any:
     """Declare a field that holds a tuple of records; in a file they are tables, each under its name."""
-    says = {"test": tuples(lambda v: isinstance(v, of)), "says": f"a tuple of {of.__name__}", "record": of}
+    says = {"test": tuple_of(lambda v: isinstance(v, of)), "says": f"a tuple of {of.__name__}", "record": of}
     return field(metadata=says, **options)
 
 
 @functools.cache
-def references(kind: type[Any]) -> tuple[tuple[str, str], ...]:
+def reference_fields(kind: type[Any]) -> tuple[tuple[str, str], ...]:
     """Return the fields of a record that name other records, each with what it names; ``""``: records that may.
 
     Examples
@@ -156,11 +156,11 @@ def references(kind: type[Any]) -> tuple[tuple[str, str], ...]:
     (('table', 'table'), ('shape', 'shape'), ('shapes', ''))
     """
     named = ((f.name, f.metadata.get("names", ""), f.metadata.get("record")) for f in fields(kind))
-    return tuple((name, to) for name, to, inner in named if to or (inner is not None and references(inner)))
+    return tuple((name, to) for name, to, inner in named if to or (inner is not None and reference_fields(inner)))
 
 
 @functools.cache
-def _tests(kind: type[Any]) -> tuple[tuple[str, Callable[[object], bool] | None, str, Any], ...]:
+def _field_tests(kind: type[Any]) -> tuple[tuple[str, Callable[[object], bool] | None, str, Any], ...]:
     """Return each field's name, its test, what that expects, and a default that passes it: most fields hold theirs.
 
     Read once: a listing makes hundreds of records.
@@ -180,12 +180,12 @@ class Checked:
 
     def __post_init__(self) -> None:
         kind: Any = type(self)  # hashable, which mypy doubts of a class
-        for name, test, says, default in _tests(kind):
+        for name, test, says, default in _field_tests(kind):
             value = getattr(self, name)
             if value is default:
                 continue
             if test is not None and not test(value):
-                self._refuse(name, f"expected {says}, got {_shown(value)}")
+                self._refuse(name, f"expected {says}, got {_brief_value(value)}")
             if not isinstance(value, (str, tuple, FrozenMapping)) and isinstance(value, Mapping):
                 object.__setattr__(self, name, FrozenMapping(value))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forecast.base.distributions import numbers_in
-from forecast.contract.fields import Checked, checked, empty, maps, number, text, text_field
+from forecast.contract.fields import Checked, checked_field, empty, is_number, is_text, mapping_of, text_field
 
 __all__ = ["Input", "below"]
 
@@ -17,11 +17,11 @@ def below(stated: Mapping[str, object], lower: float | None) -> float | None:
     return next((v for v in numbers_in(stated) if lower is not None and v < lower), None)
 
 
-def _stated(value: object) -> bool:
+def _is_distribution_value(value: object) -> bool:
     """Tell whether a value may stand in a distribution's record: text, a number, several, or numbers by probability."""
     if isinstance(value, (list, tuple)):
-        return all(map(number, value))
-    return text(value) or number(value) or maps(lambda v: number(v) or maps(number)(v))(value)
+        return all(map(is_number, value))
+    return is_text(value) or is_number(value) or mapping_of(lambda v: is_number(v) or mapping_of(is_number)(v))(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +53,15 @@ class Input(Checked):
 
     name: str = text_field()
     unit: str = text_field()
-    distribution: Mapping[str, Any] = checked(maps(_stated), "a mapping of text to numbers or text")
+    distribution: Mapping[str, Any] = checked_field(
+        mapping_of(_is_distribution_value), "a mapping of text to numbers or text"
+    )
     source: str = text_field()
     title: str = text_field(default="")
-    qualifiers: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)
-    lower: float | None = checked(lambda v: v is None or number(v), "a number or None", default=None)
+    qualifiers: Mapping[str, str] = checked_field(
+        mapping_of(is_text), "a mapping of attribute to value", default_factory=empty
+    )
+    lower: float | None = checked_field(lambda v: v is None or is_number(v), "a number or None", default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

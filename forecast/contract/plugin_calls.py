@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from forecast.errors import ForecastError, PluginError, one_line
 
-__all__ = ["FAILURES", "guarded", "stdout_is_data"]
+__all__ = ["FAILURES", "call_guarded", "stdout_is_data"]
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class stdout_is_data:
                 sys.stdout, _stdout = _stdout, None
 
 
-def guarded(what: str, call: Callable[[], T]) -> T:
+def call_guarded(what: str, call: Callable[[], T]) -> T:
     """Call code of a plugin: what it raises becomes a `PluginError` that names it; our own errors pass.
 
     Examples

@@ -11,23 +11,23 @@ from dataclasses import dataclass
 from forecast.contract.fields import (
     Checked,
     FrozenMapping,
-    checked,
+    checked_field,
     date,
     empty,
-    maps,
+    is_number,
+    is_text,
+    mapping_of,
     maybe_text,
-    number,
     numbers,
-    text,
     text_field,
-    tuples,
+    tuple_of,
 )
 from forecast.errors import printable
 
 __all__ = ["DatedForecast", "ProtocolSpec", "PublishedFit"]
 
 #: What a variance may lack of 0, or a covariance of its mirror image, by the rounding of a printed table.
-ROUNDING = 1e-9
+COVARIANCE_RTOL = 1e-9
 
 
 def _maybe_date(value: object) -> bool:
@@ -35,7 +35,7 @@ def _maybe_date(value: object) -> bool:
 
 
 def _maybe_number(value: object) -> bool:
-    return value is None or (number(value) and math.isfinite(value))
+    return value is None or (is_number(value) and math.isfinite(value))
 
 
 def _flag(value: object) -> bool:
@@ -72,19 +72,19 @@ class DatedForecast(Checked):
     """
 
     who: str = text_field()
-    kind: str = checked(lambda v: v in ("date", "value", "probability"), "date, value or probability")
-    published: str = checked(date, "a date YYYY-MM-DD")
-    target: str = checked(_maybe_date, "a date YYYY-MM-DD, or nothing", default="")
-    median: float | None = checked(_maybe_number, "a finite number, or None", default=None)
-    low: float | None = checked(_maybe_number, "a finite number, or None", default=None)
-    high: float | None = checked(_maybe_number, "a finite number, or None", default=None)
-    level: float | None = checked(
-        lambda v: v is None or (number(v) and 0 < v < 1), "a share between 0 and 1, or None", default=None
+    kind: str = checked_field(lambda v: v in ("date", "value", "probability"), "date, value or probability")
+    published: str = checked_field(date, "a date YYYY-MM-DD")
+    target: str = checked_field(_maybe_date, "a date YYYY-MM-DD, or nothing", default="")
+    median: float | None = checked_field(_maybe_number, "a finite number, or None", default=None)
+    low: float | None = checked_field(_maybe_number, "a finite number, or None", default=None)
+    high: float | None = checked_field(_maybe_number, "a finite number, or None", default=None)
+    level: float | None = checked_field(
+        lambda v: v is None or (is_number(v) and 0 < v < 1), "a share between 0 and 1, or None", default=None
     )
-    outcome: float | None = checked(_maybe_number, "a finite number, or None", default=None)
-    observed_on: str = checked(_maybe_date, "a date YYYY-MM-DD, or nothing", default="")
-    provisional: bool = checked(_flag, "True or False", default=False)
-    verified: bool = checked(_flag, "True or False", default=True)
+    outcome: float | None = checked_field(_maybe_number, "a finite number, or None", default=None)
+    observed_on: str = checked_field(_maybe_date, "a date YYYY-MM-DD, or nothing", default="")
+    provisional: bool = checked_field(_flag, "True or False", default=False)
+    verified: bool = checked_field(_flag, "True or False", default=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -132,13 +132,13 @@ class PublishedFit(Checked):
     """
 
     name: str = text_field()
-    parameters: Mapping[str, float] = checked(numbers, "a mapping of parameter to number")
+    parameters: Mapping[str, float] = checked_field(numbers, "a mapping of parameter to number")
     reference: str = text_field()
-    stderr: Mapping[str, float] = checked(numbers, "a mapping of parameter to number", default_factory=empty)
-    covariance: Mapping[str, Mapping[str, float]] = checked(
-        maps(numbers), "a mapping of parameter to a mapping of parameter to number", default_factory=empty
+    stderr: Mapping[str, float] = checked_field(numbers, "a mapping of parameter to number", default_factory=empty)
+    covariance: Mapping[str, Mapping[str, float]] = checked_field(
+        mapping_of(numbers), "a mapping of parameter to a mapping of parameter to number", default_factory=empty
     )
-    rounded: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
+    rounded: bool = checked_field(lambda v: isinstance(v, bool), "True or False", default=False)
     note: str = text_field(default="")
 
     def __post_init__(self) -> None:
@@ -151,7 +151,7 @@ class PublishedFit(Checked):
             if a in self.stderr:
                 self._refuse("stderr", f"'{printable(a, 60)}': it is the root of a variance in covariance; state one")
             for b, value in row.items():
-                if not math.isclose(value, frozen[b][a], rel_tol=ROUNDING):
+                if not math.isclose(value, frozen[b][a], rel_tol=COVARIANCE_RTOL):
                     self._refuse("covariance", f"{a} with {b} is {value:g}, and {b} with {a} is {frozen[b][a]:g}")
         if frozen and self.correlated() is None:
             self._refuse("covariance", "expected positive variances, and no combination of negative variance")
@@ -177,13 +177,13 @@ class PublishedFit(Checked):
             for b, other in zip(names, rows, strict=False):
                 met = sum(x * y for x, y in zip(row, other, strict=False))
                 left = self.covariance[a][b] / size[a] / size[b] - met
-                if not other[-1] and abs(left) > ROUNDING:
+                if not other[-1] and abs(left) > COVARIANCE_RTOL:
                     return None
                 row.append(left / other[-1] if other[-1] else 0.0)
             rest = 1.0 - sum(x * x for x in row)
-            if not rest > -ROUNDING:
+            if not rest > -COVARIANCE_RTOL:
                 return None
-            rows.append([*row, math.sqrt(rest) if rest > ROUNDING else 0.0])
+            rows.append([*row, math.sqrt(rest) if rest > COVARIANCE_RTOL else 0.0])
         return rows
 
 
@@ -229,20 +229,26 @@ class ProtocolSpec(Checked):
     reference: str = text_field()
     title: str = text_field(default="")
     note: str = text_field(default="")
-    columns: Mapping[str, str] = checked(maps(text), "a mapping of name to column or formula", default_factory=empty)
-    keep: tuple[str, ...] = checked(tuples(text), "a tuple of rules", default=())
-    train: tuple[str, ...] = checked(tuples(text), "a tuple of rules", default=())
-    let: Mapping[str, str] = checked(maps(text), "a mapping of variable to formula", default_factory=empty)
+    columns: Mapping[str, str] = checked_field(
+        mapping_of(is_text), "a mapping of name to column or formula", default_factory=empty
+    )
+    keep: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of rules", default=())
+    train: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of rules", default=())
+    let: Mapping[str, str] = checked_field(
+        mapping_of(is_text), "a mapping of variable to formula", default_factory=empty
+    )
     y: str | None = maybe_text()
     objective: str = text_field(default="least_squares")
-    options: Mapping[str, float] = checked(numbers, "a mapping of option to number", default_factory=empty)
-    fix: Mapping[str, float] = checked(numbers, "a mapping of parameter to number", default_factory=empty)
-    coordinates: Mapping[str, str] = checked(
-        maps(lambda v: v in ("identity", "log")), "a mapping of parameter to identity or log", default_factory=empty
+    options: Mapping[str, float] = checked_field(numbers, "a mapping of option to number", default_factory=empty)
+    fix: Mapping[str, float] = checked_field(numbers, "a mapping of parameter to number", default_factory=empty)
+    coordinates: Mapping[str, str] = checked_field(
+        mapping_of(lambda v: v in ("identity", "log")),
+        "a mapping of parameter to identity or log",
+        default_factory=empty,
     )
-    starts: Mapping[str, tuple[float, ...]] = checked(
-        maps(tuples(number)), "a mapping of parameter to a tuple of numbers", default_factory=empty
+    starts: Mapping[str, tuple[float, ...]] = checked_field(
+        mapping_of(tuple_of(is_number)), "a mapping of parameter to a tuple of numbers", default_factory=empty
     )
-    bootstrap: int = checked(
+    bootstrap: int = checked_field(
         lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 0, "an integer of at least 0", default=0
     )

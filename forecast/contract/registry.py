@@ -25,11 +25,11 @@ from typing import Any, Literal, TypeVar
 import pluggy
 
 from forecast.contract import hookspecs
-from forecast.contract.fields import references
+from forecast.contract.fields import reference_fields
 from forecast.contract.local_plugins import LOCAL, LocalPlugin, ModulePlugin, is_path, local_plugin, module_plugin
 from forecast.contract.plugin_calls import FAILURES, stdout_is_data
 from forecast.contract.specs import (
-    NAME,
+    RECORD_NAME_PATTERN,
     ClaimSpec,
     CommandSpec,
     FunctionSpec,
@@ -54,11 +54,11 @@ from forecast.errors import (
     printable,
 )
 
-__all__ = ["HOOKS", "Plugin", "Record", "Registry", "get_registry", "register", "resolve", "unregister"]
+__all__ = ["HOOKS", "Plugin", "Record", "Registry", "get_registry", "import_target", "register", "unregister"]
 
 T = TypeVar("T")
 
-GROUP = "forecast.plugins"
+ENTRY_POINT_GROUP = "forecast.plugins"
 
 #: Hook name to the record it must return.
 HOOKS: Mapping[str, type[Spec]] = MappingProxyType(
@@ -155,24 +155,24 @@ def strict() -> bool:
     return os.environ.get("FORECAST_STRICT", "") not in ("", "0")
 
 
-def _words(text: str | None) -> list[str]:
+def _split_list(text: str | None) -> list[str]:
     return [w.strip() for w in (text or "").split(",") if w.strip()]
 
 
-def _selection(text: str | None, known: Collection[str]) -> Callable[[str], bool]:
+def _selection(text: str | None, valid_names: Collection[str]) -> Callable[[str], bool]:
     """Read ``FORECAST_PLUGINS``: ``none``, ``scaling,brain`` (only these) or ``-brain`` (all but).
 
     A name both kept and dropped is off. A name that no installed plugin has is an error: a misspelt one would
     select something else in silence. A path, of a local plugin, selects nothing among the others.
     """
-    words = [w for w in _words(text) if not is_path(w)]
+    words = [w for w in _split_list(text) if not is_path(w)]
     if words == ["none"]:
         return lambda name: False
     drop = {w[1:] for w in words if w.startswith("-")}
     keep = {w for w in words if not w.startswith("-")}
     for name in sorted(drop | keep):
-        if name not in known:
-            raise UnknownNameError("plugin", name, known, where="FORECAST_PLUGINS")
+        if name not in valid_names:
+            raise UnknownNameError("plugin", name, valid_names, where="FORECAST_PLUGINS")
     return lambda name: name not in drop and (not keep or name in keep)
 
 
@@ -200,7 +200,7 @@ def _normal(distribution: Distribution) -> str:
     return printable(known if isinstance(known, str) else _origin_of(distribution)[0], 100)
 
 
-def _installed() -> tuple[list[EntryPoint | LocalPlugin], list[Plugin]]:
+def _entry_points() -> tuple[list[EntryPoint | LocalPlugin], list[Plugin]]:
     """Return the entry points of every installed distribution, and those distributions whose list cannot be read.
 
     `importlib.metadata.entry_points` passes over a list that it may not read, and fails whole where one is not UTF-8.
@@ -220,8 +220,8 @@ def _installed() -> tuple[list[EntryPoint | LocalPlugin], list[Plugin]]:
                 folder = getattr(distribution, "_path", None)
                 if folder is not None and (folder / "entry_points.txt").exists():
                     raise PluginError("it cannot be opened")
-            elif GROUP in text:
-                entries += distribution.entry_points.select(group=GROUP)
+            elif ENTRY_POINT_GROUP in text:
+                entries += distribution.entry_points.select(group=ENTRY_POINT_GROUP)
         except Exception as error:  # whatever is wrong with one installation is not the others' business
             why = str(error) if isinstance(error, PluginError) else one_line(error, 120)
             reason = f"the list of its entry points, entry_points.txt, cannot be read: {why}"
@@ -229,12 +229,12 @@ def _installed() -> tuple[list[EntryPoint | LocalPlugin], list[Plugin]]:
     return entries, unreadable
 
 
-def _title(module: Any) -> str:
+def _first_doc_line(module: Any) -> str:
     text = module.__doc__ if inspect.ismodule(module) else None
     return printable(text.strip().splitlines()[0]) if isinstance(text, str) and text.strip() else ""
 
 
-def _unmarked(module: Any) -> list[str]:
+def _unmarked_hooks(module: Any) -> list[str]:
     """List functions that look like hooks and would be passed over in silence."""
     return [
         name
@@ -254,13 +254,13 @@ def _manager() -> pluggy.PluginManager:
 
 
 #: Managers without a plugin: to make one for each of a hundred plugins takes a tenth of the time of a command.
-_IDLE: list[pluggy.PluginManager] = []
+_SPARE_MANAGERS: list[pluggy.PluginManager] = []
 
 
 def _hooks(module: Any, name: str) -> dict[str, Hook]:
     """Register `module` by itself, check every hook, and return those that it has."""
-    manager = _IDLE.pop() if _IDLE else _manager()
-    if unmarked := _unmarked(module):
+    manager = _SPARE_MANAGERS.pop() if _SPARE_MANAGERS else _manager()
+    if unmarked := _unmarked_hooks(module):
         raise PluginContractError(f"{unmarked[0]}: looks like a hook but is not marked with @hookimpl")
     try:
         manager.register(module, name)
@@ -270,28 +270,28 @@ def _hooks(module: Any, name: str) -> dict[str, Hook]:
     implementations = ((hook, getattr(manager.hook, hook).get_hookimpls()) for hook in HOOKS)
     hooks = {hook: found[0].function for hook, found in implementations if found}
     manager.unregister(module)
-    _IDLE.append(manager)
+    _SPARE_MANAGERS.append(manager)
     return hooks
 
 
-def _answers(hook: str, function: Hook) -> tuple[Spec, ...]:
+def _call_hook(hook: str, function: Hook) -> tuple[Spec, ...]:
     """Call one hook and return its records."""
-    return tuple(_records(hook, HOOKS[hook], function()))
+    return tuple(_check_records(hook, HOOKS[hook], function()))
 
 
 def _brought(hooks: Mapping[str, Hook], kind: str) -> tuple[Spec, ...]:
     """Call a plugin's hooks of one kind and return their records, which agree with each other."""
-    specs = [spec for hook in _HOOKS_OF[kind] if hook in hooks for spec in _answers(hook, hooks[hook])]
+    specs = [spec for hook in _HOOKS_OF[kind] if hook in hooks for spec in _call_hook(hook, hooks[hook])]
     names: set[str] = set()
     for spec in specs:
         if spec.name in names:
             raise PluginContractError(f"{spec.kind} '{spec.name}' is offered twice by this plugin")
         names.add(spec.name)
-    _aliases([spec for spec in specs if isinstance(spec, ClaimSpec)])
+    _check_aliases([spec for spec in specs if isinstance(spec, ClaimSpec)])
     return tuple(specs)
 
 
-def _aliases(claims: Sequence[ClaimSpec]) -> None:
+def _check_aliases(claims: Sequence[ClaimSpec]) -> None:
     """Refuse an alias of claims that means something else already."""
     names = {claim.name for claim in claims}
     groups = {group for claim in claims for group in (claim.group, *claim.also)}
@@ -314,7 +314,7 @@ def _hook_fault(manager: pluggy.PluginManager, module: Any, text: str) -> str:
     return " ".join(text.split())
 
 
-def _records(hook: str, expected: type[Spec], answer: object) -> Iterator[Spec]:
+def _check_records(hook: str, expected: type[Spec], answer: object) -> Iterator[Spec]:
     if isinstance(answer, (str, bytes, Mapping)) or not isinstance(answer, Iterable):
         raise PluginContractError(f"{hook}: expected an iterable of {expected.__name__}, got {type(answer).__name__}")
     for index, record in enumerate(answer):
@@ -323,7 +323,7 @@ def _records(hook: str, expected: type[Spec], answer: object) -> Iterator[Spec]:
         yield record
 
 
-def _guarded(source: _Source, call: Callable[[], None]) -> bool:
+def _run_plugin_code(source: _Source, call: Callable[[], None]) -> bool:
     """Run code of a plugin and tell whether it went well; if not, the plugin has failed, and is told why."""
     try:
         with stdout_is_data():
@@ -350,10 +350,10 @@ class Registry:
 
     def __init__(self, entries: Iterable[EntryPoint | LocalPlugin] | None = None, *, select: str | None = None) -> None:
         installed: list[EntryPoint | LocalPlugin]
-        installed, unreadable = _installed() if entries is None else (list(entries), [])
+        installed, unreadable = _entry_points() if entries is None else (list(entries), [])
         selection = os.environ.get("FORECAST_PLUGINS") if select is None else select
         chosen = _selection(selection, sorted({e.name for e in installed}))
-        local = [local_plugin(word) for word in _words(selection) if is_path(word)]
+        local = [local_plugin(word) for word in _split_list(selection) if is_path(word)]
         here = _REGISTERED if entries is None else ()
         unique = {(e.name, *_origin(e), e.value): e for e in (*installed, *local, *here)}
         loaded = [self._imported(unique[key], key[1], key[2], chosen) for key in sorted(unique)]
@@ -401,14 +401,14 @@ class Registry:
             return source
 
         def load() -> None:
-            if not NAME.fullmatch(entry.name):
+            if not RECORD_NAME_PATTERN.fullmatch(entry.name):
                 named = "the file's" if source.plugin.local else "the entry point's"
                 raise PluginContractError(f"{named} name: expected lower case letters, digits and hyphens")
             module = entry.load()
-            source.plugin = replace(source.plugin, title=_title(module))
+            source.plugin = replace(source.plugin, title=_first_doc_line(module))
             source.hooks = _hooks(module, entry.name)
 
-        _guarded(source, load)
+        _run_plugin_code(source, load)
         return source
 
     def _call(self, *kinds: str) -> None:
@@ -432,7 +432,7 @@ class Registry:
         def call() -> None:
             source.specs[kind] = _brought(source.hooks, kind)
 
-        if not _guarded(source, call):  # what it brought before is found no more
+        if not _run_plugin_code(source, call):  # what it brought before is found no more
             source.hooks, source.specs = {}, {}
             self._offers.clear()
             self._settled_offers.clear()
@@ -464,7 +464,7 @@ class Registry:
         return table
 
     def _at_its_home(self, record: Record) -> Record:
-        settled = self._settled(record.spec, record.plugin)
+        settled = self._with_own_references(record.spec, record.plugin)
         return record if settled is record.spec else replace(record, spec=settled)
 
     def plugin(self, name: str) -> Sequence[Plugin]:
@@ -549,17 +549,17 @@ class Registry:
         full = own[0].full_name
         return f"{mine}::{full}{at}{beside}" if len(table[full]) > 1 else f"{full}{at}{beside}"
 
-    def _settled(self, spec: T, plugin: Plugin) -> T:
+    def _with_own_references(self, spec: T, plugin: Plugin) -> T:
         """Return a record whose references are those of its own distribution first (`at_home`)."""
         changed: dict[str, Any] = {}
         made: Any = type(spec)  # hashable, which mypy doubts of a class
-        for name, kind in references(made):
+        for name, kind in reference_fields(made):
             stated: Any = getattr(spec, name)
             meant: Any
             if isinstance(stated, str):
                 meant = self.at_home(kind, stated, plugin)
             elif isinstance(stated, tuple):
-                meant = tuple(self._settled(each, plugin) for each in stated)
+                meant = tuple(self._with_own_references(each, plugin) for each in stated)
             elif kind == "fact":
                 parts = ((key, *text.rpartition(".")) for key, text in stated.items())
                 meant = {key: f"{self.at_home('model', of, plugin)}{dot}{fact}" for key, of, dot, fact in parts}
@@ -590,7 +590,7 @@ class Registry:
         return ""
 
 
-def resolve(target: str, *, what: str) -> Any:
+def import_target(target: str, *, what: str) -> Any:
     """Import ``"module:attribute"`` as named in a record.
 
     Raises

@@ -14,17 +14,17 @@ from typing import ClassVar
 from forecast.contract.fields import (
     KEEPS,
     Checked,
-    checked,
+    checked_field,
     empty,
-    maps,
+    is_number,
+    is_text,
+    mapping_of,
     maybe_text,
-    number,
     numbers,
     ranges,
-    records,
-    text,
+    record_tuple_field,
     text_field,
-    tuples,
+    tuple_of,
 )
 from forecast.contract.inputs import Input
 from forecast.contract.published import DatedForecast, ProtocolSpec, PublishedFit
@@ -54,8 +54,8 @@ __all__ = [
     "UnitSpec",
 ]
 
-NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
-TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
+RECORD_NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
+TARGET_PATTERN = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,12 +85,12 @@ class Spec(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not NAME.fullmatch(self.name):
+        if not RECORD_NAME_PATTERN.fullmatch(self.name):
             self._refuse("name", "expected lower case letters, digits and hyphens")
         if not self.reference.strip():
             self._refuse("reference", "is empty: say where this comes from")
         target = getattr(self, "target", None)
-        if target is not None and not TARGET.fullmatch(target):
+        if target is not None and not TARGET_PATTERN.fullmatch(target):
             self._refuse("target", f"expected 'module:attribute', got '{printable(target, 60)}'")
         self._check()
 
@@ -146,27 +146,29 @@ class LawSpec(Spec):
 
     kind: ClassVar[str] = "law"
 
-    variables: Mapping[str, str] = checked(maps(text), "a mapping of variable to unit")
+    variables: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of variable to unit")
     expression: str | None = maybe_text()
     equals: str | None = maybe_text()
-    between: tuple[str | float, str | float] | None = checked(
-        lambda v: v is None or (isinstance(v, tuple) and len(v) == 2 and all(text(e) or number(e) for e in v)),
+    between: tuple[str | float, str | float] | None = checked_field(
+        lambda v: v is None or (isinstance(v, tuple) and len(v) == 2 and all(is_text(e) or is_number(e) for e in v)),
         "a pair of parameter names or numbers",
         default=None,
     )
     target: str | None = maybe_text()
     output: str = text_field(default="y")
     unit: str = text_field(default="")
-    bounds: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
-    positive: tuple[str, ...] = checked(tuples(text), "a tuple of parameter names", default=())
+    bounds: Mapping[str, tuple[float, float]] = checked_field(ranges, "a mapping to (low, high)", default_factory=empty)
+    positive: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of parameter names", default=())
     objective: str = text_field(default="least_squares")
-    published: tuple[PublishedFit, ...] = records(PublishedFit, default=())
-    example: Mapping[str, float] = checked(numbers, "a mapping of parameter to number", default_factory=empty)
-    domain: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
-    protocols: tuple[ProtocolSpec, ...] = records(ProtocolSpec, default=())
-    costs: Mapping[str, str] = checked(maps(text), "a mapping of name to formula", default_factory=empty)
+    published: tuple[PublishedFit, ...] = record_tuple_field(PublishedFit, default=())
+    example: Mapping[str, float] = checked_field(numbers, "a mapping of parameter to number", default_factory=empty)
+    domain: Mapping[str, tuple[float, float]] = checked_field(ranges, "a mapping to (low, high)", default_factory=empty)
+    protocols: tuple[ProtocolSpec, ...] = record_tuple_field(ProtocolSpec, default=())
+    costs: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of name to formula", default_factory=empty)
     ridge: str = text_field(default="")
-    requires: Mapping[str, str] = checked(maps(text), "a mapping of formula to what it is", default_factory=empty)
+    requires: Mapping[str, str] = checked_field(
+        mapping_of(is_text), "a mapping of formula to what it is", default_factory=empty
+    )
     record: str = text_field(default="")
 
     def _check(self) -> None:
@@ -176,7 +178,7 @@ class LawSpec(Spec):
             self._refuse("equals", "an implicit law has an expression, equals and between")
 
 
-def _kept(value: object) -> bool:
+def _is_constraint_name(value: object) -> bool:
     return isinstance(value, str) and value in ("", *KEEPS)
 
 
@@ -196,7 +198,7 @@ class ShapeSpec(Spec):
     kind: ClassVar[str] = "shape"
 
     target: str = text_field()
-    keeps: str = checked(_kept, f"one of {', '.join(KEEPS)}, or nothing", default="")
+    keeps: str = checked_field(_is_constraint_name, f"one of {', '.join(KEEPS)}, or nothing", default="")
     record: str = text_field(default="")
 
 
@@ -244,10 +246,12 @@ class ModelSpec(Spec):
     unit: str = text_field()
     quantity: str = text_field(default="")
     note: str = text_field(default="")
-    qualifiers: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)
-    keeps: str = checked(_kept, f"one of {', '.join(KEEPS)}, or nothing", default="")
-    at_most: float | None = checked(lambda v: v is None or number(v), "a number, or None", default=None)
-    at_least: float | None = checked(lambda v: v is None or number(v), "a number, or None", default=None)
+    qualifiers: Mapping[str, str] = checked_field(
+        mapping_of(is_text), "a mapping of attribute to value", default_factory=empty
+    )
+    keeps: str = checked_field(_is_constraint_name, f"one of {', '.join(KEEPS)}, or nothing", default="")
+    at_most: float | None = checked_field(lambda v: v is None or is_number(v), "a number, or None", default=None)
+    at_least: float | None = checked_field(lambda v: v is None or is_number(v), "a number, or None", default=None)
     table: str = text_field(default="", names="table")
 
     def _check(self) -> None:
@@ -255,7 +259,7 @@ class ModelSpec(Spec):
             self._refuse("target", "a plain ModelSpec needs one")
 
 
-def _date(value: object) -> bool:
+def _is_date_text(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch(r"(\d{4}-\d\d-\d\d)?", value, re.ASCII) is not None
 
 
@@ -283,10 +287,12 @@ class SeriesShape(Checked):
     """
 
     name: str = text_field(names="shape")
-    weight: float = checked(lambda v: number(v) and 0 <= v < float("inf"), "a weight >= 0", default=0.0)
-    options: Mapping[str, object] = checked(maps(lambda v: True), "a mapping of option to value", default_factory=empty)
-    needs: tuple[str, ...] = checked(tuples(text), "a tuple of options", default=())
-    yearly: bool | None = checked(lambda v: v is None or isinstance(v, bool), "True, False or None", default=None)
+    weight: float = checked_field(lambda v: is_number(v) and 0 <= v < float("inf"), "a weight >= 0", default=0.0)
+    options: Mapping[str, object] = checked_field(
+        mapping_of(lambda v: True), "a mapping of option to value", default_factory=empty
+    )
+    needs: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of options", default=())
+    yearly: bool | None = checked_field(lambda v: v is None or isinstance(v, bool), "True, False or None", default=None)
     note: str = text_field(default="")
     reference: str = text_field(default="")
     refused: str = text_field(default="")
@@ -332,13 +338,15 @@ class TrendSpec(ModelSpec):
     x: str = text_field()
     y: str = text_field()
     shape: str = text_field(default="", names="shape")
-    options: Mapping[str, object] = checked(maps(lambda v: True), "a mapping of option to value", default_factory=empty)
-    shapes: tuple[SeriesShape, ...] = records(SeriesShape, default=())
-    frontier: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
-    records: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
-    yearly: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
-    since: str = checked(_date, "a date YYYY-MM-DD, or nothing", default="")
-    where: Mapping[str, str] = checked(maps(text), "a mapping of column to value", default_factory=empty)
+    options: Mapping[str, object] = checked_field(
+        mapping_of(lambda v: True), "a mapping of option to value", default_factory=empty
+    )
+    shapes: tuple[SeriesShape, ...] = record_tuple_field(SeriesShape, default=())
+    frontier: bool = checked_field(lambda v: isinstance(v, bool), "True or False", default=False)
+    records: bool = checked_field(lambda v: isinstance(v, bool), "True or False", default=False)
+    yearly: bool = checked_field(lambda v: isinstance(v, bool), "True or False", default=False)
+    since: str = checked_field(_is_date_text, "a date YYYY-MM-DD, or nothing", default="")
+    where: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of column to value", default_factory=empty)
 
     def _check(self) -> None:
         names = [beside.name for beside in self.shapes]
@@ -357,15 +365,15 @@ class EstimateSpec(ModelSpec):
     """Formula + inputs = estimate. Units are checked: the formula over the inputs' units must give `unit`."""
 
     expression: str = text_field()
-    inputs: tuple[Input, ...] = records(Input)
+    inputs: tuple[Input, ...] = record_tuple_field(Input)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MixtureSpec(ModelSpec):
     """Several models of one quantity with weights: each draw takes one of them."""
 
-    weights: Mapping[str, float] = checked(
-        maps(lambda v: number(v) and v >= 0), "a mapping of model name to a weight >= 0", names="model"
+    weights: Mapping[str, float] = checked_field(
+        mapping_of(lambda v: is_number(v) and v >= 0), "a mapping of model name to a weight >= 0", names="model"
     )
 
     def _check(self) -> None:
@@ -395,9 +403,9 @@ class RelationSpec(ModelSpec):
 
     law: str = text_field(names="law")
     table: str = text_field(names="table")
-    let: Mapping[str, str] = checked(maps(text), "a mapping of variable to formula")
+    let: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of variable to formula")
     y: str = text_field()
-    where: Mapping[str, str] = checked(maps(text), "a mapping of column to value", default_factory=empty)
+    where: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of column to value", default_factory=empty)
     objective: str | None = maybe_text()
 
 
@@ -419,9 +427,9 @@ class FunctionSpec(ModelSpec):
         A plausible range for each input, in which the conformance kit tries it; 1 to 2 where none is stated.
     """
 
-    along: str = checked(lambda v: v in ("", "time"), "'time', or nothing", default="")
-    inputs: Mapping[str, str] = checked(maps(text), "a mapping of input to unit", default_factory=empty)
-    domain: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
+    along: str = checked_field(lambda v: v in ("", "time"), "'time', or nothing", default="")
+    inputs: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of input to unit", default_factory=empty)
+    domain: Mapping[str, tuple[float, float]] = checked_field(ranges, "a mapping to (low, high)", default_factory=empty)
 
     def _check(self) -> None:
         if self.target is None:
@@ -515,25 +523,31 @@ class ClaimSpec(Spec):
     HEDGES: ClassVar[tuple[str, ...]] = ("about", "almost", "approximately", "around", "nearly", "roughly")
 
     group: str = text_field()
-    also: tuple[str, ...] = checked(tuples(text), "a tuple of groups", default=())
+    also: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of groups", default=())
     statement: str = text_field()
     stated: str = text_field(default="")
     formula: str = text_field(default="")
-    values: Mapping[str, float] = checked(numbers, "a mapping of name to number", default_factory=empty)
-    facts: Mapping[str, str] = checked(
-        maps(text), "a mapping of name to 'model.fact'", default_factory=empty, names="fact"
+    values: Mapping[str, float] = checked_field(numbers, "a mapping of name to number", default_factory=empty)
+    facts: Mapping[str, str] = checked_field(
+        mapping_of(is_text), "a mapping of name to 'model.fact'", default_factory=empty, names="fact"
     )
     scenario: str = text_field(default="", names="scenario")
-    settings: Mapping[str, str] = checked(maps(text), "a mapping of what is set to text", default_factory=empty)
-    draws: int = checked(
+    settings: Mapping[str, str] = checked_field(
+        mapping_of(is_text), "a mapping of what is set to text", default_factory=empty
+    )
+    draws: int = checked_field(
         lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 1, "an integer of at least 1", default=2048
     )
-    answers: Mapping[str, str] = checked(maps(text), "a mapping of name to 'question p50'", default_factory=empty)
+    answers: Mapping[str, str] = checked_field(
+        mapping_of(is_text), "a mapping of name to 'question p50'", default_factory=empty
+    )
     unit: str = text_field(default="")
     hedge: str = text_field(default="")
-    estimate: bool = checked(lambda v: isinstance(v, bool), "true or false", default=False)
+    estimate: bool = checked_field(lambda v: isinstance(v, bool), "true or false", default=False)
     alias: str = text_field(default="")
-    tolerance: float | None = checked(lambda v: v is None or (number(v) and v >= 0), "a number >= 0", default=None)
+    tolerance: float | None = checked_field(
+        lambda v: v is None or (is_number(v) and v >= 0), "a number >= 0", default=None
+    )
     declared: str | None = maybe_text()
     solve_for: str | None = maybe_text()
     note: str = text_field(default="")
@@ -542,7 +556,9 @@ class ClaimSpec(Spec):
     )
 
     def _check(self) -> None:
-        if self.alias and (not NAME.fullmatch(self.alias) or self.alias in (self.name, self.group, *self.also)):
+        if self.alias and (
+            not RECORD_NAME_PATTERN.fullmatch(self.alias) or self.alias in (self.name, self.group, *self.also)
+        ):
             self._refuse("alias", "expected lower case letters, digits and hyphens, and not the name or a group of it")
         for mark in ("hedge", "estimate"):
             if getattr(self, mark) and (self.declared or self.forecast or self.tolerance is not None):

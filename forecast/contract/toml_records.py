@@ -25,10 +25,10 @@ from forecast.errors import PluginContractError, UnknownNameError, printable
 __all__ = ["records_from"]
 
 #: The records that can be said without naming code or another file.
-KINDS: tuple[type[Spec], ...] = (
+TOML_RECORD_KINDS: tuple[type[Spec], ...] = (
     LawSpec, ClaimSpec, EstimateSpec, TrendSpec, RelationSpec, MixtureSpec, UnitSpec
 )  # fmt: skip
-LIMIT_BYTES = 4_000_000
+MAX_RECORD_FILE_BYTES = 4_000_000
 
 S = TypeVar("S", bound=Spec)
 
@@ -76,8 +76,8 @@ def records_from(path: str | os.PathLike[str], kind: type[S]) -> tuple[S, ...]:
     >>> law.name, law.expression, law.positive
     ('power', 'beta*x**-c', ('beta', 'c'))
     """
-    if not (isinstance(kind, type) and issubclass(kind, KINDS)):
-        known = ", ".join(k.__name__ for k in KINDS)
+    if not (isinstance(kind, type) and issubclass(kind, TOML_RECORD_KINDS)):
+        known = ", ".join(k.__name__ for k in TOML_RECORD_KINDS)
         raise PluginContractError(f"records_from: expected one of {known}; every other record is written in Python")
     source = Path(path)
     if not source.is_absolute():
@@ -88,37 +88,37 @@ def records_from(path: str | os.PathLike[str], kind: type[S]) -> tuple[S, ...]:
     files = sorted(source.glob("*.toml")) if source.is_dir() else [source]
     if not files:
         raise PluginContractError(f"records_from: {printable(source.name)}: the folder holds no TOML file")
-    return tuple(record for file in files for record in _records(file, kind))
+    return tuple(record for file in files for record in _read_records(file, kind))
 
 
-def _records(file: Path, kind: type[S]) -> Iterator[S]:
+def _read_records(file: Path, kind: type[S]) -> Iterator[S]:
     import tomllib
 
     from forecast.base.files import read_bytes
 
     shown = printable(file.name)
     try:
-        text = read_bytes(file, limit=LIMIT_BYTES, error=PluginContractError).decode("utf-8-sig")
+        text = read_bytes(file, limit=MAX_RECORD_FILE_BYTES, error=PluginContractError).decode("utf-8-sig")
         written = tomllib.loads(text)
     except (ValueError, RecursionError) as problem:  # not UTF-8, not TOML, or a number of thousands of digits
         raise PluginContractError(f"{shown}: not TOML: {printable(problem, 200)}") from problem
     shared = {key: value for key, value in written.items() if not isinstance(value, dict)}
-    _known(kind, shared, shown)
+    _check_keys(kind, shared, shown)
     for name, table in written.items():
         if isinstance(table, dict):
-            yield _record(kind, name, shared | table, shown)
+            yield _build_record(kind, name, shared | table, shown)
 
 
 R = TypeVar("R", bound=Checked)
 
 
-def _record(kind: type[R], name: str, table: Mapping[str, Any], where: str) -> R:
+def _build_record(kind: type[R], name: str, table: Mapping[str, Any], where: str) -> R:
     at = f"{where}: {kind.__name__} '{printable(name, 80)}'"
-    _known(kind, table, at)
-    _, inner, needed = _keys(kind)  # type: ignore[arg-type]
+    _check_keys(kind, table, at)
+    _, inner, needed = _record_keys(kind)  # type: ignore[arg-type]
     values: dict[str, Any] = {"name": name}
     for key, value in table.items():
-        values[key] = _inside(inner[key], key, value, at) if key in inner else _frozen(value)
+        values[key] = _inside(inner[key], key, value, at) if key in inner else _to_tuples(value)
     for key, says in needed:
         if key not in values:
             raise PluginContractError(f"{at}: {key}: is missing; expected {says}")
@@ -129,7 +129,7 @@ def _record(kind: type[R], name: str, table: Mapping[str, Any], where: str) -> R
 
 
 @functools.cache
-def _keys(kind: type[Any]) -> tuple[list[str], dict[str, type[Any]], list[tuple[str, str]]]:
+def _record_keys(kind: type[Any]) -> tuple[list[str], dict[str, type[Any]], list[tuple[str, str]]]:
     """Return the keys of a record in a file, those that hold records, and those it must have with what they hold."""
     known = [f.name for f in fields(kind) if f.name not in ("name", "target")]
     inner = {f.name: f.metadata["record"] for f in fields(kind) if "record" in f.metadata}
@@ -140,12 +140,12 @@ def _keys(kind: type[Any]) -> tuple[list[str], dict[str, type[Any]], list[tuple[
 def _inside(kind: type[R], key: str, value: object, at: str) -> tuple[R, ...]:
     if not (isinstance(value, dict) and all(isinstance(table, dict) for table in value.values())):
         raise PluginContractError(f"{at}: {key}: expected a table for each {kind.__name__}, under its name")
-    return tuple(_record(kind, name, table, at) for name, table in value.items())
+    return tuple(_build_record(kind, name, table, at) for name, table in value.items())
 
 
-def _known(kind: type[Checked], table: Mapping[str, Any], at: str) -> None:
+def _check_keys(kind: type[Checked], table: Mapping[str, Any], at: str) -> None:
     """Refuse keys that the record has no field for, and those that are not for a file to say."""
-    known = _keys(kind)[0]  # type: ignore[arg-type]
+    known = _record_keys(kind)[0]  # type: ignore[arg-type]
     for key in table:
         if key == "target":
             raise PluginContractError(f"{at}: target: a file names no code; write this record in Python")
@@ -155,8 +155,8 @@ def _known(kind: type[Checked], table: Mapping[str, Any], at: str) -> None:
             raise PluginContractError(str(UnknownNameError("key", key, known, where=at)))
 
 
-def _frozen(value: Any) -> Any:
+def _to_tuples(value: Any) -> Any:
     """Return TOML's arrays as the tuples that records hold."""
     if isinstance(value, list):
-        return tuple(map(_frozen, value))
-    return {key: _frozen(v) for key, v in value.items()} if isinstance(value, dict) else value
+        return tuple(map(_to_tuples, value))
+    return {key: _to_tuples(v) for key, v in value.items()} if isinstance(value, dict) else value

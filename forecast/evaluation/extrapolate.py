@@ -16,22 +16,22 @@ from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import DataError, UsageError, printable
 from forecast.evaluation.curve_record import record_text
-from forecast.fit.curve_bands import WIDE
+from forecast.fit.curve_bands import WARN_BAND_FACTOR
 from forecast.fit.options import check_level
 from forecast.fit.pool.curve_constants import FARTHEST_DECADES
-from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, CurveForecast, forecast_curve, rises
+from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, CurveForecast, forecast_curve, is_rising
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Extrapolation", "dated_quantiles", "extrapolate", "quantiles", "shape_for_dates"]
+__all__ = ["Extrapolation", "dated_quantiles", "extrapolate", "forecast_quantiles", "shape_for_dates"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Blocks of draws behind an answer along dates, and years that are looked ahead for a level that is to be reached.
-BLOCKS, HORIZON = 4, 50.0
+N_BLOCKS, MAX_HORIZON_YEARS = 4, 50.0
 #: Places along a figure, and its colours: Okabe and Ito's (2008), told apart with any colour vision.
-PLOT_POINTS, _SAID, _KNOWN = 60, "#0072B2", "#D55E00"
+PLOT_POINTS, _FORECAST_COLOUR, _DATA_COLOUR = 60, "#0072B2", "#D55E00"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +82,7 @@ class Extrapolation:
         if self.threshold is not None:
             return self._when()
         last = int(np.argmax(self.to))
-        at = f"in {_date(self.to[last])}" if self.dates else f"at {x} = {self.to[last]:.6g}"
+        at = f"in {_month_text(self.to[last])}" if self.dates else f"at {x} = {self.to[last]:.6g}"
         band = f"{self.lower[last]:.4g} to {self.upper[last]:.4g}"
         sure = f"{100 * self.level:g} % interval"
         return f"{y} is expected to be {self.median[last]:.4g} {at} ({sure}: {band}), {self._far()}."
@@ -93,11 +93,12 @@ class Extrapolation:
             return f"{begin} already."
         middle, low, high = (self.when[q] for q in ("p50", "p05", "p95"))
         if not np.isfinite(middle):
-            return f"The probability that {begin} by {_date(self.to.max())} is {100 * (1 - self.when['never']):.0f} %."
-        late = _date(high) if np.isfinite(high) else f"after {_date(self.to.max())}"
-        ends = f"{_date(low)} to {late}"
-        never = f"not by {_date(self.to.max())}: {100 * self.when['never']:.0f} %"
-        return f"{begin} in {_date(middle)} (90 % interval: {ends}; {never})."
+            likely = f"{100 * (1 - self.when['never']):.0f} %"
+            return f"The probability that {begin} by {_month_text(self.to.max())} is {likely}."
+        late = _month_text(high) if np.isfinite(high) else f"after {_month_text(self.to.max())}"
+        ends = f"{_month_text(low)} to {late}"
+        never = f"not by {_month_text(self.to.max())}: {100 * self.when['never']:.0f} %"
+        return f"{begin} in {_month_text(middle)} (90 % interval: {ends}; {never})."
 
     def _far(self) -> str:
         if self.dates:
@@ -111,7 +112,7 @@ class Extrapolation:
         ``from`` (its last x), ``points`` (later ones), ``held`` (coverage: the share of them inside the interval),
         ``error``; empty along dates, and where a part that is short enough has too few points.
         """
-        return {} if self.dates else _tried(self.x, self.y, 10**self.beyond, self.level)
+        return {} if self.dates else _hindcast(self.x, self.y, 10**self.beyond, self.level)
 
     @property
     def record(self) -> tuple[str, ...]:
@@ -124,7 +125,7 @@ class Extrapolation:
             error = self.tried["error"]
             lines.append(
                 f"this curve from {self.names[0]} = {at:.4g}: {100 * coverage:.0f} % of {count} later points lay in "
-                f"the interval, off by {_percent(error)} in the root mean square"
+                f"the interval, off by {_format_percent(error)} in the root mean square"
             )
         return tuple(lines)
 
@@ -159,12 +160,14 @@ class Extrapolation:
         at = from_decimal_year(between) if self.dates else between
         known = from_decimal_year(self.x) if self.dates else self.x
         path = extrapolate(known, self.y, at, self.level, names=self.names)
-        axis.plot(self.x, self.y, "o", markersize=3, color=_KNOWN, label=f"{self.x.size} points")
-        axis.plot(path.to, path.median, color=_SAID, label="median")
+        axis.plot(self.x, self.y, "o", markersize=3, color=_DATA_COLOUR, label=f"{self.x.size} points")
+        axis.plot(path.to, path.median, color=_FORECAST_COLOUR, label="median")
         label = f"{self.level:.0%} of observations"
-        axis.fill_between(path.to, path.lower, path.upper, color=_SAID, alpha=0.25, linewidth=0.0, label=label)
+        axis.fill_between(
+            path.to, path.lower, path.upper, color=_FORECAST_COLOUR, alpha=0.25, linewidth=0.0, label=label
+        )
         if self.threshold is not None:
-            axis.axhline(self.threshold, color=_KNOWN, linewidth=0.8, linestyle=":")
+            axis.axhline(self.threshold, color=_DATA_COLOUR, linewidth=0.8, linestyle=":")
         drawn = np.concatenate([self.y, path.lower, path.upper])
         axis.set(xscale="linear" if self.dates else "log", yscale="log" if np.ptp(np.log10(drawn)) > 1 else "linear")
         x, y = (printable(name, 60) for name in self.names)
@@ -231,10 +234,10 @@ def extrapolate(
     y is expected to be 1.823 at x = 2e+06 (90 % interval: 1.792 to 1.855), 0.30 decades beyond 30 points.
     """
     check_level(level, "extrapolate")
-    places, dated = _axis(x, names[0])
+    places, dated = _as_axis(x, names[0])
     if not dated and reach is not None:
         raise UsageError(f"extrapolate: reach: expected x to be dates; '{printable(names[0], 40)}' is numbers")
-    places, values = _checked(places, y, names, dated)
+    places, values = _prepare_points(places, y, names, dated)
     if to is None and reach is None:
         raise UsageError("extrapolate: to: expected where to extrapolate to, got nothing")
     goal, which = _goal(to, places, names[0], dated)
@@ -248,7 +251,7 @@ def extrapolate(
     return replace(answer, **columns)
 
 
-def _axis(x: Any, name: str) -> tuple[Array, bool]:
+def _as_axis(x: Any, name: str) -> tuple[Array, bool]:
     """Return numbers, dates as decimal years, and whether they were dates."""
     given = np.asarray(x)
     shown = printable(name, 40)
@@ -261,19 +264,19 @@ def _axis(x: Any, name: str) -> tuple[Array, bool]:
             return decimal_year(given.astype("datetime64[s]")), True
         except ValueError:
             raise DataError(f"extrapolate: '{shown}': expected numbers or dates (2025-06-30), got text") from None
-    return _numbers(given, shown), False
+    return _as_numbers(given, shown), False
 
 
-def _numbers(given: Any, name: str) -> Array:
+def _as_numbers(given: Any, name: str) -> Array:
     array = np.asarray(given)
     if array.dtype.kind not in "iuf":
         raise DataError(f"extrapolate: '{printable(name, 40)}': expected numbers")
     return array.astype(float)
 
 
-def _checked(x: Array, y: Any, names: tuple[str, str], dated: bool) -> tuple[Array, Array]:
+def _prepare_points(x: Array, y: Any, names: tuple[str, str], dated: bool) -> tuple[Array, Array]:
     """Return x that rises and y with a logarithm, points of one x averaged (in the logarithm)."""
-    values = _numbers(y, names[1])
+    values = _as_numbers(y, names[1])
     shown = [printable(n, 40) for n in names]
     if values.shape != x.shape:
         raise DataError(f"extrapolate: '{shown[1]}' has {values.size} values, '{shown[0]}' has {x.size}")
@@ -296,45 +299,45 @@ def _goal(to: Any, x: Array, name: str, dated: bool) -> tuple[Array, NDArray[np.
         return np.zeros(0), np.zeros(0, dtype=np.intp)
     goal = np.atleast_1d(np.asarray(to))
     if goal.dtype.kind in "MUO" and dated:
-        goal, _ = _axis(goal, "to")
-    goal, which = np.unique(_numbers(goal, "to").ravel(), return_inverse=True)
+        goal, _ = _as_axis(goal, "to")
+    goal, which = np.unique(_as_numbers(goal, "to").ravel(), return_inverse=True)
     inside = goal[~(np.isfinite(goal) & (goal > x[-1]))]
     if not goal.size or inside.size:
-        last = _date(x[-1]) if dated else f"{x[-1]:g}"
-        got = "nothing" if not goal.size else _date(inside[0]) if dated else f"{inside[0]:g}"
+        last = _month_text(x[-1]) if dated else f"{x[-1]:g}"
+        got = "nothing" if not goal.size else _month_text(inside[0]) if dated else f"{inside[0]:g}"
         shown = printable(name, 40)
         raise UsageError(f"extrapolate: to: expected a place beyond the data, which end at {shown} = {last}; got {got}")
     return goal, which
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:.2g} %"
 
 
-def _date(year: float) -> str:
+def _month_text(year: float) -> str:
     return str(from_decimal_year(year).astype("datetime64[M]")) if np.isfinite(year) else "no date"
 
 
 # Along numbers: laws --------------------------------------------------------------------------------------------------
 
 
-def quantiles(x: Any, y: Any, to: Array, shares: Array) -> Array:
+def forecast_quantiles(x: Any, y: Any, to: Array, shares: Array) -> Array:
     """Return quantiles of an observation of a curve beyond its data, (to, share), as `extrapolate` would say them."""
-    places, values = _checked(np.asarray(x, dtype=float), y, ("x", "y"), False)
+    places, values = _prepare_points(np.asarray(x, dtype=float), y, ("x", "y"), False)
     goal, which = _goal(to, places, "x", False)
     made = forecast_curve(places, values, goal)
     return np.stack([np.exp(made.quantile(share)) for share in shares], axis=1)[which]
 
 
-def _ends(made: CurveForecast, level: float) -> tuple[Array, Array, Array]:
+def _median_and_interval(forecast: CurveForecast, level: float) -> tuple[Array, Array, Array]:
     """Return the median and both ends of an interval of an observation."""
-    middle, lower, upper = (np.exp(made.quantile(q)) for q in (0.5, 0.5 - level / 2, 0.5 + level / 2))
+    middle, lower, upper = (np.exp(forecast.quantile(q)) for q in (0.5, 0.5 - level / 2, 0.5 + level / 2))
     return middle, lower, upper
 
 
 def _along_numbers(x: Array, y: Array, to: Array, level: float, names: tuple[str, str]) -> Extrapolation:
     made = forecast_curve(x, y, to)
-    median, lower, upper = _ends(made, level)
+    median, lower, upper = _median_and_interval(made, level)
     laws: list[dict[str, Any]] = [
         {"name": name, "weight": weight, "says": float(np.exp(made.says[name]))}
         for name, weight in made.weights.items()
@@ -344,19 +347,20 @@ def _along_numbers(x: Array, y: Array, to: Array, level: float, names: tuple[str
     decades = float(np.log10(to[-1] / x[-1]))
     return Extrapolation(
         x=x, y=y, to=to, median=median, lower=lower, upper=upper, level=level, laws=tuple(laws), beyond=decades,
-        names=names, rises=rises(x, y), warnings=tuple(f"extrapolate: {note}" for note in _notes(made, x, y, decades)),
+        names=names, rises=is_rising(x, y),
+        warnings=tuple(f"extrapolate: {note}" for note in _distance_warnings(made, x, y, decades)),
     )  # fmt: skip
 
 
-def _notes(made: CurveForecast, x: Array, y: Array, decades: float) -> list[str]:
+def _distance_warnings(forecast: CurveForecast, x: Array, y: Array, decades: float) -> list[str]:
     """Say where an extrapolation is likely to be far off, or where nothing is known of how such do."""
     notes = []
     if decades > FARTHEST_DECADES:
         record = f"no forecast on record went further than {FARTHEST_DECADES:g}"
         notes.append(f"{decades:.1f} decades beyond the data: {record}")
-    _, lower, upper = _ends(made, 0.9)
+    _, lower, upper = _median_and_interval(forecast, 0.9)
     apart = float((upper / lower).max())
-    if apart > WIDE:
+    if apart > WARN_BAND_FACTOR:
         notes.append(f"the ends of the 90 % interval are a factor of {apart:.2g} apart: little is known there")
     later = y[-max(x.size // 2, 2) :]
     if np.ptp(later) == 0:
@@ -364,12 +368,12 @@ def _notes(made: CurveForecast, x: Array, y: Array, decades: float) -> list[str]
     return notes
 
 
-def _tried(x: Array, y: Array, times: float, level: float) -> dict[str, float]:
+def _hindcast(x: Array, y: Array, times: float, level: float) -> dict[str, float]:
     """Forecast the later points from the earlier ones, over the same ratio of x."""
     count = int(np.searchsorted(x, x[-1] / times, side="right"))
     if count < MIN_CURVE_POINTS:
         return {}
-    median, lower, upper = _ends(forecast_curve(x[:count], y[:count], x[count:]), level)
+    median, lower, upper = _median_and_interval(forecast_curve(x[:count], y[:count], x[count:]), level)
     later = y[count:]
     error = float(np.sqrt(np.mean((np.log(median) - np.log(later)) ** 2)))
     coverage = float(np.mean((later >= lower) & (later <= upper)))
@@ -394,7 +398,7 @@ def dated_quantiles(time: Array, value: Array, to: Array, shares: Sequence[float
     DataError, UsageError, FitError
         As `extrapolate` does: too few dates, or a value that is not above 0.
     """
-    x, y = _checked(np.asarray(time, dtype=float), value, ("time", "value"), True)
+    x, y = _prepare_points(np.asarray(time, dtype=float), value, ("time", "value"), True)
     goal, which = _goal(to, x, "time", False)
     return np.asarray(np.quantile(_dated_draws(x, y, seed)(goal, True), shares, axis=1).T[which])
 
@@ -407,7 +411,7 @@ def _dated_draws(x: Array, y: Array, seed: int) -> Callable[[Array, bool], Array
     fitted = trend({"x": x, "y": y}, shape=shape_for_dates(), x="x", y="y", unit="").fit(seed=check_seed(seed))
 
     def draws(time: Array, observed: bool) -> Array:
-        blocks = [Streams(seed=seed, node="extrapolate", block=b) for b in range(BLOCKS)]
+        blocks = [Streams(seed=seed, node="extrapolate", block=b) for b in range(N_BLOCKS)]
         return np.concatenate([fitted.sample(time, {}, s, observed=observed) for s in blocks], axis=1)
 
     return draws
@@ -417,10 +421,10 @@ def _along_dates(
     x: Array, y: Array, to: Array, level: float, reach: float | None, names: tuple[str, str], seed: int
 ) -> Extrapolation:
     """Sample a shape at the target dates, and monthly if there is a threshold to reach."""
-    from forecast.projection.crossing import QUANTILES, crossing, date_quantiles
+    from forecast.projection.crossing import QUANTILES, date_quantiles, find_crossing
 
     shape, draws = shape_for_dates(), _dated_draws(x, y, seed)
-    end = to if to.size else np.array([x[-1] + HORIZON])
+    end = to if to.size else np.array([x[-1] + MAX_HORIZON_YEARS])
     shares: Sequence[float] = (0.5, 0.5 - level / 2, 0.5 + level / 2)
     median, lower, upper = np.quantile(draws(end, True), shares, axis=1)
     when: dict[str, float] = {}
@@ -430,7 +434,7 @@ def _along_dates(
         months = np.append(np.arange(x[-1], end[-1], 1 / 12), end[-1])
         level_of, goal = draws(months, False), np.full((1, 1), float(reach))
         goal = np.broadcast_to(goal, level_of.shape)
-        met = crossing(months, level_of, goal) if reach > y[-1] else crossing(months, goal, level_of)
+        met = find_crossing(months, level_of, goal) if reach > y[-1] else find_crossing(months, goal, level_of)
         when = dict(zip(QUANTILES, map(float, date_quantiles(met.date)), strict=True))
         when |= {"never": float(met.never.mean()), "already": float(met.already.mean())}
     laws = ({"name": shape, "weight": 1.0, "says": float(median[-1])},)

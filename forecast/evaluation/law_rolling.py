@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from forecast import tables
 from forecast.base.lazy import xr
 from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError, printable
-from forecast.evaluation.extrapolate import quantiles
-from forecast.evaluation.origins import REFERENCES, origins, targets
-from forecast.evaluation.rolling_origin import DEFAULT, Origin, scored
+from forecast.evaluation.extrapolate import forecast_quantiles
+from forecast.evaluation.origins import REFERENCE_SHAPES, choose_origins, choose_targets
+from forecast.evaluation.rolling_origin import DEFAULT_SCORES, Origin, score_origins
 from forecast.fit.data.observations import _compute
 from forecast.tables.columns import Columns
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.laws import Law
 
-__all__ = ["POOL", "USUAL", "backtest_laws", "beside_pool"]
+__all__ = ["DEFAULT_LAWS", "POOL_NAME", "backtest_laws", "compare_with_pool"]
 
 Array = NDArray[np.float64]
 
 #: What a curve is tried with where no law is named: the laws that learning curves are extrapolated with.
-USUAL = (
+DEFAULT_LAWS = (
     "scaling/power", "scaling/saturating-power", "scaling/shifted-power", "scaling/m3", "scaling/m4",
     "scaling/broken-power",
 )  # fmt: skip
 #: The name of what `forecast.extrapolate` says, beside laws of one variable.
-POOL = "extrapolate"
+POOL_NAME = "extrapolate"
 #: Shares at which a forecast is tabulated: `numpy.quantile` of these gives back its quantiles to 1e-3 of their share.
-_SHARES = np.linspace(0.0005, 0.9995, 401)
+_PROBABILITIES = np.linspace(0.0005, 0.9995, 401)
 
 
 def backtest_laws(
@@ -52,7 +52,7 @@ def backtest_laws(
     leave_out: str | None = None,
     objective: str | None = None,
     name: str = "",
-    scores: Sequence[str] = DEFAULT,
+    scores: Sequence[str] = DEFAULT_SCORES,
     most_origins: int = 6,
     most_targets: int = 10,
     seed: int = 0,
@@ -68,7 +68,7 @@ def backtest_laws(
     Parameters
     ----------
     laws : sequence of forecast.Law
-        Default: `USUAL`.
+        Default: `DEFAULT_LAWS`.
     data : table
         As in `forecast.Law.fit`.
     let : mapping of str to str, optional
@@ -104,12 +104,12 @@ def backtest_laws(
     Examples
     --------
     >>> import forecast, numpy as np
-    >>> from forecast.evaluation.rolling_origin import summary
+    >>> from forecast.evaluation.rolling_origin import score_rows
     >>> x = np.geomspace(1e3, 1e6, 24)
     >>> noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(24))
     >>> data = {"x": x, "loss": (1.7 + 40 * x**-0.4) * noise}
     >>> found = backtest_laws([forecast.law("scaling/saturating-power")], data, y="loss", most_origins=2)
-    >>> rows = {row["model"]: row for row in summary([found])}
+    >>> rows = {row["model"]: row for row in score_rows([found])}
     >>> rows["scaling/saturating-power"]["skill_last_value"] > 0
     True
     """
@@ -117,11 +117,11 @@ def backtest_laws(
     from forecast.laws import law
 
     check_workers(workers, "backtest")
-    chosen = list(laws) or [law(each) for each in USUAL]
+    chosen = list(laws) or [law(each) for each in DEFAULT_LAWS]
     names = [each.name or each.expression or str(each) for each in chosen]
     if len(set(names)) < len(names):
         raise UsageError("backtest: a law is named twice")
-    columns = _with_variables(tables.columns(data, where="backtest"), chosen, dict(let or {}))
+    columns = _with_variables(tables.to_columns(data, where="backtest"), chosen, dict(let or {}))
     explained = y if y is not None else chosen[0].output
     order = along if along is not None else next(iter(chosen[0].variables))
     place = _compute(order, columns, "backtest: along")
@@ -133,7 +133,7 @@ def backtest_laws(
         np.array_equal(_compute(variable, columns, "backtest"), place) for each in chosen for variable in each.variables
     )
     pooled = leave_out is None and place.min() > 0 and curves
-    walks = [*REFERENCES] if leave_out is None and place.min() > 0 else []
+    walks = [*REFERENCE_SHAPES] if leave_out is None and place.min() > 0 else []
     for at, fitted, targeted in (
         _by_scale(place, most_origins, most_targets, name)
         if leave_out is None
@@ -148,13 +148,13 @@ def backtest_laws(
         )
         pieces += [(each, before, after, explained, objective, seed) for each in chosen]
         curve = (place[fitted], _compute(explained, before, "backtest: y"), place[targeted])
-        pieces += [(each, *curve) for each in ([POOL] if pooled else []) + walks]
-    names = [*names, *([POOL] if pooled else []), *walks]
-    found = scored(_frozen, pieces, cuts, names, scores=scores, workers=workers, progress=progress)
+        pieces += [(each, *curve) for each in ([POOL_NAME] if pooled else []) + walks]
+    names = [*names, *([POOL_NAME] if pooled else []), *walks]
+    found = score_origins(_draws_or_reason, pieces, cuts, names, scores=scores, workers=workers, progress=progress)
     return found.assign_attrs(name=name, unit="", along=leave_out or order)
 
 
-def beside_pool(fit: Fit, to: float) -> dict[str, float] | None:
+def compare_with_pool(fit: Fit, to: float) -> dict[str, float] | None:
     """Hold a fit of a curve and `forecast.extrapolate` against the last points, from as far back as `to` lies ahead.
 
     The law is fitted anew to the earlier points.
@@ -228,7 +228,7 @@ def _by_scale(place: Array, most_origins: int, most_targets: int, name: str) -> 
     """Yield the origins: the last place of the fitted rows, the mask of these, and the mask of the target rows."""
     distinct, row = np.unique(place, return_inverse=True)
     rank = row.astype(float)
-    cuts = origins(rank, most=most_origins)
+    cuts = choose_origins(rank, most=most_origins)
     if not len(cuts):
         raise DataError(
             f"{printable(name, 60) or 'backtest'}: too short to be cut: expected a point after eight different places, "
@@ -237,7 +237,7 @@ def _by_scale(place: Array, most_origins: int, most_targets: int, name: str) -> 
     upward = np.argsort(rank, kind="stable")
     for cut in cuts:
         targeted = np.zeros(place.size, dtype=bool)
-        targeted[upward[targets(rank[upward], cut, years=np.inf, most=most_targets)]] = True
+        targeted[upward[choose_targets(rank[upward], cut, years=np.inf, most=most_targets)]] = True
         yield float(distinct[int(cut)]), rank <= cut, targeted
 
 
@@ -251,7 +251,7 @@ def _by_group(labels: Any, place: Array, most_targets: int, column: str) -> Any:
         own = np.flatnonzero(shown == group)
         own = own[np.argsort(place[own], kind="stable")]
         targeted = np.zeros(place.size, dtype=bool)
-        targeted[own[targets(np.arange(1.0, own.size + 1), 0.0, years=np.inf, most=most_targets)]] = True
+        targeted[own[choose_targets(np.arange(1.0, own.size + 1), 0.0, years=np.inf, most=most_targets)]] = True
         yield group, shown != group, targeted
 
 
@@ -264,7 +264,7 @@ def _beyond(place: Array, fitted: NDArray[np.bool_], targeted: NDArray[np.bool_]
 # One forecast ---------------------------------------------------------------------------------------------------------
 
 
-def _frozen(what: Law | str, *given: Any) -> Array | str:
+def _draws_or_reason(what: Law | str, *given: Any) -> Array | str:
     """Return draws of observations, (row, draw), of a law, the pool or a reference; or why there are none."""
     import warnings
 
@@ -297,19 +297,19 @@ def _of_law(law: Law, fit_columns: Columns, target_columns: Columns, y: str, obj
     assert fit.uncertainty is not None
     # the band of an observation is Student's t about the median (in logarithms under a log objective)
     quantile = fit.uncertainty.quantile
-    apart = np.array([float(quantile(share)[0]) for share in _SHARES]) / float(quantile(0.95)[0])
+    apart = np.array([float(quantile(share)[0]) for share in _PROBABILITIES]) / float(quantile(0.95)[0])
     middle, upper = (band[each].values[:, None] for each in ("median", "observed_upper"))
     return np.asarray(middle * (upper / middle) ** apart if fit.log else middle + (upper - middle) * apart)
 
 
 def _on_curve(what: str, x: Array, y: Array, to: Array) -> Array:
     """Return what the pool, or a reference, says of a curve."""
-    if what == POOL:
+    if what == POOL_NAME:
         places, row = np.unique(to, return_inverse=True)
-        return quantiles(x, y, places, _SHARES)[row]
+        return forecast_quantiles(x, y, places, _PROBABILITIES)[row]
     from forecast.base.streams import Streams
 
     if not (np.isfinite(y) & (y > 0)).all():
         raise DataError("a value has no logarithm")
-    walk = REFERENCES[what].fit(np.log(x), y)
-    return walk.sample(np.log(to), Streams(seed=0, node=f"backtest/{what}", block=0))[:, : _SHARES.size]
+    walk = REFERENCE_SHAPES[what].fit(np.log(x), y)
+    return walk.sample(np.log(to), Streams(seed=0, node=f"backtest/{what}", block=0))[:, : _PROBABILITIES.size]

@@ -3,7 +3,7 @@
 Every line holds ``sha256``, over its own canonical JSON (keys in order, no spaces, ASCII), and ``previous``, the hash
 of the line before: a line that was altered, taken out or put in between is found. What was cut off at the end is not,
 nor a file that was written anew from some line on, unless somebody has a hash from before: publish the last one, with
-the number of its line, and everything up to it is fixed. `verified` holds a ledger to what was published.
+the number of its line, and everything up to it is fixed. `verify_chain` holds a ledger to what was published.
 
 Lines are added under a lock, to a file that is replaced whole: see `forecast.base.locked_file`.
 """
@@ -29,13 +29,13 @@ from forecast.base.saved_records import (
     NUMBER,
     SHARE,
     TEXT,
-    Each,
     Form,
-    Kind,
-    Maybe,
-    Named,
-    Record,
-    check,
+    ListSchema,
+    MappingSchema,
+    ObjectSchema,
+    OptionalSchema,
+    ValueSchema,
+    check_record,
     one_of,
 )
 from forecast.contract.fields import date
@@ -43,16 +43,26 @@ from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.projection.crossing import QUANTILES
 
 __all__ = [
-    "NEVER", "append", "canonical", "dated", "extend", "find", "past", "published", "read", "sealed", "today",
-    "verified",
+    "NEVER_OUTCOME",
+    "append",
+    "canonical",
+    "extend",
+    "find_forecast",
+    "parse_date",
+    "parse_published_hashes",
+    "past",
+    "read_ledger",
+    "seal",
+    "today",
+    "verify_chain",
 ]  # fmt: skip
 
 #: A larger ledger is refused unread.
-LIMIT_BYTES = 1 << 26
+MAX_LEDGER_BYTES = 1 << 26
 #: The outcome of what did not happen.
-NEVER = "never"
+NEVER_OUTCOME = "never"
 #: So many digits of a hash name a line.
-SHORT = 8
+SHORT_HASH_DIGITS = 8
 
 #: The largest number that a line may hold.
 LARGEST_NUMBER = 1e300
@@ -72,12 +82,12 @@ def canonical(record: Mapping[str, Any]) -> str:
     return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def _hash(record: Mapping[str, Any]) -> str:
+def _record_hash(record: Mapping[str, Any]) -> str:
     content = {key: value for key, value in record.items() if key != "sha256"}
     return hashlib.sha256(canonical(content).encode("ascii")).hexdigest()
 
 
-def sealed(record: Mapping[str, Any], previous: str | None) -> dict[str, Any]:
+def seal(record: Mapping[str, Any], previous: str | None) -> dict[str, Any]:
     """Return a record with the hash of the line before it and its own.
 
     Examples
@@ -87,10 +97,10 @@ def sealed(record: Mapping[str, Any], previous: str | None) -> dict[str, Any]:
     True
     """
     chained = {**record, "previous": previous}
-    return {**chained, "sha256": _hash(chained)}
+    return {**chained, "sha256": _record_hash(chained)}
 
 
-def dated(text: str, where: str) -> str:
+def parse_date(text: str, where: str) -> str:
     """Return an ISO date; ``today`` is the only word that reads the clock.
 
     Examples
@@ -114,7 +124,7 @@ def past(text: str, where: str) -> str:
     Traceback (most recent call last):
     forecast.errors.UsageError: --on 2099-01-01: comes after today, ...
     """
-    day, now = dated(text, where), today()
+    day, now = parse_date(text, where), today()
     if day > now:
         raise UsageError(f"{where} {day}: comes after today, {now}; expected a date that has come")
     return day
@@ -124,13 +134,13 @@ def past(text: str, where: str) -> str:
 
 
 # a whole number of JSON may be longer than any float
-_NUMBER = Kind("a number", lambda v: NUMBER.good(v) and abs(v) <= LARGEST_NUMBER)
-_WORLDS = Kind("a whole number of worlds", lambda v: COUNT.good(v) and 1 <= v <= 10**9)
-_BY = Each(Record({"date": DAY, "probability": SHARE}, more=True), 1)
+_NUMBER_SCHEMA = ValueSchema("a number", lambda v: NUMBER.good(v) and abs(v) <= LARGEST_NUMBER)
+_DRAW_COUNT = ValueSchema("a whole number of worlds", lambda v: COUNT.good(v) and 1 <= v <= 10**9)
+_BY = ListSchema(ObjectSchema({"date": DAY, "probability": SHARE}, more=True), 1)
 
 
-def _quantiles(form: Form) -> Record:
-    return Record(dict.fromkeys(QUANTILES, form))
+def _quantile_schema(form: Form) -> ObjectSchema:
+    return ObjectSchema(dict.fromkeys(QUANTILES, form))
 
 
 #: What every forecast holds, what one of a date or of a number holds besides, and what an outcome holds. Keys beyond
@@ -142,31 +152,33 @@ _FORECAST: dict[str, Form] = {
     "asks": one_of("when", "value", "growth"),
     "asked": TEXT,
     "unit": TEXT,
-    "choices": Named(TEXT),
-    "resolves": Kind("the source that decides", NAME.good),
-    "draws": _WORLDS,
+    "choices": MappingSchema(TEXT),
+    "resolves": ValueSchema("the source that decides", NAME.good),
+    "draws": _DRAW_COUNT,
 }
 _OF_DATES: dict[str, Form] = {
     "start": DAY,
     "until": DAY,
     "by": _BY,
-    "quantiles": _quantiles(Maybe(DAY)),
-    "points": Each(Maybe(Kind("a decimal year", _NUMBER.good)), 1),
+    "quantiles": _quantile_schema(OptionalSchema(DAY)),
+    "points": ListSchema(OptionalSchema(ValueSchema("a decimal year", _NUMBER_SCHEMA.good)), 1),
 }
 _OF_NUMBERS: dict[str, Form] = {
     "at": DAY,
-    "quantiles": _quantiles(_NUMBER),
-    "points": Each(_NUMBER, 1),
+    "quantiles": _quantile_schema(_NUMBER_SCHEMA),
+    "points": ListSchema(_NUMBER_SCHEMA, 1),
 }
 _OUTCOME: dict[str, Form] = {
     "on": DAY,
-    "of": Kind("the hash of a forecast", NAME.good),
-    "outcome": Kind("a number, a date or never", lambda v: _NUMBER.good(v) or DAY.good(v) or v == NEVER),
-    "source": Kind("where the outcome was read", NAME.good),
+    "of": ValueSchema("the hash of a forecast", NAME.good),
+    "outcome": ValueSchema(
+        "a number, a date or never", lambda v: _NUMBER_SCHEMA.good(v) or DAY.good(v) or v == NEVER_OUTCOME
+    ),
+    "source": ValueSchema("where the outcome was read", NAME.good),
 }
 
 
-def _checked(record: Any, where: str) -> dict[str, Any]:
+def _check_record(record: Any, where: str) -> dict[str, Any]:
     """Check what one line holds."""
     kind = record.get("kind") if isinstance(record, dict) else None
     if kind not in ("forecast", "outcome"):
@@ -175,10 +187,12 @@ def _checked(record: Any, where: str) -> dict[str, Any]:
             f"got {printable(record, 60)}"
         )
     at = f"{where}: {kind}"
-    check(record, Record(_FORECAST if kind == "forecast" else _OUTCOME, more=True), where=at, error=DataError)
+    check_record(
+        record, ObjectSchema(_FORECAST if kind == "forecast" else _OUTCOME, more=True), where=at, error=DataError
+    )
     if kind == "forecast":
         when = record["asks"] == "when"
-        check(record, Record(_OF_DATES if when else _OF_NUMBERS, more=True), where=at, error=DataError)
+        check_record(record, ObjectSchema(_OF_DATES if when else _OF_NUMBERS, more=True), where=at, error=DataError)
         if when and not record["start"] < record["until"]:
             raise DataError(f"{at}: until: expected a date after start, {record['start']}")
     return dict(record)
@@ -187,14 +201,14 @@ def _checked(record: Any, where: str) -> dict[str, Any]:
 # --- the file ---------------------------------------------------------------------------------------------------------
 
 
-def read(path: str | Path, *, expect: str | Iterable[str] = ()) -> list[dict[str, Any]]:
+def read_ledger(path: str | Path, *, expect: str | Iterable[str] = ()) -> list[dict[str, Any]]:
     """Return the lines of a ledger, each checked, and the chain of their hashes.
 
     Parameters
     ----------
     path : str or path
     expect : str or iterable of str
-        Hashes that were published, which it must hold; see `published` and `verified`.
+        Hashes that were published, which it must hold; see `parse_published_hashes` and `verify_chain`.
 
     Raises
     ------
@@ -202,20 +216,20 @@ def read(path: str | Path, *, expect: str | Iterable[str] = ()) -> list[dict[str
         Naming file and line: for what is no record of a ledger, for a line that is not what it was, for one that does
         not follow on the line before it, for an outcome of no forecast, and for what was published otherwise.
     """
-    records = _parsed(read_bytes(path, limit=LIMIT_BYTES), printable(path))
-    verified(records, published(expect), where=printable(path))
+    records = _parse_lines(read_bytes(path, limit=MAX_LEDGER_BYTES), printable(path))
+    verify_chain(records, parse_published_hashes(expect), where=printable(path))
     return records
 
 
-def _parsed(content: bytes, name: str) -> list[dict[str, Any]]:
+def _parse_lines(content: bytes, name: str) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     forecasts: dict[str, str] = {}
     lines = content.removesuffix(b"\n").split(b"\n") if content else []
     for i, line in enumerate(lines, 1):
         where = f"{name}:{i}"
-        record = _checked(strict_json(line, where=where), where)
+        record = _check_record(strict_json(line, where=where), where)
         before = records[-1]["sha256"] if records else None
-        if record.get("sha256") != _hash(record):
+        if record.get("sha256") != _record_hash(record):
             raise DataError(f"{where}: the line was altered: its sha256 is not that of what it holds")
         if record.get("previous") != before:
             raise DataError(
@@ -226,7 +240,7 @@ def _parsed(content: bytes, name: str) -> list[dict[str, Any]]:
             forecasts[record["sha256"]] = record["asks"]
         elif record["of"] not in forecasts:
             raise DataError(f"{where}: outcome: of: expected the hash of a forecast above, got {record['of'][:80]!r}")
-        elif _NUMBER.good(record["outcome"]) == (forecasts[record["of"]] == "when"):
+        elif _NUMBER_SCHEMA.good(record["outcome"]) == (forecasts[record["of"]] == "when"):
             expected = "a date or never" if forecasts[record["of"]] == "when" else "a number"
             raise DataError(f"{where}: outcome: expected {expected}, got {printable(record['outcome'], 40)}")
         records.append(record)
@@ -257,35 +271,35 @@ def extend(
     make : callable
         Takes the lines there are and returns what is to be added.
     expect : str or iterable of str
-        As in `read`.
+        As in `read_ledger`.
 
     Raises
     ------
     DataError
-        For what `read` refuses.
+        For what `read_ledger` refuses.
     UsageError
         For a record of a day that has not come.
     ResultError
         For what cannot be locked or written.
     """
-    name, hashes, added = printable(path), published(expect), list[dict[str, Any]]()
+    name, hashes, added = printable(path), parse_published_hashes(expect), list[dict[str, Any]]()
 
     def change(content: bytes) -> bytes:
-        known = _parsed(content, name)
-        verified(known, hashes, where=name)
+        known = _parse_lines(content, name)
+        verify_chain(known, hashes, where=name)
         before = known[-1]["sha256"] if known else None
         for record in make(known):
-            added.append(_checked(sealed(record, before), name))
+            added.append(_check_record(seal(record, before), name))
             past(added[-1]["on"], f"{added[-1]['kind']}: on")
             before = added[-1]["sha256"]
         gap = b"\n" if content and not content.endswith(b"\n") else b""
         return content + gap + "".join(f"{canonical(record)}\n" for record in added).encode("ascii")
 
-    update(path, change, limit=LIMIT_BYTES)
+    update(path, change, limit=MAX_LEDGER_BYTES)
     return added
 
 
-def find(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+def find_forecast(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
     """Return the forecast whose hash begins like this.
 
     Raises
@@ -296,7 +310,7 @@ def find(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
     known = {str(record["sha256"]): record for record in records if record["kind"] == "forecast"}
     found = [hashed for hashed in known if name and hashed.startswith(name)]
     if not found:
-        raise UnknownNameError("forecast", name, [hashed[:SHORT] for hashed in known])
+        raise UnknownNameError("forecast", name, [hashed[:SHORT_HASH_DIGITS] for hashed in known])
     if len(found) > 1:
         raise UsageError(f"'{printable(name, 80)}' begins the names of {len(found)} forecasts: give more of its digits")
     return dict(known[found[0]])
@@ -305,7 +319,7 @@ def find(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
 # --- what was published -----------------------------------------------------------------------------------------------
 
 
-def published(expect: str | Iterable[str]) -> list[tuple[int | None, str]]:
+def parse_published_hashes(expect: str | Iterable[str]) -> list[tuple[int | None, str]]:
     """Return hashes that were published, each with the number of its line or None.
 
     Parameters
@@ -329,7 +343,7 @@ def published(expect: str | Iterable[str]) -> list[tuple[int | None, str]]:
     found: list[tuple[int | None, str]] = []
     for text in [expect] if isinstance(expect, str) else map(str, expect):
         if match := _PUBLISHED.fullmatch(text.strip()):
-            found.append(_numbered(match))
+            found.append(_parse_numbered_hash(match))
         elif os.path.exists(text):  # noqa: PTH110 - of any text, also one that is too long for a name
             found += _in_file(text)
         else:
@@ -340,14 +354,14 @@ def published(expect: str | Iterable[str]) -> list[tuple[int | None, str]]:
     return found
 
 
-def _numbered(match: re.Match[str]) -> tuple[int | None, str]:
+def _parse_numbered_hash(match: re.Match[str]) -> tuple[int | None, str]:
     return int(match[1]) if match[1] else None, match[2].lower()
 
 
 def _in_file(path: str) -> list[tuple[int | None, str]]:
-    content, name = read_bytes(path, limit=LIMIT_BYTES), printable(path)
+    content, name = read_bytes(path, limit=MAX_LEDGER_BYTES), printable(path)
     if content.lstrip()[:1] == b"{":
-        return [(number, record["sha256"]) for number, record in enumerate(_parsed(content, name), 1)]
+        return [(number, record["sha256"]) for number, record in enumerate(_parse_lines(content, name), 1)]
     found = []
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -355,13 +369,13 @@ def _in_file(path: str) -> list[tuple[int | None, str]]:
         match = _PUBLISHED.fullmatch(line.strip())
         if match is None:
             raise DataError(f"{name}:{number}: expected a hash of 64 digits or N:HASH, got {printable(line, 60)}")
-        found.append(_numbered(match))
+        found.append(_parse_numbered_hash(match))
     if not found:
         raise DataError(f"{name}: holds no hash; expected one a line")
     return found
 
 
-def verified(records: Sequence[Mapping[str, Any]], expect: Iterable[tuple[int | None, str]], *, where: str) -> int:
+def verify_chain(records: Sequence[Mapping[str, Any]], expect: Iterable[tuple[int | None, str]], *, where: str) -> int:
     """Hold a ledger to hashes that were published, and return how many lines these fix.
 
     A line whose hash was published is as it was then, and so is every line before it; what follows was added since.

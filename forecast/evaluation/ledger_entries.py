@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from forecast import formula
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
-from forecast.evaluation.ledger import append, dated, past
+from forecast.evaluation.ledger import append, parse_date, past
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
-from forecast.scenarios.kinds.chosen import plain
+from forecast.scenarios.kinds.chosen import with_placeholders
 
-__all__ = ["POINTS", "forecasts", "record"]
+__all__ = ["N_QUANTILE_POINTS", "forecast_entries", "record"]
 
 #: Quantiles that stand for the whole distribution, in the middle of as many equal shares.
-POINTS = 100
+N_QUANTILE_POINTS = 100
 
 
 def record(
@@ -38,7 +38,7 @@ def record(
     by: Sequence[str] = (),
     source: str = "",
 ) -> list[dict[str, Any]]:
-    """Add the forecasts of a projection to a ledger; see `forecasts`.
+    """Add the forecasts of a projection to a ledger; see `forecast_entries`.
 
     Parameters
     ----------
@@ -46,17 +46,17 @@ def record(
     to : str or path
         The ledger, a file of JSON lines; made where there is none.
     on, questions, by, source
-        See `forecasts`.
+        See `forecast_entries`.
 
     Returns
     -------
     list of dict
         The new lines, with their hashes.
     """
-    return append(to, forecasts(run, on=on, questions=questions, by=by, source=source))
+    return append(to, forecast_entries(run, on=on, questions=questions, by=by, source=source))
 
 
-def forecasts(
+def forecast_entries(
     run: Projection, *, on: str, questions: Sequence[str] = (), by: Sequence[str] = (), source: str = ""
 ) -> list[dict[str, Any]]:
     """Return what a projection says to its questions: one forecast for each definition, and each date of a value.
@@ -104,14 +104,16 @@ def forecasts(
     newest = max(run.newest.values(), default=None)
     if newest is not None and newest > on:
         raise UsageError(f"--as-of {on}: the data go on until {newest}; expected a date on which they were known")
-    extra = tuple(dated(date, "--deadline") for date in by)
-    about = {**_settings(run), "on": on, "newest": newest}
+    extra = tuple(parse_date(date, "--deadline") for date in by)
+    about = {**_run_settings(run), "on": on, "newest": newest}
     out = []
     for name in questions or answers:
         answer = answers[name]
         resolves = source.strip() or answer.resolves
         if not resolves:
-            raise _lacks(name, "no source that decides", f'resolves = "..." to [questions.{name}]', "--source")
+            raise _missing_field_error(
+                name, "no source that decides", f'resolves = "..." to [questions.{name}]', "--source"
+            )
         kind = "when" if isinstance(answer, DateAnswer) else "growth" if answer.growth else "value"
         common = {**about, "question": name, "title": answer.title, "asks": kind, "resolves": resolves}
         forecasts_of_question = _of_date(answer, extra) if isinstance(answer, DateAnswer) else _of_value(answer)
@@ -123,12 +125,12 @@ def forecasts(
     return out
 
 
-def _lacks(name: str, what: str, add: str, option: str) -> UsageError:
+def _missing_field_error(name: str, what: str, add: str, option: str) -> UsageError:
     question = f"question '{printable(name, 60)}'"
     return UsageError(f"{question} has {what}: nobody could decide it; add {add}, or give {option}")
 
 
-def _settings(run: Projection) -> dict[str, Any]:
+def _run_settings(run: Projection) -> dict[str, Any]:
     """Return what it takes to make the forecast again."""
     record, stated = run.provenance, run.settings
     same = ("seed", "draws", "data", "plugins", "versions", "scenario_hash")
@@ -144,20 +146,22 @@ def _of_date(answer: DateAnswer, extra: Sequence[str]) -> Iterator[dict[str, Any
     name, run = answer.name, answer.run
     dates = sorted({*(date[:10] for date in answer.dates), *extra})
     if not dates:
-        raise _lacks(name, "no date by which it is asked", f"dates = [2030] to [questions.{name}]", "--deadline DATE")
+        raise _missing_field_error(
+            name, "no date by which it is asked", f"dates = [2030] to [questions.{name}]", "--deadline DATE"
+        )
     first, last = (str(run.time[i].astype("datetime64[D]")) for i in (0, -1))
     if dates[-1] > last:
         raise UsageError(f"question '{name}': it is asked by {dates[-1]}, and the projection ends on {last}: --until")
     if bool(answer.unmasked.isnull().any()):
         raise UsageError(f"question '{name}' has no answer: {'; '.join(run.failures)}")
-    for chosen, over, worlds, weights in _answers(answer):
+    for chosen, over, worlds, weights in _definition_answers(answer):
         threshold = _threshold(answer, chosen)
         known = ~np.isnan(worlds)
         share = weights * known / (weights * known).sum()
         ends = decimal_year(np.array(dates, dtype="datetime64[s]"))
-        points = weighted_quantiles(worlds, weights, [(i + 0.5) / POINTS for i in range(POINTS)])
+        points = weighted_quantiles(worlds, weights, [(i + 0.5) / N_QUANTILE_POINTS for i in range(N_QUANTILE_POINTS)])
         levels = dict(
-            zip(QUANTILES, map(_day, weighted_quantiles(worlds, weights, list(QUANTILES.values()))), strict=True)
+            zip(QUANTILES, map(_iso_day, weighted_quantiles(worlds, weights, list(QUANTILES.values()))), strict=True)
         )
         yield {
             "asked": answer.text, "unit": "year", "threshold": threshold, "choices": chosen, "pooled": over,
@@ -172,7 +176,7 @@ def _of_date(answer: DateAnswer, extra: Sequence[str]) -> Iterator[dict[str, Any
         }  # fmt: skip
 
 
-def _day(year: float) -> str | None:
+def _iso_day(year: float) -> str | None:
 
     return str(from_decimal_year([year])[0].astype("datetime64[D]")) if np.isfinite(year) else None
 
@@ -181,7 +185,7 @@ def _threshold(answer: DateAnswer, chosen: Mapping[str, str]) -> dict[str, Any]:
     """Return the side of a condition that is the same in every world and at every date, with what it is made of."""
     name, when, run = answer.name, answer.text, answer.run
     try:
-        condition = formula.parse_condition(plain(when)[0], where=f"question '{name}'")
+        condition = formula.parse_condition(with_placeholders(when)[0], where=f"question '{name}'")
     except FormulaError:
         condition = None
     moving: list[str] = []
@@ -190,7 +194,7 @@ def _threshold(answer: DateAnswer, chosen: Mapping[str, str]) -> dict[str, Any]:
         if None not in known.values():
             return {"side": side.text, **({"values": known} if known else {})}
         moving += [each for each, value in known.items() if value is None]
-    raise _lacks(
+    raise _missing_field_error(
         name,
         f"no threshold: both sides of '{printable(when, 80)}' differ from world to world ({', '.join(moving)})",
         "a number or a fixed quantity on one side",
@@ -214,11 +218,13 @@ def _constant(run: Projection, name: str, chosen: Mapping[str, str]) -> dict[str
 
 def _of_value(answer: ValueAnswer) -> Iterator[dict[str, Any]]:
     for each in answer.at:
-        for chosen, over, worlds, weights in _answers(each):
+        for chosen, over, worlds, weights in _definition_answers(each):
             if np.isnan(worlds).all():
                 failures = "; ".join(answer.run.failures)
                 raise UsageError(f"question '{answer.name}' has no answer on {each.date}: {failures}")
-            points = weighted_quantiles(worlds, weights, [(i + 0.5) / POINTS for i in range(POINTS)])
+            points = weighted_quantiles(
+                worlds, weights, [(i + 0.5) / N_QUANTILE_POINTS for i in range(N_QUANTILE_POINTS)]
+            )
             alike = bool((weights == weights[0]).all())
             found = value_quantiles(worlds[:, None], None if alike else weights)[:, 0]
             levels = dict(zip(QUANTILES, map(float, found), strict=True))
@@ -233,7 +239,7 @@ def _of_value(answer: ValueAnswer) -> Iterator[dict[str, Any]]:
 Worlds = tuple[dict[str, str], dict[str, dict[str, float]], "NDArray[np.float64]", "NDArray[np.float64]"]
 
 
-def _answers(answer: ProjectedAnswer) -> Iterator[Worlds]:
+def _definition_answers(answer: ProjectedAnswer) -> Iterator[Worlds]:
     """Walk the definitions: what is chosen, the weights of pooled rivals, and what every world says and counts."""
     single = [dim for dim in answer.choices if len(answer.values(dim)) == 1]
     rivals = [dim for dim in answer.choices if dim not in single and dim not in answer.definitions]

@@ -20,13 +20,30 @@ from forecast.base.files import check_regular
 from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
 from forecast.evaluation import scores
-from forecast.evaluation.ledger import NEVER, SHORT as DIGITS, dated, extend, find, past
+from forecast.evaluation.ledger import (
+    NEVER_OUTCOME,
+    SHORT_HASH_DIGITS as DIGITS,
+    extend,
+    find_forecast,
+    parse_date,
+    past,
+)
 from forecast.projection.crossing import QUANTILES
 
-__all__ = ["amount_text", "coverage", "due", "listed", "resolve", "scored", "summary", "threshold_text", "title"]
+__all__ = [
+    "amount_text",
+    "coverage_interval",
+    "due",
+    "forecast_rows",
+    "mean_scores",
+    "resolve_forecast",
+    "score_forecast",
+    "threshold_text",
+    "title",
+]
 
 
-def resolve(
+def resolve_forecast(
     path: str | Path,
     name: str,
     outcome: str | float,
@@ -50,7 +67,7 @@ def resolve(
     source : str
         Where it was read, if that is not what the forecast says.
     expect : str or iterable of str
-        Hashes that were published, which the ledger must hold; see `forecast.evaluation.ledger.published`.
+        Hashes that were published, which the ledger must hold; see `forecast.evaluation.ledger.parse_published_hashes`.
     alike : bool
         It is the outcome of every forecast of this statement: of the same source and the same threshold, whoever made
         it and at which dates it asks.
@@ -58,41 +75,41 @@ def resolve(
     Returns
     -------
     dict
-        As `scored`, with ``"replaces"``: the outcome that stood there before, or None; and ``"alike"``: how many other
-        forecasts it was added to.
+        As `score_forecast`, with ``"replaces"``: the outcome that stood there before, or None; and ``"alike"``: how
+        many other forecasts it was added to.
 
     Raises
     ------
     UsageError
         For an outcome that is none of this forecast.
     DataError
-        For what `forecast.evaluation.ledger.read` refuses.
+        For what `forecast.evaluation.ledger.read_ledger` refuses.
     """
     check_regular(Path(path))
     known: list[dict[str, Any]] = []
 
     def line(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         known[:] = records
-        forecast = find(records, name)
+        forecast = find_forecast(records, name)
         day = past(on, "--on")
-        told = _outcome(forecast, outcome, day)
+        told = _parse_outcome(forecast, outcome, day)
         decided = source.strip() or forecast["resolves"]
-        told_of = [forecast, *(_alike(records, forecast, told, day) if alike else ())]
+        told_of = [forecast, *(_same_statement_forecasts(records, forecast, told, day) if alike else ())]
         return [{"kind": "outcome", "of": e["sha256"], "on": day, "outcome": told, "source": decided} for e in told_of]
 
     added, *others = extend(path, line, expect=expect)
-    forecast, before = find(known, name), _outcomes(known).get(added["of"])
+    forecast, before = find_forecast(known, name), _last_outcomes(known).get(added["of"])
     replaces = None if before is None else before["outcome"]
-    return {**scored(forecast, added), "replaces": replaces, "alike": len(others)}
+    return {**score_forecast(forecast, added), "replaces": replaces, "alike": len(others)}
 
 
-def _alike(
+def _same_statement_forecasts(
     records: Sequence[Mapping[str, Any]], forecast: Mapping[str, Any], outcome: str | float, day: str
 ) -> Iterator[Mapping[str, Any]]:
     """Walk the other forecasts of a statement that were made by a day and have another outcome, or none."""
     if forecast["asks"] != "when":
         raise UsageError("--statement: it asks for a value, and no other forecast asks when that is so")
-    known, wanted = _outcomes(records), (forecast["resolves"], threshold_text(forecast))
+    known, wanted = _last_outcomes(records), (forecast["resolves"], threshold_text(forecast))
     for line in records:
         if line["kind"] != "forecast" or line["asks"] != "when" or line["sha256"] == forecast["sha256"]:
             continue
@@ -101,15 +118,15 @@ def _alike(
             yield line
 
 
-def _outcome(forecast: Mapping[str, Any], stated: str | float, on: str) -> str | float:
+def _parse_outcome(forecast: Mapping[str, Any], stated: str | float, on: str) -> str | float:
     """Read an outcome as this forecast can have it."""
     shown = printable(stated, 40)
     if on < forecast["on"]:
         raise UsageError(f"--on {on}: the forecast is of {forecast['on']}; expected that date or a later one")
     if forecast["asks"] == "when":
-        if stated == NEVER:
-            return NEVER
-        date = dated(str(stated), "--outcome")
+        if stated == NEVER_OUTCOME:
+            return NEVER_OUTCOME
+        date = parse_date(str(stated), "--outcome")
         if date > on:
             raise UsageError(f"--outcome {shown}: comes after --on {on}, on which it was known")
         return date
@@ -125,7 +142,7 @@ def _outcome(forecast: Mapping[str, Any], stated: str | float, on: str) -> str |
     return number
 
 
-def _outcomes(records: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+def _last_outcomes(records: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """Return the last outcome of every forecast that has one."""
     return {str(record["of"]): record for record in records if record["kind"] == "outcome"}
 
@@ -156,7 +173,7 @@ def amount_text(value: float, unit: str) -> str:
 # --- scores -----------------------------------------------------------------------------------------------------------
 
 
-def scored(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+def score_forecast(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scores of one forecast.
 
     Returns
@@ -169,19 +186,22 @@ def scored(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str,
     """
     about = {key: forecast[key] for key in ("question", "asks", "unit", "choices")}
     base = {"id": forecast["sha256"][:DIGITS], **about, "outcome": outcome["outcome"], "on": outcome["on"]}
-    return {**base, **(_date(forecast, outcome) if forecast["asks"] == "when" else _value(forecast, outcome))}
+    return {
+        **base,
+        **(_score_date(forecast, outcome) if forecast["asks"] == "when" else _score_value(forecast, outcome)),
+    }
 
 
-def _date(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+def _score_date(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
 
-    start, until, known = (_year(each) for each in (forecast["start"], forecast["until"], outcome["on"]))
-    came = math.inf if outcome["outcome"] == NEVER else _year(outcome["outcome"])
+    start, until, known = (_decimal_year(each) for each in (forecast["start"], forecast["until"], outcome["on"]))
+    came = math.inf if outcome["outcome"] == NEVER_OUTCOME else _decimal_year(outcome["outcome"])
     final = came < math.inf or known >= until
     end = until if final else max(known, start)
     points = np.clip([math.inf if p is None else float(p) for p in forecast["points"]], start, end)
-    stated = {q: math.inf if (day := forecast["quantiles"][q]) is None else _year(day) for q in QUANTILES}
-    levels = _levels({q: min(max(value, start), end) for q, value in stated.items()})
-    seen = _one(min(max(came, start), end))
+    stated = {q: math.inf if (day := forecast["quantiles"][q]) is None else _decimal_year(day) for q in QUANTILES}
+    levels = _quantile_array({q: min(max(value, start), end) for q, value in stated.items()})
+    seen = _as_array(min(max(came, start), end))
     # a quantile is None where it lies after the horizon, as an event does that came later or never
     beyond = came if came <= until else math.inf
     covered: bool | None = stated["p05"] <= max(beyond, start) <= stated["p95"]
@@ -190,23 +210,23 @@ def _date(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, 
     by = []
     for row in forecast["by"]:
         if came < math.inf or outcome["on"] >= row["date"]:
-            happened = came <= _year(row["date"])
+            happened = came <= _decimal_year(row["date"])
             by.append({**row, "came": happened, **_binary(row["probability"], happened, forecast["draws"])})
     return {
         "final": final,
-        "crps": float(scores.crps(_draws(points), seen)),
+        "crps": float(scores.crps(_draw_array(points), seen)),
         "wis": float(scores.weighted_interval(levels, seen, logs=False)),
         "held": covered,
         "by": by,
     }
 
 
-def _value(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
-    levels, seen = _levels(forecast["quantiles"]), _one(float(outcome["outcome"]))
+def _score_value(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+    levels, seen = _quantile_array(forecast["quantiles"]), _as_array(float(outcome["outcome"]))
     positive = bool((levels > 0).all()) and bool(seen > 0)
     return {
         "final": True,
-        "crps": float(scores.crps(_draws(forecast["points"]), seen)),
+        "crps": float(scores.crps(_draw_array(forecast["points"]), seen)),
         "wis": float(scores.weighted_interval(levels, seen)) if positive else None,
         "held": bool(scores.coverage(levels, seen)),
         "by": [],
@@ -215,27 +235,27 @@ def _value(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str,
 
 def _binary(probability: float, came: bool, worlds: int) -> dict[str, float]:
     """Score a probability; for its logarithm n worlds tell it no nearer to 0 and 1 than by half a world."""
-    seen, half = _one(float(came)), 0.5 / worlds
-    told = _one(min(max(probability, half), 1 - half))
-    return {"brier": float(scores.brier(_one(probability), seen)), "log_loss": float(scores.log_loss(told, seen))}
+    seen, half = _as_array(float(came)), 0.5 / worlds
+    told = _as_array(min(max(probability, half), 1 - half))
+    return {"brier": float(scores.brier(_as_array(probability), seen)), "log_loss": float(scores.log_loss(told, seen))}
 
 
-def _year(date: str) -> float:
+def _decimal_year(date: str) -> float:
 
     return float(decimal_year(np.datetime64(date, "s")))
 
 
-def _one(value: float) -> xr.DataArray:
+def _as_array(value: float) -> xr.DataArray:
 
     return xr.DataArray(float(value))
 
 
-def _draws(points: Any) -> xr.DataArray:
+def _draw_array(points: Any) -> xr.DataArray:
 
     return xr.DataArray(np.asarray(points, dtype=float), dims="draw")
 
 
-def _levels(quantiles: Mapping[str, float]) -> xr.DataArray:
+def _quantile_array(quantiles: Mapping[str, float]) -> xr.DataArray:
 
     numbers = [float(quantiles[q]) for q in QUANTILES]
     return xr.DataArray(numbers, dims="quantile", coords={"quantile": list(QUANTILES.values())})
@@ -250,19 +270,19 @@ def due(forecast: Mapping[str, Any], outcome: Mapping[str, Any] | None) -> str |
         return None if outcome else str(forecast["at"])
     if outcome is None:
         return str(min(row["date"] for row in forecast["by"]))
-    if scored(forecast, outcome)["final"]:
+    if score_forecast(forecast, outcome)["final"]:
         return None
     left = [row["date"] for row in forecast["by"] if row["date"] > outcome["on"]]
     return str(min([*left, forecast["until"]]))
 
 
-def listed(records: Sequence[Mapping[str, Any]], on: str | None = None) -> list[dict[str, Any]]:
+def forecast_rows(records: Sequence[Mapping[str, Any]], on: str | None = None) -> list[dict[str, Any]]:
     """Return every forecast of a ledger with what became of it.
 
     Parameters
     ----------
     records : sequence of dict
-        As `forecast.evaluation.ledger.read` returns them.
+        As `forecast.evaluation.ledger.read_ledger` returns them.
     on : str, optional
         What is due on this date is told; without it nothing is, for nothing here reads the clock.
 
@@ -271,9 +291,9 @@ def listed(records: Sequence[Mapping[str, Any]], on: str | None = None) -> list[
     list of dict
         ``id``, ``on``, ``scenario``, ``question``, ``asked``, ``unit``, ``choices``, ``resolves``, ``quantiles``,
         ``at`` (of a value, its date), ``next`` (the next date that decides something, None for none), ``due`` and
-        ``score`` (as `scored`, or None).
+        ``score`` (as `score_forecast`, or None).
     """
-    outcomes = _outcomes(records)
+    outcomes = _last_outcomes(records)
     out = []
     for forecast in (record for record in records if record["kind"] == "forecast"):
         outcome = outcomes.get(str(forecast["sha256"]))
@@ -286,13 +306,13 @@ def listed(records: Sequence[Mapping[str, Any]], on: str | None = None) -> list[
                 **({"at": forecast["at"]} if "at" in forecast else {}),
                 "next": following,
                 "due": None if on is None else following is not None and following <= on,
-                "score": None if outcome is None else scored(forecast, outcome),
+                "score": None if outcome is None else score_forecast(forecast, outcome),
             }
         )
     return out
 
 
-def coverage(covered: int, of: int, level: float = 0.9) -> tuple[float, float]:
+def coverage_interval(covered: int, of: int, level: float = 0.9) -> tuple[float, float]:
     """Return the confidence interval of a coverage: `covered` of so many outcomes, after Clopper & Pearson.
 
     References
@@ -312,13 +332,13 @@ def coverage(covered: int, of: int, level: float = 0.9) -> tuple[float, float]:
     return low, high
 
 
-def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def mean_scores(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the mean scores so far, by what was forecast.
 
     Parameters
     ----------
     rows : sequence of dict
-        As `listed`.
+        As `forecast_rows`.
 
     Returns
     -------
@@ -331,21 +351,28 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     by = [each for score in found for each in score["by"]]
     out: list[dict[str, Any]] = []
     if by:
-        out.append({"of": "probabilities", "n": len(by), **{key: _mean(by, key) for key in ("brier", "log_loss")}})
+        out.append(
+            {"of": "probabilities", "n": len(by), **{key: _mean_or_none(by, key) for key in ("brier", "log_loss")}}
+        )
     for name, asks in (("dates", ("when",)), ("values", ("value", "growth"))):
         of = [score for score in found if score["asks"] in asks]
         if not of:
             continue
         covered = [score["held"] for score in of if score["held"] is not None]
         row = {"of": name, "n": len(of), "open": sum(not score["final"] for score in of)}
-        row |= {"crps": _mean(of, "crps")} if name == "dates" else {}
-        row |= {"wis": _mean(of, "wis"), "held": sum(covered), "intervals": len(covered)}
+        row |= {"crps": _mean_or_none(of, "crps")} if name == "dates" else {}
+        row |= {"wis": _mean_or_none(of, "wis"), "held": sum(covered), "intervals": len(covered)}
         out.append(
-            row | (dict(zip(("low", "high"), coverage(sum(covered), len(covered)), strict=True)) if covered else {})
+            row
+            | (
+                dict(zip(("low", "high"), coverage_interval(sum(covered), len(covered)), strict=True))
+                if covered
+                else {}
+            )
         )
     return out
 
 
-def _mean(rows: Sequence[Mapping[str, Any]], key: str) -> float | None:
+def _mean_or_none(rows: Sequence[Mapping[str, Any]], key: str) -> float | None:
     values = [row[key] for row in rows if row[key] is not None]
     return math.fsum(values) / len(values) if values else None

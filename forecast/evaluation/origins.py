@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["REFERENCES", "Drift", "origins", "targets"]
+__all__ = ["REFERENCE_SHAPES", "Drift", "choose_origins", "choose_targets"]
 
 
-def origins(time: Array, *, dates: int = 8, share: float = 0.4, most: int = 6) -> Array:
+def choose_origins(time: Array, *, dates: int = 8, share: float = 0.4, most: int = 6) -> Array:
     """Return the dates from which to forecast: equally spaced among those with enough behind and something ahead.
 
     Parameters
@@ -42,10 +42,10 @@ def origins(time: Array, *, dates: int = 8, share: float = 0.4, most: int = 6) -
     """
     known = np.unique(time)
     allowed = known[dates - 1 : -1]
-    return np.asarray(_spread(allowed[allowed >= known[0] + share * (known[-1] - known[0])], most))
+    return np.asarray(_equally_spaced(allowed[allowed >= known[0] + share * (known[-1] - known[0])], most))
 
 
-def targets(time: Array, origin: float, *, years: float = 10.0, most: int = 10) -> NDArray[np.intp]:
+def choose_targets(time: Array, origin: float, *, years: float = 10.0, most: int = 10) -> NDArray[np.intp]:
     """Return which observations a forecast from `origin` is compared with: equally spaced among those within `years`.
 
     Examples
@@ -54,10 +54,10 @@ def targets(time: Array, origin: float, *, years: float = 10.0, most: int = 10) 
     >>> targets(np.arange(2000.0, 2021.0), 2004.0, most=4).tolist()
     [5, 8, 11, 14]
     """
-    return np.asarray(_spread(np.flatnonzero((time > origin) & (time <= origin + years)), most))
+    return np.asarray(_equally_spaced(np.flatnonzero((time > origin) & (time <= origin + years)), most))
 
 
-def _spread(found: Any, most: int) -> Any:
+def _equally_spaced(found: Any, most: int) -> Any:
 
     if len(found) <= most:
         return found
@@ -92,11 +92,11 @@ class Drift(Shape):
         noise = (np.diff(level) - growth * step) / np.sqrt(step)
         sigma = float(np.sqrt(np.sum(noise**2) / (len(noise) - self.drift)))
         span = float(dates[-1] - dates[0]) if self.drift else float("inf")
-        return _Walk(last=float(dates[-1]), level=float(level[-1]), growth=growth, sigma=sigma, span=span)
+        return _FittedDrift(last=float(dates[-1]), level=float(level[-1]), growth=growth, sigma=sigma, span=span)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Walk(FittedShape):
+class _FittedDrift(FittedShape):
     last: float
     level: float
     growth: float
@@ -125,4 +125,4 @@ class _Walk(FittedShape):
 
 
 #: The forecasts that skill is measured against, by the name they have in a backtest.
-REFERENCES = {"last-value": Drift(drift=False), "drift": Drift()}
+REFERENCE_SHAPES = {"last-value": Drift(drift=False), "drift": Drift()}

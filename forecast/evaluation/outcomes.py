@@ -26,16 +26,16 @@ import numpy as np
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.contract.published import DatedForecast
-from forecast.evaluation.ledger_scores import coverage
+from forecast.evaluation.ledger_scores import coverage_interval
 from forecast.evaluation.scores import brier
 
-__all__ = ["VERDICTS", "headline", "inside_interval", "judge", "summary", "verdict_text"]
+__all__ = ["FORECAST_VERDICTS", "hit_rate_sentence", "inside_interval", "judge", "summary_by_kind", "verdict_text"]
 
-DECIDED = ("hit", "early", "late", "missed", "underestimated", "overestimated")
-VERDICTS = (*DECIDED, "pending", "provisional", "unverified")
+DECIDED_VERDICTS = ("hit", "early", "late", "missed", "underestimated", "overestimated")
+FORECAST_VERDICTS = (*DECIDED_VERDICTS, "pending", "provisional", "unverified")
 
 #: How near one stated date must be: a share of the time it looked ahead, and years; and how near one stated value.
-AHEAD, YEARS, HEDGE = 0.1, 0.1, 0.06
+DATE_RTOL, DATE_ATOL_YEARS, VALUE_RTOL = 0.1, 0.1, 0.06
 
 
 def judge(forecast: DatedForecast) -> str:
@@ -53,7 +53,11 @@ def judge(forecast: DatedForecast) -> str:
     if forecast.provisional:
         return "provisional"
     if forecast.outcome is None:
-        overdue = forecast.kind == "date" and forecast.observed_on and _year(forecast.observed_on) > _reach(forecast)[1]
+        overdue = (
+            forecast.kind == "date"
+            and forecast.observed_on
+            and _decimal_year(forecast.observed_on) > _reach(forecast)[1]
+        )
         return "missed" if overdue else "pending"
     if forecast.kind == "probability":
         assert forecast.median is not None
@@ -68,7 +72,7 @@ def judge(forecast: DatedForecast) -> str:
     return before if forecast.outcome < low else after
 
 
-def _year(date: str) -> float:
+def _decimal_year(date: str) -> float:
 
     return float(decimal_year(np.datetime64(date, "s")))
 
@@ -80,15 +84,15 @@ def _reach(forecast: DatedForecast) -> tuple[float, float]:
         return low, math.inf if forecast.high is None else forecast.high
     assert forecast.median is not None
     if forecast.kind == "date":
-        near = max(AHEAD * (forecast.median - _year(forecast.published)), YEARS)
+        near = max(DATE_RTOL * (forecast.median - _decimal_year(forecast.published)), DATE_ATOL_YEARS)
     else:
-        near = HEDGE * abs(forecast.median)
+        near = VALUE_RTOL * abs(forecast.median)
     return forecast.median - near, forecast.median + near
 
 
 def inside_interval(forecast: DatedForecast) -> bool | None:
     """Tell whether the stated interval covers the outcome; None without a level, or while nothing is decided."""
-    if forecast.level is None or judge(forecast) not in DECIDED:
+    if forecast.level is None or judge(forecast) not in DECIDED_VERDICTS:
         return None
     return judge(forecast) == "hit"
 
@@ -108,7 +112,7 @@ def verdict_text(forecast: DatedForecast) -> str:
     return ends if forecast.median is None else f"{forecast.median:.6g} ({share}{ends})"
 
 
-def summary(forecasts: Iterable[DatedForecast]) -> list[dict[str, Any]]:
+def summary_by_kind(forecasts: Iterable[DatedForecast]) -> list[dict[str, Any]]:
     """Return how forecasts have done, by kind.
 
     Returns
@@ -126,28 +130,32 @@ def summary(forecasts: Iterable[DatedForecast]) -> list[dict[str, Any]]:
         if not of:
             continue
         verdicts = Counter(map(judge, of))
-        decided, hits = sum(verdicts[v] for v in DECIDED), verdicts["hit"]
-        low, high = coverage(hits, decided) if decided else (None, None)
+        decided, hits = sum(verdicts[v] for v in DECIDED_VERDICTS), verdicts["hit"]
+        low, high = coverage_interval(hits, decided) if decided else (None, None)
         covered = [share for each in of if (share := inside_interval(each)) is not None]
-        came = [each for each in of if judge(each) in DECIDED and each.outcome is not None and each.median is not None]
+        came = [
+            each
+            for each in of
+            if judge(each) in DECIDED_VERDICTS and each.outcome is not None and each.median is not None
+        ]
         rows.append(
             {
                 "kind": kind,
                 "n": len(of),
-                "verdicts": {verdict: verdicts[verdict] for verdict in VERDICTS if verdicts[verdict]},
+                "verdicts": {verdict: verdicts[verdict] for verdict in FORECAST_VERDICTS if verdicts[verdict]},
                 "decided": decided,
                 "hits": hits,
                 "low": low,
                 "high": high,
                 "intervals": len(covered),
                 "held": sum(covered),
-                **_apart(kind, came),
+                **_forecast_errors(kind, came),
             }
         )
     return rows
 
 
-def _apart(kind: str, came: list[DatedForecast]) -> dict[str, float | None]:
+def _forecast_errors(kind: str, came: list[DatedForecast]) -> dict[str, float | None]:
     """Return how far outcomes were from forecasts, in the measure of the kind."""
     pairs = [(float(each.median), float(each.outcome)) for each in came]  # type: ignore[arg-type]
     if kind == "probability":
@@ -159,7 +167,7 @@ def _apart(kind: str, came: list[DatedForecast]) -> dict[str, float | None]:
     return {"ratio": statistics.median(ratios) if ratios else None}
 
 
-def headline(rows: Iterable[dict[str, Any]]) -> str:
+def hit_rate_sentence(rows: Iterable[dict[str, Any]]) -> str:
     """Say in a sentence how many forecasts came true, and how little that may tell.
 
     Examples
@@ -174,7 +182,7 @@ def headline(rows: Iterable[dict[str, Any]]) -> str:
     intervals, covered = sum(row["intervals"] for row in rows), sum(row["held"] for row in rows)
     if not decided:
         return "No dated forecast has an outcome that counts."
-    low, high = coverage(hits, decided)
+    low, high = coverage_interval(hits, decided)
     spread = f"{low:.0%} to {high:.0%} by so few"
     coverage_text = f"{covered} of {intervals} stated intervals held" if intervals else "no interval is decided"
     return f"{hits} of {decided} dated forecasts whose outcome is known came true ({spread}); {coverage_text}."

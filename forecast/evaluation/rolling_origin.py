@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
-from forecast.contract.plugin_calls import guarded
+from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.specs import Input
 from forecast.errors import DataError, EmptyDataError, ForecastError, UsageError, printable
-from forecast.evaluation.origins import REFERENCES, origins, targets
+from forecast.evaluation.origins import REFERENCE_SHAPES, choose_origins, choose_targets
 from forecast.evaluation.scores import LEVELS, score, skill
 
 if TYPE_CHECKING:
@@ -29,25 +29,27 @@ Array = NDArray[np.float64]
 
 
 __all__ = [
-    "DEFAULT",
+    "DEFAULT_SCORES",
     "Origin",
     "backtest",
-    "benchmarks",
+    "benchmark_models",
+    "fit_failures",
     "frozen",
     "of_name",
-    "scored",
+    "score_origins",
+    "score_rows",
     "series_of",
-    "summary",
-    "unfitted",
 ]
 
 #: What is scored where nobody names scores.
-DEFAULT = ("weighted-interval", "coverage", "width", "pit")
+DEFAULT_SCORES = ("weighted-interval", "coverage", "width", "pit")
 #: What stands beside the scores in a result.
-NOT_SCORES = ("years", "ahead", "observed", "forecast")
+NON_SCORE_VARIABLES = ("years", "ahead", "observed", "forecast")
 
 
-def benchmarks(series: Callable[[Any], Model], shapes: Iterable[str] = ()) -> tuple[dict[str, Model], dict[str, str]]:
+def benchmark_models(
+    series: Callable[[Any], Model], shapes: Iterable[str] = ()
+) -> tuple[dict[str, Model], dict[str, str]]:
     """Return a model for each shape beside a series, the references among them, and why others cannot be made.
 
     Parameters
@@ -70,7 +72,7 @@ def benchmarks(series: Callable[[Any], Model], shapes: Iterable[str] = ()) -> tu
             if shape_names:
                 raise
             refused[name] = str(problem)
-    return {**models, **{name: series(shape) for name, shape in REFERENCES.items()}}, refused
+    return {**models, **{name: series(shape) for name, shape in REFERENCE_SHAPES.items()}}, refused
 
 
 def of_name(name: str, shapes: Iterable[str] = ()) -> tuple[dict[str, Model], dict[str, str]]:
@@ -85,10 +87,10 @@ def of_name(name: str, shapes: Iterable[str] = ()) -> tuple[dict[str, Model], di
     """
     from forecast.contract.specs import TrendSpec
     from forecast.models import model
-    from forecast.models.model_lookup import named
+    from forecast.models.model_lookup import find_model
     from forecast.models.trends import from_spec
 
-    entry = named(name)
+    entry = find_model(name)
     spec, series = entry.spec, entry.record.full_name
     if not isinstance(spec, TrendSpec):
         return {entry.name: model(entry.name)}, {}
@@ -96,7 +98,7 @@ def of_name(name: str, shapes: Iterable[str] = ()) -> tuple[dict[str, Model], di
     def of_shape(shape: Any) -> Model:
         return model(series, shape=shape) if isinstance(shape, str) else from_spec(series, spec, shape)
 
-    return benchmarks(of_shape, [entry.shape] if "@" in name else shapes)
+    return benchmark_models(of_shape, [entry.shape] if "@" in name else shapes)
 
 
 def series_of(scenario: str) -> list[str]:
@@ -108,7 +110,7 @@ def series_of(scenario: str) -> list[str]:
         If there are none.
     """
     from forecast.contract.specs import TrendSpec
-    from forecast.models.model_lookup import named
+    from forecast.models.model_lookup import find_model
     from forecast.scenarios import graph
     from forecast.scenarios.scenario import Scenario
 
@@ -116,7 +118,7 @@ def series_of(scenario: str) -> list[str]:
     models = [model.name for node in built.nodes.values() for model in node.models.values()]
     found = []
     for name in models:
-        entry = named(name) if "@" in name else None
+        entry = find_model(name) if "@" in name else None
         if entry is not None and isinstance(entry.spec, TrendSpec):
             found.append(entry.record.full_name)
     if not found:
@@ -128,7 +130,7 @@ def backtest(
     models: str | Mapping[str, Model],
     *,
     name: str = "",
-    scores: Sequence[str] = DEFAULT,
+    scores: Sequence[str] = DEFAULT_SCORES,
     most_origins: int = 6,
     most_targets: int = 10,
     years: float = 10.0,
@@ -158,7 +160,7 @@ def backtest(
     years : float
         How far ahead.
     dates, share : int, float
-        What an origin has behind it; see `forecast.evaluation.origins.origins`.
+        What an origin has behind it; see `forecast.evaluation.origins.choose_origins`.
     seed : int
     workers : int or concurrent.futures.Executor, optional
         Processes; the result is the same for any number.
@@ -195,8 +197,8 @@ def backtest(
     if isinstance(models, str):
         name = name or models
         models, _ = of_name(models)
-    time, value, unit = _happened(models, seed)
-    cuts = origins(time, dates=dates, share=share, most=most_origins)
+    time, value, unit = _observed_today(models, seed)
+    cuts = choose_origins(time, dates=dates, share=share, most=most_origins)
     if not len(cuts):
         least = f"{'eight' if dates == 8 else dates} dates and {100 * share:.0f} % of the span"
         raise DataError(
@@ -206,11 +208,11 @@ def backtest(
     cut: list[Origin] = []
     pieces = []
     for origin in cuts:
-        chosen = targets(time, origin, years=years, most=most_targets)
+        chosen = choose_targets(time, origin, years=years, most=most_targets)
         target_times, place = np.unique(time[chosen], return_inverse=True)
         cut.append(Origin(at=float(origin), ahead=time[chosen] - origin, observed=value[chosen], place=place))
         pieces += [(model, float(origin), target_times, seed) for model in models.values()]
-    found = scored(frozen, pieces, cut, list(models), scores=scores, workers=workers, progress=progress)
+    found = score_origins(frozen, pieces, cut, list(models), scores=scores, workers=workers, progress=progress)
     return found.rename(ahead="years").assign_attrs(name=name, unit=unit)
 
 
@@ -234,7 +236,7 @@ class Origin:
     place: NDArray[np.intp]
 
 
-def scored(
+def score_origins(
     forecast: Callable[..., Array | str],
     pieces: Sequence[tuple[Any, ...]],
     cuts: Sequence[Origin],
@@ -301,12 +303,12 @@ def scored(
     )
 
 
-def _happened(models: Mapping[str, Model], seed: int) -> tuple[Array, Array, str]:
+def _observed_today(models: Mapping[str, Model], seed: int) -> tuple[Array, Array, str]:
     """Return what the first model that can be fitted reads today."""
     problem: ForecastError | None = None
     for label, model in models.items():
         try:
-            points = guarded(f"{label}: fit", lambda m=model: m.fit(seed=seed)).observed()  # type: ignore[misc]
+            points = call_guarded(f"{label}: fit", lambda m=model: m.fit(seed=seed)).observed()  # type: ignore[misc]
         except ForecastError as refused:
             problem = problem or refused
             continue
@@ -333,10 +335,10 @@ def frozen(model: Model, origin: float, times: Array, seed: int) -> Array | str:
             needs[key] = distribution(need.distribution, where=key).ppf(shares)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the same at every origin; a fit that fails says so
-            fitted = guarded(
+            fitted = call_guarded(
                 f"{model.name}: fit", lambda: model.fit(as_of=float(np.nextafter(origin, np.inf)), seed=seed)
             )
-            drawn = guarded(f"{model.name}: sample", lambda: fitted.sample(times, needs, streams, observed=True))
+            drawn = call_guarded(f"{model.name}: sample", lambda: fitted.sample(times, needs, streams, observed=True))
     except ForecastError as problem:
         return " ".join(str(problem).split())
     if not np.isfinite(drawn).all() or (drawn <= 0).any():
@@ -344,7 +346,7 @@ def frozen(model: Model, origin: float, times: Array, seed: int) -> Array | str:
     return np.asarray(drawn, dtype=float)
 
 
-def unfitted(found: Iterable[xr.Dataset]) -> dict[str, str]:
+def fit_failures(found: Iterable[xr.Dataset]) -> dict[str, str]:
     """Return, for each model that made no forecast from some origin, the first reason."""
     out: dict[str, str] = {}
     for each in found:
@@ -354,7 +356,7 @@ def unfitted(found: Iterable[xr.Dataset]) -> dict[str, str]:
     return out
 
 
-def summary(found: Iterable[xr.Dataset]) -> list[dict[str, Any]]:
+def score_rows(found: Iterable[xr.Dataset]) -> list[dict[str, Any]]:
     """Return a row for each model, best first: means over the forecasts of a series, then over series.
 
     ``skill_last_value`` and ``skill_drift`` are of the weighted interval score, over the forecasts that both made.
@@ -374,10 +376,10 @@ def summary(found: Iterable[xr.Dataset]) -> list[dict[str, Any]]:
             row["origins"] += int(made.any("horizon").sum())
             row["forecasts"] += int(made.sum())
             for key in own.data_vars:
-                if key not in NOT_SCORES:
+                if key not in NON_SCORE_VARIABLES:
                     mean = float((own[key] ** 2).mean() ** 0.5 if key == "rmsle" else own[key].mean())
                     parts.setdefault(str(key), []).append(mean)
-            for reference in REFERENCES:
+            for reference in REFERENCE_SHAPES:
                 if "weighted-interval" in each and reference in each["model"].values and reference != label:
                     other = each["weighted-interval"].sel(model=reference).where(made)
                     kept = own["weighted-interval"].where(other.notnull())
@@ -386,7 +388,7 @@ def summary(found: Iterable[xr.Dataset]) -> list[dict[str, Any]]:
         if row["forecasts"]:
             means = {key: float(np.mean(values)) for key, values in parts.items()}
             row |= {key: mean for key, mean in means.items() if not key.startswith(("own ", "its "))}
-            for reference in REFERENCES:
+            for reference in REFERENCE_SHAPES:
                 if f"own {reference}" in means and means[f"its {reference}"]:
                     share = skill(means[f"own {reference}"], means[f"its {reference}"])
                     row[f"skill_{reference.replace('-', '_')}"] = share

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from forecast.evaluation import ledger_scores
-from forecast.evaluation.ledger import SHORT
+from forecast.evaluation.ledger import SHORT_HASH_DIGITS
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Registry
 
-__all__ = ["TABLE", "Statement", "of_ledger", "public", "scorecard", "shipped"]
+__all__ = ["PUBLIC_QUESTIONS_TABLE", "Statement", "of_ledger", "public", "scorecard", "shipped_ledgers"]
 
-TABLE = "public-questions"
+PUBLIC_QUESTIONS_TABLE = "public-questions"
 #: Public probabilities have three digits: for the logarithm they are no nearer to 0 and 1 than half of the last.
-_HALF_A_DIGIT = 0.0005
+_MIN_PROBABILITY = 0.0005
 
 
 class Statement(NamedTuple):
@@ -45,7 +45,7 @@ class Statement(NamedTuple):
     by: str
 
 
-def shipped(registry: Registry) -> dict[str, Path]:
+def shipped_ledgers(registry: Registry) -> dict[str, Path]:
     """Return the ledgers that come with scenarios, by the full name of the scenario."""
     from forecast.contract.specs import ScenarioSpec
 
@@ -68,7 +68,7 @@ def of_ledger(
     Parameters
     ----------
     records : sequence of dict
-        As `forecast.evaluation.ledger.read` returns them.
+        As `forecast.evaluation.ledger.read_ledger` returns them.
     amount : callable, optional
         Writes the number and the unit of a threshold in a title.
 
@@ -79,12 +79,12 @@ def of_ledger(
         read, else ``forecast``), ``made``, ``probability``, ``came`` (None while it is open), ``brier``, ``log_score``,
         and ``where``, the first digits of the line's hash.
     """
-    scored = {row["id"]: row["score"] for row in ledger_scores.listed(records)}
+    scored = {row["id"]: row["score"] for row in ledger_scores.forecast_rows(records)}
     out = []
     for line in records:
         if line["kind"] != "forecast" or line["asks"] != "when":
             continue
-        name = str(line["sha256"])[:SHORT]
+        name = str(line["sha256"])[:SHORT_HASH_DIGITS]
         decided = {} if scored[name] is None else {row["date"]: row for row in scored[name]["by"]}
         for row in line["by"]:
             found = decided.get(row["date"], {})
@@ -111,9 +111,9 @@ def public(registry: Registry) -> list[dict[str, Any]]:
 
     out = []
     for full in registry.names("table"):
-        if full.rpartition("/")[2] != TABLE:
+        if full.rpartition("/")[2] != PUBLIC_QUESTIONS_TABLE:
             continue
-        data = tables.rows(tables.table(full))
+        data = tables.flatten_rows(tables.table(full))
         for i in range(data.sizes[next(iter(data.sizes))]):
             row = {str(column): data[column].values[i] for column in data.variables}
             came = None if math.isnan(row["outcome"]) else bool(row["outcome"])
@@ -141,7 +141,7 @@ def public(registry: Registry) -> list[dict[str, Any]]:
 
 
 def _log_score(probability: float, came: bool) -> float:
-    told = min(max(probability, _HALF_A_DIGIT), 1 - _HALF_A_DIGIT)
+    told = min(max(probability, _MIN_PROBABILITY), 1 - _MIN_PROBABILITY)
     return -math.log(told if came else 1 - told)
 
 
@@ -169,20 +169,20 @@ def scorecard(said: Iterable[Mapping[str, Any]], on: str) -> dict[str, Any]:
     found: dict[Statement, list[Mapping[str, Any]]] = {}
     for each in said:
         found.setdefault(each["statement"], []).append(each)
-    statements = [_row(statement, rows, on) for statement, rows in found.items()]
+    statements = [_statement_row(statement, rows, on) for statement, rows in found.items()]
     statements.sort(key=lambda row: (row["by"], row["title"], row["threshold"]))
     voices: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in statements:
         for each in row["forecasts"]:
             voices.setdefault((each["who"], each["kind"]), []).append({**each, "of": id(row)})
     scores = [{"who": who, "kind": kind, **_score(rows)} for (who, kind), rows in voices.items()]
-    return {"on": on, "statements": statements, "scores": scores, "beside": _beside(voices)}
+    return {"on": on, "statements": statements, "scores": scores, "beside": _compare_voices(voices)}
 
 
-def _row(statement: Statement, rows: Sequence[Mapping[str, Any]], on: str) -> dict[str, Any]:
+def _statement_row(statement: Statement, rows: Sequence[Mapping[str, Any]], on: str) -> dict[str, Any]:
     outcomes = [row["came"] for row in rows if row["came"] is not None]
     if outcomes:  # what is decided for one that forecast it is decided for all
-        rows = [row if row["came"] is not None else _decided(row, outcomes[0]) for row in rows]
+        rows = [row if row["came"] is not None else _scored_row(row, outcomes[0]) for row in rows]
     state = "resolved" if outcomes else "due" if statement.by <= on else "open"
     return {
         "title": next((row["title"] for row in rows if row["kind"] != "public"), rows[0]["title"]),
@@ -193,22 +193,22 @@ def _row(statement: Statement, rows: Sequence[Mapping[str, Any]], on: str) -> di
     }
 
 
-def _decided(row: Mapping[str, Any], came: bool) -> dict[str, Any]:
+def _scored_row(row: Mapping[str, Any], came: bool) -> dict[str, Any]:
     said = float(row["probability"])
     return {**row, "came": came, "brier": (said - came) ** 2, "log_score": _log_score(said, came)}
 
 
 def _score(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     decided = [row for row in rows if row["came"] is not None]
-    mean = {key: _mean([row[key] for row in decided]) for key in ("brier", "log_score")}
+    mean = {key: _mean_or_none([row[key] for row in decided]) for key in ("brier", "log_score")}
     return {"n": len(decided), "of": len(rows), **mean}
 
 
-def _mean(values: Sequence[float]) -> float | None:
+def _mean_or_none(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def _beside(voices: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+def _compare_voices(voices: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
     """Compare each scenario with everybody else, on the statements that both answered and that are decided."""
     out = []
     decided = {voice: {row["of"]: row for row in rows if row["came"] is not None} for voice, rows in voices.items()}

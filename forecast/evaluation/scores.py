@@ -46,7 +46,7 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 Dims = str | Iterable[str] | None
 
 
-def _reduced(values: xr.DataArray, reduce_dims: Dims, preserve_dims: Dims, weights: xr.DataArray | None) -> Any:
+def _mean_over(values: xr.DataArray, reduce_dims: Dims, preserve_dims: Dims, weights: xr.DataArray | None) -> Any:
     """Return the mean over what is to be reduced: everything, where nothing is said."""
     if reduce_dims is not None and preserve_dims is not None:
         raise UsageError("reduce_dims and preserve_dims say the same thing twice: give one")
@@ -75,7 +75,7 @@ def _dimension(forecast: xr.DataArray, *allowed: str) -> str:
     return found[0]
 
 
-def _quantile(forecast: xr.DataArray, level: float) -> xr.DataArray:
+def _forecast_quantile(forecast: xr.DataArray, level: float) -> xr.DataArray:
     """Return the quantile at a level: of the draws, or the one that is stated."""
     if not 0 < level < 1:
         raise UsageError(f"level: expected a share between 0 and 1, got {printable(level, 40)}")
@@ -88,15 +88,15 @@ def _quantile(forecast: xr.DataArray, level: float) -> xr.DataArray:
     return forecast.isel(quantile=place, drop=True)
 
 
-def _logs(values: xr.DataArray, what: str) -> xr.DataArray:
+def _log_positive(values: xr.DataArray, what: str) -> xr.DataArray:
 
     if bool((values <= 0).any()):
         raise DataError(f"{what}: expected positive values for a score of logarithms, got {float(values.min()):g}")
     return values.copy(data=np.log(values.values))
 
 
-def _loss(forecast: xr.DataArray, observed: xr.DataArray, level: float) -> xr.DataArray:
-    error = observed - _quantile(forecast, level)
+def _quantile_loss(forecast: xr.DataArray, observed: xr.DataArray, level: float) -> xr.DataArray:
+    error = observed - _forecast_quantile(forecast, level)
     return error * (level - (error < 0))
 
 
@@ -132,7 +132,7 @@ def pinball(
     >>> round(float(pinball(stated, xr.DataArray(2.0), level=0.9)), 3)
     0.1
     """
-    return _reduced(_loss(forecast, observed, level), reduce_dims, preserve_dims, weights)
+    return _mean_over(_quantile_loss(forecast, observed, level), reduce_dims, preserve_dims, weights)
 
 
 def weighted_interval(
@@ -169,9 +169,11 @@ def weighted_interval(
     >>> round(float(weighted_interval(stated, xr.DataArray(2.0))), 4)  # ln 2
     0.6931
     """
-    stated, came = (_logs(forecast, "forecast"), _logs(observed, "observed")) if logs else (forecast, observed)
-    losses = [_loss(stated, came, level) for level in LEVELS]
-    return _reduced(2 * sum(losses[1:], losses[0]) / len(LEVELS), reduce_dims, preserve_dims, weights)
+    stated, came = (
+        (_log_positive(forecast, "forecast"), _log_positive(observed, "observed")) if logs else (forecast, observed)
+    )
+    losses = [_quantile_loss(stated, came, level) for level in LEVELS]
+    return _mean_over(2 * sum(losses[1:], losses[0]) / len(LEVELS), reduce_dims, preserve_dims, weights)
 
 
 def crps(
@@ -203,7 +205,7 @@ def crps(
 
     spread = xr.apply_ufunc(apart, forecast, input_core_dims=[["draw"]])
     found = abs(forecast - observed).mean("draw", skipna=False) - spread
-    return _reduced(found, reduce_dims, preserve_dims, weights)
+    return _mean_over(found, reduce_dims, preserve_dims, weights)
 
 
 def log_score(
@@ -227,7 +229,7 @@ def log_score(
     _dimension(forecast, "draw")
     n = forecast.sizes["draw"]
     sd = forecast.std("draw", ddof=1)
-    middle = _quantile(forecast, 0.75) - _quantile(forecast, 0.25)
+    middle = _forecast_quantile(forecast, 0.75) - _forecast_quantile(forecast, 0.25)
     spread = np.minimum(sd, middle.where(middle > 0, sd * 1.34) / 1.34)
     if bool((spread == 0).any()):
         raise DataError("log_score: all draws are one number, which has no density")
@@ -236,7 +238,7 @@ def log_score(
     top = exponent.max("draw")
     total = np.exp(exponent - top).mean("draw", skipna=False)
     found = -(top + np.log(total)) + np.log(size * math.sqrt(2 * math.pi))
-    return _reduced(found, reduce_dims, preserve_dims, weights)
+    return _mean_over(found, reduce_dims, preserve_dims, weights)
 
 
 def coverage(
@@ -263,18 +265,18 @@ def coverage(
     Gneiting, T., Balabdaoui, F. & Raftery, A. E. (2007), Probabilistic forecasts, calibration and sharpness, JRSS B
     69(2), 243-268.
     """
-    low, high = _ends(forecast, level)
+    low, high = _interval_endpoints(forecast, level)
     rounding = ROUNDING_RTOL * abs(observed)  # a forecast of one value has been through logarithms
     covered = ((low - rounding <= observed) & (observed <= high + rounding)).where((low + high + observed).notnull())
-    return _reduced(covered, reduce_dims, preserve_dims, weights)
+    return _mean_over(covered, reduce_dims, preserve_dims, weights)
 
 
-def _ends(forecast: xr.DataArray, level: float) -> tuple[xr.DataArray, xr.DataArray]:
+def _interval_endpoints(forecast: xr.DataArray, level: float) -> tuple[xr.DataArray, xr.DataArray]:
     """Return the ends of the central interval, from whole thousandths: .05 is stated, (1 − .9)/2 is not quite."""
     if not 0 < level < 1:
         raise UsageError(f"level: expected a share between 0 and 1, got {printable(level, 40)}")
     outside = round((1 - level) / 2, 12)
-    return _quantile(forecast, outside), _quantile(forecast, 1 - outside)
+    return _forecast_quantile(forecast, outside), _forecast_quantile(forecast, 1 - outside)
 
 
 def width(
@@ -290,9 +292,9 @@ def width(
 
     See `coverage` for the arguments: of two forecasts that hold what they say, the narrower is better.
     """
-    low, high = _ends(forecast, level)
-    wide = _logs(high, "forecast") - _logs(low, "forecast")
-    return _reduced(wide.where(observed.notnull()), reduce_dims, preserve_dims, weights)
+    low, high = _interval_endpoints(forecast, level)
+    wide = _log_positive(high, "forecast") - _log_positive(low, "forecast")
+    return _mean_over(wide.where(observed.notnull()), reduce_dims, preserve_dims, weights)
 
 
 def pit(
@@ -314,7 +316,7 @@ def pit(
     _dimension(forecast, "draw")
     rank = (forecast < observed).mean("draw") + 0.5 * (forecast == observed).mean("draw")
     known = forecast.notnull().all("draw") & observed.notnull()
-    return _reduced(rank.where(known), reduce_dims, preserve_dims, weights)
+    return _mean_over(rank.where(known), reduce_dims, preserve_dims, weights)
 
 
 def rmsle(
@@ -332,11 +334,11 @@ def rmsle(
     Alabdulmohsin, I. et al. (2022), Revisiting neural scaling laws in language and vision, NeurIPS 35: the measure of
     extrapolated learning curves.
     """
-    error = _quantile(_logs(forecast, "forecast"), 0.5) - _logs(observed, "observed")
-    return _reduced(error**2, reduce_dims, preserve_dims, weights) ** 0.5
+    error = _forecast_quantile(_log_positive(forecast, "forecast"), 0.5) - _log_positive(observed, "observed")
+    return _mean_over(error**2, reduce_dims, preserve_dims, weights) ** 0.5
 
 
-def _probabilities(forecast: xr.DataArray, observed: xr.DataArray) -> None:
+def _check_probabilities(forecast: xr.DataArray, observed: xr.DataArray) -> None:
     if bool(((forecast < 0) | (forecast > 1)).any()):
         raise DataError("forecast: expected probabilities from 0 to 1")
     if bool((observed.notnull() & (observed != 0) & (observed != 1)).any()):
@@ -364,8 +366,8 @@ def brier(
     >>> float(brier(xr.DataArray([0.8, 0.5], dims="event"), xr.DataArray([1, 0], dims="event")))
     0.145
     """
-    _probabilities(forecast, observed)
-    return _reduced((forecast - observed) ** 2, reduce_dims, preserve_dims, weights)
+    _check_probabilities(forecast, observed)
+    return _mean_over((forecast - observed) ** 2, reduce_dims, preserve_dims, weights)
 
 
 def log_loss(
@@ -388,11 +390,11 @@ def log_loss(
     >>> round(float(log_loss(xr.DataArray(0.5), xr.DataArray(1))), 4)
     0.6931
     """
-    _probabilities(forecast, observed)
+    _check_probabilities(forecast, observed)
     told = forecast.where(observed == 1, 1 - forecast).where(observed.notnull())
     with np.errstate(divide="ignore"):
         found = told.copy(data=-np.log(told.values))
-    return _reduced(found, reduce_dims, preserve_dims, weights)
+    return _mean_over(found, reduce_dims, preserve_dims, weights)
 
 
 def skill(found: Any, reference: Any) -> Any:
@@ -433,7 +435,7 @@ def score(name: str) -> Callable[..., Any]:
     ------
     UnknownNameError, AmbiguousNameError, PluginError
     """
-    from forecast.contract.registry import get_registry, resolve
+    from forecast.contract.registry import get_registry, import_target
 
     if name in SCORES:
         return SCORES[name]
@@ -442,6 +444,6 @@ def score(name: str) -> Callable[..., Any]:
         record = registry.find("score", name)
     except UnknownNameError:
         raise UnknownNameError("score", name, [*SCORES, *registry.names("score")]) from None
-    found = resolve(record.spec.target, what=f"score '{record.full_name}'")  # type: ignore[attr-defined]
+    found = import_target(record.spec.target, what=f"score '{record.full_name}'")  # type: ignore[attr-defined]
     assert callable(found)
     return found  # type: ignore[no-any-return]

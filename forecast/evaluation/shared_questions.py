@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["TABLE", "Shared", "compare", "shared_questions", "sharing"]
+__all__ = ["SHARED_QUESTIONS_TABLE", "SharedQuestion", "compare_scenarios", "scenarios_sharing", "shared_questions"]
 
-TABLE = "shared-questions"
-_LEVELS = {"p05": 5, "p50": 50, "p95": 95}
+SHARED_QUESTIONS_TABLE = "shared-questions"
+_QUANTILE_PERCENTS = {"p05": 5, "p50": 50, "p95": 95}
 
 
 def shared_questions(registry: Registry) -> dict[str, dict[str, Any]]:
@@ -36,27 +36,27 @@ def shared_questions(registry: Registry) -> dict[str, dict[str, Any]]:
 
     found: dict[str, dict[str, Any]] = {}
     for full in registry.names("table"):
-        if full.rpartition("/")[2] == TABLE:
-            data = tables.rows(tables.table(full))
+        if full.rpartition("/")[2] == SHARED_QUESTIONS_TABLE:
+            data = tables.flatten_rows(tables.table(full))
             for i, name in enumerate(data["question"].values):
                 row = {str(column): data[column].values[i] for column in data.variables}
                 found[str(name)] = {
                     "title": str(row["title"]),
                     "quantity": str(row.get("quantity", "")),
-                    "known_by": _date(row["known_by"]),
-                    "happened": _date(row["happened"]),
+                    "known_by": _iso_date(row["known_by"]),
+                    "happened": _iso_date(row["happened"]),
                     "outcome": None if math.isnan(row["outcome"]) else float(row["outcome"]),
                     "differs": str(row.get("differs", "")),
                 }
     return found
 
 
-def _date(stamp: Any) -> str | None:
+def _iso_date(stamp: Any) -> str | None:
 
     return None if np.isnat(stamp) else str(stamp)[:10]
 
 
-class Shared(NamedTuple):
+class SharedQuestion(NamedTuple):
     """A scenario's own question that answers a shared one.
 
     Parameters
@@ -72,7 +72,9 @@ class Shared(NamedTuple):
     under: Mapping[str, str]
 
 
-def sharing(registry: Registry, questions: Mapping[str, Any]) -> Iterator[tuple[Scenario, list[Shared]]]:
+def scenarios_sharing(
+    registry: Registry, questions: Mapping[str, Any]
+) -> Iterator[tuple[Scenario, list[SharedQuestion]]]:
     """Walk the scenarios that answer shared questions, with their own questions that do.
 
     Raises
@@ -91,7 +93,9 @@ def sharing(registry: Registry, questions: Mapping[str, Any]) -> Iterator[tuple[
         scenario = Scenario.load(full)
         every = {name: each.shared for name, each in scenario.questions.items()}
         every |= {name: each.shared for name, each in scenario.figures.items()}
-        shared = [Shared(name, question, under) for name, own in every.items() for question, under in own.items()]
+        shared = [
+            SharedQuestion(name, question, under) for name, own in every.items() for question, under in own.items()
+        ]
         for name, question, _ in shared:
             if question not in questions:
                 at = f"{full}: questions.{name}.comparable_as"
@@ -108,7 +112,7 @@ def _may_share(path: str) -> bool:
     return "comparable_as" in text or "extends" in text
 
 
-def compare(
+def compare_scenarios(
     only: Sequence[str] = (),
     *,
     draws: int = 2048,
@@ -151,7 +155,7 @@ def compare(
             raise UnknownNameError("shared question", name, questions)
     wanted_of_scenarios = [
         (scenario, wanted)
-        for scenario, shared in sharing(registry, questions)
+        for scenario, shared in scenarios_sharing(registry, questions)
         if (wanted := [each for each in shared if not only or each.question in only])
     ]
     answers: dict[str, list[dict[str, Any]]] = {name: [] for name in (only or questions)}
@@ -174,7 +178,7 @@ def compare(
                     seed=seed,
                     paths=(),
                     cache=cache,
-                    progress=partial(_within, progress, done, len(wanted_of_scenarios)),
+                    progress=partial(_report_progress, progress, done, len(wanted_of_scenarios)),
                 )
                 start, until = run.span
                 about = {"scenario": scenario.name, "made": made, "definitions": taken}
@@ -188,7 +192,9 @@ def compare(
     return [{"name": name, **questions[name], "answers": rows} for name, rows in answers.items() if rows]
 
 
-def _within(progress: Callable[[float, float], None] | None, done: int, of: int, blocks: int, every: int) -> None:
+def _report_progress(
+    progress: Callable[[float, float], None] | None, done: int, of: int, blocks: int, every: int
+) -> None:
     """Tell how far the comparison is while one scenario is run."""
     if progress is not None:
         progress(done + blocks / (every + 1), of)
@@ -197,11 +203,11 @@ def _within(progress: Callable[[float, float], None] | None, done: int, of: int,
 def _of_date(run: Projection, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
     """Return the date that a scenario gives, and the score of its probability by the date to which it is known."""
     from forecast.base.dates import decimal_year
-    from forecast.projection.claim_values import of_dates, worlds
+    from forecast.projection.claim_values import claim_draws, of_dates
 
     answer = next(each for each in run.dates if each.name == own)
-    figure = partial(of_dates, *worlds(run, answer.unmasked, where=own), run.span[0], where=own)
-    found = {name: figure(f"p{level}") for name, level in _LEVELS.items()}
+    figure = partial(of_dates, *claim_draws(run, answer.unmasked, where=own), run.span[0], where=own)
+    found = {name: figure(f"p{level}") for name, level in _QUANTILE_PERCENTS.items()}
     out: dict[str, Any] = {name: value if math.isfinite(value) else None for name, value in found.items()}
     out |= {"never": figure("never"), "by_known": None}
     out |= {"score": None, "measure": "Brier", "seen": False}
@@ -218,13 +224,15 @@ def _of_date(run: Projection, own: str, question: Mapping[str, Any], made: str |
 def _of_value(run: Projection, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
     """Return the value that a scenario gives at the first of its dates, and its score where it is known."""
     from forecast.evaluation.scores import crps
-    from forecast.projection.claim_values import worlds
+    from forecast.projection.claim_values import claim_draws
     from forecast.projection.crossing import weighted_quantiles
 
-    values, weights = worlds(run, next(each for each in run.values if each.name == own).every.isel(date=0), where=own)
-    levels = [level / 100 for level in _LEVELS.values()]
+    values, weights = claim_draws(
+        run, next(each for each in run.values if each.name == own).every.isel(date=0), where=own
+    )
+    levels = [level / 100 for level in _QUANTILE_PERCENTS.values()]
     found = weighted_quantiles(values, weights, levels)
-    out: dict[str, Any] = dict(zip(_LEVELS, map(float, found), strict=True))
+    out: dict[str, Any] = dict(zip(_QUANTILE_PERCENTS, map(float, found), strict=True))
     out |= {"never": None, "by_known": None, "score": None, "measure": "CRPS of log10", "seen": False}
     if question["outcome"] is not None:
         out["seen"] = made is not None and question["known_by"] is not None and made >= question["known_by"]

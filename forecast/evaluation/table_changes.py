@@ -209,7 +209,7 @@ def table_requests(
         path = tables.descriptor_of(name)
         if path in requests:
             raise UsageError(f"table '{printable(name, 80)}' is named twice")
-        package = descriptor.read(path)
+        package = descriptor.read_descriptor(path)
         record, after = resource_bytes.record_of(package), edition(package) if edition else None
         full_name = record.full_name if record else name
         requests[path] = TableRequest(name=full_name, package=package, earlier=earlier, after=after)
@@ -218,10 +218,10 @@ def table_requests(
     for name, file in files:
         table, _, resource = name.partition(":")
         where = f"--file {printable(name, 80)}"
-        add(table, edition=partial(editions.tried, file=file, resource=resource, where=where))
+        add(table, edition=partial(editions.try_file, file=file, resource=resource, where=where))
     for table, this, other in substitutes:
         where = f"--edition {printable(f'{table}:{this}', 80)}"
-        add(table, edition=partial(editions.substituted, this=this, other=other, where=where))
+        add(table, edition=partial(editions.substitute_edition, this=this, other=other, where=where))
     for text in names:
         table, _, which = text.rpartition("@")
         if table and (which == "earlier" or which.startswith("sha256:")):
@@ -233,7 +233,10 @@ def table_requests(
             )
     if requests:
         return list(requests.values())
-    every = [(r.full_name, descriptor.read(Path(r.spec.descriptor))) for r in get_registry().records("table")]  # type: ignore[attr-defined]
+    every = [
+        (r.full_name, descriptor.read_descriptor(Path(r.spec.descriptor)))  # type: ignore[attr-defined]
+        for r in get_registry().records("table")
+    ]
     return [TableRequest(name=name, package=package) for name, package in every if _remote(package)]
 
 
@@ -244,10 +247,10 @@ def _remote(package: Package) -> list[Resource]:
 # --- what changed -----------------------------------------------------------------------------------------------------
 
 
-def _reading(requests: Iterable[TableRequest], side: str) -> contextlib.AbstractContextManager[set[Path]]:
+def _read_editions(requests: Iterable[TableRequest], side: str) -> contextlib.AbstractContextManager[set[Path]]:
     """Read the tables in their edition ``before`` or ``after``; yield the descriptors of all tables that are read."""
     found = {request.package.file: request.before if side == "before" else request.after for request in requests}
-    return editions.standing({path: edition for path, edition in found.items() if edition is not None})
+    return editions.use_editions({path: edition for path, edition in found.items() if edition is not None})
 
 
 def refresh(
@@ -279,7 +282,7 @@ def refresh(
     tables, changed = [], []
     for request in requests:
         try:
-            state, compared = _editions(request, progress)
+            state, compared = _request_editions(request, progress)
             table = TableChange(name=request.name, state=state) if compared is None else _compare(compared, state)
             if compared is not None and table.changed:
                 changed.append(compared)
@@ -299,7 +302,7 @@ def refresh(
     return Refresh(tables=tuple(tables), scenarios=tuple(changes))
 
 
-def _editions(request: TableRequest, progress: Progress) -> tuple[str, TableRequest | None]:
+def _request_editions(request: TableRequest, progress: Progress) -> tuple[str, TableRequest | None]:
     """Return how a table is compared, and with which editions; None where there is no other."""
     package = request.package
     if request.after is not None:
@@ -316,7 +319,7 @@ def _editions(request: TableRequest, progress: Progress) -> tuple[str, TableRequ
 
 
 def _fetched_copy(package: Package, resource: Resource, progress: Progress) -> Copy:
-    with progress(f"downloading {resource.name}") as report, download.watched(report):
+    with progress(f"downloading {resource.name}") as report, download.report_downloads(report):
         copy = resource_bytes.local_copy(package, resource, update=True)
     resource_bytes.readable(resource, copy.path, resource_bytes.where_of(package, resource))
     return copy
@@ -326,20 +329,20 @@ def _compare(request: TableRequest, state: str) -> TableChange:
     """Compare the two editions of a table."""
     versions = []
     for side in ("before", "after"):
-        with _reading([request], side):
-            versions.append(diff.read(request.package.file))
+        with _read_editions([request], side):
+            versions.append(diff.read_version(request.package.file))
     before, after = versions
     hash_after = after.hash
     if request.after is not None and request.after.instead:  # both editions are in one file
         hash_after = request.after.hash
         before, after = diff.editions_within(before, *request.after.instead) or (before, after)
-    parts = diff.compare(before, after)
+    parts = diff.compare_versions(before, after)
     return TableChange(
         name=request.name,
         state=state,
         before=before.hash,
         after=hash_after,
-        difference=diff.summary(parts),
+        difference=diff.difference_sentence(parts),
         parts=parts,
     )
 
@@ -348,17 +351,17 @@ def _scenario_change(
     scenario: str, changed: Sequence[TableRequest], run: Callable[[str], Projection], read_answers: AnswerReader
 ) -> ScenarioChange:
     """Run a scenario with either edition of the tables that changed, in the same draws."""
-    with _reading(changed, "after") as read:
+    with _read_editions(changed, "after") as read:
         after = run(scenario)
     sources = [table for table in changed if table.package.file in read]
     if not sources:
         return ScenarioChange(scenario=scenario)
-    with _reading(sources, "before"):
+    with _read_editions(sources, "before"):
         before = run(scenario)
     alone = {}
     for table in sources if len(sources) > 1 else ():
         others = [each for each in sources if each is not table]
-        with _reading(others, "before"), _reading([table], "after"):
+        with _read_editions(others, "before"), _read_editions([table], "after"):
             changes = _answer_changes(before, run(scenario), read_answers)
         alone[table.name] = tuple(change for change in changes if change.changed)
     was, now = before.newest, after.newest

@@ -15,15 +15,15 @@ import numpy as np
 from forecast.base.dates import from_decimal_year
 from forecast.errors import ForecastError
 from forecast.evaluation import ledger_scores
-from forecast.evaluation.ledger import SHORT
+from forecast.evaluation.ledger import SHORT_HASH_DIGITS
 from forecast.projection.engine import project
 from forecast.projection.result import Projection
-from forecast.projection.result.observed_values import observed, threshold
+from forecast.projection.result.observed_values import observed_points, threshold
 
 __all__ = ["TableOutcome", "table_outcomes"]
 
 #: Worlds enough to tell a number that is the same in all of them.
-_DRAWS = 64
+_N_DRAWS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,40 +71,40 @@ def table_outcomes(
     Parameters
     ----------
     records : sequence of dict
-        As `forecast.evaluation.ledger.read` returns them.
+        As `forecast.evaluation.ledger.read_ledger` returns them.
     day : str
         Rows after this date count for nothing, ISO.
     amount : callable, optional
         Writes the number and the unit of a threshold in a title.
     """
-    following = {row["id"]: row["next"] for row in ledger_scores.listed(records, day)}
+    following = {row["id"]: row["next"] for row in ledger_scores.forecast_rows(records, day)}
     runs: dict[tuple[str, str], Projection | None] = {}
     found = []
     for line in records:
-        decides = following.get(str(line["sha256"])[:SHORT])
+        decides = following.get(str(line["sha256"])[:SHORT_HASH_DIGITS])
         if line["kind"] != "forecast" or line["asks"] != "when" or decides is None:
             continue
         settings = line.get("settings", {}).get("set", {})
         key = line["scenario"], json.dumps(settings, sort_keys=True)
         if key not in runs:
             try:
-                runs[key] = project(line["scenario"], with_=settings, draws=_DRAWS)
+                runs[key] = project(line["scenario"], with_=settings, draws=_N_DRAWS)
             except ForecastError:  # a scenario that is there no more, or has changed
                 runs[key] = None
         run = runs[key]
-        if run is not None and (shown := _shown(run, line, decides, day, amount)) is not None:
+        if run is not None and (shown := _table_outcome(run, line, decides, day, amount)) is not None:
             found.append(shown)
     return sorted(found, key=lambda each: (each.met is None, each.decides, each.statement))
 
 
-def _shown(
+def _table_outcome(
     run: Projection, line: Mapping[str, Any], decides: str, day: str, amount: Callable[[float, str], str] | None
 ) -> TableOutcome | None:
     answer = run.answers.get(line["question"])
     level = None if answer is None or answer.text != line["asked"] else threshold(answer)
     if answer is None or level is None or level.of not in run.quantities:
         return None
-    years, values, names = observed(answer, level.of, level.stated, line["choices"])
+    years, values, names = observed_points(answer, level.of, level.stated, line["choices"])
     dates = np.asarray(from_decimal_year(years)).astype("datetime64[D]").astype(str)
     known = [i for i in np.argsort(years, kind="stable") if dates[i] <= day and np.isfinite(values[i])]
     if not known:
@@ -113,7 +113,7 @@ def _shown(
     best = (max if level.op in (">=", ">") else min)(known, key=lambda i: values[i])
     place = meets[0] if meets else best
     return TableOutcome(
-        id=str(line["sha256"])[:SHORT],
+        id=str(line["sha256"])[:SHORT_HASH_DIGITS],
         statement=ledger_scores.title(line, amount),
         resolves=line["resolves"],
         threshold=ledger_scores.threshold_text(line),

@@ -130,11 +130,11 @@ def compare_figures(before: Mapping[str, float], after: Mapping[str, float]) -> 
         if name.endswith(("_p05", "_p95")):
             continue
         stem = name.rpartition("_")[0] if name.endswith("_years") else name.removesuffix("_per_year")
-        was, now = _finite(before.get(name)), _finite(after.get(name))
+        was, now = _none_if_not_finite(before.get(name)), _none_if_not_finite(after.get(name))
         interval_before = interval_after = outside = None
         if f"{stem}_p05" in before and f"{stem}_p95" in before:
             interval_before, interval_after = (
-                {quantile: _finite(side.get(f"{stem}_{quantile}")) for quantile in ("p05", "p95")}
+                {quantile: _none_if_not_finite(side.get(f"{stem}_{quantile}")) for quantile in ("p05", "p95")}
                 for side in (before, after)
             )
             if name in after:
@@ -153,5 +153,5 @@ def compare_figures(before: Mapping[str, float], after: Mapping[str, float]) -> 
     return tuple(changes)
 
 
-def _finite(value: float | None) -> float | None:
+def _none_if_not_finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from forecast.fit.fit import Fit
 from forecast.fit.fit_law import fit_law, published_fit
-from forecast.fit.options import Request
+from forecast.fit.options import FitRequest
 
-__all__ = ["Fit", "Request", "fit_law", "published_fit"]
+__all__ = ["Fit", "FitRequest", "fit_law", "published_fit"]

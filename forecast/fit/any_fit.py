@@ -137,11 +137,11 @@ class AnyFit(Plans):
         groups : array, optional
             One label a row, for ``resample="cluster"``; rows of one of many curves have none.
         workers, progress
-            See `forecast.fit.options.Request`.
+            See `forecast.fit.options.FitRequest`.
         """
-        from forecast.fit.inference.bootstrap import bootstrapped
+        from forecast.fit.inference.bootstrap import run_bootstrap
 
-        made = bootstrapped(
+        made = run_bootstrap(
             self.solutions, replicates, where=self._one_or_many.name, resample=resample, seed=seed, groups=groups,
             workers=workers, progress=progress,
         )  # fmt: skip
@@ -251,12 +251,12 @@ class AnyFit(Plans):
         -------
         matplotlib Axes
         """
-        from forecast.fit.diagnostics.fit_plot import draw
+        from forecast.fit.diagnostics.fit_plot import plot_fit
 
-        return draw(self._one_or_many, ax, variable, level, by=self._by)
+        return plot_fit(self._one_or_many, ax, variable, level, by=self._by)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save it as one netCDF file; `forecast.load` reads it back, to the last bit."""
-        from forecast.fit.save import save
+        from forecast.fit.save import save_fit
 
-        return save(self._one_or_many, path, by=self._by)
+        return save_fit(self._one_or_many, path, by=self._by)

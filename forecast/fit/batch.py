@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from forecast.fit.curves import SolvedCurves, fit_curves
 from forecast.fit.data.observations import Observations
-from forecast.fit.inference.uncertainty import joined
-from forecast.fit.options import Request
-from forecast.fit.problem.coordinates import given_start
+from forecast.fit.inference.uncertainty import join_uncertainties
+from forecast.fit.options import FitRequest
+from forecast.fit.problem.coordinates import start_in_coordinates
 from forecast.fit.problem.setting import Setting
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve.parallel import share
@@ -28,40 +28,40 @@ __all__ = ["fit_over"]
 Array: TypeAlias = NDArray[np.float64]
 
 #: Points of the curves in a chunk.
-POINTS = 200_000
+CHUNK_POINTS = 200_000
 
 
-def fit_over(setting: Setting, seen: Observations, request: Request) -> Solutions:
+def fit_over(setting: Setting, seen: Observations, request: FitRequest) -> Solutions:
     """Fit every curve of a data set; what ``law.fit(..., by=)`` does."""
     reasons = np.array(seen.reasons, dtype=object)
     n, k = (seen.weights > 0).sum(axis=1), len(setting.coordinates.free)
     reasons[(reasons == "") & (n < k)] = f"not fitted: fewer than {k} points"
     seen = replace(seen, reasons=tuple(reasons))
     usable = np.flatnonzero(reasons == "")
-    begun = _begun(setting, seen.take(usable), usable, request.start) if usable.size else None
-    parts = _shared(setting, seen, usable, begun, request) if usable.size else []
-    return _joined(setting, seen, usable, parts, request.start is not None)
+    begun = _start_array(setting, seen.take(usable), usable, request.start) if usable.size else None
+    parts = _fit_chunks(setting, seen, usable, begun, request) if usable.size else []
+    return _scatter_chunks(setting, seen, usable, parts, request.start is not None)
 
 
-def _begun(
-    setting: Setting, seen: Observations, rows: NDArray[np.int64], start: Mapping[str, Any] | None
+def _start_array(
+    setting: Setting, observations: Observations, rows: NDArray[np.int64], start: Mapping[str, Any] | None
 ) -> Array | None:
     """Return the start that was given, (k, B): one for all curves, or one a curve."""
     if start is None:
         return None
-    problem = setting.problem(seen.one(0))
+    problem = setting.problem(observations.one(0))
     if all(np.ndim(v) == 0 for v in start.values()):
-        return np.repeat(given_start(problem, start, setting.name)[:, None], len(rows), axis=1)
+        return np.repeat(start_in_coordinates(problem, start, setting.name)[:, None], len(rows), axis=1)
     each = {p: np.asarray(v)[rows] if np.ndim(v) else np.full(rows.size, v) for p, v in start.items()}
-    some = [given_start(problem, {p: v[b] for p, v in each.items()}, setting.name) for b in range(rows.size)]
+    some = [start_in_coordinates(problem, {p: v[b] for p, v in each.items()}, setting.name) for b in range(rows.size)]
     return np.array(some).T
 
 
-def _shared(
-    setting: Setting, seen: Observations, usable: NDArray[np.int64], begun: Array | None, request: Request
+def _fit_chunks(
+    setting: Setting, observations: Observations, usable: NDArray[np.int64], start: Array | None, request: FitRequest
 ) -> list[SolvedCurves]:
     """Fit the usable curves chunk by chunk."""
-    size = max(64, POINTS // seen.y.shape[1])
+    size = max(64, CHUNK_POINTS // observations.y.shape[1])
     chunks = [usable[i : i + size] for i in range(0, usable.size, size)]
     reached = 0
 
@@ -73,21 +73,21 @@ def _shared(
 
     pieces, first = [], 0
     for rows in chunks:
-        own = None if begun is None else begun[:, first : first + rows.size]
-        pieces.append((setting, seen.take(rows), own, request.seed))
+        own = None if start is None else start[:, first : first + rows.size]
+        pieces.append((setting, observations.take(rows), own, request.seed))
         first += rows.size
     return share(fit_curves, pieces, request.workers, where=setting.name, done=done)
 
 
-def _joined(
+def _scatter_chunks(
     setting: Setting,
-    seen: Observations,
+    observations: Observations,
     usable: NDArray[np.int64],
     parts: list[SolvedCurves],
     given: bool,
 ) -> Solutions:
     """Put the chunks in their places among all curves; nan where a curve was not fitted."""
-    k, count = len(setting.coordinates.free), len(seen.reasons)
+    k, count = len(setting.coordinates.free), len(observations.reasons)
     q = np.full((k, count), np.nan)
     settled, converged = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     starts = np.zeros((2, count), dtype=np.int64)
@@ -101,10 +101,12 @@ def _joined(
             options[option] = np.full(count, np.nan)
             options[option][usable] = np.concatenate([p.options[option] for p in parts])
     q[:, ~settled] = np.nan
-    known = joined([p.known for p in parts], usable, setting.coordinates.free, (seen.weights > 0).sum(axis=1) - k)
+    known = join_uncertainties(
+        [p.known for p in parts], usable, setting.coordinates.free, (observations.weights > 0).sum(axis=1) - k
+    )
     return Solutions(
         setting=setting,
-        curves=seen,
+        curves=observations,
         q=q,
         settled=settled,
         converged=converged,

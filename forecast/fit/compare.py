@@ -13,7 +13,19 @@ from forecast import tables
 from forecast.base import budgets
 from forecast.base.json_text import strict_json, to_json
 from forecast.base.lazy import xr
-from forecast.base.saved_records import COUNT, FLAG, NUMBER, TEXT, Also, Each, Kind, Maybe, Named, Record, check
+from forecast.base.saved_records import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    TEXT,
+    ListSchema,
+    MappingSchema,
+    ObjectSchema,
+    OptionalSchema,
+    RefinedSchema,
+    ValueSchema,
+    check_record,
+)
 from forecast.errors import DataError, FitError, ForecastError, ResultError, UnknownNameError, UsageError, printable
 from forecast.fit import objectives
 from forecast.fit.data.observations import _compute
@@ -26,18 +38,27 @@ if TYPE_CHECKING:
     from forecast.laws import Law
     from forecast.tables.columns import Columns
 
-__all__ = ["CRITERIA", "ORIGINS", "compare", "comparison_of", "criteria", "is_comparison", "save_comparison", "winners"]
+__all__ = [
+    "CRITERIA",
+    "ORIGIN_SHARES",
+    "best_laws",
+    "compare",
+    "comparison_of",
+    "criteria",
+    "is_comparison",
+    "save_comparison",
+]
 
 Array = NDArray[np.float64]
 
 CRITERIA = ("aic", "aicc", "bic")
 #: The shares of the points, smallest first, from which the others are forecast.
-ORIGINS = (0.5, 0.6, 0.7, 0.8, 0.9)
+ORIGIN_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9)
 #: What the file of a comparison is, and the figures in it that other programs read.
-KIND, FORMAT = "comparison", "1"
-_FIGURES = ("parameters", "points", "objective", *CRITERIA, "rollout", "origins", "origins_tried")
+COMPARISON_KIND, COMPARISON_FORMAT = "comparison", "1"
+_MEASURES = ("parameters", "points", "objective", *CRITERIA, "rollout", "origins", "origins_tried")
 #: Figures that differ by this share, or criteria by this much, differ by how far the solver went.
-_ROUNDING = 1e-6
+_TIE_RTOL = 1e-6
 
 
 def compare(
@@ -87,7 +108,7 @@ def compare(
     """
     if not laws:
         raise UsageError("compare: no law")
-    columns = tables.columns(data, where="compare")
+    columns = tables.to_columns(data, where="compare")
     lets = dict(let or {})
     everywhere = {v for law in laws for v in law.variables}
     for name in lets:
@@ -106,7 +127,7 @@ def compare(
         raise DataError("compare: by: a value is missing or infinite")
     rows: list[dict[str, Any]] = []
     problems: list[ForecastError] = []
-    each = 1 + len(ORIGINS)
+    each = 1 + len(ORIGIN_SHARES)
     for place, law in enumerate(laws):
 
         def told(done: int, before: int = place * each) -> None:
@@ -131,7 +152,7 @@ def compare(
             else:
                 if opposed:
                     row["opposed"] = opposed
-                row |= _judged(law, fit, columns, along, {**options, "seed": seed}, told)
+                row |= _law_measures(law, fit, columns, along, {**options, "seed": seed}, told)
         except ForecastError as problem:
             budgets.check_time("comparing", len(rows), len(laws), "laws")
             problems.append(problem)
@@ -140,15 +161,15 @@ def compare(
         rows.append(row)
     if len(problems) == len(laws) and not all(isinstance(problem, FitError) for problem in problems):
         raise problems[0]
-    return rows, {"objective": chosen.name, "by": order, "points": columns.rows, "origins": list(ORIGINS)}
+    return rows, {"objective": chosen.name, "by": order, "points": columns.rows, "origins": list(ORIGIN_SHARES)}
 
 
-def _judged(
-    law: Law, fit: Fit, columns: Columns, along: Array, options: Mapping[str, Any], told: Callable[[int], None]
+def _law_measures(
+    law: Law, fit: Fit, columns: Columns, along: Array, options: Mapping[str, Any], report: Callable[[int], None]
 ) -> dict[str, Any]:
     """Return the measures of a fit that converged, and the reasons of those it lacks."""
     found: dict[str, Any] = criteria(fit)
-    found |= _rollout(law, columns, along, options, told)
+    found |= _rollout(law, columns, along, options, report)
     why = found["without"] = _no_criteria(fit, found)
     if found["rollout"] is None:
         nothing, tried = "no point lies beyond another", found["origins_tried"]
@@ -160,7 +181,7 @@ def _judged(
 
 def _no_criteria(fit: Fit, found: Mapping[str, float | None]) -> dict[str, str]:
     """Return why a fit lacks criteria, by criterion."""
-    objective, n, k = objectives.find(fit.objective_name), fit.n or 0, _free(fit)
+    objective, n, k = objectives.find(fit.objective_name), fit.n or 0, _n_parameters(fit)
     if found["aic"] is not None:
         least = k + 2 + objective.estimates_scale
         return {} if found["aicc"] is not None else {"aicc": f"{k} parameters take at least {least} points, got {n}"}
@@ -173,7 +194,7 @@ def _no_criteria(fit: Fit, found: Mapping[str, float | None]) -> dict[str, str]:
     return dict.fromkeys(CRITERIA, reason)
 
 
-def _free(fit: Fit) -> int:
+def _n_parameters(fit: Fit) -> int:
     """Return how many parameters were fitted."""
     return len(fit.uncertainty.names) if fit.uncertainty is not None else len(fit.values)
 
@@ -192,7 +213,7 @@ def criteria(fit: Fit) -> dict[str, float | None]:
     -1.802775
     """
     objective, value = objectives.find(fit.objective_name), fit.objective
-    n, k = fit.n or 0, _free(fit)
+    n, k = fit.n or 0, _n_parameters(fit)
     loss = None
     if value is not None and n > (k if objective.estimates_scale else 0):
         loss = objective.minus_log_likelihood(value, n)
@@ -205,13 +226,13 @@ def criteria(fit: Fit) -> dict[str, float | None]:
 
 
 def _rollout(
-    law: Law, columns: Columns, along: Array, options: Mapping[str, Any], told: Callable[[int], None]
+    law: Law, columns: Columns, along: Array, options: Mapping[str, Any], report: Callable[[int], None]
 ) -> dict[str, Any]:
     """Forecast what lies beyond each origin from what lies before it."""
     places = np.unique(along)
     squares, done, tried = [], 0, 0
-    for place, share in enumerate(ORIGINS, start=1):
-        told(place)
+    for place, share in enumerate(ORIGIN_SHARES, start=1):
+        report(place)
         cut = places[min(max(math.ceil(share * places.size) - 1, 0), places.size - 1)]
         before = along <= cut
         if before.all():
@@ -221,9 +242,9 @@ def _rollout(
             fit = law.fit(columns.take(before), **options)
             if fit.converged is False:
                 continue
-            error = _errors(fit, columns.take(~before), options)
+            error = _hindcast_errors(fit, columns.take(~before), options)
         except ForecastError:
-            budgets.check_time("extrapolating from earlier points", done, len(ORIGINS), "origins")
+            budgets.check_time("extrapolating from earlier points", done, len(ORIGIN_SHARES), "origins")
             continue
         if np.isfinite(error).all():
             squares.append(float(np.mean(error**2)))
@@ -231,7 +252,7 @@ def _rollout(
     return {"rollout": math.sqrt(float(np.mean(squares))) if done else None, "origins": done, "origins_tried": tried}
 
 
-def _errors(fit: Fit, columns: Columns, options: Mapping[str, Any]) -> Array:
+def _hindcast_errors(fit: Fit, columns: Columns, options: Mapping[str, Any]) -> Array:
     lets, y = options["let"], options["y"]
     values = {v: _compute(lets.get(v, v), columns, v) for v in fit.law.variables}
     seen = _compute(y if y is not None else fit.law.output, columns, "y")
@@ -240,7 +261,7 @@ def _errors(fit: Fit, columns: Columns, options: Mapping[str, Any]) -> Array:
         return np.asarray(np.log(predicted) - np.log(seen) if fit.log else predicted - seen)
 
 
-def winners(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+def best_laws(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     """Return the law with the lowest figure by each measure; by rollout among those that did most origins.
 
     Not a law that cannot go where the data go. There is none where no law has the measure, and more than one where
@@ -254,7 +275,7 @@ def winners(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
             most = max(row["origins"] for row in known)
             known = [row for row in known if row["origins"] == most]
         least = min((row[measure] for row in known), default=math.nan)
-        close = _ROUNDING * (least if measure == "rollout" else max(abs(least), 1.0))
+        close = _TIE_RTOL * (least if measure == "rollout" else max(abs(least), 1.0))
         found[measure] = tuple(row["law"] for row in known if row[measure] <= least + close)
     return found
 
@@ -281,25 +302,26 @@ def save_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any],
     from forecast import __version__
     from forecast.base import netcdf
 
-    rows = strict_json(to_json(list(rows)), where=KIND)  # as whoever loads it will see it
+    rows = strict_json(to_json(list(rows)), where=COMPARISON_KIND)  # as whoever loads it will see it
     attrs = {
-        "kind": to_json(KIND), "format": to_json(FORMAT), "versions": to_json({"lawcast": __version__}),
-        KIND: to_json({"seed": 0, "data": {}, **about, "laws": rows}),
+        "kind": to_json(COMPARISON_KIND), "format": to_json(COMPARISON_FORMAT),
+        "versions": to_json({"lawcast": __version__}),
+        COMPARISON_KIND: to_json({"seed": 0, "data": {}, **about, "laws": rows}),
     }  # fmt: skip
-    figures = xr.Dataset(_figures(rows), coords={"law": [row["law"] for row in rows]})
+    figures = xr.Dataset(_measure_arrays(rows), coords={"law": [row["law"] for row in rows]})
     return netcdf.save(xr.DataTree.from_dict({"/": xr.Dataset(attrs=attrs), "/laws": figures}), path)
 
 
-def _figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, Array]]:
+def _measure_arrays(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, Array]]:
     return {
         name: ("law", np.array([math.nan if (found := row.get(name)) is None else float(found) for row in rows]))
-        for name in _FIGURES
+        for name in _MEASURES
     }
 
 
 def is_comparison(tree: xr.DataTree) -> bool:
     """Tell whether a loaded result is a comparison of laws."""
-    return bool(tree.attrs.get("kind") == to_json(KIND))
+    return bool(tree.attrs.get("kind") == to_json(COMPARISON_KIND))
 
 
 def comparison_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -317,40 +339,44 @@ def comparison_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> tuple[list
             raise ResultError(f"{where}: comparison: {printable(at, 80)}: expected {expected}")
 
     read = {str(k): strict_json(text, where=f"{where}: {k}", error=ResultError) for k, text in tree.attrs.items()}
-    need(set(read) == {"kind", "format", "versions", KIND}, "attributes", "kind, format, versions and comparison")
-    need(read["format"] == FORMAT, "format", f"{FORMAT}, what this version of forecast reads")
-    about = read[KIND]
-    check(about, _ABOUT, where=f"{where}: comparison")
+    need(
+        set(read) == {"kind", "format", "versions", COMPARISON_KIND},
+        "attributes",
+        "kind, format, versions and comparison",
+    )
+    need(read["format"] == COMPARISON_FORMAT, "format", f"{COMPARISON_FORMAT}, what this version of forecast reads")
+    about = read[COMPARISON_KIND]
+    check_record(about, _ABOUT, where=f"{where}: comparison")
     rows = about.pop("laws")
     objectives.find(about["objective"], where=where)
     return rows, about
 
 
-_BY_NAME = Named(TEXT)
+_BY_NAME = MappingSchema(TEXT)
 #: What a saved comparison holds of each law, and what it is about.
-_ROW = Also(
-    Record(
+_ROW = RefinedSchema(
+    ObjectSchema(
         {"law": TEXT, "parameters": COUNT},
         {
-            **dict.fromkeys(("objective", *CRITERIA, "rollout"), Maybe(NUMBER)),
+            **dict.fromkeys(("objective", *CRITERIA, "rollout"), OptionalSchema(NUMBER)),
             **dict.fromkeys(("points", "origins", "origins_tried"), COUNT),
             **dict.fromkeys(("verdict", "failed", "opposed"), TEXT),
-            "converged": Maybe(FLAG),
-            "warnings": Each(TEXT),
+            "converged": OptionalSchema(FLAG),
+            "warnings": ListSchema(TEXT),
             "without": _BY_NAME,
         },
     ),
     "its measures, or why it failed",
     lambda row: "failed" in row or {*CRITERIA, "rollout", "origins", "converged"} <= set(row),
 )
-_ABOUT = Record(
+_ABOUT = ObjectSchema(
     {
         "objective": TEXT,
         "by": TEXT,
         "points": COUNT,
-        "origins": Kind("those of this version", lambda value: value == list(ORIGINS)),
+        "origins": ValueSchema("those of this version", lambda value: value == list(ORIGIN_SHARES)),
         "seed": COUNT,
         "data": _BY_NAME,
-        "laws": Each(_ROW, 1, 10_000),
+        "laws": ListSchema(_ROW, 1, 10_000),
     }
 )

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 from forecast.errors import FitError
 from forecast.fit.pool.curve_constants import TUNING
-from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, ceiling_of, forecast_curve, rises
+from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, ceiling_of, forecast_curve, is_rising
 
 if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
 
-__all__ = ["WIDE", "Curve", "beyond"]
+__all__ = ["WARN_BAND_FACTOR", "Curve", "beyond"]
 
 Array = NDArray[np.float64]
 
 #: A band of 90 % whose ends are further apart than this factor is warned of. Of what was tried on real curves this
 #: alone told large errors from small ones (``tests/evaluation/test_curve_record.py``).
-WIDE = 2.0
+WARN_BAND_FACTOR = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Curve:
         """
         from scipy.special import stdtrit
 
-        sign = -1.0 if rises(self.x, self.y) else 1.0
+        sign = -1.0 if is_rising(self.x, self.y) else 1.0
         last = ceiling_of(self.x, self.y, sign)
         if last is None:
             return None
@@ -76,14 +76,14 @@ class Curve:
         )
 
 
-def beyond(made: Solutions, row: int, places: Array) -> Curve | None:
+def beyond(solutions: Solutions, row: int, places: Array) -> Curve | None:
     """Return the curve that a fit is carried beyond, at places (p,); None where it is not one, or no place is beyond.
 
     A curve has one variable, and enough positive points of which none is known to depend on another.
     """
-    if not made.ordered or made.law.levels or made.curves.groups is not None:
+    if not solutions.ordered or solutions.law.levels or solutions.curves.groups is not None:
         return None
-    data = made.curves.one(row)
+    data = solutions.curves.one(row)
     (along,) = data.variables.values()
     used = data.weights > 0
     x, y = along[used], data.y[used]

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from forecast.base import budgets
 from forecast.errors import FitError, ForecastError
 from forecast.fit.data.observations import Observations
-from forecast.fit.inference.covariance import assess
+from forecast.fit.inference.covariance import assess_parameters
 from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.fit.kernels.general import natural
 from forecast.fit.problem.poles import POLE_AMONG_DATA, POLE_BY_CHANCE, Poles, poles_of
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.setting import Setting
-from forecast.fit.problem.target import MANY, Target
+from forecast.fit.problem.target import MAX_UNBLOCKED_POINTS, Target
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve import batch_solver, newton
-from forecast.fit.solve.domain import USUAL, check_domain
-from forecast.fit.solve.multistart import agreeing, few, is_optimum, pole_remark_of, search
+from forecast.fit.solve.domain import MAX_FINITE_SHARE, check_domain
+from forecast.fit.solve.multistart import count_agreeing, is_optimum, is_too_few, pole_remark_of, search
 
 if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
@@ -59,7 +59,9 @@ class SolvedCurves:
     options: Mapping[str, Array]
 
 
-def fit_one(setting: Setting, seen: Observations, problem: Problem, begun: Array | None, seed: int) -> Solutions:
+def fit_one(
+    setting: Setting, observations: Observations, problem: Problem, start: Array | None, seed: int
+) -> Solutions:
     """Fit one data set: as a curve beside no other where that settles it, else by a search from many starts.
 
     Laws with groups, errors in x and very many points go by the search at once.
@@ -67,10 +69,10 @@ def fit_one(setting: Setting, seen: Observations, problem: Problem, begun: Array
     Parameters
     ----------
     setting : Setting
-    seen : Observations
+    observations : Observations
     problem : Problem
         The same as a problem.
-    begun : ndarray, optional
+    start : ndarray, optional
         The start that was given, in the solver's coordinates.
     seed : int
 
@@ -80,91 +82,101 @@ def fit_one(setting: Setting, seen: Observations, problem: Problem, begun: Array
         If the law cannot be computed from any start.
     """
     made: Solutions | None = None
-    if not (setting.law.levels or seen.sigma_x or seen.y.size > MANY):  # the search goes over so many piece by piece
-        made = _settled_at_once(setting, seen, problem, begun)
+    if not (
+        setting.law.levels or observations.sigma_x or observations.y.size > MAX_UNBLOCKED_POINTS
+    ):  # the search goes over so many piece by piece
+        made = _converged_in_batch(setting, observations, problem, start)
     if made is None:
-        made = _by_search(setting, seen, problem, begun, seed)
+        made = _by_search(setting, observations, problem, start, seed)
     # what is known was computed from the very arrays that the solution keeps
     vague = bool(made.known.unidentified)
     agree, total = int(made.starts[0, 0]), int(made.starts[1, 0])
     exact = bool(made.value[0] <= made.problem().rounding())
     # a curve may come near its points in many ways where these may lie elsewhere: few agreeing starts are no proof
-    doubtful = problem.errs_in_x and few((agree, total))
+    doubtful = problem.errs_in_x and is_too_few((agree, total))
     made.converged[:] &= bool(is_optimum(agree, total, vague, exact)) and not doubtful
     if problem.poles is not None and bool(problem.poles.mask(problem.natural(made.q[:, 0])[:, None])[0]):
         made.refute(POLE_AMONG_DATA)
     return made
 
 
-def _settled_at_once(setting: Setting, seen: Observations, problem: Problem, begun: Array | None) -> Solutions | None:
-    part = seen.as_curves()
+def _converged_in_batch(
+    setting: Setting, observations: Observations, problem: Problem, start: Array | None
+) -> Solutions | None:
+    part = observations.as_curves()
     target, solved, normal, starts = batch_solver.solve_batch(
-        setting.law, part, setting.coordinates, setting.target(part), None if begun is None else begun[:, None],
+        setting.law, part, setting.coordinates, setting.target(part), None if start is None else start[:, None],
         grid=False,
     )  # fmt: skip
     if not solved.settled[0] or not np.isfinite(solved.q).all():
         return None
     _polish(target, solved, setting.coordinates, normal)
-    return _one(setting, seen, problem, _own(target), solved.q, True, starts, begun is not None)
+    return _single_solution(
+        setting, observations, problem, _per_curve_options(target), solved.q, True, starts, start is not None
+    )
 
 
-def _by_search(setting: Setting, seen: Observations, problem: Problem, begun: Array | None, seed: int) -> Solutions:
-    problem, found = search(problem, begun, seed)
+def _by_search(
+    setting: Setting, observations: Observations, problem: Problem, start: Array | None, seed: int
+) -> Solutions:
+    problem, found = search(problem, start, seed)
     if not found or not math.isfinite(found[0].value):
-        check_domain(problem, setting.name, begun, often=USUAL)
+        check_domain(problem, setting.name, start, often=MAX_FINITE_SHARE)
     if not found:
         raise FitError(
             f"{setting.name}: found no parameters for which the law can be computed on these data; give start="
         )
     best = found[0]
     if not math.isfinite(best.value):
-        begins = "any start" if begun is None else "this start"
+        begins = "any start" if start is None else "this start"
         raise FitError(f"{setting.name}: the objective cannot be computed from {begins}")
-    starts = np.array([[agreeing(problem, found)], [len(found)]])
+    starts = np.array([[count_agreeing(problem, found)], [len(found)]])
     tuning = setting.objective.tuning
     is_tuned = tuning not in setting.options and problem.options.get(tuning) is not None
     own = {tuning: np.array([problem.options[tuning]])} if is_tuned else {}
-    made = _one(setting, seen, problem, own, best.at[:, None], best.settled, starts, begun is not None)
+    made = _single_solution(
+        setting, observations, problem, own, best.at[:, None], best.settled, starts, start is not None
+    )
     made.judge(pole_remark_of(problem, found))
     return made
 
 
-def _one(
-    setting: Setting, seen: Observations, problem: Problem, own: Mapping[str, Array], q: Array,
+def _single_solution(
+    setting: Setting, observations: Observations, problem: Problem, own: Mapping[str, Array], q: Array,
     settled: bool, starts: NDArray[np.int64], given: bool,
 ) -> Solutions:  # fmt: skip
     made = Solutions(
-        setting=setting, curves=seen.as_curves(), q=q, settled=np.array([True]),
+        setting=setting, curves=observations.as_curves(), q=q, settled=np.array([True]),
         converged=np.array([settled]), starts=starts, options=own, given=given,
     )  # fmt: skip
     made.keep(problem.with_options(**{o: float(v[0]) for o, v in own.items()}))
     return made
 
 
-def _own(target: Target) -> dict[str, Array]:
+def _per_curve_options(target: Target) -> dict[str, Array]:
     """Return the options that came from the data of each curve, (B,)."""
     tuning = target.objective.tuning
     tuned = tuning in target.options and np.ndim(target.options[tuning]) == 2
     return {tuning: np.ravel(target.options[tuning])} if tuned else {}
 
 
-def fit_curves(setting: Setting, part: Observations, begun: Array | None, seed: int) -> SolvedCurves:
+def fit_curves(setting: Setting, part: Observations, start: Array | None, seed: int) -> SolvedCurves:
     """Fit some curves; what is not settled at once is searched with more starts, one by one."""
     target, solved, bread, starts = batch_solver.solve_batch(
-        setting.law, part, setting.coordinates, setting.target(part), begun
+        setting.law, part, setting.coordinates, setting.target(part), start
     )
     poles = poles_of(setting.law, setting.coordinates, part.variables, part.weights)
     doubted = _with_pole(poles, setting, solved)
-    if begun is None:
+    if start is None:
         solved.settled[doubted] = False
-    target, unsure = _searched(setting, part, target, solved, starts, begun, seed)
+    target, unsure = _search_optima(setting, part, target, solved, starts, start, seed)
     doubted = _with_pole(poles, setting, solved) | unsure
-    options = _own(target)
+    options = _per_curve_options(target)
     _polish(target, solved, setting.coordinates, bread)
-    known = assess(
+    known = assess_parameters(
         setting.law, target, solved.q, setting.coordinates,
         lambda b: setting.problem(part.one(b), {o: float(v[b]) for o, v in options.items()}),
-        scale_known=part.scale_known, settled=solved.settled,
+        absolute_sigma=part.absolute_sigma, converged=solved.settled,
         solved=None if bread is None else (bread, solved.value),
     )  # fmt: skip
     vague = np.zeros(solved.value.shape, dtype=bool)
@@ -174,13 +186,13 @@ def fit_curves(setting: Setting, part: Observations, begun: Array | None, seed: 
     return SolvedCurves(solved.q, solved.settled, converged, starts, known, options)
 
 
-def _searched(
+def _search_optima(
     setting: Setting,
     part: Observations,
     target: Target,
     solved: NewtonResult,
     starts: NDArray[np.int64],
-    begun: Array | None,
+    start: Array | None,
     seed: int,
 ) -> tuple[Target, NDArray[np.bool_]]:
     """Search for the optimum of each curve that did not settle as for that of a single fit; tell which are in doubt."""
@@ -192,13 +204,13 @@ def _searched(
         if problem.n < problem.k:
             continue
         try:
-            problem, solutions = search(problem, None if begun is None else begun[:, b], seed)
+            problem, solutions = search(problem, None if start is None else start[:, b], seed)
         except (ForecastError, ArithmeticError, ValueError, np.linalg.LinAlgError):
             budgets.check_time("fits one by one", b, solved.settled.size, "curves")
             continue
         if solutions and np.isfinite(solutions[0].value) and solutions[0].settled:
             solved.q[:, b], solved.value[b], solved.settled[b] = solutions[0].at, solutions[0].value, True
-            starts[:, b] = agreeing(problem, solutions), len(solutions)
+            starts[:, b] = count_agreeing(problem, solutions), len(solutions)
             doubted[b] = pole_remark_of(problem, solutions) not in ("", POLE_BY_CHANCE)
             if tuning in options and options[tuning].ndim == 2:
                 options[tuning][b] = problem.options[tuning]
@@ -219,8 +231,6 @@ def _polish(target: Target, solved: NewtonResult, coordinates: Coordinates, brea
         return
     some = open_[solved.settled[open_]]
     if some.size:
-        at = newton.refined(
-            target.take(some), solved.q[:, some], coordinates.lower, coordinates.upper, coordinates.logs
-        )
+        at = newton.refine(target.take(some), solved.q[:, some], coordinates.lower, coordinates.upper, coordinates.logs)
         # the last digits of a value that is rounding say nothing: a step that lowers nothing raises nothing
         solved.q[:, some], solved.value[some] = at, np.fmin(target.take(some).value(at), solved.value[some])

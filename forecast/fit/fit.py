@@ -14,8 +14,8 @@ from forecast.base.lazy import xr
 from forecast.base.operators import Operators
 from forecast.errors import FitError, RoundedConstantsWarning, printable
 from forecast.fit.any_fit import AnyFit
-from forecast.fit.notes import notes
-from forecast.fit.problem.coordinates import label
+from forecast.fit.notes import notes_of_fit
+from forecast.fit.problem.coordinates import law_label
 
 if TYPE_CHECKING:
     from forecast.contract.specs import PublishedFit
@@ -67,7 +67,7 @@ class Fit(AnyFit):
     @property
     def name(self) -> str:
         """What to call it in a message: ``scaling/chinchilla@besiroglu2024``, or the law's name or formula."""
-        law = label(self.law)
+        law = law_label(self.law)
         return f"{law}@{self.published.name}" if self.published else law
 
     @functools.cached_property
@@ -150,7 +150,7 @@ class Fit(AnyFit):
     def notes(self) -> tuple[str, ...]:
         """What the fit itself has to say of data and search."""
         if self.solutions is not None:
-            return (*notes(self.solutions), *self.remarks)
+            return (*notes_of_fit(self.solutions), *self.remarks)
         assert self.published is not None
         rounded = RoundedConstantsWarning(fit=self.name).text
         return (rounded, *self.remarks) if self.published.rounded else self.remarks
@@ -216,17 +216,22 @@ class Fit(AnyFit):
         See `forecast.fit.inference.interval`: the methods ``"profile"``, ``"wald"``, ``"bootstrap"``, and which is the
         default.
         """
-        from forecast.fit.inference.interval import check, intervals, refusal, stated
+        from forecast.fit.inference.interval import (
+            check_interval_arguments,
+            interval_arrays,
+            published_interval,
+            refusal,
+        )
         from forecast.fit.inference.profile import check_data
 
-        check(name, level, method, self.values, self.name)
+        check_interval_arguments(name, level, method, self.values, self.name)
         if method == "profile":
             check_data(self.solutions, self.name)
         if self.solutions is None and method == "bootstrap":
             raise FitError(f"{self.name}: no bootstrap interval for '{name}': fit with bootstrap=1000 first")
         if self.solutions is None:
-            return stated(self, name, level)
-        low, high = (float(end[0]) for end in intervals(self.solutions, name, level, method))
+            return published_interval(self, name, level)
+        low, high = (float(end[0]) for end in interval_arrays(self.solutions, name, level, method))
         if np.isnan(low):
             raise refusal(self.solutions, name, level, method, self.name)
         return low, high

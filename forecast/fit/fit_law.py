@@ -14,10 +14,10 @@ from forecast.fit.data import groups as grouping
 from forecast.fit.data.column_units import in_order, in_units
 from forecast.fit.data.observations import read_observations
 from forecast.fit.fit import Fit
-from forecast.fit.inference.bootstrap import Resampling, repeated
-from forecast.fit.inference.resample import check as check_resampling
-from forecast.fit.options import Request
-from forecast.fit.problem.coordinates import coordinates, given_start, label
+from forecast.fit.inference.bootstrap import Resampling, with_replicates
+from forecast.fit.inference.resample import check_replicates as check_resampling
+from forecast.fit.options import FitRequest
+from forecast.fit.problem.coordinates import law_label, solver_coordinates, start_in_coordinates
 from forecast.fit.problem.problem import Array, Problem
 from forecast.fit.problem.setting import Setting
 from forecast.fit.solve.domain import check_domain
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from forecast.contract.specs import PublishedFit
     from forecast.laws import Law
 
-__all__ = ["fit_law", "label", "published_fit"]
+__all__ = ["fit_law", "law_label", "published_fit"]
 
 
-def fit_law(law: Law, data: Any, request: Request) -> Any:
+def fit_law(law: Law, data: Any, request: FitRequest) -> Any:
     """Fit a law to data; the function behind `forecast.Law.fit`.
 
     Parameters
@@ -50,10 +50,10 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     DataError, FitError, UsageError
         Naming the rows, the parameters or the option.
     """
-    name = label(law)
+    name = law_label(law)
     request.check(name)
     check_workers(request.workers, name, law)
-    varying = grouping.check(request, name)
+    varying = grouping.check_varying(request, name)
     request = in_order(data, request, name)
     data = in_units(law, data, request, name)
     _check_mixed(law, data, request, name)
@@ -74,11 +74,11 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     seen = read_observations(law, data, request, objective=chosen, options=options, name=name)
     law, seen = grouping.of_groups(law, seen, varying, name)
     plain = {o: v for o, v in options.items() if v is not None and o not in seen.columns}
-    setting = Setting(law=law, objective=chosen, options=plain, coordinates=coordinates(law, name), name=name)
+    setting = Setting(law=law, objective=chosen, options=plain, coordinates=solver_coordinates(law, name), name=name)
     if request.by is None:
         observed = with_scatter(setting, seen, request)
         problem = setting.problem(observed)
-        solutions = fit_one(setting, observed, problem, _begun(problem, request, name), request.seed)
+        solutions = fit_one(setting, observed, problem, _start_vector(problem, request, name), request.seed)
     else:
         from forecast.fit.batch import fit_over
 
@@ -87,7 +87,7 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
         resampling = Resampling(
             replicates=request.bootstrap, resample=request.resample, seed=request.seed, fresh=request.start is None
         )
-        solutions = repeated(
+        solutions = with_replicates(
             solutions, resampling, labels=seen.groups, workers=request.workers, progress=request.progress
         )
     if request.by is None:
@@ -97,7 +97,7 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     return Fits(by=request.by, level=request.level, solutions=solutions)
 
 
-def _check_by(law: Law, request: Request, name: str) -> None:
+def _check_by(law: Law, request: FitRequest, name: str) -> None:
     """Refuse what many fits at once do not take."""
     if request.bootstrap is not None and request.resample == "cluster":
         raise UsageError(f"{name}: by= does not take resample='cluster': fit one curve at a time")
@@ -107,7 +107,7 @@ def _check_by(law: Law, request: Request, name: str) -> None:
         raise UsageError(f"{name}: by='{request.by}' is also a parameter of the law: give the column another name")
 
 
-def _begun(problem: Problem, request: Request, name: str) -> Array | None:
+def _start_vector(problem: Problem, request: FitRequest, name: str) -> Array | None:
     """Return the start that was given, in the solver's coordinates; refuse what no start can fit."""
     if problem.n < problem.k:
         points = "1 point" if problem.n == 1 else f"{problem.n} points"
@@ -118,21 +118,21 @@ def _begun(problem: Problem, request: Request, name: str) -> Array | None:
     _check_design(problem, name)
     begun = None
     if request.start is not None:
-        begun = given_start(problem, grouping.started(problem.law, request.start) or {}, name)
+        begun = start_in_coordinates(problem, grouping.expand_start(problem.law, request.start) or {}, name)
     check_domain(problem, name, begun)
     return begun
 
 
-def _check_mixed(law: Law, data: Any, request: Request, name: str) -> None:
+def _check_mixed(law: Law, data: Any, request: FitRequest, name: str) -> None:
     """Refuse rows of a table that must not be mixed, unless the fit tells them apart."""
     if not isinstance(data, tables.Columns):  # a grid over `over`
         if not any(column.attrs.get("separate") for column in data.variables.values()):
             return
-        data = tables.columns(data, where=name)
+        data = tables.to_columns(data, where=name)
     told = {text for text in (request.by, request.groups) if isinstance(text, str)}
     told |= {(request.let or {}).get(variable, variable) for variable in law.levels}
     advice = "keep one (--where \"{column} is {first}\"), or fit each: by='{column}'"
-    separate.check(data, name, told_apart=told, advice=advice)
+    separate.check_not_mixed(data, name, told_apart=told, advice=advice)
 
 
 def _check_design(problem: Problem, name: str) -> None:
@@ -155,7 +155,7 @@ def published_fit(law: Law, published: PublishedFit) -> Fit:
     FitError
         If the parameters are not those of the law.
     """
-    name = f"{label(law)}@{printable(published.name, 60)}"
+    name = f"{law_label(law)}@{printable(published.name, 60)}"
     for parameter in law.parameters:
         if parameter not in published.parameters:
             raise FitError(f"{name}: the published parameters lack '{parameter}'")

@@ -157,11 +157,11 @@ class Fits(AnyFit):
         By the methods of `forecast.Fit.interval`, and with its defaults; nan where a fit has none, which the attribute
         ``warnings`` counts.
         """
-        from forecast.fit.inference.interval import check, intervals
+        from forecast.fit.inference.interval import check_interval_arguments, interval_arrays
 
         made = self.solutions
-        check(name, level, method, made.values, self.name)
-        low, high = intervals(made, name, level, method)
+        check_interval_arguments(name, level, method, made.values, self.name)
+        low, high = interval_arrays(made, name, level, method)
         none, failed = int(np.isnan(low).sum()), int((~made.settled).sum())
         notes = [*self.warnings]
         if none > failed:

@@ -11,24 +11,24 @@ from forecast.errors import UsageError, printable
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = ["NEAREST", "Keywords", "Request", "check_level"]
+__all__ = ["MIN_TAIL_PROBABILITY", "FitKeywords", "FitRequest", "check_level"]
 
 
 #: A level nearer than this to 0 or 1 is none that the quantiles of double precision can tell from them.
-NEAREST = 1e-12
+MIN_TAIL_PROBABILITY = 1e-12
 
 
 def check_level(level: object, where: str) -> float:
     """Return a confidence level, or say what one is."""
     number = not isinstance(level, bool) and isinstance(level, (int, float))
-    if not number or not NEAREST <= level <= 1 - NEAREST:  # type: ignore[operator]
-        far = f", at least {NEAREST:g} from both" if number and 0 < level < 1 else ""  # type: ignore[operator]
+    if not number or not MIN_TAIL_PROBABILITY <= level <= 1 - MIN_TAIL_PROBABILITY:  # type: ignore[operator]
+        far = f", at least {MIN_TAIL_PROBABILITY:g} from both" if number and 0 < level < 1 else ""  # type: ignore[operator]
         raise UsageError(f"{where}: level: expected a number between 0 and 1{far}, got {printable(repr(level), 40)}")
     return float(level)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class FitRequest:
     """The keywords of `forecast.Law.fit`.
 
     Parameters
@@ -108,12 +108,12 @@ class Request:
             got = printable(repr(start), 40)
             raise UsageError(f"{name}: start: expected a mapping of parameter to number, got {got}")
 
-    def but(self, **changes: Any) -> Request:
+    def but(self, **changes: Any) -> FitRequest:
         """Return the request with some things changed."""
         return replace(self, **changes)
 
 
-class Keywords(TypedDict, total=False):
+class FitKeywords(TypedDict, total=False):
     """The types of the keywords of ``law.fit``, but for ``by``, which decides what is returned."""
 
     objective: str | None

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from forecast.base.lazy import is_masked_array, xr
 from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
-from forecast.fit.curve_bands import WIDE, Curve, beyond
-from forecast.fit.data.groups import coded
+from forecast.fit.curve_bands import WARN_BAND_FACTOR, Curve, beyond
+from forecast.fit.data.groups import group_codes
 from forecast.fit.data.observations import points_of
-from forecast.fit.data.residual_autocorrelation import widened
+from forecast.fit.data.residual_autocorrelation import error_inflation
 from forecast.fit.diagnostics.stability import stability_tests
 from forecast.fit.kernels.general import program_of
 from forecast.fit.notes import of_optimum
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
 
-__all__ = ["FAR", "STATISTICS", "check_level", "extrapolation", "percentiles", "predict"]
+__all__ = ["STATISTICS", "WARN_DECADES", "check_level", "extrapolation", "predict", "replicate_percentiles"]
 
 Array = NDArray[np.float64]
 
 #: Predictions further than this from the data carry a warning, in decades; along a curve see `FARTHEST_DECADES`.
-FAR = 0.5
+WARN_DECADES = 0.5
 STATISTICS = ("median", "mean")
 BANDS = ("lower", "upper", "observed_lower", "observed_upper")
 
@@ -45,7 +45,7 @@ def predict(
     fit: Fit | Fits, data: Any, *, level: float, statistic: str, variables: Mapping[str, Any], by: str | None = None
 ) -> xr.Dataset:
     """Return the law of a fit, or of all over the dimension `by`, with its bands; see `forecast.Fit.predict`."""
-    _check(level, statistic, fit.name)
+    _check_prediction_arguments(level, statistic, fit.name)
     if data is not None:
         variables = points_of(fit.law, data, variables, fit.name)
     if statistic == "mean" and fit.log and not by and fit.residual_scale is None:
@@ -54,7 +54,7 @@ def predict(
             f"{fit.name}: no mean: {why or 'its scatter is not known'}; the law was fitted to logarithms, and gives "
             "the median"
         )
-    points, dims, coords = _points(fit, variables, by)
+    points, dims, coords = _broadcast_points(fit, variables, by)
     shape = next(iter(points.values())).shape[1:]
     flat = {n: v.reshape(len(v), int(np.prod(shape, dtype=int))) for n, v in points.items()}
     attrs: dict[str, Any] = {"level": level, "fit": fit.name}
@@ -62,12 +62,12 @@ def predict(
         origin = "" if by else _origin(fit, level)  # type: ignore[arg-type]
     except FitError as problem:
         attrs["no_interval"] = str(problem)
-    columns, far, doubted = _columns(fit, flat, level, statistic, banded="no_interval" not in attrs)
-    curves = _curves(fit, flat)
+    columns, far, doubted = _prediction_columns(fit, flat, level, statistic, banded="no_interval" not in attrs)
+    curves = _extrapolated_curves(fit, flat)
     curve, pooled = None, False
     if by:
         for row, each in curves.items():
-            _end(each, columns, row, level)
+            _cap_bands(each, columns, row, level)
     elif curves:
         curve = curves[0]
         pooled = _complete(curve, columns, level)
@@ -80,7 +80,7 @@ def predict(
             why = attrs.pop("no_interval", "those of the fit are not finite").partition("no interval: ")
             attrs["bands"] = f"the pool of laws that forecast.extrapolate uses ({why[2] or why[0]})"
         elif "no_interval" not in attrs:
-            attrs["bands"] = origin + _widening(fit, doubted)  # type: ignore[arg-type]
+            attrs["bands"] = origin + _band_inflation(fit, doubted)  # type: ignore[arg-type]
         found = _of_one(fit, flat, columns, far, level, curve, pooled=pooled)  # type: ignore[arg-type]
     attrs |= found
     lead = (by,) if by else ()
@@ -94,7 +94,7 @@ def predict(
     return xr.Dataset(arrays, coords=coords, attrs=attrs)
 
 
-def _columns(
+def _prediction_columns(
     fit: Fit | Fits, points: Mapping[str, Array], level: float, statistic: str, *, banded: bool
 ) -> tuple[dict[str, Array], Array, bool]:
     """Return the columns of a prediction, how far the points lie outside the data, (B, p), and whether the form of
@@ -113,20 +113,20 @@ def _columns(
         part = {n: v if len(v) == 1 else v[rows] for n, v in points.items()}
         parameters = {n: v[rows] for n, v in values.items()}
         _check_meaning(fit, parameters, part)
-        centre = columns["median"][rows] = _values(fit.law, parameters, part)
+        centre = columns["median"][rows] = _law_values(fit.law, parameters, part)
         if statistic == "mean":
-            columns["mean"][rows] = _mean(fit, rows, centre)
+            columns["mean"][rows] = _observation_mean(fit, rows, centre)
         if banded:
             assert made is not None
-            bands, doubt = _bands(made, rows, part, centre, level)
+            bands, doubt = _prediction_bands(made, rows, part, centre, level)
             doubted |= doubt
             for name, band in bands.items():
                 columns[name][rows] = band
-        far[rows] = _decades({n: (low[rows], high[rows]) for n, (low, high) in ranges.items()}, part)
+        far[rows] = _decades_outside({n: (low[rows], high[rows]) for n, (low, high) in ranges.items()}, part)
     return columns, far, doubted
 
 
-def _curves(fit: Fit | Fits, points: Mapping[str, Array]) -> dict[int, Curve]:
+def _extrapolated_curves(fit: Fit | Fits, points: Mapping[str, Array]) -> dict[int, Curve]:
     """Return the curves that fits are carried beyond, by row; none of what is no curve."""
     made = fit.solutions
     if made is None or not made.ordered:
@@ -145,7 +145,7 @@ def _complete(curve: Curve, columns: dict[str, Array], level: float) -> bool:
     centre = columns["median"][0]
     ahead = curve.ahead & np.isfinite(centre)
     if "upper" in columns and all(np.isfinite(columns[name][0, ahead]).all() for name in BANDS):
-        _end(curve, columns, 0, level)
+        _cap_bands(curve, columns, 0, level)
         return False
     bands = curve.pooled(level) if ahead.any() else {}
     for name, band in bands.items():
@@ -155,7 +155,7 @@ def _complete(curve: Curve, columns: dict[str, Array], level: float) -> bool:
     return bool(bands)
 
 
-def _end(curve: Curve, columns: dict[str, Array], row: int, level: float) -> None:
+def _cap_bands(curve: Curve, columns: dict[str, Array], row: int, level: float) -> None:
     """End bands where a curve that never turned back ends, in place, beyond what the law says itself."""
     if "upper" not in columns or (end := curve.end(level)) is None:
         return
@@ -180,13 +180,13 @@ def _of_one(
     if fit.ranges and (np.isfinite(centre).any() or not centre.size):
         reach = float(np.max(far[np.isfinite(centre)], initial=0.0))
         attrs["extrapolation_decades"] = reach
-        if reach > (FAR if curve is None else FARTHEST_DECADES):
+        if reach > (WARN_DECADES if curve is None else FARTHEST_DECADES):
             where = f"{reach:.1f} decades outside its data" if np.isfinite(reach) else "at 0 or below, outside its data"
             other = "; forecast.extrapolate pools several laws" if len(fit.law.variables) == 1 else ""
             notes.append(f"{fit.name}: predicts {where}{other}")
     lost = ~np.isfinite(centre)
     if lost.any():
-        attrs["lost"] = _why_lost(fit, points, lost)
+        attrs["lost"] = _missing_value_reason(fit, points, lost)
         why = f": {attrs['lost']}" if attrs["lost"] else ""
         notes.append(f"{fit.name}: {int(lost.sum())} of {centre.size} points cannot be computed{_which(lost)}{why}")
     unknown = np.zeros_like(lost) if "lower" not in columns else ~lost & ~np.isfinite(columns["upper"])
@@ -208,7 +208,7 @@ def _of_curve(fit: Fit, curve: Curve, columns: Mapping[str, Array], level: float
         with np.errstate(all="ignore"):
             wide = np.nan_to_num(np.log(high / np.where(low > 0, low, 0.0)), posinf=np.inf)
         wide = wide * NormalDist().inv_cdf(0.95) / NormalDist().inv_cdf(0.5 + level / 2)
-        if (wide > np.log(WIDE)).any():
+        if (wide > np.log(WARN_BAND_FACTOR)).any():
             times = float(np.exp(np.max(wide)))
             far = f"a factor of {times:.2g} apart" if np.isfinite(times) else "at 0 and above"
             notes.append(f"{fit.name}: the ends of the 90 % band of an observation are {far}: little is known there")
@@ -222,9 +222,11 @@ def _of_many(fits: Fits, columns: Mapping[str, Array], far: Array) -> dict[str, 
     unknown = ~lost & ~np.isfinite(columns["upper"][good])
     reach = float(np.max(far[good][~lost], initial=0.0))
     notes = [*fits.warnings]
-    if reach > FAR:
-        beyond = int((far > FAR).any(axis=1).sum())
-        notes.append(f"{fits.name}: {beyond} of {count} fits predict more than {FAR:g} decades outside their data")
+    if reach > WARN_DECADES:
+        beyond = int((far > WARN_DECADES).any(axis=1).sum())
+        notes.append(
+            f"{fits.name}: {beyond} of {count} fits predict more than {WARN_DECADES:g} decades outside their data"
+        )
     if lost.any():
         notes.append(f"{fits.name}: {int(lost.sum())} of {lost.size} points cannot be computed")
     if unknown.any():
@@ -232,7 +234,7 @@ def _of_many(fits: Fits, columns: Mapping[str, Array], far: Array) -> dict[str, 
     return {"extrapolation_decades": reach, "warnings": "\n".join(notes)}
 
 
-def _check(level: float, statistic: str, name: str) -> None:
+def _check_prediction_arguments(level: float, statistic: str, name: str) -> None:
     check_level(level, name)
     if statistic not in STATISTICS:
         raise UnknownNameError("statistic", printable(statistic, 40), STATISTICS, where=name)
@@ -251,7 +253,7 @@ def _check_meaning(fit: Fit | Fits, parameters: Mapping[str, Array], points: Map
         raise UsageError(f"{fit.name}: {what}, got {float(values[at]):.4g} at {said}{which}")
 
 
-def _why_lost(fit: Fit, values: Mapping[str, Array], lost: NDArray[np.bool_]) -> str:
+def _missing_value_reason(fit: Fit, values: Mapping[str, Array], lost: NDArray[np.bool_]) -> str:
     """Say which variable is to blame at points without a value: missing, or not positive where it must be."""
     reasons = []
     for name, column in values.items():
@@ -275,7 +277,7 @@ def _which(marked: NDArray[np.bool_]) -> str:
     return f" (number {', '.join(map(str, places[:8]))}{more}, counted from 1)"
 
 
-def _mean(fit: Fit | Fits, rows: NDArray[np.int64], centre: Array) -> Array:
+def _observation_mean(fit: Fit | Fits, rows: NDArray[np.int64], centre: Array) -> Array:
     """Return the mean of an observation, (B, p): under a log objective above the median."""
     if fit.solutions is None or not fit.log:
         return centre
@@ -313,16 +315,16 @@ def _origin(fit: Fit, level: float) -> str:
     return f"{origin} ({repeated.good.shape[1]} replicates are too few for {level:g})"
 
 
-def _widening(fit: Fit, doubted: bool) -> str:
+def _band_inflation(fit: Fit, doubted: bool) -> str:
     """Tell what makes the bands wider than their origin does."""
     assert fit.solutions is not None
     rho = float(fit.solutions.correlation[0])
-    apart = f", times {float(widened(np.array(rho))):.2g}: residuals follow each other" if rho > 0 else ""
+    apart = f", times {float(error_inflation(np.array(rho))):.2g}: residuals follow each other" if rho > 0 else ""
     return apart + (", and by how far the last points turn away from the law" if doubted else "")
 
 
-def _bands(
-    made: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array, level: float
+def _prediction_bands(
+    solutions: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array, level: float
 ) -> tuple[dict[str, Array], bool]:
     """Return both bands of some fits, (B, p): of the law, and of one observation; and whether its form is doubted.
 
@@ -335,25 +337,25 @@ def _bands(
     centre : ndarray
         (B, p), the law there.
     """
-    log, known = made.objective.log, made.known
+    log, known = solutions.objective.log, solutions.known
     q = known.quantile(0.5 + level / 2)[rows, None]
     with np.errstate(all="ignore"):
-        apart = widened(made.correlation[rows])[:, None]
-        width = apart * _errors(made, rows, points, centre)
+        apart = error_inflation(solutions.correlation[rows])[:, None]
+        width = apart * _law_standard_errors(solutions, rows, points, centre)
         lower, upper = (centre * np.exp(s * width) if log else centre + s * width for s in (-q, q))
-        for j in np.flatnonzero(made.enough_replicates(level)[rows]):
-            repeated = made.replicates[rows[j]]
+        for j in np.flatnonzero(solutions.enough_replicates(level)[rows]):
+            repeated = solutions.replicates[rows[j]]
             assert repeated is not None
-            fitted = {n: float(v[rows[j]]) for n, v in made.values.items()}
+            fitted = {n: float(v[rows[j]]) for n, v in solutions.values.items()}
             there = {n: v[0 if len(v) == 1 else j] for n, v in points.items()}
-            ends = percentiles(made.law, fitted, repeated, there, level)
-            lower[j], upper[j] = (_moved(end, centre[j], float(apart[j, 0]), log) for end in ends)
+            ends = replicate_percentiles(solutions.law, fitted, repeated, there, level)
+            lower[j], upper[j] = (_stretch_endpoint(end, centre[j], float(apart[j, 0]), log) for end in ends)
             q[j] = NormalDist().inv_cdf(0.5 + level / 2)
-        doubt = stability_tests(made, rows, points, lambda some, there: _slopes(made, some, there))
+        doubt = stability_tests(solutions, rows, points, lambda some, there: _law_slopes(solutions, some, there))
         if doubt.any():
             lower, upper = (_and(end, centre, q * doubt, sign, log) for end, sign in ((lower, -1), (upper, 1)))
         bands = {"lower": lower, "upper": upper}
-        scatter = q * np.nan_to_num(made.residual_scale[rows, None])
+        scatter = q * np.nan_to_num(solutions.residual_scale[rows, None])
         for side, sign in (("lower", -1), ("upper", 1)):  # the scatter of one observation comes on top
             bands[f"observed_{side}"] = _and(bands[side], centre, scatter, sign, log)
     return bands, bool(doubt.any())
@@ -366,14 +368,14 @@ def _and(end: Array, centre: Array, more: Array, sign: int, log: bool) -> Array:
     return np.asarray(centre * np.exp(wide) if log else centre + wide)
 
 
-def _moved(end: Array, centre: Array, times: float, log: bool) -> Array:
+def _stretch_endpoint(end: Array, centre: Array, times: float, log: bool) -> Array:
     """Return an end of an interval so many times as far from the centre."""
     if times == 1.0:
         return end
     return centre * (end / centre) ** times if log else centre + times * (end - centre)
 
 
-def _values(law: Law, parameters: Mapping[str, Array], points: Mapping[str, Array]) -> Array:
+def _law_values(law: Law, parameters: Mapping[str, Array], points: Mapping[str, Array]) -> Array:
     """Return the law at points, (B, p)."""
     return _at_points(law, parameters, points, lambda own, there: law.value(own, **there))
 
@@ -395,7 +397,7 @@ def _at_points(
     return np.stack(parts, axis=-2) if count > 1 else parts[0][..., None, :]
 
 
-def percentiles(
+def replicate_percentiles(
     law: Law, fitted: Mapping[str, float], repeated: Replicates, values: Mapping[str, Array], level: float
 ) -> tuple[Array, Array]:
     """Return percentiles of the law over the replicates; nan where one of them cannot be computed."""
@@ -413,26 +415,28 @@ def percentiles(
     return ends[0].reshape(shape), ends[1].reshape(shape)
 
 
-def _errors(made: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array) -> Array:
+def _law_standard_errors(
+    solutions: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array
+) -> Array:
     """Return the standard error of the law at points, (B, p), of its logarithm under a log objective."""
-    known = made.known
-    slopes = _slopes(made, rows, points, centre) * known.factors[:, rows, None]
+    known = solutions.known
+    slopes = _law_slopes(solutions, rows, points, centre) * known.factors[:, rows, None]
     sure = np.asarray(known.known[:, rows].all(axis=0))
     covariance = np.where(sure[:, None, None], known.covariance[rows], np.nan)
     return np.asarray(np.sqrt(np.einsum("ibp,bij,jbp->bp", slopes, covariance, slopes)))
 
 
-def _slopes(
-    made: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array | None = None
+def _law_slopes(
+    solutions: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array | None = None
 ) -> Array:
     """Return the derivatives of the law by its free parameters, (k, B, p); of its logarithm under a log objective."""
-    law = made.law
-    parameters = {n: v[rows] for n, v in made.values.items()}
+    law = solutions.law
+    parameters = {n: v[rows] for n, v in solutions.values.items()}
     slopes = _at_points(law, parameters, points, lambda own, there: law.jacobian(own, **there))
-    slopes = slopes[[law.parameters.index(n) for n in made.known.names]]
-    if not made.objective.log:
+    slopes = slopes[[law.parameters.index(n) for n in solutions.known.names]]
+    if not solutions.objective.log:
         return np.asarray(slopes)
-    return np.asarray(slopes / (_values(law, parameters, points) if centre is None else centre))
+    return np.asarray(slopes / (_law_values(law, parameters, points) if centre is None else centre))
 
 
 def extrapolation(fit: Fit | Fits, variables: Mapping[str, Any]) -> Array:
@@ -443,11 +447,11 @@ def extrapolation(fit: Fit | Fits, variables: Mapping[str, Any]) -> Array:
     values = broadcast(fit, variables)
     shape = next(iter(values.values())).shape
     ranges = {n: (np.atleast_1d(low), np.atleast_1d(high)) for n, (low, high) in fit.ranges.items()}
-    far = _decades(ranges, {n: v.reshape(1, -1) for n, v in values.items()})
+    far = _decades_outside(ranges, {n: v.reshape(1, -1) for n, v in values.items()})
     return far.reshape(far.shape[:1] + shape)
 
 
-def _decades(ranges: Mapping[str, tuple[Array, Array]], points: Mapping[str, Array]) -> Array:
+def _decades_outside(ranges: Mapping[str, tuple[Array, Array]], points: Mapping[str, Array]) -> Array:
     """Return how far points lie outside the data of each fit, (B, p)."""
     far = np.zeros((1, next(iter(points.values())).shape[1]))
     for name, (low, high) in ranges.items():
@@ -459,7 +463,7 @@ def _decades(ranges: Mapping[str, tuple[Array, Array]], points: Mapping[str, Arr
     return far
 
 
-def _points(
+def _broadcast_points(
     fit: Fit | Fits, variables: Mapping[str, Any], by: str | None
 ) -> tuple[dict[str, Array], tuple[str, ...], dict[str, Any]]:
     """Return the variables, (1, ...) where all fits share the points, else (B, ...); their dimensions and labels."""
@@ -498,7 +502,7 @@ def broadcast(fit: Fit | Fits, variables: Mapping[str, Any]) -> dict[str, Array]
     missing = [name for name in fit.law.variables if name not in variables]
     if missing:
         raise UsageError(f"{fit.name}: no value for the variable '{missing[0]}'")
-    given = [coded(fit.law, name, variables[name], fit.name) for name in fit.law.variables]
+    given = [group_codes(fit.law, name, variables[name], fit.name) for name in fit.law.variables]
     if any(isinstance(v, xr.DataArray) for v in given):
         given = list(xr.broadcast(*(xr.DataArray(v) if np.ndim(v) == 0 else v for v in given)))
     try:

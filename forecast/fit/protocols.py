@@ -25,7 +25,7 @@ from forecast.errors import DataError, EmptyDataError, FormulaError, UnknownName
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
-    from forecast.fit.options import Keywords, Request
+    from forecast.fit.options import FitKeywords, FitRequest
     from forecast.laws import Law
 
 Array = NDArray[np.float64]
@@ -34,12 +34,12 @@ Array = NDArray[np.float64]
 __all__ = ["Protocol", "check_rule", "fit_by", "keep_rows", "protocol"]
 
 #: Points of a grid of starts that are looked at once.
-MOST_STARTS = 100_000
+MAX_STARTS = 100_000
 
 _DROP = re.compile(r"drop (\d{1,6}) (largest|smallest) (\S.*)")
 _PRESENT = re.compile(r"present (\S.*)")
 _IS = re.compile(r"(\S.*?) is (\S.*)")
-_COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
+_COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
     ">=": lambda a, b: a >= b,
     ">": lambda a, b: a > b,
     "<=": lambda a, b: a <= b,
@@ -102,7 +102,7 @@ class Protocol(HtmlText):
         from forecast.laws import law
 
         where = f"protocol '{self.name}'"
-        columns = _widened(self.spec, data, law(self.law).variables, where)
+        columns = _with_protocol_columns(self.spec, data, law(self.law).variables, where)
         kept = keep_rows(columns, self.spec.keep, where=where)
         chosen = keep_rows(columns, self.spec.train, where=where, among=kept)
         if held_out:
@@ -115,7 +115,7 @@ class Protocol(HtmlText):
         attrs = {"protocol": f"{self.law}@{self.name}", "rows": len(rows), "rows_given": chosen.size}
         return xr.Dataset(found, coords={"row": rows}, attrs=attrs)
 
-    def fit(self, data: Any, **options: Unpack[Keywords]) -> Fit:
+    def fit(self, data: Any, **options: Unpack[FitKeywords]) -> Fit:
         """Fit the law to all rows of `data` as the source does: ``law.fit(data, protocol=name)``.
 
         Parameters
@@ -126,7 +126,7 @@ class Protocol(HtmlText):
         """
         from forecast.laws import law
 
-        keywords: Keywords = {**options, "protocol": self.name}
+        keywords: FitKeywords = {**options, "protocol": self.name}
         found: Fit = law(self.law).fit(data, **keywords)
         return found
 
@@ -207,55 +207,55 @@ def keep_rows(
     size = len(next(iter(columns.values()))) if columns else 0
     kept = np.ones(size, dtype=bool) if among is None else among.copy()
     for rule in rules:
-        kept &= _passing(columns, rule, kept, f"{where}: rule '{printable(rule, 80)}'")
+        kept &= _rule_mask(columns, rule, kept, f"{where}: rule '{printable(rule, 80)}'")
     return kept
 
 
-def _column(columns: Mapping[str, Any], name: str, where: str) -> Any:
+def _find_column(columns: Mapping[str, Any], name: str, where: str) -> Any:
     from forecast.tables.column_names import meant
 
     return columns[meant(name, columns, where)]
 
 
-def _passing(columns: Mapping[str, Any], rule: str, kept: NDArray[np.bool_], where: str) -> NDArray[np.bool_]:
+def _rule_mask(columns: Mapping[str, Any], rule: str, mask: NDArray[np.bool_], where: str) -> NDArray[np.bool_]:
 
     if found := _DROP.fullmatch(rule):
         count, side, name = int(found[1]), found[2], found[3]
-        values = _numbers(columns, name, where) * (1.0 if side == "largest" else -1.0)
-        order = np.sort(values[kept & ~np.isnan(values)])
+        values = _numeric_column(columns, name, where) * (1.0 if side == "largest" else -1.0)
+        order = np.sort(values[mask & ~np.isnan(values)])
         if not 0 < count <= order.size:
             raise DataError(f"{where}: only {order.size} rows have '{printable(name, 60)}'")
         return np.asarray(values < order[-count])
     if found := _PRESENT.fullmatch(rule):
-        values = np.asarray(_column(columns, found[1], where))
+        values = np.asarray(_find_column(columns, found[1], where))
         if values.dtype.kind == "f":
             return ~np.isnan(values)
         return ~np.isnat(values) if values.dtype.kind == "M" else np.array([v not in ("", None) for v in values])
     if found := _IS.fullmatch(rule):
-        return np.array([str(v) == found[2] for v in np.asarray(_column(columns, found[1], where))])
+        return np.array([str(v) == found[2] for v in np.asarray(_find_column(columns, found[1], where))])
     condition = formula.parse_row_condition(rule, where=where)
-    known = {name: _numbers(columns, name, where) for name in condition.names}
+    known = {name: _numeric_column(columns, name, where) for name in condition.names}
     with np.errstate(invalid="ignore"):
-        passing = _COMPARE[condition.op](condition.left.evaluate(known), condition.right.evaluate(known))
-    return np.broadcast_to(np.asarray(passing), kept.shape)
+        passing = _COMPARISONS[condition.op](condition.left.evaluate(known), condition.right.evaluate(known))
+    return np.broadcast_to(np.asarray(passing), mask.shape)
 
 
-def _numbers(columns: Mapping[str, Any], name: str, where: str) -> Array:
+def _numeric_column(columns: Mapping[str, Any], name: str, where: str) -> Array:
 
-    values = np.asarray(_column(columns, name, where))
+    values = np.asarray(_find_column(columns, name, where))
     if values.dtype.kind not in "fiu":
         raise DataError(f"{where}: column '{printable(name, 60)}': expected numbers")
     return values.astype(float)
 
 
-def _widened(spec: ProtocolSpec, data: Any, needed: Iterable[str], where: str) -> dict[str, Any]:
+def _with_protocol_columns(spec: ProtocolSpec, data: Any, needed: Iterable[str], where: str) -> dict[str, Any]:
     """Return the columns of the data and those that the protocol adds; names the data have already stay as they are.
 
     What cannot be added is an error where it is needed, and left out where not.
     """
     from forecast import tables
 
-    columns = dict(tables.columns(data, where=where))
+    columns = dict(tables.to_columns(data, where=where))
     for name in needed:
         if name in spec.columns:
             _add(columns, spec, name, where)
@@ -281,7 +281,7 @@ def _add(columns: dict[str, Any], spec: ProtocolSpec, name: str, where: str) -> 
     for used in parsed.names:
         if used in before:
             _add(columns, spec, used, where)
-    values = {used: _numbers(columns, used, at) for used in parsed.names}
+    values = {used: _numeric_column(columns, used, at) for used in parsed.names}
     size = len(next(iter(columns.values())))
     columns[name] = np.broadcast_to(np.asarray(parsed.evaluate(values), dtype=float), (size,)).copy()
 
@@ -289,7 +289,7 @@ def _add(columns: dict[str, Any], spec: ProtocolSpec, name: str, where: str) -> 
 # Fits ----------------------------------------------------------------------------------------------------------------
 
 
-def fit_by(fit: Callable[[Law, Any, Request], Any], law: Law, data: Any, request: Request) -> Any:
+def fit_by(fit: Callable[[Law, Any, FitRequest], Any], law: Law, data: Any, request: FitRequest) -> Any:
     """Fit a law by one of its protocols; what `forecast.Law.fit` does with ``protocol=``.
 
     Parameters
@@ -309,9 +309,9 @@ def fit_by(fit: Callable[[Law, Any, Request], Any], law: Law, data: Any, request
     for key in ("objective", "options", "start"):
         if getattr(request, key) is not None:
             raise UsageError(f"{where}: {key}: the protocol says it; give one of the two")
-    columns = _widened(spec, data, law.variables, where)
+    columns = _with_protocol_columns(spec, data, law.variables, where)
     if request.by is not None and request.by in getattr(data, "dims", ()):
-        columns = _unpadded(columns, str(request.y or spec.y or law.output))
+        columns = _drop_padding(columns, str(request.y or spec.y or law.output))
     complete_request = request.but(
         protocol=None,
         objective=spec.objective,
@@ -325,11 +325,11 @@ def fit_by(fit: Callable[[Law, Any, Request], Any], law: Law, data: Any, request
     return fit(reduced, columns, complete_request)
 
 
-def starts(spec: ProtocolSpec) -> dict[str, Array]:
+def protocol_starts(spec: ProtocolSpec) -> dict[str, Array]:
     """Return the grid of starts of a protocol as parameters: one column each, a row a start."""
     size = math.prod(map(len, spec.starts.values()))
-    if size > MOST_STARTS:
-        raise UsageError(f"protocol '{spec.name}': {size} starts; the limit is {MOST_STARTS}")
+    if size > MAX_STARTS:
+        raise UsageError(f"protocol '{spec.name}': {size} starts; the limit is {MAX_STARTS}")
     grid = np.array(list(itertools.product(*spec.starts.values())), dtype=float).reshape(size, -1)
     return {
         name: np.exp(column) if spec.coordinates.get(name) == "log" else column
@@ -337,7 +337,7 @@ def starts(spec: ProtocolSpec) -> dict[str, Array]:
     }
 
 
-def _unpadded(columns: dict[str, Any], y: str) -> dict[str, Any]:
+def _drop_padding(columns: dict[str, Any], y: str) -> dict[str, Any]:
     """Return the rows of a grid without those that fill up its shorter curves: they have no observation."""
     if y not in columns or columns[y].dtype.kind != "f":
         return columns
@@ -346,7 +346,7 @@ def _unpadded(columns: dict[str, Any], y: str) -> dict[str, Any]:
 
 
 def _best_start(
-    law: Law, spec: ProtocolSpec, columns: Mapping[str, Any], request: Request, where: str
+    law: Law, spec: ProtocolSpec, columns: Mapping[str, Any], request: FitRequest, where: str
 ) -> dict[str, Any]:
     """Return the start of the grid at which the objective is lowest, of each curve where there are many.
 
@@ -357,7 +357,7 @@ def _best_start(
 
     objective = find(spec.objective, where=where)
     seen = read_observations(law, columns, request, objective=objective, options=request.options or {}, name=where)
-    grid = starts(spec)
+    grid = protocol_starts(spec)
     inside = np.ones(len(next(iter(grid.values()))), dtype=bool)
     for name, values in grid.items():
         low, high = law.bounds[name]

@@ -25,13 +25,13 @@ from forecast.base.saved_records import (
     FLAG,
     NUMBER,
     TEXT,
-    Each,
-    Kind,
-    Maybe,
-    Named,
-    Record,
-    Table,
-    check,
+    ArraySchema,
+    ListSchema,
+    MappingSchema,
+    ObjectSchema,
+    OptionalSchema,
+    ValueSchema,
+    check_record,
     check_tables,
     one_of as one_of_words,
 )
@@ -47,50 +47,50 @@ if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
 
-__all__ = ["fit_of", "guarded", "is_fit", "load_fit", "save"]
+__all__ = ["fit_of", "is_fit", "load_fit", "read_untrusted", "save_fit"]
 
 T = TypeVar("T")
 Array: TypeAlias = NDArray[np.float64]
 
-KIND, FORMAT = "fit", "2"
+FIT_KIND, FIT_FORMAT = "fit", "2"
 #: How the replicates of a bootstrap were drawn, as counts of each fit.
-COUNTS = ("audited", "changed", "degenerate", "clusters")
+BOOTSTRAP_COUNTS = ("audited", "changed", "degenerate", "clusters")
 
-_LEVEL = Kind("a number between 0 and 1", lambda v: isinstance(v, float) and 0 < v < 1)
-_PUBLISHED = Record(
+_LEVEL = ValueSchema("a number between 0 and 1", lambda v: isinstance(v, float) and 0 < v < 1)
+_PUBLISHED = ObjectSchema(
     {
         "name": TEXT,
-        "parameters": Named(NUMBER),
+        "parameters": MappingSchema(NUMBER),
         "reference": TEXT,
-        "stderr": Named(NUMBER),
-        "covariance": Named(Named(NUMBER)),
+        "stderr": MappingSchema(NUMBER),
+        "covariance": MappingSchema(MappingSchema(NUMBER)),
         "rounded": FLAG,
         "note": TEXT,
     }
 )
 #: What the record of a file holds: of published parameters, and of a fit.
-_STATED = Record({"level": _LEVEL, "published": _PUBLISHED})
-_FITTED = Record(
+_STATED_SCHEMA = ObjectSchema({"level": _LEVEL, "published": _PUBLISHED})
+_FITTED = ObjectSchema(
     {
-        "by": Maybe(TEXT),
+        "by": OptionalSchema(TEXT),
         "level": _LEVEL,
-        "group": Maybe(TEXT),
+        "group": OptionalSchema(TEXT),
         "objective": TEXT,
-        "options": Named(NUMBER),
+        "options": MappingSchema(NUMBER),
         "given": FLAG,
         "scale_known": FLAG,
         "grouped_by": TEXT,
-        "group_labels": Each(TEXT),
-        "bootstrap": Maybe(Record({"resample": TEXT, "seed": COUNT})),
+        "group_labels": ListSchema(TEXT),
+        "bootstrap": OptionalSchema(ObjectSchema({"resample": TEXT, "seed": COUNT})),
     }
 )
-_VERSIONS = Record({"versions": Named(TEXT)})
+_VERSIONS = ObjectSchema({"versions": MappingSchema(TEXT)})
 
 
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
-def save(fit: Fit | Fits, path: str | os.PathLike[str], *, by: str | None = None) -> Path:
+def save_fit(fit: Fit | Fits, path: str | os.PathLike[str], *, by: str | None = None) -> Path:
     """Save a fit, or fits over the dimension `by`, as netCDF, whole or not at all; see `forecast.base.netcdf.save`.
 
     Raises
@@ -122,22 +122,26 @@ def save(fit: Fit | Fits, path: str | os.PathLike[str], *, by: str | None = None
     else:
         group, made = made.group, made.whole
         law = made.law
-        record |= {"by": by, "group": group, **_record(made)}
-        arrays = _arrays(made, many=by is not None)
+        record |= {"by": by, "group": group, **_solution_record(made)}
+        arrays = _solution_arrays(made, many=by is not None)
     versions = {"lawcast": __version__, **{name: version(name) for name in ("numpy", "scipy", "xarray")}}
     attrs = {
-        "kind": to_json(KIND),
-        "format": to_json(FORMAT),
+        "kind": to_json(FIT_KIND),
+        "format": to_json(FIT_FORMAT),
         "law": to_json(law_record(law)),
-        KIND: to_json(record),
+        FIT_KIND: to_json(record),
         "provenance": to_json({"versions": versions}),
     }
     kept = {n: xr.Variable(tuple(f"{n}_{i}" for i in range(np.ndim(a))), a) for n, a in arrays.items()}
-    tree = {"/": xr.Dataset(attrs=attrs), "/parameters": _copies(fit, many=by is not None), "/arrays": xr.Dataset(kept)}
+    tree = {
+        "/": xr.Dataset(attrs=attrs),
+        "/parameters": _readable_copies(fit, many=by is not None),
+        "/arrays": xr.Dataset(kept),
+    }
     return netcdf.save(xr.DataTree.from_dict(tree), path)
 
 
-def _copies(fit: Fit | Fits, *, many: bool) -> xr.Dataset:
+def _readable_copies(fit: Fit | Fits, *, many: bool) -> xr.Dataset:
     """Return what a file states for other programs."""
     dims = ("fit",) if many else ()
     errors = {n: fit.stderr[n].values for n in fit.stderr if f"{n}_stderr" not in fit.values}
@@ -146,39 +150,48 @@ def _copies(fit: Fit | Fits, *, many: bool) -> xr.Dataset:
     return xr.Dataset({n: xr.Variable(dims, np.asarray(v, dtype=float)) for n, v in numbers.items()}, attrs=about)
 
 
-def _record(made: Solutions) -> dict[str, Any]:
-    first = next((r for r in made.replicates if r is not None), None)
+def _solution_record(solutions: Solutions) -> dict[str, Any]:
+    first = next((r for r in solutions.replicates if r is not None), None)
     return {
-        "objective": made.objective.name,
-        "options": dict(made.setting.options),
-        "given": made.given,
-        "scale_known": made.curves.scale_known,
-        "grouped_by": made.curves.by,
-        "group_labels": list(made.curves.group_labels),
+        "objective": solutions.objective.name,
+        "options": dict(solutions.setting.options),
+        "given": solutions.given,
+        "scale_known": solutions.curves.absolute_sigma,
+        "grouped_by": solutions.curves.by,
+        "group_labels": list(solutions.curves.group_labels),
         "bootstrap": None if first is None else {"resample": first.resample, "seed": first.seed},
     }
 
 
-def _arrays(made: Solutions, *, many: bool) -> dict[str, Any]:
-    curves = made.curves
+def _solution_arrays(solutions: Solutions, *, many: bool) -> dict[str, Any]:
+    curves = solutions.curves
     arrays: dict[str, Any] = {
-        "y": curves.y, "weights": curves.weights, "q": made.q, "settled": made.settled, "converged": made.converged,
-        "starts": made.starts,
+        "y": curves.y, "weights": curves.weights, "q": solutions.q, "settled": solutions.settled,
+        "converged": solutions.converged, "starts": solutions.starts,
     }  # fmt: skip
     if many:
         given = np.ones(curves.y.shape, dtype=bool) if curves.given is None else curves.given
-        arrays |= {"labels": _labels(curves.labels), "reasons": np.array(curves.reasons, dtype=str), "points": given}
-    kinds = {"variable": curves.variables, "column": curves.columns, "sigma_x": curves.sigma_x, "option": made.options}
+        arrays |= {
+            "labels": _encode_labels(curves.labels),
+            "reasons": np.array(curves.reasons, dtype=str),
+            "points": given,
+        }
+    kinds = {
+        "variable": curves.variables,
+        "column": curves.columns,
+        "sigma_x": curves.sigma_x,
+        "option": solutions.options,
+    }
     for kind, columns in kinds.items():
         arrays |= {f"{kind}:{name}": np.asarray(column) for name, column in columns.items()}
     if curves.groups is not None:
         arrays["groups"] = curves.groups
-    if made.bootstrapped:
-        arrays |= _stacked(made.replicates, len(made.q))
+    if solutions.bootstrapped:
+        arrays |= _stack_replicates(solutions.replicates, len(solutions.q))
     return arrays
 
 
-def _labels(labels: NDArray[Any]) -> NDArray[Any]:
+def _encode_labels(labels: NDArray[Any]) -> NDArray[Any]:
     """Return labels as a file has them: text as text, dates in seconds."""
     if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
         return labels.astype(str)
@@ -187,7 +200,7 @@ def _labels(labels: NDArray[Any]) -> NDArray[Any]:
     return labels
 
 
-def _stacked(replicates: tuple[Replicates | None, ...], k: int) -> dict[str, Any]:
+def _stack_replicates(replicates: tuple[Replicates | None, ...], k: int) -> dict[str, Any]:
     size = next(r.converged.size for r in replicates if r is not None)
     there = np.array([r is not None for r in replicates])
     tables = {
@@ -195,7 +208,7 @@ def _stacked(replicates: tuple[Replicates | None, ...], k: int) -> dict[str, Any
         "bootstrap:objective": np.full((there.size, size), np.nan),
         "bootstrap:converged": np.zeros((there.size, size), dtype=bool),
         "bootstrap:there": there,
-        "bootstrap:counts": np.zeros((len(COUNTS), there.size), dtype=np.int64),
+        "bootstrap:counts": np.zeros((len(BOOTSTRAP_COUNTS), there.size), dtype=np.int64),
     }
     for b, one in enumerate(replicates):
         if one is not None:
@@ -211,7 +224,7 @@ def _stacked(replicates: tuple[Replicates | None, ...], k: int) -> dict[str, Any
 
 def is_fit(tree: xr.DataTree) -> bool:
     """Tell whether a loaded result is a fit, or fits over a dimension."""
-    return bool(tree.attrs.get("kind") in (to_json(KIND), to_json("fits")))  # "fits" of the first format is refused
+    return bool(tree.attrs.get("kind") in (to_json(FIT_KIND), to_json("fits")))  # "fits" of the first format is refused
 
 
 def load_fit(path: str | os.PathLike[str]) -> Fit:
@@ -241,10 +254,10 @@ def fit_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> Fit | Fits:
     where = printable(path)
     if not is_fit(tree):
         raise ResultError(f"{where}: holds another result, not a fit")
-    return guarded(lambda: _read(tree, where), where, "fit")
+    return read_untrusted(lambda: _read_saved(tree, where), where, "fit")
 
 
-def guarded(read: Callable[[], T], where: str, what: str) -> T:
+def read_untrusted(read: Callable[[], T], where: str, what: str) -> T:
     """Read a stranger's file: whatever goes wrong is an error of one line that names it."""
     try:
         return read()
@@ -257,10 +270,10 @@ def guarded(read: Callable[[], T], where: str, what: str) -> T:
         raise ResultError(f"{where}: not a {what} of this version: {shown}") from problem
 
 
-def _opened(tree: xr.DataTree, where: str) -> tuple[Any, Any, dict[str, Any]]:
+def _open_records(tree: xr.DataTree, where: str) -> tuple[Any, Any, dict[str, Any]]:
     """Return the record of a law, that of a fit, and the arrays that a file holds, and nothing else."""
     read = {str(k): strict_json(text, where=f"{where}: {k}", error=ResultError) for k, text in tree.attrs.items()}
-    if read.get("format") != FORMAT:
+    if read.get("format") != FIT_FORMAT:
         made = read.get("provenance")
         by = (
             made["versions"].get("lawcast")
@@ -269,123 +282,127 @@ def _opened(tree: xr.DataTree, where: str) -> tuple[Any, Any, dict[str, Any]]:
         )
         who = f"lawcast {printable(by, 40)} wrote" if by else "this file holds"
         raise ResultError(
-            f"{where}: {who} a fit in the format {printable(read.get('format'), 20)}; this version reads {FORMAT}: "
+            f"{where}: {who} a fit in the format {printable(read.get('format'), 20)}; this version reads {FIT_FORMAT}: "
             "fit again, or load it with that version"
         )
-    for name in sorted({*read} ^ {"kind", "format", "law", KIND, "provenance"}):
+    for name in sorted({*read} ^ {"kind", "format", "law", FIT_KIND, "provenance"}):
         raise ResultError(f"{where}: the attribute '{printable(name, 60)}' is missing, or none of a fit's")
-    check(read["provenance"], _VERSIONS, where=where, at="provenance")
+    check_record(read["provenance"], _VERSIONS, where=where, at="provenance")
     groups = sorted(map(str, tree.children))
     if groups != ["arrays", "parameters"] or any(tree[g].children for g in groups) or tree.to_dataset().variables:
         raise ResultError(f"{where}: expected the groups /arrays and /parameters alone")
-    return read["law"], read[KIND], {str(n): v.values for n, v in tree["arrays"].to_dataset().variables.items()}
+    return read["law"], read[FIT_KIND], {str(n): v.values for n, v in tree["arrays"].to_dataset().variables.items()}
 
 
-def _read(tree: xr.DataTree, where: str) -> Fit | Fits:
+def _read_saved(tree: xr.DataTree, where: str) -> Fit | Fits:
     from forecast.contract.published import PublishedFit
     from forecast.fit.fit import Fit
     from forecast.fit.fit_law import published_fit
     from forecast.fit.fits import Fits
     from forecast.fit.inference.by_group import one_of
 
-    stated, record, arrays = _opened(tree, where)
+    stated, record, arrays = _open_records(tree, where)
     law, note = law_of(stated, where)
     remarks = (note,) if note else ()
     if isinstance(record, dict) and "published" in record:
-        check(record, _STATED, where=where, at=KIND)
+        check_record(record, _STATED_SCHEMA, where=where, at=FIT_KIND)
         check_tables(arrays, {}, {}, where=where)
         fit = published_fit(law, PublishedFit(**record["published"]))
         return replace(fit, level=record["level"], remarks=remarks)
-    check(record, _FITTED, where=where, at=KIND)
-    made = _solutions(law, record, arrays, where)
+    check_record(record, _FITTED, where=where, at=FIT_KIND)
+    made = _build_solutions(law, record, arrays, where)
     if record["by"] is not None:
         return Fits(by=record["by"], level=record["level"], solutions=made, remarks=remarks)
     fit = Fit(law=law, solutions=made, level=record["level"], remarks=remarks)
     return fit if record["group"] is None else one_of(fit, record["group"])
 
 
-def _solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], where: str) -> Solutions:
+def _build_solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], where: str) -> Solutions:
     from forecast.fit.objectives import find
-    from forecast.fit.problem.coordinates import coordinates, label
+    from forecast.fit.problem.coordinates import law_label, solver_coordinates
     from forecast.fit.problem.setting import Setting
     from forecast.fit.solutions import Solutions
 
     objective = find(record["objective"], where=where)
     objective.resolve_options(record["options"], where)
-    name = label(law)
+    name = law_label(law)
     setting = Setting(
-        law=law, objective=objective, options=record["options"], coordinates=coordinates(law, name), name=name
+        law=law, objective=objective, options=record["options"], coordinates=solver_coordinates(law, name), name=name
     )
     # what the objective takes from the data, where it is not stated
     wanted = objective.tuning
     own = [wanted] if wanted and record["options"].get(wanted) is None else []
     free, many = setting.coordinates.free, record["by"] is not None
-    sizes = {"k": len(free), "2": 2, "4": len(COUNTS)} | ({} if many else {"B": 1})
+    sizes = {"k": len(free), "2": 2, "4": len(BOOTSTRAP_COUNTS)} | ({} if many else {"B": 1})
     tables = {
         **_data_tables(setting, arrays, record, many=many),
-        "q": Table("f", "kB"),
-        "settled": Table("b", "B"),
-        "converged": Table("b", "B"),
-        "starts": Table("iu", "2B", "counts: those that agree, of all", lambda v: (v[0] >= 0) & (v[0] <= v[1])),
-        **{f"option:{o}": Table("f", "B") for o in own},
+        "q": ArraySchema("f", "kB"),
+        "settled": ArraySchema("b", "B"),
+        "converged": ArraySchema("b", "B"),
+        "starts": ArraySchema("iu", "2B", "counts: those that agree, of all", lambda v: (v[0] >= 0) & (v[0] <= v[1])),
+        **{f"option:{o}": ArraySchema("f", "B") for o in own},
     }
     if record["bootstrap"] is not None:
         tables |= {
-            "bootstrap:values": Table("f", "Bkr"),
-            "bootstrap:objective": Table("f", "Br"),
-            "bootstrap:converged": Table("b", "Br"),
-            "bootstrap:there": Table("b", "B"),
-            "bootstrap:counts": Table("iu", "4B", "counts", lambda v: v >= 0),
+            "bootstrap:values": ArraySchema("f", "Bkr"),
+            "bootstrap:objective": ArraySchema("f", "Br"),
+            "bootstrap:converged": ArraySchema("b", "Br"),
+            "bootstrap:there": ArraySchema("b", "B"),
+            "bootstrap:counts": ArraySchema("iu", "4B", "counts", lambda v: v >= 0),
         }
     check_tables(arrays, tables, sizes, where=where)
     return Solutions(
         setting=setting,
-        curves=_curves(law, record, arrays, many=many),
+        curves=_build_curves(law, record, arrays, many=many),
         q=arrays["q"],
         settled=arrays["settled"],
         converged=arrays["converged"],
         starts=arrays["starts"].astype(np.int64),
         options={o: arrays[f"option:{o}"] for o in own},
         given=record["given"],
-        replicates=() if record["bootstrap"] is None else _replicates(free, record["bootstrap"], arrays, where),
+        replicates=() if record["bootstrap"] is None else _build_replicates(free, record["bootstrap"], arrays, where),
     )
 
 
 def _data_tables(
     setting: Setting, arrays: Mapping[str, Any], record: Mapping[str, Any], *, many: bool
-) -> dict[str, Table]:
+) -> dict[str, ArraySchema]:
     """Return the tables of the data: which columns there are follows from the law, the objective and the file."""
     law, objective, labels = setting.law, setting.objective, len(record["group_labels"])
     tables = {
-        "y": Table("f", "Bn", "finite numbers", np.isfinite),
-        "weights": Table("f", "Bn", "finite numbers, no weight below 0", lambda v: np.isfinite(v) & (v >= 0)),
+        "y": ArraySchema("f", "Bn", "finite numbers", np.isfinite),
+        "weights": ArraySchema("f", "Bn", "finite numbers, no weight below 0", lambda v: np.isfinite(v) & (v >= 0)),
     }
     for name in law.variables:
         flat = np.ndim(arrays.get(f"variable:{name}", 0.0)) == 1
         codes = name in law.levels
-        tables[f"variable:{name}"] = _codes("f", len(law.levels[name])) if codes else Table("f", "n" if flat else "Bn")
-    tables |= {f"column:{name}": Table("f", "Bn", "finite numbers", np.isfinite) for name in objective.columns}
+        tables[f"variable:{name}"] = (
+            _group_codes("f", len(law.levels[name])) if codes else ArraySchema("f", "n" if flat else "Bn")
+        )
+    tables |= {f"column:{name}": ArraySchema("f", "Bn", "finite numbers", np.isfinite) for name in objective.columns}
     if many:
         tables |= {
-            "labels": Table("biufUM", "B", "each once", lambda v: np.unique(v).size == v.size),
-            "reasons": Table("U", "B"),
-            "points": Table("b", "Bn"),
+            "labels": ArraySchema("biufUM", "B", "each once", lambda v: np.unique(v).size == v.size),
+            "reasons": ArraySchema("U", "B"),
+            "points": ArraySchema("b", "Bn"),
         }
         return tables
     for name in (n.partition(":")[2] for n in arrays if n.startswith("sigma_x:")):
         if name in law.variables and name not in law.levels and objective.takes_sigma_x:
-            tables[f"sigma_x:{name}"] = Table("f", "n", "numbers from 0", lambda v: np.isfinite(v) & (v >= 0))
+            tables[f"sigma_x:{name}"] = ArraySchema("f", "n", "numbers from 0", lambda v: np.isfinite(v) & (v >= 0))
     if "groups" in arrays and not law.levels:
-        tables["groups"] = _codes("iu", labels)
+        tables["groups"] = _group_codes("iu", labels)
     return tables
 
 
-def _codes(kinds: str, labels: int) -> Table:
+def _group_codes(kinds: str, labels: int) -> ArraySchema:
     """Return the table of the groups of rows: their places among the labels, not all of them one."""
-    return Table(kinds, "n", f"places among {labels} labels", lambda v: np.isin(v, np.arange(labels)) & bool(np.ptp(v)))
+    return ArraySchema(
+        kinds, "n", f"places among {labels} labels", lambda v: np.isin(v, np.arange(labels)) & bool(np.ptp(v))
+    )
 
 
-def _curves(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], *, many: bool) -> Observations:
+def _build_curves(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], *, many: bool) -> Observations:
     from forecast.fit.data.observations import Observations
 
     def columns(kind: str) -> dict[str, Array]:
@@ -397,18 +414,18 @@ def _curves(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], *, m
         more = {"labels": arrays["labels"], "reasons": tuple(arrays["reasons"].tolist()), "given": arrays["points"]}
     return Observations(
         variables={n: known[n] for n in law.variables}, y=arrays["y"], weights=arrays["weights"],
-        scale_known=record["scale_known"], columns=columns("column"), sigma_x=columns("sigma_x"),
+        absolute_sigma=record["scale_known"], columns=columns("column"), sigma_x=columns("sigma_x"),
         groups=arrays.get("groups"), group_labels=tuple(record["group_labels"]), by=record["grouped_by"], **more,
     )  # fmt: skip
 
 
-def _replicates(
+def _build_replicates(
     names: tuple[str, ...], drawn: Mapping[str, Any], arrays: Mapping[str, Any], where: str
 ) -> tuple[Replicates | None, ...]:
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.inference.resample import SCHEMES
 
-    check(drawn["resample"], one_of_words(*SCHEMES), where=where, at="bootstrap.resample")
+    check_record(drawn["resample"], one_of_words(*SCHEMES), where=where, at="bootstrap.resample")
     counts = arrays["bootstrap:counts"]
     return tuple(
         Replicates(
@@ -417,7 +434,7 @@ def _replicates(
             objective=arrays["bootstrap:objective"][b],
             converged=arrays["bootstrap:converged"][b],
             **drawn,
-            **dict(zip(COUNTS, counts[:, b].tolist(), strict=True)),
+            **dict(zip(BOOTSTRAP_COUNTS, counts[:, b].tolist(), strict=True)),
         )
         if there
         else None

@@ -6,7 +6,16 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.saved_records import TEXT, Each, Form, Kind, Maybe, Named, Record, check
+from forecast.base.saved_records import (
+    TEXT,
+    Form,
+    ListSchema,
+    MappingSchema,
+    ObjectSchema,
+    OptionalSchema,
+    ValueSchema,
+    check_record,
+)
 from forecast.errors import ForecastError, ResultError, UsageError, printable
 from forecast.formula import check_name, parse
 
@@ -15,31 +24,35 @@ if TYPE_CHECKING:
 
 __all__ = ["law_of", "law_record"]
 
-LONGEST_NAME = 500
-_NAME = Maybe(Kind("a name", lambda v: isinstance(v, str) and len(v) <= LONGEST_NAME))
-_END = Kind(
+MAX_LAW_NAME = 500
+_NAME_SCHEMA = OptionalSchema(ValueSchema("a name", lambda v: isinstance(v, str) and len(v) <= MAX_LAW_NAME))
+_END = ValueSchema(
     "a number, or -inf or inf as text",
     lambda v: v in ("inf", "-inf") if isinstance(v, str) else type(v) in (int, float) and math.isfinite(v),
 )
 _PLAIN: dict[str, Form] = {
-    "variables": Named(TEXT),
+    "variables": MappingSchema(TEXT),
     "output": TEXT,
     "unit": TEXT,
-    "bounds": Named(Each(_END, 2, 2)),
-    "linear": Maybe(Each(TEXT)),
-    "requires": Named(TEXT),
-    "name": _NAME,
+    "bounds": MappingSchema(ListSchema(_END, 2, 2)),
+    "linear": OptionalSchema(ListSchema(TEXT)),
+    "requires": MappingSchema(TEXT),
+    "name": _NAME_SCHEMA,
     "objective": TEXT,
     "title": TEXT,
     "reference": TEXT,
 }
 #: What the text of a law may hold: a formula, or an equation with the ends between which it is solved.
-_EXPLICIT = Record({**_PLAIN, "expression": TEXT})
-_IMPLICIT = Record({**_PLAIN, "expression": TEXT, "equals": TEXT, "between": Each(TEXT, 2, 2)})
-_CODE = Record(
-    {"name": _NAME, "arguments": Kind("null, of a law that is code", lambda v: v is None), "parameters": Each(TEXT)}
+_EXPLICIT = ObjectSchema({**_PLAIN, "expression": TEXT})
+_IMPLICIT = ObjectSchema({**_PLAIN, "expression": TEXT, "equals": TEXT, "between": ListSchema(TEXT, 2, 2)})
+_CODE = ObjectSchema(
+    {
+        "name": _NAME_SCHEMA,
+        "arguments": ValueSchema("null, of a law that is code", lambda v: v is None),
+        "parameters": ListSchema(TEXT),
+    }
 )
-_GROUPED = Record({"by": TEXT, "labels": Each(TEXT, 2), "slots": Named(Each(TEXT, 2))})
+_GROUPED = ObjectSchema({"by": TEXT, "labels": ListSchema(TEXT, 2), "slots": MappingSchema(ListSchema(TEXT, 2))})
 
 
 def law_record(law: Law) -> dict[str, Any]:
@@ -51,11 +64,11 @@ def law_record(law: Law) -> dict[str, Any]:
         slots = {p: [f.text for f in each] for p, each in form.slots.items()}
         own = {"by": form.by, "labels": list(form.labels), "slots": slots}
         return {"name": law.name, "grouped": own, "law": law_record(form.law)}
-    arguments = _arguments(law)
+    arguments = _law_arguments(law)
     return {"name": law.name, "arguments": arguments, "parameters": list(law.parameters)}
 
 
-def _arguments(law: Law) -> dict[str, Any] | None:
+def _law_arguments(law: Law) -> dict[str, Any] | None:
     """Return the text of a law as JSON; None of a law that is code."""
     try:
         found = {k: v for k, v in law.record().items() if k != "published"}
@@ -78,12 +91,12 @@ def law_of(record: Any, where: str) -> tuple[Law, str]:
     """
     at = f"{where}: law"
     if isinstance(record, dict) and "grouped" in record:
-        return _grouped(record, at)
+        return _build_grouped(record, at)
     plain = isinstance(record, dict) and isinstance(record.get("arguments"), dict)
     text = _IMPLICIT if plain and "equals" in record["arguments"] else _EXPLICIT
-    check(record, Record({**_CODE.fields, "arguments": text}) if plain else _CODE, where=at)
+    check_record(record, ObjectSchema({**_CODE.fields, "arguments": text}) if plain else _CODE, where=at)
     name, names = record["name"], record["parameters"]
-    law, note = _plain(name, record["arguments"], at)
+    law, note = _build_ungrouped(name, record["arguments"], at)
     if law is None or (record["arguments"] is None and list(law.parameters) != names):
         shown = printable(name or "without a name", 80)
         raise ResultError(f"{where}: its law is code, {shown}, and no plugin here brings the same one")
@@ -95,7 +108,7 @@ def law_of(record: Any, where: str) -> tuple[Law, str]:
     return law, note
 
 
-def _plain(name: str | None, arguments: dict[str, Any] | None, at: str) -> tuple[Law | None, str]:
+def _build_ungrouped(name: str | None, arguments: dict[str, Any] | None, at: str) -> tuple[Law | None, str]:
     """Return a law without groups: the registered one where it is the same; None where there is none."""
     from forecast.laws import Law, law
 
@@ -116,26 +129,26 @@ def _plain(name: str | None, arguments: dict[str, Any] | None, at: str) -> tuple
     if registered is None:
         note = f"{printable(name, 80)}: no plugin here brings this law; the saved one is used" if name else ""
         return made, note if name and "/" in name else ""
-    if _same(registered, made):
+    if _is_same_law(registered, made):
         return registered, ""
     return made, f"{printable(name, 80)}: the catalogue's law is another one now; the saved one is used"
 
 
-def _same(registered: Law, made: Law) -> bool:
+def _is_same_law(registered: Law, other_law: Law) -> bool:
     """Tell whether two laws are one but for what is said of them."""
     one, other = (
-        {k: v for k, v in (_arguments(law) or {"code": law}).items() if k not in ("title", "reference")}
-        for law in (registered, made)
+        {k: v for k, v in (_law_arguments(law) or {"code": law}).items() if k not in ("title", "reference")}
+        for law in (registered, other_law)
     )
     return one == other
 
 
-def _grouped(record: Mapping[str, Any], at: str) -> tuple[Law, str]:
+def _build_grouped(record: Mapping[str, Any], at: str) -> tuple[Law, str]:
     """Return a law in which groups have values of their own."""
-    from forecast.laws.grouped import made_of
+    from forecast.laws.grouped import law_of_form
 
-    inner = Kind("a law", lambda v: isinstance(v, dict))
-    check(record, Record({"name": _NAME, "grouped": _GROUPED, "law": inner}), where=at)
+    inner = ValueSchema("a law", lambda v: isinstance(v, dict))
+    check_record(record, ObjectSchema({"name": _NAME_SCHEMA, "grouped": _GROUPED, "law": inner}), where=at)
     plain, note = law_of(record["law"], at)
     by, labels, slots = (record["grouped"][key] for key in ("by", "labels", "slots"))
     if len(set(labels)) < len(labels):
@@ -144,7 +157,7 @@ def _grouped(record: Mapping[str, Any], at: str) -> tuple[Law, str]:
         raise ResultError(f"{at}: groups: slots: expected one formula a group, of parameters of the law")
     check_name(by, where=f"{at}: groups")
     read = {p: tuple(parse(text, where=at) for text in each) for p, each in slots.items()}
-    made = made_of(plain, by, tuple(labels), read)
+    made = law_of_form(plain, by, tuple(labels), read)
     if record["name"] not in (None, made.name):
         raise ResultError(f"{at}: name: expected '{printable(made.name, 80)}', got '{printable(record['name'])}'")
     return made, note

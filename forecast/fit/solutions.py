@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit.data.residual_autocorrelation import autocorrelation
-from forecast.fit.inference.covariance import assess
+from forecast.fit.inference.covariance import assess_parameters
 from forecast.fit.inference.profile_endpoints import Optima
-from forecast.fit.inference.uncertainty import Uncertainty, joined
+from forecast.fit.inference.uncertainty import Uncertainty, join_uncertainties
 from forecast.fit.kernels.general import natural
 from forecast.fit.problem.poles import POLE_BY_CHANCE
 from forecast.fit.problem.problem import Problem
@@ -33,7 +33,7 @@ __all__ = ["Solutions"]
 Array: TypeAlias = NDArray[np.float64]
 
 #: Points times parameters up to which the default interval is the profile's: some hundredths of a second.
-CHEAP = 100_000
+MAX_PROFILE_COST = 100_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -203,14 +203,14 @@ class Solutions:
         free, parts = self.setting.coordinates.free, []
         if rows.size:
             where = self.problem(0) if self.errs_in_x else self.setting.coordinates
-            part = assess(
+            part = assess_parameters(
                 self.law, self.target(rows), self.q[:, rows], where, lambda j: self.problem(int(rows[j])),
-                scale_known=self.curves.scale_known, groups=self.curves.groups,
+                absolute_sigma=self.curves.absolute_sigma, groups=self.curves.groups,
             )  # fmt: skip
             if rows.size == self.settled.size:
                 return part
             parts.append(part)
-        return joined(parts, rows, free, self.n - len(free))
+        return join_uncertainties(parts, rows, free, self.n - len(free))
 
     @functools.cached_property
     def errors(self) -> dict[str, Array]:
@@ -318,7 +318,7 @@ class Solutions:
     @functools.cached_property
     def affordable(self) -> NDArray[np.bool_]:
         """Of which fits the profile costs little: the law has derivatives, the data are kept and not many."""
-        few = self.n * len(self.law.parameters) <= CHEAP
+        few = self.n * len(self.law.parameters) <= MAX_PROFILE_COST
         return self.profilable & few & self.has_data & (self.law._plain.expression is not None)
 
     def enough_replicates(self, level: float) -> NDArray[np.bool_]:

@@ -18,14 +18,14 @@ from typing import Any, Literal, cast
 from forecast.errors import FormulaError, printable
 from forecast.formula import tree
 from forecast.formula.functions import FUNCTIONS, SCENARIO_FUNCTIONS
-from forecast.formula.reader import REFUSED, Reader, check_name
+from forecast.formula.reader import RESERVED_NAMES, Reader, check_name
 from forecast.formula.tree import Binary, Call, Comparison, Measured, Name, Node, Number, Sequence, Text, Unary
 
 __all__ = [
     "FUNCTIONS",
-    "REFUSED",
+    "RESERVED_NAMES",
     "SCENARIO_FUNCTIONS",
-    "TIME",
+    "TIME_NAMES",
     "Binary",
     "Call",
     "Comparison",
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 #: Names that are plain numbers in the expressions of scenarios: the date, the first one, and the step, in years.
-TIME = ("t", "start", "dt")
+TIME_NAMES = ("t", "start", "dt")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Formula:
     @functools.cached_property
     def text(self) -> str:
         """The formula in canonical spelling; what made it reads it back."""
-        return tree.text(self.root)
+        return tree.to_text(self.root)
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ class Formula:
         >>> parse("a*x + b").substitute({"a": -2.0, "x": parse("u + 1")}).text
         '-2*(u + 1) + b'
         """
-        known = {n: v.root if isinstance(v, Formula) else tree.signed(float(v)) for n, v in values.items()}
+        known = {n: v.root if isinstance(v, Formula) else tree.number_node(float(v)) for n, v in values.items()}
 
         def swap(node: Node) -> Node:
             if isinstance(node, Name):
@@ -154,7 +154,7 @@ class Formula:
         for node in tree.walk(self.root):
             known = isinstance(node, (Number, Name, Unary, Binary))
             if not known and not (isinstance(node, Call) and node.function in FUNCTIONS):
-                part = f"'{printable(tree.text(node), 40)}' belongs to the expressions of scenarios"
+                part = f"'{printable(tree.to_text(node), 40)}' belongs to the expressions of scenarios"
                 raise FormulaError(f"formula '{printable(self.text, 80)}': {part}: no derivative, no closed form")
         return self.root
 

@@ -13,15 +13,15 @@ from forecast.base import budgets
 from forecast.errors import FormulaError, printable
 from forecast.formula import tree
 from forecast.formula.expression_graph import ExpressionGraph
-from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, signed
+from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, number_node
 
-__all__ = ["RULES", "Derivatives", "derivative"]
+__all__ = ["DERIVATIVE_RULES", "Derivatives", "derivative"]
 
 #: Size and depth of a derivative that is written as one formula.
-MAX_SIZE, MAX_DEPTH = 100_000, 250
+MAX_DERIVATIVE_SIZE, MAX_DERIVATIVE_DEPTH = 100_000, 250
 
 #: The derivative of each function of one argument, in its own grammar; that of a step is taken away from the step.
-RULES: Mapping[str, str] = {
+DERIVATIVE_RULES: Mapping[str, str] = {
     "abs": "sign(x)",
     "acos": "-1/sqrt(1 - x**2)",
     "asin": "1/sqrt(1 - x**2)",
@@ -52,7 +52,7 @@ RULES: Mapping[str, str] = {
 def _rule(function: str) -> Node:
     from forecast.formula import parse
 
-    return parse(RULES[function]).root
+    return parse(DERIVATIVE_RULES[function]).root
 
 
 class Derivatives:
@@ -152,12 +152,12 @@ def derivative(root: Node, name: str) -> Node:
     >>> tree.text(derivative(parse("a*exp(b*x)").root, "x"))
     'a*b*exp(b*x)'
     """
-    shown = printable(tree.text(root), 80)
+    shown = printable(tree.to_text(root), 80)
     names = dict.fromkeys((*(n.name for n in tree.walk(root) if isinstance(n, Name)), name))
     graph = ExpressionGraph((), names, (), shown)
     found = _written(graph, Derivatives(graph).by(name, graph.tree(root)))
-    size, depth = _measured(found)
-    if size > MAX_SIZE or depth > MAX_DEPTH:
+    size, depth = _size_and_depth(found)
+    if size > MAX_DERIVATIVE_SIZE or depth > MAX_DERIVATIVE_DEPTH:
         raise FormulaError(f"formula '{shown}': its derivative is too large for one formula")
     return found
 
@@ -171,11 +171,11 @@ def _written(graph: ExpressionGraph, root: int) -> Node:
         parts = tuple(made[a] for a in args)
         match op:
             case "number":
-                made[at] = signed(graph.numbers[at])
+                made[at] = number_node(graph.numbers[at])
             case "name":
                 made[at] = Name(names[at])
             case "+" | "*":
-                made[at] = _joined(op, parts[0], parts[1])
+                made[at] = _join_terms(op, parts[0], parts[1])
             case "-" | "/" | "**":
                 made[at] = Binary(op, parts[0], parts[1])
             case "negative":
@@ -189,15 +189,15 @@ def _written(graph: ExpressionGraph, root: int) -> Node:
     return made[root]
 
 
-def _joined(op: str, left: Node, right: Node) -> Node:
+def _join_terms(op: str, left: Node, right: Node) -> Node:
     """Join two sums or products as people write them: ``a*b*c`` instead of ``a*(b*c)``."""
     match right:
         case Binary(inner, first, second) if inner in ("+-" if op == "+" else "*/"):
-            return Binary(inner, _joined(op, left, first), second)
+            return Binary(inner, _join_terms(op, left, first), second)
     return Binary(op, left, right)
 
 
-def _measured(root: Node) -> tuple[int, int]:
+def _size_and_depth(root: Node) -> tuple[int, int]:
     """Return size and depth of a tree, some of whose parts may be one object in several places."""
     known: dict[int, tuple[int, int]] = {}
     todo = [root]

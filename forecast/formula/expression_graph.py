@@ -20,12 +20,12 @@ from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 __all__ = ["ExpressionGraph"]
 
 #: Nodes of a formula and its derivatives together, each counted with its arguments.
-MAX_PARTS = 100_000
+MAX_NODES = 100_000
 
 #: What a node is made of, as bits.
 _COLUMN, _ROW, _MATRIX = 1, 2, 3
-_COMMUTE = ("+", "*")
-_ODD = ("asin", "atan", "cbrt", "erf", "sign", "sin", "sinh", "tan", "tanh")
+_COMMUTATIVE = ("+", "*")
+_ODD_FUNCTIONS = ("asin", "atan", "cbrt", "erf", "sign", "sin", "sinh", "tan", "tanh")
 _LARGEST_CHAIN = 4  # x**4 is two products; beyond, a power costs less or is more exact
 
 
@@ -100,9 +100,9 @@ class ExpressionGraph:
     def _add(self, op: str, args: tuple[int, ...], *, key: object, kind: int, positive: bool) -> int:
         if key not in self._known:
             self._size += 1 + len(args)
-            if self._size > MAX_PARTS:
+            if self._size > MAX_NODES:
                 raise FormulaError(
-                    f"formula '{self._shown}': its derivatives have more than {MAX_PARTS} parts; "
+                    f"formula '{self._shown}': its derivatives have more than {MAX_NODES} parts; "
                     "a formula with fewer nested powers and functions has fewer"
                 )
             self._known[key] = len(self.nodes)
@@ -123,7 +123,7 @@ class ExpressionGraph:
             from forecast.formula.tape import compute
 
             return self.number(compute(op, [self.numbers[a] for a in args]))
-        if op in _COMMUTE:
+        if op in _COMMUTATIVE:
             args = tuple(sorted(args))
         kind = 0
         for a in args:
@@ -152,7 +152,7 @@ class ExpressionGraph:
 
     def product(self, factors: Iterable[tuple[int, bool]]) -> int:
         """Multiply nodes, or divide by those marked; columns and rows first."""
-        factors, factor, groups = list(factors), 1.0, _groups()
+        factors, factor, groups = list(factors), 1.0, _empty_groups()
         for node, below in factors:
             inner = self._negated(node)
             if inner is not None:
@@ -208,7 +208,7 @@ class ExpressionGraph:
 
     def sum(self, terms: Iterable[tuple[int, bool]]) -> int:
         """Add nodes, or subtract those marked; columns and rows first."""
-        offset, groups = 0.0, _groups()
+        offset, groups = 0.0, _empty_groups()
         for node, minus in terms:
             inner = self._negated(node)
             if inner is not None:
@@ -258,7 +258,7 @@ class ExpressionGraph:
         if function == "exp" and self.nodes[arg][0] == "log" and self.positive[self.nodes[arg][1][0]]:
             return self.nodes[arg][1][0]
         inner = self._negated(arg)
-        if inner is not None and function in _ODD:
+        if inner is not None and function in _ODD_FUNCTIONS:
             return self.minus(self.op(function, inner))
         return self.op(function, arg)
 
@@ -338,5 +338,5 @@ class ExpressionGraph:
         return sorted(found)
 
 
-def _groups() -> dict[tuple[int, bool], list[int]]:
+def _empty_groups() -> dict[tuple[int, bool], list[int]]:
     return {(kind, marked): [] for kind in (_COLUMN, _ROW, _MATRIX) for marked in (False, True)}

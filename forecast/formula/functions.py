@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = [
-    "ANY",
+    "ANY_UNIT",
     "CONDITION",
+    "DIMENSIONLESS",
     "FUNCTIONS",
-    "PLAIN",
-    "SAME",
+    "SAME_UNIT",
     "SCENARIO_FUNCTIONS",
-    "YEARS",
+    "TIME_UNIT",
     "Function",
     "ces_of",
     "implementation",
@@ -32,12 +32,12 @@ __all__ = [
 
 #: What the unit of an argument must be: none; that of the other arguments marked so; any at all; none, as the argument
 #: is a condition; none, or one of time, which becomes years.
-PLAIN, SAME, ANY, CONDITION, YEARS = "plain", "same", "any", "condition", "years"
+DIMENSIONLESS, SAME_UNIT, ANY_UNIT, CONDITION, TIME_UNIT = "plain", "same", "any", "condition", "years"
 
 #: The shares of a `ces` add up to 1 within this.
-SHARES = 1e-9
+SHARE_SUM_ATOL = 1e-9
 #: Below this rho a `ces` is its limit to the last digit.
-FLAT = 1e-15
+RHO_ATOL = 1e-15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +53,8 @@ class Function:
     arguments : tuple of str
         The rule for the unit of each argument; where there are more arguments, the first rule holds for them too.
     result : float or str
-        The power to which the unit of the arguments marked `SAME` is raised (0: the result is a plain number), or a
-        unit.
+        The power to which the unit of the arguments marked `SAME_UNIT` is raised (0: the result is a plain number),
+        or a unit.
     least, most : int
         How many arguments; 0 is as many as `arguments` has.
     lists : tuple of int
@@ -65,7 +65,7 @@ class Function:
 
     numpy: str = ""
     tex: str
-    arguments: tuple[str, ...] = (PLAIN,)
+    arguments: tuple[str, ...] = (DIMENSIONLESS,)
     result: float | str = 0.0
     least: int = 0
     most: int = 0
@@ -88,36 +88,36 @@ class Function:
         return (self.arguments[0],) * more + self.arguments[:count]
 
 
-def _named(name: str, **options: Any) -> Function:
+def _make_function(name: str, **options: Any) -> Function:
     return Function(tex=rf"\operatorname{{{name}}}", **options)
 
 
 #: The functions of laws. Their counterparts in sympy stand in `forecast.formula.symbolic`.
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
-        "abs": Function(numpy="abs", tex="|", arguments=(SAME,), result=1.0),
+        "abs": Function(numpy="abs", tex="|", arguments=(SAME_UNIT,), result=1.0),
         "acos": Function(numpy="arccos", tex=r"\arccos"),
         "asin": Function(numpy="arcsin", tex=r"\arcsin"),
         "atan": Function(numpy="arctan", tex=r"\arctan"),
-        "cbrt": Function(numpy="cbrt", tex=r"\sqrt[3]", arguments=(SAME,), result=1 / 3),
-        "ceil": _named("ceil", numpy="ceil"),
+        "cbrt": Function(numpy="cbrt", tex=r"\sqrt[3]", arguments=(SAME_UNIT,), result=1 / 3),
+        "ceil": _make_function("ceil", numpy="ceil"),
         "cos": Function(numpy="cos", tex=r"\cos"),
         "cosh": Function(numpy="cosh", tex=r"\cosh"),
-        "erf": _named("erf", numpy="erf"),
-        "erfc": _named("erfc", numpy="erfc"),
+        "erf": _make_function("erf", numpy="erf"),
+        "erfc": _make_function("erfc", numpy="erfc"),
         "exp": Function(numpy="exp", tex=r"\exp"),
-        "expm1": _named("expm1", numpy="expm1"),
-        "heaviside": Function(numpy="heaviside", tex=r"\theta", arguments=(ANY,)),
+        "expm1": _make_function("expm1", numpy="expm1"),
+        "heaviside": Function(numpy="heaviside", tex=r"\theta", arguments=(ANY_UNIT,)),
         "log": Function(numpy="log", tex=r"\log"),
         "log10": Function(numpy="log10", tex=r"\log_{10}"),
-        "log1p": _named("log1p", numpy="log1p"),
+        "log1p": _make_function("log1p", numpy="log1p"),
         "log2": Function(numpy="log2", tex=r"\log_{2}"),
-        "max": Function(numpy="maximum", tex=r"\max", arguments=(SAME,), result=1.0, least=2, most=8),
-        "min": Function(numpy="minimum", tex=r"\min", arguments=(SAME,), result=1.0, least=2, most=8),
-        "sign": _named("sign", numpy="sign", arguments=(ANY,)),
+        "max": Function(numpy="maximum", tex=r"\max", arguments=(SAME_UNIT,), result=1.0, least=2, most=8),
+        "min": Function(numpy="minimum", tex=r"\min", arguments=(SAME_UNIT,), result=1.0, least=2, most=8),
+        "sign": _make_function("sign", numpy="sign", arguments=(ANY_UNIT,)),
         "sin": Function(numpy="sin", tex=r"\sin"),
         "sinh": Function(numpy="sinh", tex=r"\sinh"),
-        "sqrt": Function(numpy="sqrt", tex=r"\sqrt", arguments=(SAME,), result=1 / 2),
+        "sqrt": Function(numpy="sqrt", tex=r"\sqrt", arguments=(SAME_UNIT,), result=1 / 2),
         "tan": Function(numpy="tan", tex=r"\tan"),
         "tanh": Function(numpy="tanh", tex=r"\tanh"),
     }
@@ -128,21 +128,21 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
 SCENARIO_FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         **FUNCTIONS,
-        "ces": _named("ces", arguments=(SAME, PLAIN, PLAIN), result=1.0, lists=(0, 1)),
-        "clip": _named("clip", arguments=(SAME, SAME, SAME), result=1.0),
-        "logistic": _named("logistic"),
-        "saturate": _named("saturate", arguments=(SAME, SAME), result=1.0),
-        "softmin": _named("softmin", arguments=(SAME, PLAIN), result=1.0, least=3, most=9),
-        "where": _named("where", arguments=(CONDITION, SAME, SAME), result=1.0),
-        "log_rate": _named("log_rate", arguments=(ANY,), over_time=True),
-        "rate": _named("rate", arguments=(ANY,), result="1/year", over_time=True),
-        "at": _named("at", arguments=(SAME, PLAIN), result=1.0, over_time=True),
-        "growth": _named("growth", arguments=(ANY, YEARS), result="1/year", least=1, over_time=True),
-        "lag": _named("lag", arguments=(SAME, YEARS), result=1.0, over_time=True),
-        "maximum": _named("maximum", arguments=(SAME,), result=1.0, over_time=True),
-        "once": _named("once", arguments=(CONDITION,), over_time=True),
-        "previous": _named("previous", arguments=(SAME,), result=1.0, over_time=True),
-        "since": _named("since", arguments=(CONDITION,), over_time=True),
+        "ces": _make_function("ces", arguments=(SAME_UNIT, DIMENSIONLESS, DIMENSIONLESS), result=1.0, lists=(0, 1)),
+        "clip": _make_function("clip", arguments=(SAME_UNIT, SAME_UNIT, SAME_UNIT), result=1.0),
+        "logistic": _make_function("logistic"),
+        "saturate": _make_function("saturate", arguments=(SAME_UNIT, SAME_UNIT), result=1.0),
+        "softmin": _make_function("softmin", arguments=(SAME_UNIT, DIMENSIONLESS), result=1.0, least=3, most=9),
+        "where": _make_function("where", arguments=(CONDITION, SAME_UNIT, SAME_UNIT), result=1.0),
+        "log_rate": _make_function("log_rate", arguments=(ANY_UNIT,), over_time=True),
+        "rate": _make_function("rate", arguments=(ANY_UNIT,), result="1/year", over_time=True),
+        "at": _make_function("at", arguments=(SAME_UNIT, DIMENSIONLESS), result=1.0, over_time=True),
+        "growth": _make_function("growth", arguments=(ANY_UNIT, TIME_UNIT), result="1/year", least=1, over_time=True),
+        "lag": _make_function("lag", arguments=(SAME_UNIT, TIME_UNIT), result=1.0, over_time=True),
+        "maximum": _make_function("maximum", arguments=(SAME_UNIT,), result=1.0, over_time=True),
+        "once": _make_function("once", arguments=(CONDITION,), over_time=True),
+        "previous": _make_function("previous", arguments=(SAME_UNIT,), result=1.0, over_time=True),
+        "since": _make_function("since", arguments=(CONDITION,), over_time=True),
     }
 )
 
@@ -228,8 +228,8 @@ def ces_of(shares: tuple[Any, ...], rho: Any) -> Callable[[tuple[Any, ...]], Any
     for place, share in enumerate(shares):
         w[place] = share
     with np.errstate(all="ignore"):
-        rises, flat, counts = power > 0, np.abs(power) < FLAT, w > 0
-        fair = (np.abs(w.sum(axis=0) - 1) <= SHARES) & (w >= 0).all(axis=0)
+        rises, flat, counts = power > 0, np.abs(power) < RHO_ATOL, w > 0
+        fair = (np.abs(w.sum(axis=0) - 1) <= SHARE_SUM_ATOL) & (w >= 0).all(axis=0)
     every = bool(counts.all())  # then no argument is left out
     one_way = bool(rises.all()) or not rises.any()
     largest = np.maximum if rises.all() else np.minimum

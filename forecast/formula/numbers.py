@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["DIGITS", "NUMBER", "POWERS", "number"]
+__all__ = ["DIGITS_PATTERN", "NUMBER_PATTERN", "POWERS_OF_TEN", "parse_number"]
 
 #: What may follow a number without a blank; after a blank, B is the unit byte.
-POWERS = {"k": 3, "M": 6, "B": 9, "T": 12}
+POWERS_OF_TEN = {"k": 3, "M": 6, "B": 9, "T": 12}
 #: A number without a sign; ``float`` alone would also take ``1_000``, ``nan`` and full-width digits.
-DIGITS = r"(?:\d+(?:\.\d+)?|\.\d+|\d+\.(?!\.))"
-NUMBER = rf"{DIGITS}(?:[eE][+-]?\d+|[kMBT](?!\w))?"
-_WHOLE = re.compile(rf"[+-]?{NUMBER}", re.ASCII)
+DIGITS_PATTERN = r"(?:\d+(?:\.\d+)?|\.\d+|\d+\.(?!\.))"
+NUMBER_PATTERN = rf"{DIGITS_PATTERN}(?:[eE][+-]?\d+|[kMBT](?!\w))?"
+_WHOLE = re.compile(rf"[+-]?{NUMBER_PATTERN}", re.ASCII)
 
 
-def number(text: str) -> float:
+def parse_number(text: str) -> float:
     """Return the number that a text is, infinite where no float holds it.
 
     Parameters
     ----------
     text : str
-        As `NUMBER` says, with a sign or without.
+        As `NUMBER_PATTERN` says, with a sign or without.
 
     Raises
     ------
@@ -34,5 +34,5 @@ def number(text: str) -> float:
     """
     if not _WHOLE.fullmatch(text):
         raise ValueError(text)
-    power = POWERS.get(text[-1])
+    power = POWERS_OF_TEN.get(text[-1])
     return float(text) if power is None else float(f"{text[:-1]}e{power}")

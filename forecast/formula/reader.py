@@ -17,14 +17,14 @@ from typing import Any, NoReturn
 from forecast.errors import FormulaError, nearest, printable
 from forecast.formula import tree
 from forecast.formula.functions import FUNCTIONS, SCENARIO_FUNCTIONS
-from forecast.formula.numbers import DIGITS, POWERS
+from forecast.formula.numbers import DIGITS_PATTERN, POWERS_OF_TEN
 from forecast.formula.tree import Binary, Call, Comparison, Measured, Name, Node, Number, Sequence, Text, Unary
 
-__all__ = ["COMPARISONS", "NAME", "REFUSED", "Reader", "check_name"]
+__all__ = ["COMPARISONS", "NAME_PATTERN", "RESERVED_NAMES", "Reader", "check_name"]
 
-NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
+NAME_PATTERN = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 #: Names that nobody may use: keywords, functions, constants of other systems, and the dimensions of our results.
-REFUSED: Mapping[str, str] = {
+RESERVED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(keyword.kwlist, "is a Python keyword"),
     **dict.fromkeys(FUNCTIONS, "is the name of a function"),
     "pi": "is the constant",
@@ -32,10 +32,10 @@ REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("draw", "time", "point", "level"), "is a dimension of every result"),
 }
 
-MAX_CHARACTERS = 4000
-MAX_NODES = 1000
+MAX_FORMULA_CHARACTERS = 4000
+MAX_FORMULA_NODES = 1000
 MAX_NAMES = 256
-MAX_DEPTH = 120  # also the longest chain of + or *
+MAX_FORMULA_DEPTH = 120  # also the longest chain of + or *
 MAX_DIGITS = 40
 MAX_POWER = 10_000.0  # product of nested constant exponents
 MAX_TERMS = 20_000.0  # of the formula, were it expanded
@@ -103,11 +103,11 @@ _ONE_COMPARISON = (
     "a condition is one comparison: write min({0}) >= 1 where each must hold, max({0}) >= 1 where one will do"
 )
 #: Where a unit follows a number: a space, and a name or ``1/``.
-_MEASURED = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?= +(?:[A-Za-z]|1/))", re.ASCII)
+_UNIT_START_PATTERN = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?= +(?:[A-Za-z]|1/))", re.ASCII)
 _UNIT_WORD = r"(?:[A-Za-z]\w*|\([\w*/ .-]*\))(?: *\*\* *-?\d(?:\.\d+)?)?"
 _UNIT = re.compile(rf" +(?:1(?=/)|{_UNIT_WORD})(?:(?:[*/]| +){_UNIT_WORD})*", re.ASCII)
 #: A number with what stands for a power of ten: ``70B``.
-_SHORT = re.compile(rf"(?<![\w.])({DIGITS})([{''.join(POWERS)}])(?!\w)", re.ASCII)
+_SHORT = re.compile(rf"(?<![\w.])({DIGITS_PATTERN})([{''.join(POWERS_OF_TEN)}])(?!\w)", re.ASCII)
 _TEXT = re.compile(r"""'[^'"\\]{0,64}'|"[^'"\\]{0,64}\"""", re.ASCII)
 
 
@@ -129,7 +129,7 @@ def check_name(text: object, *, where: str = "") -> str:
     Raises
     ------
     FormulaError
-        If it breaks that rule, or is in `REFUSED`.
+        If it breaks that rule, or is in `RESERVED_NAMES`.
 
     Examples
     --------
@@ -142,11 +142,11 @@ def check_name(text: object, *, where: str = "") -> str:
     """
     if not isinstance(text, str):
         raise _fault(text, f"expected text, got {type(text).__name__}", where=where, noun="name")
-    if not NAME.fullmatch(text):
+    if not NAME_PATTERN.fullmatch(text):
         expected = "expected letters, digits and underscores (ASCII, at most 64), not starting with a digit or '__'"
         raise _fault(text, expected, where=where, noun="name")
-    if text in REFUSED:
-        raise _fault(text, f"{REFUSED[text]}; try '{text}_'", where=where, noun="name")
+    if text in RESERVED_NAMES:
+        raise _fault(text, f"{RESERVED_NAMES[text]}; try '{text}_'", where=where, noun="name")
     return text
 
 
@@ -174,8 +174,8 @@ class Reader:
         self.shift = len(self.source) - len(self.source.lstrip())
         if not self.source.strip():
             self.fail("is empty")
-        if len(text) > MAX_CHARACTERS:
-            self.fail(f"has {len(text)} characters; the limit is {MAX_CHARACTERS}")
+        if len(text) > MAX_FORMULA_CHARACTERS:
+            self.fail(f"has {len(text)} characters; the limit is {MAX_FORMULA_CHARACTERS}")
         self.written = self.source.strip()
         self.code = _TEXT.sub(lambda quoted: " " * len(quoted[0]), self.source) if scenario else self.source
         self._characters()
@@ -197,21 +197,21 @@ class Reader:
                 hint = f"; {_HINTS[c]}" if c in _HINTS else "; a formula is plain ASCII"
                 self.fail(f"character '{printable(c)}' is outside the grammar{hint}", position)
             depth += (c in "([{") - (c in ")]}")
-            if depth > MAX_DEPTH // 2:
-                self.fail(f"has more than {MAX_DEPTH // 2} nested parentheses", position)
+            if depth > MAX_FORMULA_DEPTH // 2:
+                self.fail(f"has more than {MAX_FORMULA_DEPTH // 2} nested parentheses", position)
 
     def _powers(self) -> Iterator[tuple[int, int]]:
         """Take the letters of ``70B`` out of the source, and yield where each number stands with its power of ten."""
         for short in _SHORT.finditer(self.code):
             at = short.end() - 1
             self.source = f"{self.source[:at]} {self.source[at + 1 :]}"
-            yield short.start(), POWERS[short[2]]
+            yield short.start(), POWERS_OF_TEN[short[2]]
         for at in (short.end() - 1 for short in _SHORT.finditer(self.code)):
             self.code = f"{self.code[:at]} {self.code[at + 1 :]}"
 
     def _units(self) -> Iterator[tuple[int, str]]:
         """Take the units after numbers out of the source, and yield where each number stands with its unit."""
-        for measured in list(_MEASURED.finditer(self.code)):
+        for measured in list(_UNIT_START_PATTERN.finditer(self.code)):
             unit = _UNIT.match(self.code, measured.end())
             end = unit.end() if unit else measured.end()
             if unit and any(word in keyword.kwlist for word in unit[0].split()):
@@ -272,7 +272,7 @@ class Reader:
         names = len({part.name for part in tree.walk(root) if isinstance(part, Name)})
         if names > MAX_NAMES:
             self.fail(f"has {names} names; the limit is {MAX_NAMES}")
-        if _terms(root) > MAX_TERMS:
+        if _max_terms(root) > MAX_TERMS:
             self.fail(f"would expand to more than {MAX_TERMS:.0f} terms")
         if _degree(root) > MAX_POWER:
             self.fail(f"a power is too large; nested constant exponents may reach {MAX_POWER:.0f}")
@@ -281,23 +281,23 @@ class Reader:
     def node(self, node: ast.expr, depth: int) -> tuple[Node, Any]:
         """Return the tree of `node` and, where it holds no name, its value."""
         self.nodes += 1
-        if self.nodes > MAX_NODES:
-            self.fail(f"has more than {MAX_NODES} parts")
-        if depth > MAX_DEPTH:
-            self.fail(f"is nested, or chained, more than {MAX_DEPTH} deep", self._at(node))
+        if self.nodes > MAX_FORMULA_NODES:
+            self.fail(f"has more than {MAX_FORMULA_NODES} parts")
+        if depth > MAX_FORMULA_DEPTH:
+            self.fail(f"is nested, or chained, more than {MAX_FORMULA_DEPTH} deep", self._at(node))
         match node:
             case ast.Constant():
                 return self._number(node)
             case ast.Name(id="pi"):
                 return Number(math.pi), math.pi
             case ast.Name(id=name):
-                if name in REFUSED or not NAME.fullmatch(name):
+                if name in RESERVED_NAMES or not NAME_PATTERN.fullmatch(name):
                     prefix = f"{self.where}: " if self.where else ""
                     check_name(name, where=f"{prefix}{self.noun} '{printable(self.text, 80)}'")
                 return Name(name), None
-            case ast.Attribute() if self.scenario and (parts := _dotted(node)):
+            case ast.Attribute() if self.scenario and (parts := _dotted_parts(node)):
                 for name in parts:
-                    if name in REFUSED or not NAME.fullmatch(name):
+                    if name in RESERVED_NAMES or not NAME_PATTERN.fullmatch(name):
                         check_name(name, where=f"{self.where}: " * bool(self.where) + printable(self.text, 80))
                 return Name(".".join(parts)), None
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
@@ -428,7 +428,7 @@ class Reader:
         value = _quiet(made, parts)
         if not math.isfinite(value):
             problem = "no number" if math.isnan(value) else "out of range"
-            self.fail(f"the constant '{printable(tree.text(made), 40)}' is {problem}", self._at(node))
+            self.fail(f"the constant '{printable(tree.to_text(made), 40)}' is {problem}", self._at(node))
         return made, value
 
 
@@ -454,15 +454,15 @@ def _degree(node: Node) -> float:
     return max([1.0, *inner]) if exponent is None else max(1.0, exponent * inner[0], inner[1])
 
 
-def _terms(node: Node) -> float:
+def _max_terms(node: Node) -> float:
     """Bound the number of terms, were the formula expanded."""
     if isinstance(node, (Call, Comparison, Sequence)):
-        return max(map(_terms, tree.children(node)))
+        return max(map(_max_terms, tree.children(node)))
     if isinstance(node, Unary):
-        return _terms(node.operand)
+        return _max_terms(node.operand)
     if not isinstance(node, Binary):
         return 1.0
-    left, right = _terms(node.left), _terms(node.right)
+    left, right = _max_terms(node.left), _max_terms(node.right)
     if node.op in "+-":
         return left + right
     if node.op != "**":
@@ -474,9 +474,9 @@ def _terms(node: Node) -> float:
     return math.exp(min(logarithm, 600.0))
 
 
-def _dotted(node: ast.expr) -> tuple[str, ...]:
+def _dotted_parts(node: ast.expr) -> tuple[str, ...]:
     """Return the parts of a name in another scenario, ``mc.run``; none where it is anything else."""
     if isinstance(node, ast.Attribute):
-        inner = _dotted(node.value)
+        inner = _dotted_parts(node.value)
         return (*inner, node.attr) if inner else ()
     return (node.id,) if isinstance(node, ast.Name) else ()

@@ -14,7 +14,7 @@ from typing import Any, cast
 from forecast.errors import FormulaError, printable
 from forecast.formula import tree
 from forecast.formula.functions import FUNCTIONS
-from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, signed
+from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, number_node
 
 __all__ = ["from_sympy", "solve", "to_sympy"]
 
@@ -29,7 +29,7 @@ _TRUE = ("exp", "log", "sqrt", "log2", "log10")
 
 
 @functools.cache
-def _functions() -> Mapping[str, Callable[..., Any]]:
+def _sympy_functions() -> Mapping[str, Callable[..., Any]]:
     import sympy as sp
 
     table: dict[str, Callable[..., Any]] = {n: type(f"{n}_", (sp.Function,), {}) for n in FUNCTIONS if n not in _TRUE}
@@ -74,7 +74,7 @@ def to_sympy(root: Node) -> Any:
                 return number(above) / number(below)
         value = float(tree.evaluate(node, {}))
         if not math.isfinite(value):
-            raise FormulaError(f"the constant '{printable(tree.text(node), 60)}' is out of range")
+            raise FormulaError(f"the constant '{printable(tree.to_text(node), 60)}' is out of range")
         return number(value)
 
     def convert(node: Node) -> Any:
@@ -85,7 +85,7 @@ def to_sympy(root: Node) -> Any:
         if isinstance(node, Unary):
             return -convert(node.operand)
         if isinstance(node, Call):
-            make, args = _functions()[node.function], [convert(a) for a in node.args]
+            make, args = _sympy_functions()[node.function], [convert(a) for a in node.args]
             return functools.reduce(make, args) if len(args) > 1 else make(*args)
         assert isinstance(node, Binary)
         left, right = convert(node.left), convert(node.right)
@@ -123,7 +123,7 @@ def from_sympy(expression: Any, names: Iterable[str]) -> Node:
     import sympy as sp
 
     allowed = frozenset(names)
-    back = {make: name for name, make in _functions().items() if isinstance(make, type)}
+    back = {make: name for name, make in _sympy_functions().items() if isinstance(make, type)}
     for name in FUNCTIONS:
         theirs = getattr(sp, _THEIRS.get(name, name), None)
         if isinstance(theirs, type):
@@ -181,7 +181,7 @@ def from_sympy(expression: Any, names: Iterable[str]) -> Node:
             node = Binary("/", Number(abs(real(e.p))), Number(real(e.q)))
             return Unary("-", node) if e < 0 else node
         if e.is_Number:
-            return signed(real(e))
+            return number_node(real(e))
         if e.is_Add:
             return total(e)
         if e.is_Mul:
@@ -202,7 +202,7 @@ def from_sympy(expression: Any, names: Iterable[str]) -> Node:
     return convert(expression)
 
 
-def _occurrences(node: Node, name: str) -> int:
+def _count_occurrences(node: Node, name: str) -> int:
     return sum(isinstance(n, Name) and n.name == name for n in tree.walk(node))
 
 
@@ -211,11 +211,11 @@ def solve(root: Node, name: str, value: float) -> list[Node]:
 
     A name that occurs once is freed step by step; otherwise sympy solves, for formulas of moderate size.
     """
-    count = _occurrences(root, name)
+    count = _count_occurrences(root, name)
     if count == 0:
-        raise FormulaError(f"formula '{printable(tree.text(root), 80)}' does not depend on '{printable(name, 60)}'")
+        raise FormulaError(f"formula '{printable(tree.to_text(root), 80)}' does not depend on '{printable(name, 60)}'")
     if count == 1:
-        return _free(root, name, signed(value))
+        return _free(root, name, number_node(value))
     return _solve_by_sympy(root, name, value)
 
 
@@ -227,7 +227,7 @@ def _free(node: Node, name: str, value: Node) -> list[Node]:
     if isinstance(node, Call):
         return [r for v in _inverse(node, value) for r in _free(node.args[0], name, v)]
     assert isinstance(node, Binary)
-    left, right, on_left = node.left, node.right, _occurrences(node.left, name) == 1
+    left, right, on_left = node.left, node.right, _count_occurrences(node.left, name) == 1
     if node.op == "**":
         if not on_left:
             return _free(right, name, Binary("/", Call("log", (value,)), Call("log", (left,))))
@@ -278,10 +278,10 @@ def _inverse(node: Call, v: Node) -> list[Node]:
 def _solve_by_sympy(root: Node, name: str, value: float) -> list[Node]:
     import sympy as sp
 
-    shown = printable(tree.text(root), 80)
+    shown = printable(tree.to_text(root), 80)
     if sum(1 for _ in tree.walk(root)) > _SOLVABLE or _burden(root) > 64:
         raise FormulaError(f"formula '{shown}': too large to be solved for '{printable(name, 60)}' (it occurs twice)")
-    equation = to_sympy(Binary("-", root, signed(value)))
+    equation = to_sympy(Binary("-", root, number_node(value)))
     try:
         found = sp.solve(equation, sp.Symbol(name))
     except (NotImplementedError, ValueError, TypeError, RecursionError):
@@ -292,7 +292,7 @@ def _solve_by_sympy(root: Node, name: str, value: float) -> list[Node]:
         if not answer.free_symbols:
             number = complex(answer.evalf())
             if abs(number.imag) <= 1e-12 * max(1.0, abs(number.real)):
-                nodes.append(signed(number.real))
+                nodes.append(number_node(number.real))
             continue
         try:
             nodes.append(from_sympy(answer, names))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tape", "compute"]
 
-_PLAIN = {
+_UFUNC_NAMES = {
     "+": "add",
     "-": "subtract",
     "*": "multiply",
@@ -26,7 +26,7 @@ _PLAIN = {
 }
 
 #: Arrays up to this many numbers are left to the allocator: to keep account of them costs more than they do.
-SMALL = 1024
+MAX_UNPOOLED_ELEMENTS = 1024
 
 
 @functools.cache
@@ -40,7 +40,7 @@ def _function(op: str) -> tuple[Callable[..., Any], bool]:
         from scipy import special
 
         return getattr(special, op), True
-    return getattr(np, _PLAIN[op] if op in _PLAIN else FUNCTIONS[op].numpy), True
+    return getattr(np, _UFUNC_NAMES[op] if op in _UFUNC_NAMES else FUNCTIONS[op].numpy), True
 
 
 def compute(op: str, args: Sequence[float]) -> float:
@@ -88,7 +88,7 @@ class Tape:
         r = self.registers.copy()
         for register, name in self.inputs:
             r[register] = values[name]
-        if math.prod(shape) <= SMALL:
+        if math.prod(shape) <= MAX_UNPOOLED_ELEMENTS:
             for function, args, to, _, _ in self.steps:
                 r[to] = function(*[r[a] for a in args])
             return [r[i] for i in self.results]
@@ -100,13 +100,13 @@ class Tape:
                 if r[register].shape == shape:
                     spare.append(r[register])
                 r[register] = None
-            if spare and into and _fills(parts, shape):
+            if spare and into and _has_full_shape(parts, shape):
                 out = spare.pop()
             r[to] = function(*parts) if out is None else function(*parts, out=out)
         return [r[i] for i in self.results]
 
 
-def _fills(parts: Sequence[Any], shape: tuple[int, ...]) -> bool:
+def _has_full_shape(parts: Sequence[Any], shape: tuple[int, ...]) -> bool:
     """Tell whether what is computed of some parts has the full shape."""
     import numpy as np
 

@@ -31,15 +31,15 @@ __all__ = [
     "apply",
     "children",
     "common_power",
-    "compiled",
+    "compile_tree",
     "constant",
     "evaluate",
+    "format_number",
     "latex",
     "latex_name",
-    "number",
+    "number_node",
     "rebuild",
-    "signed",
-    "text",
+    "to_text",
     "walk",
 ]
 
@@ -191,14 +191,14 @@ def apply(node: Node, parts: tuple[Any, ...]) -> Any:
         return -parts[0]
     if isinstance(node, Call):
         if SCENARIO_FUNCTIONS[node.function].over_time:
-            raise FormulaError(f"'{printable(text(node), 60)}' reads a path over time: a scenario computes it")
+            raise FormulaError(f"'{printable(to_text(node), 60)}' reads a path over time: a scenario computes it")
         return implementation(node.function)(*parts)
     if isinstance(node, Comparison):
         return _compare(node.op, *parts)
     if isinstance(node, Sequence):
         return parts
     if isinstance(node, Measured):
-        raise FormulaError(f"'{printable(text(node), 60)}' has a unit: forecast.units.evaluate computes it")
+        raise FormulaError(f"'{printable(to_text(node), 60)}' has a unit: forecast.units.evaluate computes it")
     assert isinstance(node, Binary)
     return _OPERATORS[node.op](*parts)
 
@@ -208,10 +208,10 @@ def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
     import numpy as np
 
     with np.errstate(all="ignore"):
-        return compiled(node)(values)
+        return compile_tree(node)(values)
 
 
-def compiled(node: Node) -> Callable[[Mapping[str, Any]], Any]:
+def compile_tree(node: Node) -> Callable[[Mapping[str, Any]], Any]:
     """Return a function that computes a tree as `evaluate` does, for whoever computes it many times.
 
     It leaves numpy's warnings as they are.
@@ -223,7 +223,7 @@ def compiled(node: Node) -> Callable[[Mapping[str, Any]], Any]:
     if isinstance(node, (Number, Text)):
         value = np.float64(node.value) if isinstance(node, Number) else node.value
         return lambda values: value
-    parts = [compiled(part) for part in children(node)]
+    parts = [compile_tree(part) for part in children(node)]
     if isinstance(node, Binary):
         (left, right), combine = parts, _OPERATORS[node.op]
         return lambda values: combine(left(values), right(values))
@@ -248,19 +248,19 @@ def constant(node: Node) -> bool:
     )
 
 
-def signed(value: float) -> Node:
+def number_node(value: float) -> Node:
     """Return a number of either sign as a node."""
     return Unary("-", Number(-value)) if value < 0 else Number(value)
 
 
 # How tightly a node binds, as in Python: -x**2 is -(x**2), and 2**-x needs no parentheses.
 _COMPARISON, _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(6)
-_BINDS = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "**": _POWER}
+_PRECEDENCE = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "**": _POWER}
 
 
-def _binds(node: Node) -> int:
+def _precedence(node: Node) -> int:
     if isinstance(node, Binary):
-        return _BINDS[node.op]
+        return _PRECEDENCE[node.op]
     if isinstance(node, Comparison):
         return _COMPARISON
     return _SIGN if isinstance(node, Unary) else _ATOM
@@ -270,7 +270,7 @@ def _ends_in_unit(node: Node) -> bool:
     return isinstance(node, Measured) or (isinstance(node, Unary) and _ends_in_unit(node.operand))
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """Write a number so that it reads back as the same float64."""
     if value == math.pi:
         return "pi"
@@ -279,7 +279,7 @@ def number(value: float) -> str:
     return repr(value).replace("e+", "e")
 
 
-def text(node: Node) -> str:
+def to_text(node: Node) -> str:
     """Write a tree in the safe grammar; the text parses back to an equal tree.
 
     Examples
@@ -288,21 +288,21 @@ def text(node: Node) -> str:
     'N**-alpha'
     """
     if isinstance(node, Number):
-        return number(node.value)
+        return format_number(node.value)
     if isinstance(node, Name):
         return node.name
     if isinstance(node, Measured):
-        return f"{number(node.value)} {node.unit}"
+        return f"{format_number(node.value)} {node.unit}"
     if isinstance(node, Text):
         return f'"{node.value}"'
     if isinstance(node, (Call, Sequence)):
-        inner = ", ".join(map(text, children(node)))
+        inner = ", ".join(map(to_text, children(node)))
         return f"{node.function}({inner})" if isinstance(node, Call) else f"[{inner}]"
 
     def inside(part: Node, least: int, *, tight: bool = False) -> str:
         # what follows a unit without a blank would be read as a part of it
-        bare = _binds(part) >= least and not (tight and _ends_in_unit(part))
-        return text(part) if bare else f"({text(part)})"
+        bare = _precedence(part) >= least and not (tight and _ends_in_unit(part))
+        return to_text(part) if bare else f"({to_text(part)})"
 
     if isinstance(node, Unary):
         return "-" + inside(node.operand, _SIGN)
@@ -310,7 +310,7 @@ def text(node: Node) -> str:
         return f"{inside(node.left, _SUM)} {node.op} {inside(node.right, _SUM)}"
     if node.op == "**":
         return f"{inside(node.left, _ATOM, tight=True)}**{inside(node.right, _SIGN, tight=True)}"
-    binds = _BINDS[node.op]
+    binds = _PRECEDENCE[node.op]
     tight = binds != _SUM
     op = node.op if tight else f" {node.op} "
     return f"{inside(node.left, binds, tight=tight)}{op}{inside(node.right, binds + 1, tight=tight)}"
@@ -322,7 +322,7 @@ _GREEK = re.compile(
 )
 
 
-def _word(word: str) -> str:
+def _latex_word(word: str) -> str:
     if _GREEK.fullmatch(word):
         return "\\" + word
     return word if len(word) == 1 or word.isdigit() else rf"\mathrm{{{word}}}"
@@ -336,8 +336,8 @@ def latex_name(name: str) -> str:
     numbered = re.fullmatch(r"([A-Za-z]+)(\d+)", words[0])
     if numbered:
         words[:1] = numbered.groups()
-    below = ",".join(map(_word, words[1:]))
-    return _word(words[0]) + (f"_{{{below}}}" if below else "")
+    below = ",".join(map(_latex_word, words[1:]))
+    return _latex_word(words[0]) + (f"_{{{below}}}" if below else "")
 
 
 def _latex_number(value: float) -> str:
@@ -377,7 +377,7 @@ def latex(node: Node) -> str:
 
     def inside(part: Node, least: int) -> str:
         # a fraction draws its own borders, so it is wrapped only under a power
-        bound = _ATOM if isinstance(part, Binary) and part.op == "/" and least <= _PRODUCT + 1 else _binds(part)
+        bound = _ATOM if isinstance(part, Binary) and part.op == "/" and least <= _PRODUCT + 1 else _precedence(part)
         return latex(part) if bound >= least else rf"\left({latex(part)}\right)"
 
     if isinstance(node, Unary):
@@ -392,7 +392,7 @@ def latex(node: Node) -> str:
         if isinstance(node.left, Call) or (isinstance(node.left, Number) and not base.isdigit()):
             base = rf"\left({base}\right)"
         return f"{base}^{{{latex(node.right)}}}"
-    left, right = inside(node.left, _BINDS[node.op]), inside(node.right, _BINDS[node.op] + 1)
+    left, right = inside(node.left, _PRECEDENCE[node.op]), inside(node.right, _PRECEDENCE[node.op] + 1)
     if node.op != "*":
         return f"{left} {node.op} {right}"
     return rf"{left} \cdot {right}" if right[0].isdigit() or right[0] == "-" else rf"{left} \, {right}"

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.formula import Binary, Call, Formula, Name, Node, check_name, parse
-from forecast.formula.tree import signed, walk
-from forecast.laws.forms import Code, Explicit, Form, changed as replaced
+from forecast.formula.tree import number_node, walk
+from forecast.laws.forms import Code, Explicit, Form, replace_names as replaced
 from forecast.laws.grouped import Groupable
 
 if TYPE_CHECKING:
     from forecast.laws.definition import Law
     from forecast.laws.program import Program
 
-__all__ = ["Composable", "linear_parameters", "options", "sides"]
+__all__ = ["Composable", "law_arguments", "linear_parameters", "other_arguments"]
 
 #: Functions with a kink: the derivative says nothing of what lies beyond it.
-_KINKED = ("abs", "ceil", "heaviside", "max", "min", "sign")
+_KINKED_FUNCTIONS = ("abs", "ceil", "heaviside", "max", "min", "sign")
 
 
 class Composable(Groupable):
@@ -56,34 +56,34 @@ class Composable(Groupable):
         """
         law = cast("Law", self)
         names = {n: check_name(f"{prefix}{n}", where=f"{law._where}: prefix") for n in law.parameters}
-        return _changed(law, {n: Formula(Name(new)) for n, new in names.items()}, names)
+        return _replace_parameters(law, {n: Formula(Name(new)) for n, new in names.items()}, names)
 
     def __add__(self, other: Law | float) -> Law:
-        return _combined("+", self, other)
+        return _combine("+", self, other)
 
     def __sub__(self, other: Law | float) -> Law:
-        return _combined("-", self, other)
+        return _combine("-", self, other)
 
     def __mul__(self, other: Law | float) -> Law:
-        return _combined("*", self, other)
+        return _combine("*", self, other)
 
     def __truediv__(self, other: Law | float) -> Law:
-        return _combined("/", self, other)
+        return _combine("/", self, other)
 
     def __radd__(self, other: float) -> Law:
-        return _combined("+", other, self)
+        return _combine("+", other, self)
 
     def __rsub__(self, other: float) -> Law:
-        return _combined("-", other, self)
+        return _combine("-", other, self)
 
     def __rmul__(self, other: float) -> Law:
-        return _combined("*", other, self)
+        return _combine("*", other, self)
 
     def __rtruediv__(self, other: float) -> Law:
-        return _combined("/", other, self)
+        return _combine("/", other, self)
 
 
-def sides(law: Law) -> dict[str, Any]:
+def law_arguments(law: Law) -> dict[str, Any]:
     """Return the arguments of `forecast.Law` that say what it computes."""
     from forecast.laws.implicit import Implicit
 
@@ -93,7 +93,7 @@ def sides(law: Law) -> dict[str, Any]:
     return {"expression": law.formula.text}
 
 
-def options(law: Law) -> dict[str, Any]:
+def other_arguments(law: Law) -> dict[str, Any]:
     """Return the other arguments of `forecast.Law`."""
     return {
         "variables": dict(law.variables),
@@ -113,7 +113,7 @@ def options(law: Law) -> dict[str, Any]:
 # Fixing, tying, renaming ----------------------------------------------------------------------------------------------
 
 
-def _changed(law: Law, changes: Mapping[str, Formula], renamed: Mapping[str, str]) -> Law:
+def _replace_parameters(law: Law, changes: Mapping[str, Formula], renamed: Mapping[str, str]) -> Law:
     """Return a law with parameters replaced; `renamed` says what those that stay parameters are called now."""
     form: Form = law._form.replaced(changes)
     bounds: dict[str, tuple[float, float]] = {}
@@ -128,7 +128,7 @@ def _changed(law: Law, changes: Mapping[str, Formula], renamed: Mapping[str, str
         linear = tuple(renamed[n] for n in law._linear if n in renamed and count.count(renamed[n]) == 1)
     requires = {replaced(parse(text), changes).text: what for text, what in law.requires.items()}
     made = {"bounds": bounds, "linear": linear, "requires": requires, "name": None, "published": (), "title": ""}
-    return type(law)._from_form(form, options(law) | made)
+    return type(law)._from_form(form, other_arguments(law) | made)
 
 
 def _modified(law: Law, fixed: Mapping[str, float], tie: Sequence[Any]) -> Law:
@@ -152,18 +152,18 @@ def _modified(law: Law, fixed: Mapping[str, float], tie: Sequence[Any]) -> Law:
             raise UsageError(f"{law._where}: with_: '{name}': expected a finite number, got {printable(value, 40)}")
         if not low <= value <= high:
             raise UsageError(f"{law._where}: with_: {name} = {value:g} is outside its bounds ({low:g}, {high:g})")
-        changes[name] = Formula(signed(float(value)))
+        changes[name] = Formula(number_node(float(value)))
     renamed = {n: n for n in law.parameters if n not in fixed}
     for first, *others in groups:
         for name in others:
             changes[name], renamed[name] = Formula(Name(first)), first
-    return _changed(law, changes, renamed) if changes else law
+    return _replace_parameters(law, changes, renamed) if changes else law
 
 
 # Sums and products ----------------------------------------------------------------------------------------------------
 
 
-def _combined(op: str, left: Any, right: Any) -> Law:
+def _combine(op: str, left: Any, right: Any) -> Law:
     for side in (left, right):
         if isinstance(side, bool) or not isinstance(side, (Composable, int, float)):
             raise UsageError(f"a law {op} something: expected a law or a number, got {type(side).__name__}")
@@ -177,19 +177,19 @@ def _combined(op: str, left: Any, right: Any) -> Law:
                 raise UsageError(f"{cast('Law', side)._where}: is {kind}: only laws that are formulas can be combined")
             trees.append(form.formula.root)
         elif math.isfinite(side):
-            trees.append(signed(float(side)))
+            trees.append(number_node(float(side)))
         else:
             raise UsageError(f"a law and {side:g}: expected a finite number")
     if len(laws) == 2:
-        _check(op, *laws)
+        _check_compatible(op, *laws)
     text = Formula(Binary(op, trees[0], trees[1])).text
     first, last = laws[0], laws[-1]
     reference = "; ".join(dict.fromkeys(law.reference for law in laws if law.reference))
     changes = {
         "variables": {**first.variables, **{n: u for n, u in last.variables.items() if u or n not in first.variables}},
         "output": first.output if first.output != "y" else last.output,
-        "unit": _unit(op, first, last) if len(laws) == 2 else first.unit if op != "/" or left is first else "",
-        "bounds": options(first)["bounds"] | options(last)["bounds"],
+        "unit": _combined_unit(op, first, last) if len(laws) == 2 else first.unit if op != "/" or left is first else "",
+        "bounds": other_arguments(first)["bounds"] | other_arguments(last)["bounds"],
         "requires": {**first.requires, **last.requires},
         "objective": first.objective if first.objective == last.objective else "least_squares",
     }
@@ -197,7 +197,7 @@ def _combined(op: str, left: Any, right: Any) -> Law:
     return type(first)._from_form(Explicit(parse(text, where=f"{first._where} {op} {last._where}")), changes)
 
 
-def _check(op: str, left: Law, right: Law) -> None:
+def _check_compatible(op: str, left: Law, right: Law) -> None:
     """Collect everything that two laws do not agree on, and raise it at once."""
     wrong = []
     both = [n for n in left.parameters if n in right.parameters]
@@ -219,7 +219,7 @@ def _check(op: str, left: Law, right: Law) -> None:
         raise FormulaError(f"{left._where} {op} {right._where}: {'; '.join(wrong)}")
 
 
-def _unit(op: str, left: Law, right: Law) -> str:
+def _combined_unit(op: str, left: Law, right: Law) -> str:
     if op in "+-":
         return left.unit or right.unit
     if left.unit and right.unit:
@@ -230,9 +230,9 @@ def _unit(op: str, left: Law, right: Law) -> str:
 # Linear parameters ----------------------------------------------------------------------------------------------------
 
 
-def _kinks(root: Node) -> Iterator[str]:
+def _kinked_names(root: Node) -> Iterator[str]:
     for node in walk(root):
-        if isinstance(node, Call) and node.function in _KINKED:
+        if isinstance(node, Call) and node.function in _KINKED_FUNCTIONS:
             yield from (n.name for n in walk(node) if isinstance(n, Name))
 
 
@@ -246,7 +246,9 @@ def linear_parameters(law: Law) -> tuple[str, ...]:
     program: Program = law.program()
     pairs = program.curved()
     names = law.parameters
-    bent = {i for i, j in pairs if i == j} | {i for i, n in enumerate(names) if n in set(_kinks(law.formula.root))}
+    bent = {i for i, j in pairs if i == j} | {
+        i for i, n in enumerate(names) if n in set(_kinked_names(law.formula.root))
+    }
     found: list[int] = []
     for i in sorted(range(len(names)), key=lambda i: sum(i in p for p in pairs)):
         if i not in bent and not any((min(i, j), max(i, j)) in pairs for j in found):

@@ -12,9 +12,9 @@ from forecast.errors import FormulaError, UnknownNameError, UsageError, printabl
 from forecast.formula import Formula, check_name, parse
 from forecast.laws.arguments import collect
 from forecast.laws.bounds import bounds_of
-from forecast.laws.compose import Composable, linear_parameters, options, sides
+from forecast.laws.compose import Composable, law_arguments, linear_parameters, other_arguments
 from forecast.laws.forms import Code, Explicit, Form
-from forecast.laws.requirements import meaningful, required
+from forecast.laws.requirements import meaningful, parse_requirements
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
-    from forecast.fit.options import Keywords
+    from forecast.fit.options import FitKeywords
     from forecast.laws.program import Program
 
 __all__ = ["Law"]
@@ -112,11 +112,13 @@ class Law(Composable):
             self._form: Form = Explicit(parse(expression, where=self._where))
             self._declare(variables, output, unit)
         else:
-            from forecast.laws.implicit import read
+            from forecast.laws.implicit import parse_equation
 
             self._declare(variables, output, unit)
             own = tuple(self.variables)
-            self._form = read(expression, equals, output=output, between=between, variables=own, where=self._where)
+            self._form = parse_equation(
+                expression, equals, output=output, between=between, variables=own, where=self._where
+            )
         self._finish(bounds, positive, linear, requires)
         self.objective, self.title, self.reference = objective, title, reference
         self.published_fits = tuple(published)
@@ -184,7 +186,7 @@ class Law(Composable):
         self._positive = self._names("positive", positive)
         self._linear = None if linear is None else self._names("linear", linear)
         self.bounds = bounds_of(parameters, self._positive, bounds, self._where)
-        self.requires = required(requires, names, self._where)
+        self.requires = parse_requirements(requires, names, self._where)
 
     def _names(self, what: str, given: Iterable[str]) -> tuple[str, ...]:
         if isinstance(given, str):
@@ -255,7 +257,7 @@ class Law(Composable):
         >>> Law("a*x", variables=["x"], positive=["a"]).record()["bounds"]
         {'a': (0.0, inf)}
         """
-        return {**sides(self), **options(self)}
+        return {**law_arguments(self), **other_arguments(self)}
 
     # Values -----------------------------------------------------------------------------------------------------------
 
@@ -318,9 +320,9 @@ class Law(Composable):
     # Fits -------------------------------------------------------------------------------------------------------------
 
     @overload
-    def fit(self, data: Any, *, by: None = None, **keywords: Unpack[Keywords]) -> Fit: ...
+    def fit(self, data: Any, *, by: None = None, **keywords: Unpack[FitKeywords]) -> Fit: ...
     @overload
-    def fit(self, data: Any, *, by: str, **keywords: Unpack[Keywords]) -> Fits: ...
+    def fit(self, data: Any, *, by: str, **keywords: Unpack[FitKeywords]) -> Fits: ...
     def fit(
         self,
         data: Any,
@@ -361,7 +363,7 @@ class Law(Composable):
         y : str, optional
             The column, or formula over columns, that the law explains. Default: the law's output.
         weights, sigma, sigma_x, groups, varying, options, by, bootstrap, resample, workers, progress, seed, level
-            See `forecast.fit.options.Request`.
+            See `forecast.fit.options.FitRequest`.
 
         Returns
         -------
@@ -379,9 +381,9 @@ class Law(Composable):
         >>> round(float(fit.params["b"]), 3), fit.converged
         (1.99, True)
         """
-        from forecast.fit import Request, fit_law
+        from forecast.fit import FitRequest, fit_law
 
-        request = Request(
+        request = FitRequest(
             objective=objective, protocol=protocol, start=start, let=let, y=y, weights=weights, sigma=sigma,
             sigma_x=sigma_x, groups=groups, varying=varying, options=options, by=by, bootstrap=bootstrap,
             resample=resample, workers=workers, progress=progress, seed=seed, level=level,

@@ -6,7 +6,7 @@ import abc
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast.contract.plugin_calls import guarded
+from forecast.contract.plugin_calls import call_guarded
 from forecast.errors import PluginContractError
 from forecast.formula import Formula
 from forecast.formula.tree import latex_name
@@ -85,7 +85,7 @@ class Explicit(Form):
 
     def replaced(self, changes: Mapping[str, Formula]) -> Explicit:
         """Return the changed formula, read anew."""
-        return Explicit(changed(self._formula, changes))
+        return Explicit(replace_names(self._formula, changes))
 
 
 class Code(Form):
@@ -107,8 +107,8 @@ class Code(Form):
         """Call the code."""
         import numpy as np
 
-        own = {n: _frozen(values[n]) for n in self._parameters}
-        variables = {n: _frozen(values[n]) for n in self._variables}
+        own = {n: _read_only_view(values[n]) for n in self._parameters}
+        variables = {n: _read_only_view(values[n]) for n in self._variables}
 
         def call() -> Array:
             with np.errstate(all="ignore"):
@@ -121,7 +121,7 @@ class Code(Form):
                 said = f"an array of shape {found.shape}, expected {shape}"
                 raise PluginContractError(f"{self._where}: its code returned {said}") from None
 
-        return guarded(f"{self._where}: its code", call)
+        return call_guarded(f"{self._where}: its code", call)
 
     def program(self, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
         """Return a program with derivatives by differences."""
@@ -141,7 +141,7 @@ class Code(Form):
         return Code(call, left, self._variables, self._where)
 
 
-def _frozen(value: Any) -> Any:
+def _read_only_view(value: Any) -> Any:
     """Return a view that cannot be written to: what the code is given stays what it was."""
     import numpy as np
 
@@ -152,7 +152,7 @@ def _frozen(value: Any) -> Any:
     return view
 
 
-def changed(formula: Formula, changes: Mapping[str, Formula]) -> Formula:
+def replace_names(formula: Formula, changes: Mapping[str, Formula]) -> Formula:
     """Return a formula with names replaced, parsed again to check the limits of the grammar."""
     from forecast.formula import parse
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Groupable", "Grouped", "grouped"]
+__all__ = ["Groupable", "Grouped", "group_law"]
 
 
 class Groupable:
@@ -54,7 +54,7 @@ class Groupable:
         >>> found.tolist()
         [6.0, 5.0]
         """
-        return grouped(cast("Law", self), by, tuple(labels), tuple(varying))
+        return group_law(cast("Law", self), by, tuple(labels), tuple(varying))
 
     @property
     def levels(self) -> Mapping[str, tuple[str, ...]]:
@@ -139,7 +139,7 @@ class Grouped(Form):
         form = self.law._form
         if not isinstance(form, Code):
             known = np.isin(values[self.by], np.arange(len(self.labels)))
-            given = {**_given(self.law, values), **self.chosen(values)}
+            given = {**_ungrouped_values(self.law, values), **self.chosen(values)}
             found = meaningful(self.law.requires, given, form.value(given, shape))
             return np.where(np.broadcast_to(known, shape), found, np.nan)
         # a plugin's code takes one value of each parameter: one group at a time
@@ -149,7 +149,7 @@ class Grouped(Form):
             rows = whole[self.by] == place
             if rows.any():
                 own = {p: np.asarray(slots[place].evaluate(values), float) for p, slots in self.slots.items()}
-                part = {**_given(self.law, values), **own}
+                part = {**_ungrouped_values(self.law, values), **own}
                 part = {n: v if v.size == 1 else np.broadcast_to(v, shape)[rows] for n, v in part.items()}
                 part |= {n: whole[n][rows] for n in self.law.variables}
                 found[rows] = meaningful(self.law.requires, part, form.value(part, (int(rows.sum()),)))
@@ -202,17 +202,17 @@ class Grouped(Form):
 
     def replaced(self, changes: Mapping[str, Formula]) -> Grouped:
         """Return it with parameters of groups, or shared ones, replaced by numbers or other names."""
-        from forecast.laws.compose import _changed
+        from forecast.laws.compose import _replace_parameters
 
         shared = {n: f for n, f in changes.items() if n in self.law.parameters and n not in self.slots}
         renamed = {n: shared[n].names[0] if n in shared else n for n in self.law.parameters if n not in shared or
                    shared[n].names}  # fmt: skip
-        law = _changed(self.law, shared, renamed) if shared else self.law
+        law = _replace_parameters(self.law, shared, renamed) if shared else self.law
         slots = {n: tuple(s.substitute(changes) for s in slots) for n, slots in self.slots.items()}
         return Grouped(law, self.by, self.labels, slots)
 
 
-def _given(law: Law, values: Mapping[str, Any]) -> dict[str, Any]:
+def _ungrouped_values(law: Law, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a law without groups takes of the values."""
     return {n: values[n] for n in (*law.parameters, *law.variables) if n in values}
 
@@ -240,7 +240,7 @@ class GroupedProgram(Program):
     def _evaluate(self, values: Mapping[str, Array], shape: tuple[int, ...], order: int) -> Found:
         import numpy as np
 
-        given = {**_given(self.form.law, values), **self.form.chosen(values)}
+        given = {**_ungrouped_values(self.form.law, values), **self.form.chosen(values)}
         value, slopes, curves = self._inner.evaluate(given, order)
         codes = values[self.form.by]
         inside = [codes == place for place in range(len(self.form.labels))]
@@ -276,7 +276,7 @@ def name_of(parameter: str, label: str, place: int) -> str:
     return f"{parameter}_{tail[: 62 - len(parameter)] or place + 1}"
 
 
-def grouped(law: Law, by: str, labels: Sequence[str], varying: Sequence[str]) -> Law:
+def group_law(law: Law, by: str, labels: Sequence[str], varying: Sequence[str]) -> Law:
     """Return a law with own parameters for each group; see `forecast.Law.grouped`.
 
     Raises
@@ -315,17 +315,17 @@ def grouped(law: Law, by: str, labels: Sequence[str], varying: Sequence[str]) ->
             taken[made] = label
             found.append(Formula(Name(made)))
         slots[name] = tuple(found)
-    return made_of(law, by, tuple(labels), slots)
+    return law_of_form(law, by, tuple(labels), slots)
 
 
-def made_of(law: Law, by: str, labels: tuple[str, ...], slots: Mapping[str, tuple[Formula, ...]]) -> Law:
+def law_of_form(law: Law, by: str, labels: tuple[str, ...], slots: Mapping[str, tuple[Formula, ...]]) -> Law:
     """Return the law of a grouped form; bounds and what is linear carry over."""
-    from forecast.laws.compose import options
+    from forecast.laws.compose import other_arguments
 
     form = Grouped(law, by, labels, slots)
     each = {n: [m for f in slots[n] for m in f.names] if n in slots else [n] for n in law.parameters}
     bounds = {m: law.bounds[n] for n in law.parameters for m in each[n]}
-    known = options(law) | {
+    known = other_arguments(law) | {
         "variables": {**law.variables, by: ""},
         "bounds": {m: b for m, b in bounds.items() if b != (-math.inf, math.inf)},
         "linear": tuple(m for n in law.linear for m in each[n]),

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from forecast.base import budgets
 from forecast.errors import FormulaError
 from forecast.formula import Formula, parse
-from forecast.formula.tree import latex_name, signed
-from forecast.laws.forms import Form, changed, formula_program
+from forecast.formula.tree import latex_name, number_node
+from forecast.laws.forms import Form, formula_program, replace_names
 from forecast.laws.program import Found, Program
 
 if TYPE_CHECKING:
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Implicit", "read"]
+__all__ = ["Implicit", "parse_equation"]
 
 #: A solution is done when its step is this small, relative to it; and when the rounding of the left side stops it.
-STEP, FLOOR = 2e-14, 1e-9
+ROOT_STEP_RTOL, EQUATION_RTOL = 2e-14, 1e-9
 #: A step as small as this may be the last: steps by then shrink as their squares do.
 ROOT_RTOL = 1e-6
-ITERATIONS = 200
+MAX_ITERATIONS = 200
 #: Equations that are done leave the others once they are this share of them: one in so many.
-MAX_ROOTS = 4
+COMPACT_DIVISOR = 4
 #: The logits of the places that are looked at first are the whole numbers up to this.
 BRACKET_POINTS = 12
 #: Ends that lie this many times the output apart leave it digits of its own.
-ROUGH = 4.0
+MAX_BRACKET_RATIO = 4.0
 
 
 class Implicit(Form):
@@ -79,11 +79,11 @@ class Implicit(Form):
 
     def replaced(self, changes: Mapping[str, Formula]) -> Implicit:
         """Return the equation with names replaced on both sides and in the ends."""
-        left, right, low, high = (changed(f, changes) for f in (self.left, self.right, *self.ends))
+        left, right, low, high = (replace_names(f, changes) for f in (self.left, self.right, *self.ends))
         return Implicit(left, right, self.output, (low, high))
 
 
-def read(
+def parse_equation(
     left: str, right: str, *, output: str, between: Sequence[Any] | None, variables: Sequence[str], where: str
 ) -> Implicit:
     """Read the equation of a law, or say what is wrong with it."""
@@ -106,7 +106,7 @@ def read(
         if isinstance(end, str):
             formula = parse(end, where=f"{where}: between")
         elif isinstance(end, (int, float)) and not isinstance(end, bool) and abs(end) < float("inf"):
-            formula = Formula(signed(float(end)))
+            formula = Formula(number_node(float(end)))
         else:
             raise refuse(f"between: expected a parameter's name or a finite number, got {type(end).__name__}")
         for name in formula.names:
@@ -181,7 +181,7 @@ class ImplicitProgram(Program):
             given={n: values[n] for n in self._left_names}, low=low, high=high, goal=goal, direction=np.zeros(())
         )
         equations, begun = self._bracketed(equations)
-        return _roots(self._at, equations, begun)
+        return _solve_equations(self._at, equations, begun)
 
     def _at(self, y: Array, given: Mapping[str, Array]) -> tuple[Array, Array]:
         import numpy as np
@@ -212,7 +212,7 @@ class ImplicitProgram(Program):
         part = np.where(
             alike, np.log(np.abs(goal / under)) / np.log(np.abs(over / under)), (goal - under) / (over - under)
         )
-        part = np.where(np.isfinite(part), _within(part, 0.0, 1.0), 0.5)
+        part = np.where(np.isfinite(part), _clip(part, 0.0, 1.0), 0.5)
         return replace(equations, direction=direction), np.asarray(part + (after - 1.0 - BRACKET_POINTS))
 
 
@@ -279,17 +279,17 @@ class _Equations:
 
         small = np.exp(-np.abs(u))
         step = self.width * small / (1 + small)
-        return _within(np.where(u < 0, self.low + step, self.high - step), *self.inside)
+        return _clip(np.where(u < 0, self.low + step, self.high - step), *self.inside)
 
 
-def _within(values: Array, low: Any, high: Any) -> Array:
+def _clip(values: Array, low: Any, high: Any) -> Array:
     """Return values moved between two others, as `numpy.clip` does in three times as long where they are few."""
     import numpy as np
 
     return np.asarray(np.minimum(np.maximum(values, low), high))
 
 
-def _roots(at: Any, equations: _Equations, begun: Array) -> Array:
+def _solve_equations(at: Any, equations: _Equations, start: Array) -> Array:
     """Solve equations; nan where no solution lies between the ends.
 
     Parameters
@@ -297,19 +297,19 @@ def _roots(at: Any, equations: _Equations, begun: Array) -> Array:
     at : callable
         The left side and its slope at places, with what else it takes.
     equations : _Equations
-    begun : ndarray
+    start : ndarray
         The logits of places to begin at.
     """
     import numpy as np
 
-    y, sure = np.full(begun.shape, np.nan), np.zeros(begun.shape, dtype=bool)
+    y, sure = np.full(start.shape, np.nan), np.zeros(start.shape, dtype=bool)
     where, some = np.arange(y.size).reshape(y.shape), equations
     # nothing between the ends is closer to one than its rounding
-    a = -40 - _within(np.log(equations.width / np.abs(equations.low)), 0, 700)
-    b = 40 + _within(np.log(equations.width / np.abs(equations.high)), 0, 700)
-    u, last = _within(begun, a, b), np.full(y.shape, np.inf)
+    a = -40 - _clip(np.log(equations.width / np.abs(equations.low)), 0, 700)
+    b = 40 + _clip(np.log(equations.width / np.abs(equations.high)), 0, 700)
+    u, last = _clip(start, a, b), np.full(y.shape, np.inf)
     here = some.place(u)
-    for round_ in range(ITERATIONS):
+    for round_ in range(MAX_ITERATIONS):
         budgets.check_time("solving an implicit law")
         left, slope = at(here, some.given)
         short = some.direction * (left - some.goal)
@@ -321,13 +321,17 @@ def _roots(at: Any, equations: _Equations, begun: Array) -> Array:
         new = np.where(out, 0.5 * (a + b), new)
         there = some.place(new)
         moved, size = np.abs(there - here), np.abs(there)
-        found = (moved <= STEP * size) | ((moved >= last) & (moved <= FLOOR * size))
-        found |= (moved <= ROOT_RTOL * size) & (moved * moved * moved <= STEP * size * last * last) & (last < np.inf)
+        found = (moved <= ROOT_STEP_RTOL * size) | ((moved >= last) & (moved <= EQUATION_RTOL * size))
+        found |= (
+            (moved <= ROOT_RTOL * size)
+            & (moved * moved * moved <= ROOT_STEP_RTOL * size * last * last)
+            & (last < np.inf)
+        )
         found &= ~out & (slope * some.direction > 0)
         done = found | (short == 0) | (b - a <= 4e-16 * np.abs(u))
         done |= moved <= 2e-16 * np.abs(np.where(new < 0, some.low, some.high))  # what a place can be told to
         done |= ~some.usable
-        if MAX_ROOTS * np.count_nonzero(done) >= done.size or round_ == ITERATIONS - 1:
+        if COMPACT_DIVISOR * np.count_nonzero(done) >= done.size or round_ == MAX_ITERATIONS - 1:
             y.reshape(-1)[where[done]] = np.where(short == 0, here, there)[done]
             sure.reshape(-1)[where[done]] = found[done]
             rest = ~done
@@ -336,20 +340,20 @@ def _roots(at: Any, equations: _Equations, begun: Array) -> Array:
             if not where.size:
                 break
         u, here, last = new, there, moved
-    doubt = equations.usable & (~sure | (equations.width > ROUGH * np.abs(y)))
+    doubt = equations.usable & (~sure | (equations.width > MAX_BRACKET_RATIO * np.abs(y)))
     if doubt.any():
-        y[doubt] = _checked(at, equations.take(doubt), y[doubt])
+        y[doubt] = _polish_roots(at, equations.take(doubt), y[doubt])
     return np.where(equations.usable, y, np.nan)
 
 
-def _checked(at: Any, equations: _Equations, y: Array) -> Array:
+def _polish_roots(at: Any, equations: _Equations, y: Array) -> Array:
     """Return solutions after a last step, nan where they are none."""
     import numpy as np
 
     left, slope = at(y, equations.given)
     for _ in range(2):  # where the ends are far larger than the output, the output itself has digits left
         step = (left - equations.goal) / slope
-        moved = np.where(np.abs(step) <= 1e-15 * equations.width, _within(y - step, *equations.inside), y)
+        moved = np.where(np.abs(step) <= 1e-15 * equations.width, _clip(y - step, *equations.inside), y)
         if np.array_equal(moved, y, equal_nan=True):
             break
         y = moved

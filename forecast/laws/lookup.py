@@ -51,7 +51,7 @@ def law(name: str | Law, *, where: str = "") -> Law:
     """
     if isinstance(name, Law):
         return name
-    from forecast.contract.registry import get_registry, resolve
+    from forecast.contract.registry import get_registry, import_target
 
     record = get_registry().find("law", name, where=where)
     spec = record.spec
@@ -60,7 +60,7 @@ def law(name: str | Law, *, where: str = "") -> Law:
     if id(spec) not in _made:
         if spec.expression is None:
             assert spec.target is not None
-            code = resolve(spec.target, what=f"law {record.full_name}")
+            code = import_target(spec.target, what=f"law {record.full_name}")
             made = _of_code(code, spec, record.full_name)
         else:
             made = Law(

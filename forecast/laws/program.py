@@ -123,7 +123,9 @@ class FormulaProgram(Program):
         self, order: int, positive: Collection[str]
     ) -> tuple[ExpressionGraph, list[int], dict[tuple[int, int], int]]:
         """Return the graph, the nodes of value and gradient, and those of the second derivatives that are not zero."""
-        graph = ExpressionGraph(self.parameters, self.variables, positive, shown=printable(tree.text(self._root), 80))
+        graph = ExpressionGraph(
+            self.parameters, self.variables, positive, shown=printable(tree.to_text(self._root), 80)
+        )
         results, second = [graph.tree(self._root)], {}
         if order:
             derivatives = Derivatives(graph)
@@ -153,7 +155,7 @@ class FormulaProgram(Program):
 
 
 #: Relative steps of differences: rounding error balances against what the formula leaves out.
-FIRST, SECOND = 6e-6, 1.2e-4
+GRADIENT_STEP, HESSIAN_STEP = 6e-6, 1.2e-4
 
 
 class DifferenceProgram(Program):
@@ -195,14 +197,16 @@ class DifferenceProgram(Program):
             return np.asarray(((here + size) - (here - size)) / 2)  # as it was rounded
 
         for i, p in enumerate(self.parameters if order else ()):
-            gradient.append((moved(FIRST, (p, 1)) - moved(FIRST, (p, -1))) / (2 * step(p, FIRST)))
+            gradient.append(
+                (moved(GRADIENT_STEP, (p, 1)) - moved(GRADIENT_STEP, (p, -1))) / (2 * step(p, GRADIENT_STEP))
+            )
             for j in range(i, len(self.parameters) if order > 1 else i):
                 q = self.parameters[j]
                 if i == j:
-                    bend = moved(SECOND, (p, 1)) - 2 * value + moved(SECOND, (p, -1))
-                    hessian[i, j] = bend / step(p, SECOND) ** 2
+                    bend = moved(HESSIAN_STEP, (p, 1)) - 2 * value + moved(HESSIAN_STEP, (p, -1))
+                    hessian[i, j] = bend / step(p, HESSIAN_STEP) ** 2
                 else:
-                    same = moved(SECOND, (p, 1), (q, 1)) + moved(SECOND, (p, -1), (q, -1))
-                    other = moved(SECOND, (p, 1), (q, -1)) + moved(SECOND, (p, -1), (q, 1))
-                    hessian[i, j] = (same - other) / (4 * step(p, SECOND) * step(q, SECOND))
+                    same = moved(HESSIAN_STEP, (p, 1), (q, 1)) + moved(HESSIAN_STEP, (p, -1), (q, -1))
+                    other = moved(HESSIAN_STEP, (p, 1), (q, -1)) + moved(HESSIAN_STEP, (p, -1), (q, 1))
+                    hessian[i, j] = (same - other) / (4 * step(p, HESSIAN_STEP) * step(q, HESSIAN_STEP))
         return value, gradient, hessian

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["meaningful", "required", "unmet"]
+__all__ = ["meaningful", "parse_requirements", "unmet"]
 
 _parsed = functools.lru_cache(maxsize=256)(parse)
 
 
-def required(given: Mapping[str, str] | None, names: tuple[str, ...], where: str) -> Mapping[str, str]:
+def parse_requirements(given: Mapping[str, str] | None, names: tuple[str, ...], where: str) -> Mapping[str, str]:
     """Return what a law requires, in canonical spelling.
 
     Raises

@@ -21,43 +21,43 @@ MAX_CACHED_LAWS = 32
 
 def sent(law: Law) -> tuple[Callable[..., Law], tuple[Any, ...]]:
     """Return a function of this module and its arguments that make a law again: what copies of it are made by."""
-    from forecast.laws.compose import options
+    from forecast.laws.compose import other_arguments
     from forecast.laws.forms import Code
     from forecast.laws.grouped import Grouped
 
     form = law._form
     if isinstance(form, Grouped):
         slots = {name: tuple(f.text for f in each) for name, each in form.slots.items()}
-        return _grouped, (form.law, form.by, form.labels, slots, _plain(options(law)))
+        return _load_grouped, (form.law, form.by, form.labels, slots, _to_plain_record(other_arguments(law)))
     if isinstance(form, Code):
-        if _registered(law):
-            return _named, (law.name,)
-        return _coded, (form, _plain(options(law)))
-    record = _plain(law.record())
+        if _is_registered(law):
+            return _load_named, (law.name,)
+        return _load_coded, (form, _to_plain_record(other_arguments(law)))
+    record = _to_plain_record(law.record())
     return _written, (repr(record), record)
 
 
-def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
+def _to_plain_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record whose mappings are plain ones, published fits as their fields."""
-    found = {name: _bare(value) for name, value in record.items()}
+    found = {name: _to_dict(value) for name, value in record.items()}
     found["published"] = tuple(
-        {f.name: _bare(getattr(p, f.name)) for f in dataclasses.fields(p)} for p in record["published"]
+        {f.name: _to_dict(getattr(p, f.name)) for f in dataclasses.fields(p)} for p in record["published"]
     )
     return found
 
 
-def _bare(value: Any) -> Any:
+def _to_dict(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _whole(record: Mapping[str, Any]) -> dict[str, Any]:
+def _to_law_arguments(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record as a law takes it."""
     from forecast.contract.published import PublishedFit
 
     return {**record, "published": tuple(PublishedFit(**fields) for fields in record["published"])}
 
 
-def _registered(law: Law) -> bool:
+def _is_registered(law: Law) -> bool:
     """Tell whether the catalogue has this very law."""
     from forecast.laws import law as find
 
@@ -69,16 +69,16 @@ def _registered(law: Law) -> bool:
         return False
 
 
-def _named(name: str) -> Law:
+def _load_named(name: str) -> Law:
     from forecast.laws import law
 
     return law(name)
 
 
-def _coded(form: Any, options: Mapping[str, Any]) -> Law:
+def _load_coded(form: Any, options: Mapping[str, Any]) -> Law:
     from forecast.laws import Law
 
-    return Law._from_form(form, _whole(options))
+    return Law._from_form(form, _to_law_arguments(options))
 
 
 def _written(key: str, record: Mapping[str, Any]) -> Law:
@@ -87,17 +87,19 @@ def _written(key: str, record: Mapping[str, Any]) -> Law:
     if key not in _made:
         while len(_made) >= MAX_CACHED_LAWS:
             del _made[next(iter(_made))]
-        _made[key] = Law(**_whole(record))
+        _made[key] = Law(**_to_law_arguments(record))
     return _made[key]
 
 
-def _grouped(law: Law, by: str, labels: tuple[str, ...], slots: Mapping[str, Any], options: Mapping[str, Any]) -> Law:
+def _load_grouped(
+    law: Law, by: str, labels: tuple[str, ...], slots: Mapping[str, Any], options: Mapping[str, Any]
+) -> Law:
     from forecast.formula import parse
     from forecast.laws import Law
     from forecast.laws.grouped import Grouped
 
     read = {name: tuple(parse(text) for text in each) for name, each in slots.items()}
-    return Law._from_form(Grouped(law, by, labels, read), _whole(options))
+    return Law._from_form(Grouped(law, by, labels, read), _to_law_arguments(options))
 
 
 def check_sendable(law: Law, where: str) -> None:
@@ -113,7 +115,7 @@ def check_sendable(law: Law, where: str) -> None:
 
     inner = law._form.law if isinstance(law._form, Grouped) else law
     form = inner._form
-    if not isinstance(form, Code) or _registered(inner):
+    if not isinstance(form, Code) or _is_registered(inner):
         return
     module, name = getattr(form._code, "__module__", None), getattr(form._code, "__qualname__", "<locals>")
     here: Any = sys.modules.get(module or "")

@@ -21,7 +21,7 @@ from forecast.models.protocol import (
     Shape,
     Unfitted,
 )
-from forecast.models.shapes.conditioned import regressed
+from forecast.models.shapes.conditioned import condition_draws
 from forecast.models.shapes.frontiers import Anchored
 from forecast.models.trends import shape, trend
 
@@ -39,9 +39,9 @@ __all__ = [
     "Shape",
     "Unfitted",
     "attempt",
+    "condition_draws",
     "estimate",
     "model",
-    "regressed",
     "shape",
     "trend",
 ]

@@ -26,11 +26,11 @@ __all__ = [
     "checked_posterior",
 ]
 
-_NAME = r"[A-Za-z0-9_][\w-]{0,63}(/[A-Za-z0-9_][\w-]{0,63})?"
+_MODEL_NAME_PART = r"[A-Za-z0-9_][\w-]{0,63}(/[A-Za-z0-9_][\w-]{0,63})?"
 #: Of which distribution, where two offer a name.
 _OF = r"([\w.-]{1,100}::)?"
 #: A name, and beside a series the shape: ``hardware/hpcg@changepoint``.
-_MODEL_NAME = re.compile(f"{_OF}{_NAME}(@{_OF}{_NAME})?", re.ASCII)
+_MODEL_NAME = re.compile(f"{_OF}{_MODEL_NAME_PART}(@{_OF}{_MODEL_NAME_PART})?", re.ASCII)
 
 
 def checked_model(made: object, what: str) -> Model:
@@ -63,17 +63,17 @@ def checked_model(made: object, what: str) -> Model:
     return made
 
 
-def _numbers(array: object, shape: tuple[int, ...], what: str, dims: str) -> Array:
+def _copy_of_numbers(array: object, shape: tuple[int, ...], what: str, dims: str) -> Array:
     """Return a copy as float64 of an array of real numbers of this shape, none of them NaN."""
     import numpy as np
 
-    out = _floats(array, shape, what, dims)
+    out = _copy_of_floats(array, shape, what, dims)
     if np.isnan(out).any():
         raise PluginContractError(f"{what}: {int(np.isnan(out).sum())} of {out.size} values are NaN")
     return out
 
 
-def _floats(array: object, shape: tuple[int, ...], what: str, dims: str) -> Array:
+def _copy_of_floats(array: object, shape: tuple[int, ...], what: str, dims: str) -> Array:
     """Return a copy as float64 of an array of real numbers of this shape."""
     import numpy as np
 
@@ -88,7 +88,7 @@ def _floats(array: object, shape: tuple[int, ...], what: str, dims: str) -> Arra
     return np.array(array, dtype=np.float64)
 
 
-def checked_draws(drawn: object, shape: tuple[int, int], what: str) -> Array:
+def checked_draws(draws: object, shape: tuple[int, int], what: str) -> Array:
     """Return what a model sampled as float64, or say how it breaks its contract; NaN stays, for the world to fail.
 
     Where every date is one row in memory, so it is in what is returned.
@@ -100,9 +100,9 @@ def checked_draws(drawn: object, shape: tuple[int, int], what: str) -> Array:
     import numpy as np
 
     dims = "(time, draw)"
-    if isinstance(drawn, np.ndarray) and drawn.shape == shape and shape[0] > 1 and drawn.strides[0] == 0:
-        return np.broadcast_to(_floats(drawn[:1], (1, shape[1]), what, dims), shape)
-    return _floats(drawn, shape, what, dims)
+    if isinstance(draws, np.ndarray) and draws.shape == shape and shape[0] > 1 and draws.strides[0] == 0:
+        return np.broadcast_to(_copy_of_floats(draws[:1], (1, shape[1]), what, dims), shape)
+    return _copy_of_floats(draws, shape, what, dims)
 
 
 def checked_posterior(drawn: object, draws: int, what: str) -> dict[str, Array]:
@@ -118,7 +118,7 @@ def checked_posterior(drawn: object, draws: int, what: str) -> dict[str, Array]:
     for name, values in drawn.items():
         if not isinstance(name, str) or not name.isidentifier() or name == "draw":
             raise PluginContractError(f"{what}: '{printable(name, 60)}' cannot name a parameter")
-        out[name] = _numbers(values, (draws,), f"{what}: '{name}'", "(draw,)")
+        out[name] = _copy_of_numbers(values, (draws,), f"{what}: '{name}'", "(draw,)")
     return out
 
 
@@ -138,8 +138,8 @@ def checked_observations(returned: object, what: str) -> Observations | None:
     if not isinstance(returned, Observations):
         raise PluginContractError(f"{what}: expected Observations or None, got {type(returned).__name__}")
     count = np.size(returned.time)
-    time = _numbers(returned.time, (count,), f"{what}: time", "(point,)")
-    value = _numbers(returned.value, (count,), f"{what}: value", "(point,)")
+    time = _copy_of_numbers(returned.time, (count,), f"{what}: time", "(point,)")
+    value = _copy_of_numbers(returned.value, (count,), f"{what}: value", "(point,)")
     units.unit(returned.unit, where=what)
     names: object = returned.names
     if not isinstance(names, tuple) or not all(isinstance(n, str) for n in names) or len(names) not in (0, count):

@@ -152,5 +152,5 @@ def estimate(
         inputs=needs,
         note=note,
         sources=sources,
-        qualifiers=bases.infer(tree, given, stated=stated, where=name),
+        qualifiers=bases.infer(tree, given, qualifiers=stated, where=name),
     )

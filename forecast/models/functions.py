@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.lazy import is_masked_array
-from forecast.contract.registry import resolve
+from forecast.contract.registry import import_target
 from forecast.contract.specs import FunctionSpec
 from forecast.errors import PluginContractError, UnknownNameError, UsageError
 from forecast.models.protocol import Description, FittedModel, Model, ModelRecord, OtherQuantity
@@ -81,7 +81,7 @@ class _Function(ModelRecord):
         call, spec = self.call, self.spec
         if spec is not None:
             assert spec.target is not None
-            call = resolve(spec.target, what=f"model '{self.name}'")
+            call = import_target(spec.target, what=f"model '{self.name}'")
         if not callable(call):
             raise PluginContractError(f"model '{self.name}': expected a function, got {type(call).__name__}")
         return _FittedFunction(model=self, call=call, dated="t" not in self.inputs and takes_time(call))
@@ -113,7 +113,7 @@ class _FittedFunction(FittedModel):
         if self.dated:
             given["t"] = np.broadcast_to(np.asarray(time, dtype=np.float64)[:, None], shape)
         what = f"model '{self.model.name}': its function"
-        made = _checked(self.call(**given), shape, what)
+        made = _check_returned(self.call(**given), shape, what)
         if not self.tried:
             check_places(self.call, given, made, self.model.along, what)
             self.tried.append(True)
@@ -191,14 +191,14 @@ def check_places(call: Callable[..., Any], given: Mapping[str, Array], whole: Ar
         how = "each element is made of those at its place alone; what needs its world's path says along='time'"
     for values in part.values():
         values.flags.writeable = False
-    made = _checked(call(**part), expected.shape, what)
+    made = _check_returned(call(**part), expected.shape, what)
     if not np.allclose(made, expected, rtol=1e-9, atol=1e-12 * float(np.max(np.abs(expected), initial=0.0))):
-        if not np.array_equal(_checked(call(**given), whole.shape, what), whole):
+        if not np.array_equal(_check_returned(call(**given), whole.shape, what), whole):
             raise PluginContractError(f"{what} gives other numbers for the same inputs")
         raise PluginContractError(f"{what} gives other numbers for a part of its inputs than for all of them: {how}")
 
 
-def _checked(returned: object, shape: tuple[int, int], what: str) -> Array:
+def _check_returned(returned: object, shape: tuple[int, int], what: str) -> Array:
     """Return a copy of what a function returned, as float64 and of the shape of what it was given.
 
     Raises

@@ -131,9 +131,9 @@ class LawModel(ModelRecord):
         from forecast.tables.schema import separate
 
         y = self.law.output if self.y is None else self.y
-        rows = series.rows(self.data, where=self.where, as_of=as_of, name=self.name)
+        rows = series.rows_as_of(self.data, where=self.where, as_of=as_of, name=self.name)
         whole = series.complete(rows, [*(self.let.get(v, v) for v in self.law.variables), y], self.name)
-        separate.check(whole, self.name)
+        separate.check_not_mixed(whole, self.name)
         fit = self.law.fit(whole, let=dict(self.let), y=y, objective=self.objective, seed=0)
         return fit, left_out(rows.rows - whole.rows)
 
@@ -171,10 +171,10 @@ class FittedLaw(FittedRelation):
     def _normal(self, streams: Streams) -> dict[str, Array]:
         """Draw normal parameters, as joint as the source says they are."""
         from forecast.base.streams import student_t
-        from forecast.fit.inference.draws import stated_draws
+        from forecast.fit.inference.draws import published_draws
 
         uniforms = replace(streams, node=self.shared).uniforms("parameters", len(self.fit.law.parameters) + 1)
-        return stated_draws(self.fit, student_t(uniforms, np.inf))
+        return published_draws(self.fit, student_t(uniforms, np.inf))
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         """Return the law under draws of its variables."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["from_spec", "mixture"]
 
 #: The input that picks the member: a node like any other, so that the choice of author can be fixed and blamed.
-MEMBER = "member"
+MEMBER_INPUT = "member"
 
 
 def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Model:
@@ -66,14 +66,14 @@ def mixture(
             bases.meet(stated, made.qualifiers, left=other, right=member, where=f"model '{name}'")
         sides[member] = made.qualifiers
     pick = Input(
-        name=MEMBER,
+        name=MEMBER_INPUT,
         unit="",
         distribution={"low": 0.0, "high": 1.0},
         source="the weights of the mixture",
         title="which member a draw takes, in the order of the weights",
     )
-    inputs: dict[str, Need] = {MEMBER: pick}
-    inputs.update({weight.name: weight for weight in _weights(weights)})
+    inputs: dict[str, Need] = {MEMBER_INPUT: pick}
+    inputs.update({weight.name: weight for weight in _weight_inputs(weights)})
     inputs.update({member: OtherModel(model=made) for member, made in members.items()})
     return _Mixture(
         name=name,
@@ -87,7 +87,7 @@ def mixture(
     )
 
 
-def _weights(weights: Mapping[str, float]) -> list[Input]:
+def _weight_inputs(weights: Mapping[str, float]) -> list[Input]:
     """Make an input of every weight, so that a user can set it: ``weight_kurzweil_2005``."""
     return [
         Input(
@@ -104,13 +104,13 @@ def _weights(weights: Mapping[str, float]) -> list[Input]:
 def _weight_names(members: Iterable[str]) -> dict[str, str]:
     """Name the weights after their members: by the bare name, or the shape, where no two members share it."""
     plain = {member: re.sub(r"\W", "_", member, flags=re.ASCII) for member in members}
-    bare = {member: re.sub(r"\W", "_", _bare(member), flags=re.ASCII) for member in members}
+    bare = {member: re.sub(r"\W", "_", _short_label(member), flags=re.ASCII) for member in members}
     seen = list(bare.values())
     chosen = {member: plain[member] if seen.count(bare[member]) > 1 else bare[member] for member in members}
     return {member: f"weight_{name}"[:64] for member, name in chosen.items()}
 
 
-def _bare(member: str) -> str:
+def _short_label(member: str) -> str:
     """Return what tells a member apart: the shape beside a series, or the name without its plugin."""
     return re.split("[/@]", member)[-1]
 
@@ -145,7 +145,7 @@ class _Mixture(Unfitted):
             raise UsageError(f"{self.name}: weights must be 0 or more, and not all 0; got {lowest}")
         edges = np.cumsum(weights, axis=0)
         # a weight of zero is never taken, not even by a pick of exactly 0 or 1
-        taken = np.minimum((edges <= inputs[MEMBER] * edges[-1]).sum(axis=0), _last(weights))
+        taken = np.minimum((edges <= inputs[MEMBER_INPUT] * edges[-1]).sum(axis=0), _last_positive_member(weights))
         out = np.empty((len(time), streams.draws))
         for index, name in enumerate(names):
             mine = taken == index
@@ -164,7 +164,7 @@ class _Mixture(Unfitted):
             weights[member] = distribution(weight_input.distribution, where=f"{self.name}.{key}").median()
         total = sum(weights.values()) or 1.0
         pool = self.of == "shapes"
-        shares = ", ".join(f"{_bare(n) if pool else n} {w / total:.0%}" for n, w in weights.items())
+        shares = ", ".join(f"{_short_label(n) if pool else n} {w / total:.0%}" for n, w in weights.items())
         summary = f"a {'pool' if pool else 'mixture'} of {len(self.weights)} {self.of}: {shares}"
         first = next(iter(_weight_names(self.weights).values()))
         return Description(
@@ -177,7 +177,7 @@ class _Mixture(Unfitted):
         )
 
 
-def _last(weights: Array) -> NDArray[np.int64]:
+def _last_positive_member(weights: Array) -> NDArray[np.int64]:
     """Return, for each draw, the last member whose weight is above zero."""
     import numpy as np
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from forecast.contract.plugin_calls import guarded
-from forecast.contract.registry import Record, get_registry, resolve
+from forecast.contract.plugin_calls import call_guarded
+from forecast.contract.registry import Record, get_registry, import_target
 from forecast.contract.specs import (
     EstimateSpec,
     FunctionSpec,
@@ -23,21 +23,21 @@ from forecast.models.check_output import checked_model
 from forecast.models.protocol import Broken, Model, ModelRecord
 from forecast.units import qualifiers
 
-__all__ = ["POOLED", "Named", "attempt", "is_registered", "model", "named", "same"]
+__all__ = ["POOLED_SHAPE", "FoundModel", "attempt", "find_model", "is_registered", "is_same_model", "model"]
 
 #: The pool of the shapes to which a series gives weights, where a shape is named: ``hardware/gpu-bandwidth@pooled``.
-POOLED = "pooled"
+POOLED_SHAPE = "pooled"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Named:
+class FoundModel:
     """What a name stands for: a record and, beside a series, a shape.
 
     Parameters
     ----------
     record : Record
     shape : str
-        The full name of a shape, or `POOLED`; empty for what is no series.
+        The full name of a shape, or `POOLED_SHAPE`; empty for what is no series.
     """
 
     record: Record
@@ -57,7 +57,7 @@ class Named:
         assert isinstance(self.spec, TrendSpec)
         bare = self.shape.rpartition("/")[2]
         # decided by the record alone: what else is installed changes no name, and so no draw
-        rivals = [full for full in _stated(self.spec) if full != self.shape and full.rpartition("/")[2] == bare]
+        rivals = [full for full in _named_shapes(self.spec) if full != self.shape and full.rpartition("/")[2] == bare]
         return f"{self.record.full_name}@{self.shape if rivals else bare}"
 
     def beside(self) -> SeriesShape:
@@ -66,18 +66,18 @@ class Named:
         said = next((s for s in self.spec.shapes if s.name == self.shape), SeriesShape(name=self.shape))
         return replace(said, options={**self.spec.options, **said.options}) if self.shape == self.spec.shape else said
 
-    def members(self) -> list[tuple[Named, float]]:
+    def members(self) -> list[tuple[FoundModel, float]]:
         """Return the trends of a pool and their weights."""
         assert isinstance(self.spec, TrendSpec)
-        return [(Named(record=self.record, shape=s.name), s.weight) for s in self.spec.shapes if s.weight]
+        return [(FoundModel(record=self.record, shape=s.name), s.weight) for s in self.spec.shapes if s.weight]
 
 
-def _stated(spec: TrendSpec) -> list[str]:
+def _named_shapes(spec: TrendSpec) -> list[str]:
     """Return the shapes that a series names."""
     return list(dict.fromkeys([*filter(None, [spec.shape]), *(beside.name for beside in spec.shapes)]))
 
 
-def named(name: str, *, shape: str = "", where: str = "") -> Named:
+def find_model(name: str, *, shape: str = "", where: str = "") -> FoundModel:
     """Return what a name stands for: ``plugin/series@shape``, or a series' default shape where none is named.
 
     Raises
@@ -97,7 +97,7 @@ def named(name: str, *, shape: str = "", where: str = "") -> Named:
         )
     if marked and not suffix:
         raise UsageError(f"{at}model '{printable(name, 80)}': expected the name of a shape after '@'")
-    record = get_registry().find("model", series, where=where, near=_trends)
+    record = get_registry().find("model", series, where=where, near=_trend_names)
     shape_name = suffix or shape
     if not isinstance(record.spec, TrendSpec):
         if shape_name:
@@ -105,31 +105,31 @@ def named(name: str, *, shape: str = "", where: str = "") -> Named:
             raise UsageError(
                 f"{at}model '{record.full_name}' is no series: the shape '{beside}' cannot stand beside it"
             )
-        return Named(record=record)
-    return Named(record=record, shape=_shape(record, record.spec, shape_name, where))
+        return FoundModel(record=record)
+    return FoundModel(record=record, shape=_select_shape(record, record.spec, shape_name, where))
 
 
-def _trends() -> list[str]:
+def _trend_names() -> list[str]:
     """Return every series with every shape, as names to be near to."""
     registry = get_registry()
-    shapes = [POOLED, *(full.rpartition("/")[2] for full in registry.names("shape"))]
+    shapes = [POOLED_SHAPE, *(full.rpartition("/")[2] for full in registry.names("shape"))]
     series = [r.full_name for r in registry.records("model") if isinstance(r.spec, TrendSpec)]
     return [f"{name}@{shape}" for name in series for shape in shapes]
 
 
-def _shape(record: Record, spec: TrendSpec, shape_name: str, where: str) -> str:
+def _select_shape(record: Record, spec: TrendSpec, shape_name: str, where: str) -> str:
     if not shape_name:
-        return spec.shape or POOLED
-    stated = _stated(spec)
+        return spec.shape or POOLED_SHAPE
+    stated = _named_shapes(spec)
     for full in stated:  # as the record writes it
         if shape_name in (full, full.rpartition("/")[2]):
             return full
     registry = get_registry()
-    if shape_name.rpartition("/")[2] == POOLED and shape_name not in registry.names("shape"):
+    if shape_name.rpartition("/")[2] == POOLED_SHAPE and shape_name not in registry.names("shape"):
         if not any(beside.weight for beside in spec.shapes):
             at = f"{where}: " if where else ""
             raise UsageError(f"{at}model '{record.full_name}': gives its shapes no weights: it has no pool of them")
-        return POOLED
+        return POOLED_SHAPE
     at = f"{where}: model '{record.full_name}'" if where else f"model '{record.full_name}'"
     full = registry.find("shape", shape_name, where=at).full_name
     bare = full.rpartition("/")[2]
@@ -167,19 +167,19 @@ def model(name: str, *, shape: str = "", options: Mapping[str, Any] | None = Non
     >>> forecast.model("hardware/linpack", shape="trends/changepoint").name
     'hardware/linpack@changepoint'
     """
-    return _build(named(name, shape=shape, where=where), options or {}, where=where)
+    return _build(find_model(name, shape=shape, where=where), options or {}, where=where)
 
 
 def attempt(name: str, *, shape: str = "", options: Mapping[str, Any] | None = None, where: str = "") -> Model:
     """Return a registered model; one whose plugin cannot make it fails when it is fitted, so that the rest goes on."""
-    entry = named(name, shape=shape, where=where)
+    entry = find_model(name, shape=shape, where=where)
     try:
         return _build(entry, options or {}, where=where)
     except PluginError as error:
         return Broken(name=entry.name, unit=entry.spec.unit, error=error, qualifiers=entry.spec.qualifiers)
 
 
-def is_registered(made: Model) -> bool:
+def is_registered(model: Model) -> bool:
     """Tell whether a model is what the registry gives under its name, and not an object of one's own.
 
     Examples
@@ -190,15 +190,15 @@ def is_registered(made: Model) -> bool:
     >>> is_registered(machine), is_registered(replace(machine, at_most=1e21))
     (True, False)
     """
-    if "/" not in made.name:
+    if "/" not in model.name:
         return False
     try:
-        return same(attempt(made.name), made)
+        return is_same_model(attempt(model.name), model)
     except ForecastError:
         return False
 
 
-def same(one: Model, other: Model) -> bool:
+def is_same_model(one: Model, other: Model) -> bool:
     """Tell whether two models are one, or equal; those that cannot be compared are not."""
     try:
         return one is other or bool(one == other)
@@ -206,9 +206,9 @@ def same(one: Model, other: Model) -> bool:
         return False
 
 
-def _build(entry: Named, options: Mapping[str, Any], *, where: str = "", within: tuple[str, ...] = ()) -> Model:
+def _build(entry: FoundModel, options: Mapping[str, Any], *, where: str = "", within: tuple[str, ...] = ()) -> Model:
     """Make a model; it keeps what its record declares."""
-    result, spec = _made(entry, options, where=where, within=within), entry.spec
+    result, spec = _build_model(entry, options, where=where, within=within), entry.spec
     declared = (spec.keeps or result.keeps, result.at_most if spec.at_most is None else spec.at_most)
     if (result.keeps, result.at_most) == declared:
         return result
@@ -219,7 +219,7 @@ def _build(entry: Named, options: Mapping[str, Any], *, where: str = "", within:
     return replace(result, keeps=declared[0], at_most=declared[1])
 
 
-def _made(entry: Named, options: Mapping[str, Any], *, where: str, within: tuple[str, ...]) -> Model:
+def _build_model(entry: FoundModel, options: Mapping[str, Any], *, where: str, within: tuple[str, ...]) -> Model:
     spec, name = entry.spec, entry.name
     if options and not entry.shape:
         at = f"{where}: " if where else ""
@@ -227,16 +227,18 @@ def _made(entry: Named, options: Mapping[str, Any], *, where: str, within: tuple
     if isinstance(spec, FunctionSpec):
         return functions.from_spec(name, spec)
     if spec.target is not None:
-        make = resolve(spec.target, what=f"model '{name}'")
-        model = checked_model(guarded(f"model '{name}'", lambda: make(name, spec)), f"model '{name}'")
+        make = import_target(spec.target, what=f"model '{name}'")
+        model = checked_model(call_guarded(f"model '{name}'", lambda: make(name, spec)), f"model '{name}'")
         if dict(model.qualifiers) != dict(spec.qualifiers):
-            sides = (
-                f"the record states {qualifiers.text(spec.qualifiers)}, the model {qualifiers.text(model.qualifiers)}"
+            of_record, of_model = (qualifiers.qualifiers_text(side.qualifiers) for side in (spec, model))
+            raise PluginContractError(
+                f"model '{name}': qualifiers: the record states {of_record}, the model {of_model}"
             )
-            raise PluginContractError(f"model '{name}': qualifiers: {sides}")
         return model
     if isinstance(spec, TrendSpec):
-        return _pool(entry, spec, options, where) if entry.shape == POOLED else _trend(entry, spec, options, where)
+        return (
+            _pool(entry, spec, options, where) if entry.shape == POOLED_SHAPE else _trend(entry, spec, options, where)
+        )
     if isinstance(spec, EstimateSpec):
         return estimates.from_spec(name, spec)
     if isinstance(spec, RelationSpec):
@@ -245,14 +247,14 @@ def _made(entry: Named, options: Mapping[str, Any], *, where: str, within: tuple
         if name in within:
             raise PluginContractError(f"model '{name}': the mixture contains itself: {' → '.join((*within, name))}")
         members = {
-            member: _build(named(member, where=f"model '{name}'"), {}, within=(*within, name))
+            member: _build(find_model(member, where=f"model '{name}'"), {}, within=(*within, name))
             for member in spec.weights
         }
         return mixtures.from_spec(name, spec, members)
     raise PluginContractError(f"model '{name}': no kind of model is made from {type(spec).__name__}")
 
 
-def _trend(entry: Named, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
+def _trend(entry: FoundModel, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
     """Make a series with a shape beside it."""
     at = f"{where}: model '{entry.name}'" if where else f"model '{entry.name}'"
     beside = entry.beside()
@@ -265,12 +267,12 @@ def _trend(entry: Named, spec: TrendSpec, options: Mapping[str, Any], where: str
                 f"{at}: the shape '{entry.shape}' needs the option '{option}' here"
                 f"{f' ({beside.note})' if beside.note else ''}: options = {{ {option} = … }}"
             )
-    if entry.shape not in _stated(spec) or options:  # nobody has tried these: what they lack is said at once
+    if entry.shape not in _named_shapes(spec) or options:  # nobody has tried these: what they lack is said at once
         trends.check_options(entry.shape, beside.options, where=at)
     return trends.from_spec(entry.name, spec, beside)
 
 
-def _pool(entry: Named, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
+def _pool(entry: FoundModel, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
     """Make the pool of shapes beside a series: each world draws one."""
     if options:
         at = f"{where}: " if where else ""

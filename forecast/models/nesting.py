@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 from forecast.models.protocol import Model, OtherModel, OtherQuantity
 
-__all__ = ["asks", "nested"]
+__all__ = ["required_quantities", "walk_models"]
 
 
-def nested(model: Model) -> Iterator[Model]:
+def walk_models(model: Model) -> Iterator[Model]:
     """Walk a model and, depth first, the models it contains."""
     yield model
     for need in model.inputs.values():
         if isinstance(need, OtherModel):
-            yield from nested(need.model)
+            yield from walk_models(need.model)
 
 
-def asks(model: Model) -> Iterator[tuple[str, OtherQuantity]]:
+def required_quantities(model: Model) -> Iterator[tuple[str, OtherQuantity]]:
     """Walk the quantities a model needs, its members' included."""
-    for inner in nested(model):
+    for inner in walk_models(model):
         for need, needed in inner.inputs.items():
             if isinstance(needed, OtherQuantity):
                 yield need, needed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forecast.contract.specs import RelationSpec
 from forecast.errors import BeyondDataWarning, DataError, ForecastError, ForecastWarning
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity
-from forecast.models.shapes.conditioned import regressed
+from forecast.models.shapes.conditioned import condition_draws
 from forecast.units import qualifiers
 
 if TYPE_CHECKING:
@@ -31,19 +31,21 @@ def from_spec(name: str, spec: RelationSpec) -> Model:
     variables = law(spec.law).variables
     needs: dict[str, Need] = {v: OtherQuantity(unit=unit) for v, unit in variables.items()}
     stated: Mapping[str, str] = qualifiers.of_record(spec.where, spec.qualifiers, where=f"model '{name}'")
-    if _shipped(spec.table):  # to say what a model measures, nothing is downloaded
+    if _is_shipped(spec.table):  # to say what a model measures, nothing is downloaded
         from forecast.tables import series
 
-        stated = series.states(spec.table, spec.y, stated=stated, where=f"model '{name}'")
+        stated = series.common_qualifiers(spec.table, spec.y, stated=stated, where=f"model '{name}'")
     return _Relation(name=name, unit=spec.unit, spec=spec, inputs=needs, qualifiers=stated)
 
 
-def _shipped(table: str) -> bool:
+def _is_shipped(table: str) -> bool:
     from forecast import tables
     from forecast.tables.schema import descriptor
 
     try:
-        return not any(resource.remote for resource in descriptor.read(tables.descriptor_of(table)).resources)
+        return not any(
+            resource.remote for resource in descriptor.read_descriptor(tables.descriptor_of(table)).resources
+        )
     except ForecastError:  # who fits it says what is wrong with it
         return False
 
@@ -62,10 +64,10 @@ class _Relation(Model):
         from forecast.tables.schema import separate
 
         spec = self.spec
-        rows = series.rows(spec.table, where=spec.where, as_of=as_of, name=self.name)
+        rows = series.rows_as_of(spec.table, where=spec.where, as_of=as_of, name=self.name)
         form = law(spec.law)
         whole = series.complete(rows, [*(spec.let.get(v, v) for v in form.variables), spec.y], self.name)
-        separate.check(whole, self.name)
+        separate.check_not_mixed(whole, self.name)
         fitted = form.fit(whole, let=dict(spec.let), y=spec.y, objective=spec.objective, seed=seed)
         note = "; ".join(filter(None, [left_out(rows.rows - whole.rows), spec.note]))
         return FittedRelation(name=self.name, fit=fitted, note=note, sources=(spec.reference,))
@@ -117,7 +119,7 @@ class FittedRelation(FittedModel):
             return {n: np.log(each) if n in in_logs else each for n, each in values.items()}
 
         covariance = np.atleast_2d(np.cov(np.stack(list(scored(reference).values()))))
-        conditional = regressed(scored(drawn), scored(self.fixed), list(reference), covariance)
+        conditional = condition_draws(scored(drawn), scored(self.fixed), list(reference), covariance)
         return {**{n: np.exp(each) if n in in_logs else each for n, each in conditional.items()}, **self.fixed}
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
@@ -142,14 +144,14 @@ class FittedRelation(FittedModel):
         """Say which variables lie, in the median draw, as far outside the data as `Fit.predict` warns of."""
         import numpy as np
 
-        from forecast.fit.predict import FAR, extrapolation
+        from forecast.fit.predict import WARN_DECADES, extrapolation
 
         out: list[ForecastWarning] = []
         middle = {name: np.median(inputs[name], axis=-1) for name in self.fit.law.variables}
         inside = {name: bounds[0] for name, bounds in self.fit.ranges.items()}
         for name, data in self.fit.ranges.items():
             far = float(np.max(extrapolation(self.fit, {**inside, name: middle[name]}), initial=0.0))
-            if far > FAR:
+            if far > WARN_DECADES:
                 least, most = np.nan_to_num([middle[name].min(), middle[name].max()]).tolist()  # JSON has no infinity
                 decades = far if np.isfinite(far) else None
                 out.append(BeyondDataWarning(variable=name, values=(least, most), data=data, decades=decades))

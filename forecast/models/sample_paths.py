@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["given_paths"]
+__all__ = ["paths_model"]
 
-_BETWEEN = ("linear", "log", "step")
+_INTERPOLATIONS = ("linear", "log", "step")
 
 
-def given_paths(years: Array, values: Array, *, unit: str, name: str, between: str = "linear") -> Model:
+def paths_model(years: Array, values: Array, *, unit: str, name: str, between: str = "linear") -> Model:
     """Make a model of paths.
 
     Parameters
@@ -46,8 +46,8 @@ def given_paths(years: Array, values: Array, *, unit: str, name: str, between: s
     >>> made.describe().summary
     '2 given paths from 2025 to 2030'
     """
-    if between not in _BETWEEN:
-        raise UnknownNameError("word", between, _BETWEEN, where=f"path '{name}': between")
+    if between not in _INTERPOLATIONS:
+        raise UnknownNameError("word", between, _INTERPOLATIONS, where=f"path '{name}': between")
     if not (np.diff(years) > 0).all() or not np.isfinite(values).all() or not values.size:
         raise UsageError(f"path '{name}': expected times that increase, and finite numbers")
     if between == "log" and (values <= 0).any():

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from forecast import units
-from forecast.base.distributions import distribution, scaled
+from forecast.base.distributions import distribution, scale_record
 from forecast.contract.fields import KEEPS
-from forecast.contract.plugin_calls import guarded
-from forecast.contract.registry import Record, get_registry, resolve
+from forecast.contract.plugin_calls import call_guarded
+from forecast.contract.registry import Record, get_registry, import_target
 from forecast.contract.specs import Input, SeriesShape, TrendSpec
 from forecast.errors import (
     ForecastWarning,
@@ -42,7 +42,7 @@ def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | Shape | None = N
     unregistered = SeriesShape(name=type(beside).__name__.lower()) if isinstance(beside, Shape) else None
     said = unregistered or beside or SeriesShape(name=spec.shape, options=spec.options)
     assert isinstance(said, SeriesShape)
-    return _made(
+    return _build_trend(
         name=name,
         unit=spec.unit,
         shape=beside if unregistered else said.name,
@@ -141,12 +141,12 @@ class _Trend(ModelRecord):
     def keeping(self, keeps: str) -> Model:
         return replace(self, keeps=keeps)
 
-    def _read(self, made: Shape, as_of: float | None, *, yearly: bool) -> tuple[Series, Array]:
+    def _read(self, shape: Shape, as_of: float | None, *, yearly: bool) -> tuple[Series, Array]:
         """Return the series, and its values in the model's unit."""
         from forecast.tables import series
 
         read = series.read_columns(
-            self.data, x=self.x, y=self.y, covariates=made.columns, where=self.where, as_of=as_of, name=self.name,
+            self.data, x=self.x, y=self.y, covariates=shape.columns, where=self.where, as_of=as_of, name=self.name,
             qualifiers=self.qualifiers, since=self.since, records=self.records, yearly=yearly,
         )  # fmt: skip
         value = read.value
@@ -166,12 +166,12 @@ class _Trend(ModelRecord):
             whole, seen = self._read(made, as_of, yearly=False) if self.yearly else (read, value)
             fitted = frontier(fitted, whole.time, seen)
         points = Observations(time=read.time, value=value, unit=self.unit, names=read.names)
-        left = [_left_out(read.undated, "date"), _left_out(read.empty, "value"), self.note]
+        left = [_left_out_note(read.undated, "date"), _left_out_note(read.empty, "value"), self.note]
         note = "; ".join(filter(None, left))
         return _FittedTrend(shape=fitted, points=points, sources=self.sources, note=note, inputs=self.inputs)
 
 
-def _left_out(rows: int, what: str) -> str:
+def _left_out_note(rows: int, what: str) -> str:
     return f"{rows} row{'s' if rows > 1 else ''} without a {what} left out" if rows else ""
 
 
@@ -189,21 +189,21 @@ def shape(name: str | Shape, options: Mapping[str, Any] | None = None) -> Shape:
     UnknownNameError, UsageError, PluginError
     """
     if isinstance(name, Shape):
-        return _checked(name, f"shape {type(name).__name__}")
+        return _check_shape(name, f"shape {type(name).__name__}")
     record = get_registry().find("shape", name)
-    target = _target(record)
-    _options(target, options or {}, f"shape '{record.full_name}'")
-    made = guarded(f"shape '{record.full_name}'", lambda: target(**dict(options or {})))
+    target = _shape_class(record)
+    _check_options(target, options or {}, f"shape '{record.full_name}'")
+    made = call_guarded(f"shape '{record.full_name}'", lambda: target(**dict(options or {})))
     if not isinstance(made, Shape):
         raise PluginContractError(
             f"shape '{record.full_name}': expected a forecast.models.Shape, got {type(made).__name__}"
         )
-    return _checked(made, f"shape '{record.full_name}'")
+    return _check_shape(made, f"shape '{record.full_name}'")
 
 
-def _target(record: Record) -> Any:
+def _shape_class(record: Record) -> Any:
     """Return the class behind a registered shape."""
-    return resolve(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
+    return import_target(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
 
 
 def check_options(name: str, options: Mapping[str, Any], *, where: str) -> None:
@@ -214,10 +214,10 @@ def check_options(name: str, options: Mapping[str, Any], *, where: str) -> None:
     UnknownNameError, UsageError, PluginError
     """
     record = get_registry().find("shape", name, where=where)
-    _options(_target(record), options, f"{where}: shape '{record.full_name}'")
+    _check_options(_shape_class(record), options, f"{where}: shape '{record.full_name}'")
 
 
-def _options(target: Any, options: Mapping[str, Any], where: str) -> None:
+def _check_options(target: Any, options: Mapping[str, Any], where: str) -> None:
     try:
         known = {n: p for n, p in inspect.signature(target).parameters.items() if n != "self"}
     except ValueError:  # a class of the interpreter's own: it is found out when it is made
@@ -231,7 +231,7 @@ def _options(target: Any, options: Mapping[str, Any], where: str) -> None:
             raise UsageError(f"{where}: needs the option '{option}': options = {{ {option} = … }}")
 
 
-def _checked(shape: Shape, where: str) -> Shape:
+def _check_shape(shape: Shape, where: str) -> Shape:
     """Return a shape whose further columns are names to columns, and whose fit takes them."""
     columns: object = shape.columns
     if not isinstance(columns, Mapping) or not all(isinstance(text, str) for pair in columns.items() for text in pair):
@@ -244,7 +244,7 @@ def _checked(shape: Shape, where: str) -> Shape:
     return shape
 
 
-def _made(**record: Any) -> _Trend:
+def _build_trend(**record: Any) -> _Trend:
     """Make a trend; options that are distributions become its inputs, and the shape is made with their medians."""
     name, unit, options = record["name"], record["unit"], dict(record["options"])
     inputs: dict[str, Input] = {}
@@ -260,11 +260,16 @@ def _made(**record: Any) -> _Trend:
         number = Input(name=option, unit=own, distribution=_in_unit(stated, stated_unit, own, where), source=source)
         inputs[option], options[option] = number, distribution(number.distribution, where=where).median()
     return _Trend(
-        **{**record, "options": options, "inputs": inputs, "keeps": record["keeps"] or _kept(record["shape"])}
+        **{
+            **record,
+            "options": options,
+            "inputs": inputs,
+            "keeps": record["keeps"] or _declared_constraint(record["shape"]),
+        }
     )
 
 
-def _kept(name: str | Shape) -> str:
+def _declared_constraint(name: str | Shape) -> str:
     """Return what every trend of a shape keeps, by its record."""
     if isinstance(name, Shape):
         return ""
@@ -275,14 +280,14 @@ def _uncertain(name: str | Shape) -> dict[str, str | None]:
     """Return the options of a shape that may be distributions, and their unit where it is not that of the series."""
     target: Any = name
     if not isinstance(name, Shape):
-        target = _target(get_registry().find("shape", name))
+        target = _shape_class(get_registry().find("shape", name))
     options = getattr(target, "uncertain", ())
     return dict(options) if isinstance(options, Mapping) else dict.fromkeys(options)
 
 
 def _in_unit(stated: Mapping[str, Any], given: str, unit: str, where: str) -> dict[str, Any]:
     """Return a distribution's record in another unit."""
-    return scaled(stated, units.factor(given, unit, where=where) if given != unit else 1.0)
+    return scale_record(stated, units.factor(given, unit, where=where) if given != unit else 1.0)
 
 
 def trend(
@@ -347,15 +352,18 @@ def trend(
     """
     if keeps not in ("", *KEEPS):
         raise UnknownNameError("word", keeps, KEEPS, where=f"{name}: keeps")
-    rows = {column: _text(value, f"{name}: where: {printable(column, 60)}") for column, value in (where or {}).items()}
-    return _made(
+    rows = {
+        column: _option_text(value, f"{name}: where: {printable(column, 60)}")
+        for column, value in (where or {}).items()
+    }
+    return _build_trend(
         name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=rows,
         options=options or {}, records=records, yearly=yearly, since=since,
         qualifiers=bases.of_record(rows, qualifiers or {}, where=name), keeps=keeps,
     )  # fmt: skip
 
 
-def _text(value: object, where: str) -> str:
+def _option_text(value: object, where: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):

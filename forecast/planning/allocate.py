@@ -17,8 +17,8 @@ from forecast import formula
 from forecast.base.lazy import xr
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
-from forecast.fit.predict import FAR, check_level
-from forecast.planning.constrained_minimum import End, OfFormula, OfLaw, lowest
+from forecast.fit.predict import WARN_DECADES, check_level
+from forecast.planning.constrained_minimum import FormulaSurface, LawSurface, SearchEnd, lowest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,14 +113,14 @@ def allocate(
         for n, v in spread.items():
             answer[f"{n}_lower"], answer[f"{n}_upper"] = interval(v, level)
         attrs |= {"level": level, "draws": draws, "seed": seed}
-        corner = float(np.mean(ends != End.INSIDE))
+        corner = float(np.mean(ends != SearchEnd.INSIDE))
         if corner:
             notes.append(f"{fit.name}: in {corner:.1%} of the draws no split inside is best; they count as the ends")
     units = {**fit.law.variables, fit.law.output: fit.law.unit, "tokens_per_parameter": "token/param"}
     if fit.ranges:
         far = float(fit.extrapolation(**{n: values[n] for n in fit.law.variables}))
         attrs["extrapolation_decades"] = far
-        if far > FAR:
+        if far > WARN_DECADES:
             notes.append(f"{fit.name}: the best split is {far:.1f} decades outside its data")
     attrs["warnings"] = "\n".join(notes)
     return Allocation(values=answer, units={n: units[_base(n)] for n in answer}, attrs=attrs)
@@ -139,9 +139,9 @@ def best_splits(
     nan.
     """
     names = tuple(fit.law.variables)
-    law = OfLaw.of(fit.law, parameters)
+    law = LawSurface.of(fit.law, parameters)
     rows = np.broadcast_to(budget, (max(law.rows, budget.size),))
-    best = lowest(law, OfFormula(price, (names[0], names[1])), rows, rising=True)
+    best = lowest(law, FormulaSurface(price, (names[0], names[1])), rows, rising=True)
     with np.errstate(all="ignore"):
         first, second = np.exp(best.u), np.exp(best.v)
     output = fit.law.value({n: p[:, 0] for n, p in law.parameters.items()}, **{names[0]: first, names[1]: second})
@@ -154,17 +154,17 @@ def best_splits(
 
 def refuse(fit: Fit, price: Formula, budget: float, end: int) -> None:
     """Raise unless a search ended inside, saying where the best is instead."""
-    if end == End.INSIDE:
+    if end == SearchEnd.INSIDE:
         return
     name, output, first = fit.name, fit.law.output, next(iter(fit.law.variables))
     text = printable(price.text, 80)
-    if end == End.NO_LINE:
+    if end == SearchEnd.NO_LINE:
         raise FitError(f"{name}: no split spends {budget:g} at cost '{text}'; a cost must grow with both variables")
-    if end == End.NO_VALUE:
+    if end == SearchEnd.NO_VALUE:
         raise FitError(f"{name}: the law cannot be computed on any split of {budget:g}")
-    if end == End.FLAT:
+    if end == SearchEnd.FLAT:
         raise FitError(f"{name}: every split of {budget:g} gives the same {output}: there is no best one")
-    way = "as large as the budget allows" if end == End.LARGE else "as small as can be"
+    way = "as large as the budget allows" if end == SearchEnd.LARGE else "as small as can be"
     raise FitError(
         f"{name}: {output} has no lowest point between the ends: it keeps falling as '{first}' becomes {way} "
         f"(a corner solution, at cost '{text}')"

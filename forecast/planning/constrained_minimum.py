@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.roots import roots
+from forecast.base.roots import find_roots
 from forecast.errors import UsageError
 from forecast.laws.forms import formula_program
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     from forecast.laws import Law
     from forecast.laws.program import Program
 
-__all__ = ["End", "Lowest", "OfFormula", "OfLaw", "Surface", "along", "lowest"]
+__all__ = ["FormulaSurface", "LawSurface", "Minima", "SearchEnd", "Surface", "along", "lowest"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: The sizes that are looked at, as powers of ten, and the grid's first step.
-DECADES, STEP = 45.0, 0.25
+MAX_DECADES, GRID_STEP_DECADES = 45.0, 0.25
 LN10 = float(np.log(10.0))
 #: Values that differ by less than this share are level.
-LEVEL = 1e-12
+LEVEL_RTOL = 1e-12
 #: Rows that are worked on together.
-CHUNK = 512
+ROWS_PER_CHUNK = 512
 #: Step of a numeric derivative, of a logarithm.
-TINY = 1e-5
+DERIVATIVE_STEP = 1e-5
 
 
-class End(enum.IntEnum):
+class SearchEnd(enum.IntEnum):
     """How the search of a row ended."""
 
     INSIDE = 0
@@ -67,7 +67,7 @@ class Surface(Protocol):
 
 
 @dataclass(frozen=True)
-class OfFormula:
+class FormulaSurface:
     """A formula over two names, the same in every row."""
 
     formula: Formula
@@ -85,24 +85,24 @@ class OfFormula:
     def slopes(self, u: Array, v: Array) -> tuple[Array, Array]:
         """Return the derivatives by `u` and by `v`."""
         at = self._at(u, v)
-        found = _slopes(self.formula, at, self.names)
+        found = _formula_slopes(self.formula, at, self.names)
         with np.errstate(all="ignore"):
             return found[0] * at[self.names[0]], found[1] * at[self.names[1]]
 
-    def take(self, rows: Index) -> OfFormula:
+    def take(self, rows: Index) -> FormulaSurface:
         """Return itself."""
         return self
 
 
 @dataclass(frozen=True)
-class OfLaw:
+class LawSurface:
     """A law of two variables with parameters of shape (rows, 1)."""
 
     law: Law
     parameters: Mapping[str, Array]
 
     @classmethod
-    def of(cls, law: Law, parameters: Mapping[str, Any]) -> OfLaw:
+    def of(cls, law: Law, parameters: Mapping[str, Any]) -> LawSurface:
         """Return the surface of a law; the parameters are numbers or draws."""
         return cls(law, {n: np.atleast_1d(np.asarray(p, dtype=float))[:, None] for n, p in parameters.items()})
 
@@ -124,27 +124,27 @@ class OfLaw:
         formula = _text_form(self.law)
         with np.errstate(all="ignore"):
             if formula is None:
-                ahead_u, behind_u = self.value(u + TINY, v), self.value(u - TINY, v)
-                ahead_v, behind_v = self.value(u, v + TINY), self.value(u, v - TINY)
-                return (ahead_u - behind_u) / (2 * TINY), (ahead_v - behind_v) / (2 * TINY)
+                ahead_u, behind_u = self.value(u + DERIVATIVE_STEP, v), self.value(u - DERIVATIVE_STEP, v)
+                ahead_v, behind_v = self.value(u, v + DERIVATIVE_STEP), self.value(u, v - DERIVATIVE_STEP)
+                return (ahead_u - behind_u) / (2 * DERIVATIVE_STEP), (ahead_v - behind_v) / (2 * DERIVATIVE_STEP)
             at = self._at(u, v)
             names = tuple(self.law.variables)
-            found = _slopes(formula, {**self.parameters, **at}, names)
+            found = _formula_slopes(formula, {**self.parameters, **at}, names)
             return found[0] * at[names[0]], found[1] * at[names[1]]
 
-    def take(self, rows: Index) -> OfLaw:
+    def take(self, rows: Index) -> LawSurface:
         """Return the draws of some rows."""
-        return OfLaw(self.law, {n: p if p.shape[0] == 1 else p[rows] for n, p in self.parameters.items()})
+        return LawSurface(self.law, {n: p if p.shape[0] == 1 else p[rows] for n, p in self.parameters.items()})
 
 
 @functools.lru_cache(maxsize=64)
-def _program(formula: Formula, names: tuple[str, ...]) -> Program:
+def _formula_program(formula: Formula, names: tuple[str, ...]) -> Program:
     return formula_program(formula, names, tuple(n for n in formula.names if n not in names))
 
 
-def _slopes(formula: Formula, values: Mapping[str, Any], names: tuple[str, ...]) -> list[Any]:
+def _formula_slopes(formula: Formula, values: Mapping[str, Any], names: tuple[str, ...]) -> list[Any]:
     """Return the derivatives of a formula by some names."""
-    return _program(formula, names).evaluate(values, 1)[1]
+    return _formula_program(formula, names).evaluate(values, 1)[1]
 
 
 def _text_form(law: Law) -> Formula | None:
@@ -157,7 +157,7 @@ def _text_form(law: Law) -> Formula | None:
 
 
 @dataclass(frozen=True)
-class Lowest:
+class Minima:
     """Where the best points are, by row; `u` and `v` are logarithms, infinite at an end."""
 
     u: Array
@@ -168,7 +168,7 @@ class Lowest:
 def along(surface: Surface, level: Array, u: Array, *, rising: bool = False) -> Array:
     """Return the `v` at which a surface has a level, nan where it has it nowhere (or, `rising`, falls through it)."""
     shape = np.broadcast_shapes(u.shape, level.shape)
-    low = np.full(shape, -DECADES * LN10)
+    low = np.full(shape, -MAX_DECADES * LN10)
 
     def excess(v: Array) -> Array:
         value = np.asarray(surface.value(u, v), dtype=float)
@@ -177,11 +177,11 @@ def along(surface: Surface, level: Array, u: Array, *, rising: bool = False) -> 
             found = np.where(level > 0, ratio, value - level)
         return np.where(np.isnan(value), np.nan, found)
 
-    found = roots(excess, low, -low)
+    found = find_roots(excess, low, -low)
     return np.where(excess(low) < 0, found, np.nan) if rising else found
 
 
-def lowest(objective: Surface, line: Surface, level: Array, *, rising: bool = False) -> Lowest:
+def lowest(objective: Surface, line: Surface, level: Array, *, rising: bool = False) -> Minima:
     """Return the lowest points of `objective` where `line` has its level.
 
     Parameters
@@ -194,11 +194,11 @@ def lowest(objective: Surface, line: Surface, level: Array, *, rising: bool = Fa
     """
     rows = level.size
     u, v, end = np.full(rows, np.nan), np.full(rows, np.nan), np.zeros(rows, dtype=int)
-    for begin in range(0, rows, CHUNK):
+    for begin in range(0, rows, ROWS_PER_CHUNK):
         budgets.check_time("the lowest points on lines", begin, rows, "rows")
-        part = np.arange(begin, min(begin + CHUNK, rows))
+        part = np.arange(begin, min(begin + ROWS_PER_CHUNK, rows))
         u[part], v[part], end[part] = _chunk(objective.take(part), line.take(part), level[part, None], rising)
-    return Lowest(u, v, end)
+    return Minima(u, v, end)
 
 
 def _profile(objective: Surface, line: Surface, level: Array, u: Array, rising: bool = False) -> tuple[Array, Array]:
@@ -212,8 +212,8 @@ def _profile(objective: Surface, line: Surface, level: Array, u: Array, rising: 
 def _chunk(objective: Surface, line: Surface, level: Array, rising: bool) -> tuple[Array, Array, NDArray[np.int_]]:
     rows = level.shape[0]
     found = np.full(rows, np.nan)
-    end = np.full(rows, End.INSIDE, dtype=int)
-    grid = np.arange(-DECADES, DECADES + STEP, STEP)[None, :] * LN10
+    end = np.full(rows, SearchEnd.INSIDE, dtype=int)
+    grid = np.arange(-MAX_DECADES, MAX_DECADES + GRID_STEP_DECADES, GRID_STEP_DECADES)[None, :] * LN10
     open_rows = np.arange(rows)
     for zoom in range(4):  # the lowest point may lie within one step of where the line ends: look closer there
         v, value = _profile(objective.take(open_rows), line.take(open_rows), level[open_rows], grid, rising)
@@ -228,14 +228,14 @@ def _chunk(objective: Surface, line: Surface, level: Array, rising: bool) -> tup
         with np.errstate(invalid="ignore"):
             rise = np.minimum(value[each, first], value[each, last]) - least
             between = (first < best) & (best < last) & some
-            inside = between & (rise > LEVEL * np.abs(least))
-            flat = np.where(finite, value, -np.inf).max(axis=1) - least <= LEVEL * np.abs(least)
+            inside = between & (rise > LEVEL_RTOL * np.abs(least))
+            flat = np.where(finite, value, -np.inf).max(axis=1) - least <= LEVEL_RTOL * np.abs(least)
         if zoom == 0:
             middle = finite.cumsum(axis=1)[each, best] > (finite.sum(axis=1) + 1) // 2
-            end[:] = np.where(flat, End.FLAT, np.where(middle, End.LARGE, End.SMALL))
+            end[:] = np.where(flat, SearchEnd.FLAT, np.where(middle, SearchEnd.LARGE, SearchEnd.SMALL))
             end[~some] = np.where(np.isnan(v).all(axis=1) if v.shape[0] == rows else np.isnan(v).all(), 4, 5)[~some]
         done = open_rows[inside]
-        end[done] = End.INSIDE
+        end[done] = SearchEnd.INSIDE
         below, above = (grid[each, np.clip(best + s, 0, grid.shape[1] - 1)] for s in (-1, 1))
         if done.size:
             pick = (objective.take(done), line.take(done), level[done])
@@ -248,7 +248,7 @@ def _chunk(objective: Surface, line: Surface, level: Array, rising: bool) -> tup
         open_rows = open_rows[closer]
     second = along(line, level, np.where(np.isnan(found), 0.0, found)[:, None])[:, 0]
     second[np.isnan(found)] = np.nan
-    for side, sign in ((End.LARGE, np.inf), (End.SMALL, -np.inf)):
+    for side, sign in ((SearchEnd.LARGE, np.inf), (SearchEnd.SMALL, -np.inf)):
         found[end == side], second[end == side] = sign, -sign
     return found, second, end
 
@@ -263,7 +263,7 @@ def _polish(objective: Surface, line: Surface, level: Array, low: Array, high: A
         with np.errstate(all="ignore"):
             return f_u - f_v * g_u / g_v
 
-    found = roots(slope, low, high, tolerance=1e-15)[:, 0]
+    found = find_roots(slope, low, high, tolerance=1e-15)[:, 0]
     lost = np.flatnonzero(np.isnan(found))
     if lost.size:  # no slope, or one that jumps: look closer and closer
         a, b = low[lost], high[lost]

@@ -12,30 +12,30 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.base.lazy import xr
-from forecast.base.roots import roots
+from forecast.base.roots import find_roots
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
-from forecast.fit.predict import FAR, check_level
+from forecast.fit.predict import WARN_DECADES, check_level
 from forecast.planning.allocate import price_of
-from forecast.planning.constrained_minimum import DECADES, End, OfFormula, OfLaw, lowest
+from forecast.planning.constrained_minimum import MAX_DECADES, FormulaSurface, LawSurface, SearchEnd, lowest
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.formula import Formula
 
-__all__ = ["COMPUTE", "Reached", "cheapest", "invert", "reached"]
+__all__ = ["COMPUTE", "Inversion", "cheapest", "invert", "invert_law"]
 
 Array = NDArray[np.float64]
 
 COMPUTE = "compute"
 #: Step of the grid in which a change of side is looked for, in decades.
-STEP = 0.25
+GRID_STEP_DECADES = 0.25
 #: Rows that are worked on together.
-CHUNK = 512
+ROWS_PER_CHUNK = 512
 
 
 @dataclass(frozen=True)
-class Reached:
+class Inversion:
     """Where the output is reached, by draw: nan where it never is or always is.
 
     Parameters
@@ -70,7 +70,7 @@ def invert(
     """Return what a variable must be; see `forecast.Fit.invert`."""
     name = fit.name
     check_level(level, name)
-    target = _number(y, "y", name)
+    target = _check_number(y, "y", name)
     if solve_for == COMPUTE and COMPUTE not in fit.law.variables:
         if variables:
             given = next(iter(variables))
@@ -78,16 +78,16 @@ def invert(
             raise UsageError(f"{name}: '{shown}' is given, but the least compute leaves both variables free")
         price = price_of(fit, cost)
 
-        def solve(parameters: Mapping[str, Any]) -> Reached:
+        def solve(parameters: Mapping[str, Any]) -> Inversion:
             return cheapest(fit, parameters, price, np.array([target]))
 
         unit, label, places = "", price.text, None
     else:
-        others = _others(fit, solve_for, variables)
+        others = _other_variables(fit, solve_for, variables)
         places = grid_of(fit, solve_for)
 
-        def solve(parameters: Mapping[str, Any]) -> Reached:
-            return reached(fit, parameters, np.array([target]), solve_for, others, places)
+        def solve(parameters: Mapping[str, Any]) -> Inversion:
+            return invert_law(fit, parameters, np.array([target]), solve_for, others, places)
 
         unit, label = fit.law.variables[solve_for], ""
     found = solve(fit.values)
@@ -117,14 +117,14 @@ def invert(
     if solve_for in fit.ranges and math.isfinite(point):
         far = float(fit.extrapolation(**{**{k: float(v) for k, v in variables.items()}, solve_for: point}))
         attrs["extrapolation_decades"] = far
-        if far > FAR:
+        if far > WARN_DECADES:
             notes.append(f"{name}: the answer lies {far:.1f} decades outside its data")
     attrs["warnings"] = "\n".join(notes)
     units = {n: "" if n in ("never", "already") else unit for n in answer}
     return xr.Dataset({n: xr.DataArray(v, attrs={"unit": units[n]}) for n, v in answer.items()}, attrs=attrs)
 
 
-def _number(value: object, what: str, where: str) -> float:
+def _check_number(value: object, what: str, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise UsageError(f"{where}: {what}: expected a number, got {printable(repr(value), 40)}")
     if not math.isfinite(value):
@@ -132,7 +132,7 @@ def _number(value: object, what: str, where: str) -> float:
     return float(value)
 
 
-def _others(fit: Fit, solve_for: str, variables: Mapping[str, Any]) -> dict[str, float]:
+def _other_variables(fit: Fit, solve_for: str, variables: Mapping[str, Any]) -> dict[str, float]:
     names = fit.law.variables
     if solve_for not in names:
         raise UnknownNameError("variable", printable(solve_for, 60), [*names, COMPUTE], where=f"{fit.name}: solve_for")
@@ -147,7 +147,7 @@ def _others(fit: Fit, solve_for: str, variables: Mapping[str, Any]) -> dict[str,
 
     def value(given: Any) -> float:
         plain = given.item() if hasattr(given, "item") and np.ndim(given) == 0 else given
-        return _number(plain, "a variable", fit.name)
+        return _check_number(plain, "a variable", fit.name)
 
     return {n: value(v) for n, v in variables.items()}
 
@@ -158,22 +158,22 @@ def grid_of(fit: Fit, variable: str) -> Array:
     Powers of ten for what is positive; on both sides of zero, out to a million spans of the data, for what is not.
     """
     low, high = fit.ranges.get(variable, (1.0, 1.0))
-    powers = 10.0 ** np.arange(-DECADES, DECADES + STEP, STEP)
+    powers = 10.0 ** np.arange(-MAX_DECADES, MAX_DECADES + GRID_STEP_DECADES, GRID_STEP_DECADES)
     if low > 0:
         return np.unique(np.concatenate([powers, np.linspace(low, high, 65)])) if high > low else powers
     span = max(high - low, abs(high), 1e-300)
-    out = span * 10.0 ** np.arange(-6, 6 + STEP, STEP)
+    out = span * 10.0 ** np.arange(-6, 6 + GRID_STEP_DECADES, GRID_STEP_DECADES)
     return np.unique(np.concatenate([low - out, np.linspace(low, high, 65), high + out, [0.0]]))
 
 
-def reached(
+def invert_law(
     fit: Fit,
     parameters: Mapping[str, Any],
     y: Array,
     solve_for: str,
     others: Mapping[str, float],
     places: Array,
-) -> Reached:
+) -> Inversion:
     """Return where the law gives `y` (a number for all draws, or one each) as one variable moves."""
     columns = {n: np.atleast_1d(np.asarray(p, dtype=float))[:, None] for n, p in parameters.items()}
     rows = max(y.size, *(p.shape[0] for p in columns.values()))
@@ -181,9 +181,9 @@ def reached(
     at = np.full(rows, np.nan)
     never, already = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool)
     several = False
-    for begin in range(0, rows, CHUNK):
+    for begin in range(0, rows, ROWS_PER_CHUNK):
         budgets.check_time("inverting", begin, rows, "rows")
-        part = slice(begin, min(begin + CHUNK, rows))
+        part = slice(begin, min(begin + ROWS_PER_CHUNK, rows))
         own = {n: p if p.shape[0] == 1 else p[part] for n, p in columns.items()}
 
         def excess(x: Array, own: Mapping[str, Array] = own, part: slice = part) -> Array:
@@ -194,16 +194,16 @@ def reached(
         some = changes.any(axis=1)
         several |= bool((changes.sum(axis=1) > 1).any())
         first = np.argmax(changes, axis=1)
-        found = roots(excess, places[first][:, None], places[first + 1][:, None])[:, 0]
+        found = find_roots(excess, places[first][:, None], places[first + 1][:, None])[:, 0]
         at[part] = np.where(some, found, np.nan)
-        never[part], already[part] = _sides(side, ~some)
+        never[part], already[part] = _one_sided_rows(side, ~some)
     lost = np.isnan(at) & ~never & ~already
     if lost.any():
         raise FitError(f"{fit.name}: the law cannot be computed along '{solve_for}'")
-    return Reached(at, never, already, several)
+    return Inversion(at, never, already, several)
 
 
-def _sides(side: Array, ask: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _one_sided_rows(side: Array, ask: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Tell which rows that stay on one side never reach it, and which have passed it everywhere.
 
     A law that falls with the variable reaches `y` by being below it, one that rises by being above.
@@ -219,18 +219,18 @@ def _sides(side: Array, ask: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDAr
     return ask & ~past, ask & past
 
 
-def cheapest(fit: Fit, parameters: Mapping[str, Any], price: Formula, y: Array) -> Reached:
+def cheapest(fit: Fit, parameters: Mapping[str, Any], price: Formula, y: Array) -> Inversion:
     """Return the least cost at which a law of two variables gives `y`; *already* where it falls towards an end."""
     names = tuple(fit.law.variables)
-    law = OfLaw.of(fit.law, parameters)
+    law = LawSurface.of(fit.law, parameters)
     rows = max(law.rows, y.size)
-    cost = OfFormula(price, (names[0], names[1]))
+    cost = FormulaSurface(price, (names[0], names[1]))
     best = lowest(cost, law, np.broadcast_to(y, (rows,)))
     spent = np.array(cost.value(best.u, best.v), dtype=float)
-    large = np.full((1, 1), DECADES * math.log(10))
+    large = np.full((1, 1), MAX_DECADES * math.log(10))
     with np.errstate(invalid="ignore"):
         end, start = (np.broadcast_to(law.value(c, c)[:, 0], (rows,)) for c in (large, -large))
         short = np.where(start > end, end > y, end < y)
-    never = (best.end == End.NO_LINE) & short
-    inside = best.end == End.INSIDE
-    return Reached(np.where(inside, spent, np.nan), never, ~inside & ~never)
+    never = (best.end == SearchEnd.NO_LINE) & short
+    inside = best.end == SearchEnd.INSIDE
+    return Inversion(np.where(inside, spent, np.nan), never, ~inside & ~never)

@@ -17,7 +17,7 @@ from forecast.base.lazy import xr
 from forecast.errors import DataError, FitError, UsageError, printable
 from forecast.fit.predict import check_level
 from forecast.planning.allocate import best_splits, positive, price_of, refuse
-from forecast.planning.constrained_minimum import OfFormula, along
+from forecast.planning.constrained_minimum import FormulaSurface, along
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,10 +29,10 @@ __all__ = ["isoflop", "of_fit"]
 Array = NDArray[np.float64]
 
 #: Budgets that differ by less than this are one, in decades.
-SAME = 0.02
+BUDGET_ATOL_DECADES = 0.02
 #: A lowest point further from the middle of its sizes than this share of their half width is off centre.
-OFF_CENTRE = 0.5
-BIAS = (
+MAX_OFF_CENTRE_SHARE = 0.5
+BIAS_WARNING = (
     "a parabola in log N is not the law's shape: the optimum is biased where the sizes are wide or not centred on it "
     "(forecast.Fit.isoflop measures by how much)"
 )
@@ -45,7 +45,7 @@ def isoflop(
     compute: str = "C",
     y: str = "loss",
     level: float = 0.9,
-    tolerance: float = SAME,
+    tolerance: float = BUDGET_ATOL_DECADES,
 ) -> xr.Dataset:
     """Fit a parabola in log size to each budget, and a power law to the optima.
 
@@ -85,7 +85,7 @@ def isoflop(
 
     name = "isoflop"
     check_level(level, name)
-    columns = tables.columns(data, where=name)
+    columns = tables.to_columns(data, where=name)
     found = {what: _compute(text, columns, f"{name}: {what}") for what, text in
              (("size", size), ("compute", compute), ("y", y))}  # fmt: skip
     for what, values in found.items():
@@ -95,17 +95,17 @@ def isoflop(
             raise DataError(
                 f"{name}: {what}: expected {'' if what == 'y' else 'positive '}numbers, not so in row {rows}"
             )
-    groups = _budgets(np.log(found["compute"]), positive(tolerance, "tolerance", name) * math.log(10))
-    return _parabolas(groups, found, level)
+    groups = _group_by_budget(np.log(found["compute"]), positive(tolerance, "tolerance", name) * math.log(10))
+    return _fit_parabolas(groups, found, level)
 
 
-def _budgets(logs: Array, gap: float) -> list[NDArray[np.intp]]:
+def _group_by_budget(logs: Array, gap: float) -> list[NDArray[np.intp]]:
     order = np.argsort(logs, kind="stable")
     cuts = np.flatnonzero(np.diff(logs[order]) > gap) + 1
     return list(np.split(order, cuts))
 
 
-def _parabolas(groups: list[NDArray[np.intp]], found: Mapping[str, Array], level: float) -> xr.Dataset:
+def _fit_parabolas(groups: list[NDArray[np.intp]], found: Mapping[str, Array], level: float) -> xr.Dataset:
 
     rows, notes = [], []
     for group in groups:
@@ -116,7 +116,7 @@ def _parabolas(groups: list[NDArray[np.intp]], found: Mapping[str, Array], level
             notes.append(f"isoflop: budget {budget:.3g}: {row['why']}; it is left out")
         elif not row["inside"]:
             notes.append(f"isoflop: budget {budget:.3g}: the optimum lies outside the sizes tried")
-        elif abs(row["offset"]) > OFF_CENTRE:
+        elif abs(row["offset"]) > MAX_OFF_CENTRE_SHARE:
             notes.append(f"isoflop: budget {budget:.3g}: the optimum is off the centre of the sizes tried")
     good = [r for r in rows if np.isfinite(r["optimum"])]
     if len(good) < 2:
@@ -124,7 +124,7 @@ def _parabolas(groups: list[NDArray[np.intp]], found: Mapping[str, Array], level
     line = _line(np.log([r["budget"] for r in good]), np.log([r["optimum"] for r in good]), level)
     if len(good) == 2:
         notes.append("isoflop: two budgets give an exponent without an interval; add a third")
-    notes.append(f"isoflop: {BIAS}")
+    notes.append(f"isoflop: {BIAS_WARNING}")
     columns = ("optimum", "optimum_stderr", "lowest", "points", "inside")
     data = {c: ("budget", np.array([r[c] for r in rows])) for c in columns}
     budgets = [r["budget"] for r in rows]
@@ -208,14 +208,16 @@ def of_fit(fit: Fit, *, compute: Any, cost: str = "6*N*D", decades: float = 1.0,
     grain = 0.5 * math.log(10)
     centre = np.round(true / grain) * grain
     u = centre[:, None] + np.linspace(-0.5, 0.5, points) * width
-    v = along(OfFormula(price, (first, second)), budgets[:, None], u, rising=True)
+    v = along(FormulaSurface(price, (first, second)), budgets[:, None], u, rising=True)
     values = fit.law.value(fit.values, **{first: np.exp(u), second: np.exp(v)})
     spent = np.broadcast_to(budgets[:, None], u.shape)
-    found = isoflop({"N": np.exp(u).ravel(), "C": spent.ravel(), "loss": values.ravel()}, tolerance=SAME / 10)
+    found = isoflop(
+        {"N": np.exp(u).ravel(), "C": spent.ravel(), "loss": values.ravel()}, tolerance=BUDGET_ATOL_DECADES / 10
+    )
     truth = float(np.polyfit(np.log(budgets), true, 1)[0])
     bias = float(found["exponent"]) - truth
     says = f"{fit.name}: on this law, without noise, the parabolas give {float(found['exponent']):.4f} for {truth:.4f}"
-    notes = [n for n in found.attrs["warnings"].splitlines() if BIAS not in n]
+    notes = [n for n in found.attrs["warnings"].splitlines() if BIAS_WARNING not in n]
     extra = {"true_optimum": ("budget", np.exp(true)), "true_exponent": truth, "bias": bias}
     return found.assign(extra).assign_attrs(
         fit=fit.name, cost=price.text, warnings="\n".join([*fit.notes, *notes, says])

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from forecast import formula
 from forecast.base.lazy import xr
-from forecast.base.roots import roots
+from forecast.base.roots import find_roots
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
-from forecast.fit.predict import FAR, check_level
+from forecast.fit.predict import WARN_DECADES, check_level
 from forecast.planning.allocate import best_splits, positive, price_of, refuse
-from forecast.planning.constrained_minimum import DECADES, LN10
-from forecast.planning.invert import cheapest, grid_of, reached
+from forecast.planning.constrained_minimum import LN10, MAX_DECADES
+from forecast.planning.invert import cheapest, grid_of, invert_law
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -66,7 +66,7 @@ def speedup(
     check_level(level, where)
     prices = [_price(one, cost) for one in (fit, baseline)]
     output = _bought(baseline, baseline.values, prices[1], budget, strict=True)
-    needed, never = _needed(fit, fit.values, prices[0], output)
+    needed, never = _compute_needed(fit, fit.values, prices[0], output)
     answer = {"speedup": budget / float(needed[0]), "needed": float(needed[0]), fit.law.output: float(output[0])}
     attrs: dict[str, Any] = {"fit": fit.name, "baseline": baseline.name, "compute": budget, "cost": prices[1].text}
     notes = list(dict.fromkeys([*fit.notes, *baseline.notes]))
@@ -79,7 +79,7 @@ def speedup(
         attrs["no_interval"] = str(problem) if known else f"{missing.name}: {missing._why_not()}"
     else:
         outputs = _bought(baseline, theirs_drawn, prices[1], budget, strict=False)
-        spent, lost = _needed(fit, own, prices[0], outputs)
+        spent, lost = _compute_needed(fit, own, prices[0], outputs)
         with np.errstate(divide="ignore"):
             spread = {"speedup": budget / spent, "needed": spent, fit.law.output: outputs}
         for name, values in spread.items():
@@ -89,8 +89,8 @@ def speedup(
     if never[0]:
         notes.append(f"{where}: at the fitted parameters {fit.name} never reaches {output[0]:g}")
     for one, spend in ((fit, float(needed[0])), (baseline, budget)):
-        far = _far(one, prices[0], spend)
-        if far > FAR:
+        far = _extrapolated_decades(one, prices[0], spend)
+        if far > WARN_DECADES:
             notes.append(f"{where}: {one.name} is asked {far:.1f} decades outside its data")
     attrs["warnings"] = "\n".join(notes)
     return xr.Dataset({n: xr.DataArray(v) for n, v in answer.items()}, attrs=attrs)
@@ -111,14 +111,14 @@ def _price(fit: Fit, cost: str) -> Formula:
     return price
 
 
-def _size(price: Formula, name: str, budget: float) -> float:
+def _affordable_size(price: Formula, name: str, budget: float) -> float:
     """Return the one variable that a budget buys."""
 
     def excess(u: Array) -> Array:
         with np.errstate(all="ignore"):
             return np.asarray(np.log(np.asarray(price.evaluate({name: np.exp(u)}), dtype=float) / budget))
 
-    found = roots(excess, np.array([-DECADES * LN10]), np.array([DECADES * LN10]))
+    found = find_roots(excess, np.array([-MAX_DECADES * LN10]), np.array([MAX_DECADES * LN10]))
     return float(np.exp(found[0]))
 
 
@@ -126,7 +126,7 @@ def _bought(fit: Fit, parameters: Mapping[str, Any], price: Formula, budget: flo
     """Return the best output that a budget buys, by draw."""
     names = tuple(fit.law.variables)
     if len(names) == 1:
-        size = _size(price, names[0], budget)
+        size = _affordable_size(price, names[0], budget)
         if not np.isfinite(size):
             raise FitError(f"{fit.name}: nothing costs {budget:g} at cost '{printable(price.text, 80)}'")
         return np.atleast_1d(fit.law.value(parameters, **{names[0]: size}))
@@ -136,7 +136,9 @@ def _bought(fit: Fit, parameters: Mapping[str, Any], price: Formula, budget: flo
     return found[fit.law.output]
 
 
-def _needed(fit: Fit, parameters: Mapping[str, Any], price: Formula, output: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _compute_needed(
+    fit: Fit, parameters: Mapping[str, Any], price: Formula, output: Array
+) -> tuple[Array, NDArray[np.bool_]]:
     """Return the least compute that reaches each output, inf where it never is."""
     names = tuple(fit.law.variables)
     finite = np.isfinite(output)
@@ -145,18 +147,18 @@ def _needed(fit: Fit, parameters: Mapping[str, Any], price: Formula, output: Arr
         found = cheapest(fit, parameters, price, goal)
         spent = np.where(found.never, np.inf, np.where(found.already, 0.0, found.at))
     else:
-        found = reached(fit, parameters, goal, names[0], {}, grid_of(fit, names[0]))
+        found = invert_law(fit, parameters, goal, names[0], {}, grid_of(fit, names[0]))
         size = np.where(found.never, np.inf, np.where(found.already, 0.0, found.at))
         with np.errstate(all="ignore"):
             spent = np.asarray(price.evaluate({names[0]: size}), dtype=float)
     return np.where(finite, spent, np.nan), found.never
 
 
-def _far(fit: Fit, price: Formula, spend: float) -> float:
+def _extrapolated_decades(fit: Fit, price: Formula, spend: float) -> float:
     names = tuple(fit.law.variables)
     if not fit.ranges or not np.isfinite(spend):
         return 0.0
     if len(names) == 1:
-        return float(fit.extrapolation(**{names[0]: _size(price, names[0], spend)}))
+        return float(fit.extrapolation(**{names[0]: _affordable_size(price, names[0], spend)}))
     found, end = best_splits(fit, fit.values, price, np.array([spend]))
     return float(fit.extrapolation(**{n: float(found[n][0]) for n in names})) if end[0] == 0 else 0.0

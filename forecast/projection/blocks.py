@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from forecast.base.sobol import BLOCK, PIECES
+from forecast.base.sobol import DRAWS_PER_BLOCK, FIRST_BLOCK_PIECES
 from forecast.base.streams import Streams
 
-__all__ = ["covering", "places", "start", "streams"]
+__all__ = ["blocks_between", "draw_positions", "node_streams", "start"]
 
 S = TypeVar("S", bound=Streams)
 
 #: The later blocks count as much less than their number among the streams.
-_SHIFT = len(PIECES) - 1
+_BLOCK_OFFSET = len(FIRST_BLOCK_PIECES) - 1
 
 
 def start(number: int) -> int:
@@ -28,10 +28,14 @@ def start(number: int) -> int:
     >>> [start(number) for number in range(6)]
     [0, 256, 1024, 2048, 3072, 4096]
     """
-    return PIECES[number].start if number < len(PIECES) else (number - _SHIFT) * BLOCK
+    return (
+        FIRST_BLOCK_PIECES[number].start
+        if number < len(FIRST_BLOCK_PIECES)
+        else (number - _BLOCK_OFFSET) * DRAWS_PER_BLOCK
+    )
 
 
-def covering(low: int, high: int) -> range:
+def blocks_between(low: int, high: int) -> range:
     """Return the numbers of the blocks that hold the worlds from `low`, at the beginning of a block, up to `high`.
 
     Examples
@@ -39,17 +43,17 @@ def covering(low: int, high: int) -> range:
     >>> covering(0, 64), covering(0, 1024), covering(1024, 5000)
     (range(0, 1), range(0, 2), range(2, 6))
     """
-    return range(_number(low), _number(max(high - 1, low)) + 1)
+    return range(_block_of_draw(low), _block_of_draw(max(high - 1, low)) + 1)
 
 
-def _number(world: int) -> int:
+def _block_of_draw(world: int) -> int:
     """Return the number of the block that holds a world."""
-    if world >= BLOCK:
-        return world // BLOCK + _SHIFT
-    return next(number for number, piece in enumerate(PIECES) if world in piece)
+    if world >= DRAWS_PER_BLOCK:
+        return world // DRAWS_PER_BLOCK + _BLOCK_OFFSET
+    return next(number for number, piece in enumerate(FIRST_BLOCK_PIECES) if world in piece)
 
 
-def places(numbers: Iterable[int]) -> list[slice]:
+def draw_positions(numbers: Iterable[int]) -> list[slice]:
     """Return where the worlds of each block stand among those of all these blocks.
 
     Examples
@@ -65,7 +69,7 @@ def places(numbers: Iterable[int]) -> list[slice]:
     return out
 
 
-def streams(kind: type[S], seed: int, node: str, number: int, **more: Any) -> S:
+def node_streams(kind: type[S], seed: int, node: str, number: int, **more: Any) -> S:
     """Return the streams of a node in a block of a run.
 
     Examples
@@ -73,6 +77,6 @@ def streams(kind: type[S], seed: int, node: str, number: int, **more: Any) -> S:
     >>> [streams(Streams, 0, "demo", number).draws for number in range(4)]
     [256, 768, 1024, 1024]
     """
-    if number < len(PIECES):
+    if number < len(FIRST_BLOCK_PIECES):
         return kind(seed, node, 0, number, **more)
-    return kind(seed, node, number - _SHIFT, **more)
+    return kind(seed, node, number - _BLOCK_OFFSET, **more)

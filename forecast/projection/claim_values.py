@@ -15,14 +15,14 @@ from forecast.projection.result import DateAnswer, Projection
 Array = NDArray[np.float64]
 
 
-__all__ = ["figure", "of_dates", "worlds"]
+__all__ = ["claim_draws", "of_dates", "read_claim_value"]
 
 _QUANTILE = re.compile(r"p(\d\d?(?:\.\d+)?)", re.ASCII)
 _YEAR = re.compile(r"\d{4}(?:\.\d+)?", re.ASCII)
 _FORMS = "'QUESTION p50', 'QUESTION by 2030', 'QUESTION never', 'QUANTITY p50 2030' or 'QUANTITY mean 2030'"
 
 
-def figure(run: Projection, text: str, *, where: str) -> float:
+def read_claim_value(run: Projection, text: str, *, where: str) -> float:
     """Return a figure of a projection all of whose worlds are kept.
 
     Parameters
@@ -43,10 +43,10 @@ def figure(run: Projection, text: str, *, where: str) -> float:
     >>> figure(run, "there p50", where="demo"), figure(run, "x mean", where="demo")
     (2027.5, 4.0)
     """
-    name, statistic, year = _words(text, where)
+    name, statistic, year = _split_reading(text, where)
     levels, answer = run.worlds, run.answers.get(name)
     if isinstance(answer, DateAnswer):
-        return of_dates(*worlds(run, answer.unmasked, where=where), run.span[0], statistic, year, where=where)
+        return of_dates(*claim_draws(run, answer.unmasked, where=where), run.span[0], statistic, year, where=where)
     if name not in levels:
         dated = [each.name for each in run.dates]
         raise UnknownNameError("quantity or question", name, [*map(str, levels.data_vars), *dated], where=where)
@@ -56,15 +56,15 @@ def figure(run: Projection, text: str, *, where: str) -> float:
             raise FormulaError(f"{where}: '{printable(name, 60)}' changes with time: expected a year, as {_FORMS}")
         steps = run.years
         values = values.isel(time=0 if year is None else int(np.abs(steps - year).argmin()))
-    drawn, weights = worlds(run, values, where=where)
+    drawn, weights = claim_draws(run, values, where=where)
     return (
         float(np.average(drawn, weights=weights))
         if statistic == "mean"
-        else _quantile(drawn, weights, statistic, where)
+        else _quantile_of(drawn, weights, statistic, where)
     )
 
 
-def worlds(run: Projection, data: xr.DataArray, *, where: str) -> tuple[Array, Array]:
+def claim_draws(run: Projection, data: xr.DataArray, *, where: str) -> tuple[Array, Array]:
     """Return the worlds of one quantity, (draw,), over rivals that have weights, and what each counts for.
 
     Raises
@@ -83,7 +83,7 @@ def worlds(run: Projection, data: xr.DataArray, *, where: str) -> tuple[Array, A
     return values.values.ravel(), total.values.ravel()
 
 
-def _words(text: str, where: str) -> tuple[str, str, float | None]:
+def _split_reading(text: str, where: str) -> tuple[str, str, float | None]:
     words = text.split()
     if len(words) not in (2, 3) or (len(words) == 3 and not _YEAR.fullmatch(words[2])):
         raise FormulaError(f"{where}: expected {_FORMS}, got '{printable(text, 60)}'")
@@ -93,7 +93,7 @@ def _words(text: str, where: str) -> tuple[str, str, float | None]:
 def of_dates(
     years: Array, weights: Array, first: float, statistic: str, year: float | None = None, *, where: str
 ) -> float:
-    """Return a figure of dates in worlds, as `figure` does.
+    """Return a figure of dates in worlds, as `read_claim_value` does.
 
     Parameters
     ----------
@@ -115,11 +115,11 @@ def of_dates(
     elif statistic in ("never", "already"):
         holds = np.isinf(years) if statistic == "never" else years <= first
     else:
-        return _quantile(years, weights, statistic, where)
+        return _quantile_of(years, weights, statistic, where)
     return float(np.average(holds, weights=weights))
 
 
-def _quantile(values: Array, weights: Array, statistic: str, where: str) -> float:
+def _quantile_of(values: Array, weights: Array, statistic: str, where: str) -> float:
     if not (found := _QUANTILE.fullmatch(statistic)):
         raise FormulaError(f"{where}: expected {_FORMS}, got '{printable(statistic, 60)}'")
     level = float(found[1]) / 100

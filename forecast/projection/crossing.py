@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-__all__ = ["QUANTILES", "Crossing", "crossing", "date_quantiles", "weighted_quantiles"]
+__all__ = ["QUANTILES", "Crossing", "date_quantiles", "find_crossing", "weighted_quantiles"]
 
 #: The quantiles every answer carries.
 QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.50, "p75": 0.75, "p95": 0.95}
@@ -42,7 +42,7 @@ class Crossing:
         return np.isposinf(self.date)
 
 
-def crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = False) -> Crossing:
+def find_crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = False) -> Crossing:
     """Find when `greater` first reaches `lesser`.
 
     Parameters

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from forecast.base.budgets import check_memory, give_back, memory
 from forecast.base.dates import check_has_come, decimal_year
 from forecast.base.sobol import REPLICATES
-from forecast.base.streams import BLOCK, check_seed
+from forecast.base.streams import DRAWS_PER_BLOCK, check_seed
 from forecast.errors import (
     DataError,
     FewWorldsWarning,
@@ -31,14 +31,13 @@ from forecast.errors import (
     UsageError,
     printable,
 )
-from forecast.models.nesting import nested
-from forecast.projection import blocks, own_rows, source_tables, supporting_data, without_data
+from forecast.models.nesting import walk_models
+from forecast.projection import blocks, missing_data, source_tables, supporting_data, user_rows
 from forecast.projection.answers.sweeping import swept
 from forecast.projection.evaluate import Block, Schedule
 from forecast.projection.horizon import Horizon, horizon, step_of, until_end
-from forecast.projection.likelihood_weights import FEWEST
+from forecast.projection.likelihood_weights import MIN_ESS
 from forecast.projection.model_fits import ModelFits, ModelNames
-from forecast.projection.own_rows import OwnRows
 from forecast.projection.paths.check_ordered import check_ordered
 from forecast.projection.paths.run_cache import RunCache, cache_of_process
 from forecast.projection.plan import Plan
@@ -48,6 +47,7 @@ from forecast.projection.streaming.batches import Job, run_batches
 from forecast.projection.streaming.checkpoint import Checkpoint
 from forecast.projection.streaming.foresight import peak_bytes
 from forecast.projection.streaming.histograms import DATE_BINS
+from forecast.projection.user_rows import OwnRows
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
@@ -67,13 +67,13 @@ STORED_COPIES = 2
 #: foreseen step by step.
 MAX_PATHS = 16
 #: Bytes of the bins of one step of a quantity, over thirty doublings, and of a question.
-ROW, DATED = 4 * 64 * 30, 8 * REPLICATES * DATE_BINS
+STEP_BYTES, QUESTION_BYTES = 4 * 64 * 30, 8 * REPLICATES * DATE_BINS
 #: Where worlds are counted so many of the first are kept, for figures and for what moves an answer.
-SAMPLE = 2048
+MAX_SAMPLE_DRAWS = 2048
 #: A process that holds more gives freed memory back between runs.
 RESIDENT_BYTES = 320 * 2**20
 #: The dates of a question: as years, finite ones alone, as dates, and who has crossed already.
-DATES = 6
+N_DATE_ARRAYS = 6
 
 
 def project(
@@ -178,8 +178,8 @@ def project(
     """
     seed = check_seed(seed)
     as_of = None if as_of is None else check_has_come(_as_of(as_of), "as_of")
-    draws = _whole("draws", draws, 1, 1_000_000_000)
-    keep = _whole("keep", keep, 1, 100_000_000)
+    draws = _check_integer("draws", draws, 1, 1_000_000_000)
+    keep = _check_integer("keep", keep, 1, 100_000_000)
     changed = loaded(scenario).starting(start).changed(what_if)
     for name in paths or ():
         if name not in changed.quantities:
@@ -187,7 +187,7 @@ def project(
     if preset is not None:
         by_name = changed.preset(preset).settings
         with_ = {**{key: value for key, value in by_name.items() if key not in (sweep or {})}, **(with_ or {})}
-    changed, settings, swaps = _replaced(changed, with_ or {})
+    changed, settings, swaps = _apply_replacements(changed, with_ or {})
     along = {**{key: values for key, values in changed.swept.items() if key not in settings}, **(sweep or {})}
     if along:
         options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
@@ -200,12 +200,12 @@ def project(
             return project(part, **options, with_={**given, **swaps}, progress=told)
 
         groups, attributes = swept(changed, along, settings, swaps, one)
-        return Projection.of(groups, {**attributes, **_text(changed, along)})
-    swapped_scenario = ports.swapped(changed, swaps)
-    workers = _whole("workers", workers, 1, 1024)
-    kept = draws if draws <= keep else min(keep, SAMPLE)
-    added = {} if data is None else own_rows.beside(graphs.build(swapped_scenario, settings), data)
-    with editions.standing(added) as read:
+        return Projection.of(groups, {**attributes, **_scenario_text_attribute(changed, along)})
+    swapped_scenario = ports.swap_models(changed, swaps)
+    workers = _check_integer("workers", workers, 1, 1024)
+    kept = draws if draws <= keep else min(keep, MAX_SAMPLE_DRAWS)
+    added = {} if data is None else user_rows.tables_with_user_rows(graphs.build(swapped_scenario, settings), data)
+    with editions.use_editions(added) as read:
         if added:  # a choice may have its values from a table
             swapped_scenario = swapped_scenario.restated(swapped_scenario.stated)
         graph = graphs.build(swapped_scenario, settings)
@@ -214,30 +214,30 @@ def project(
         fits = ModelFits(graph, as_of=as_of, seed=seed, cache=shared, share_draws=draws <= keep)
         fits.check_settings(graph, graph.models)
         check_ordered(graph, fits, seed)
-        own_rows.check_read(graph, fits, added)
+        user_rows.check_read(graph, fits, added)
         steps, width = _horizon(graph, fits, until=until, start=start, step=step, as_of=as_of)
         ends_anew = until is not None or graph.scenario.ends_anew
         if ends_anew:
             graph = until_end(graph, steps)
         _check_size(graph, steps.years, draws, kept, workers, ends=ends)
-        whole, left_out = graph, without_data.LeftOut()
+        whole, left_out = graph, missing_data.LeftOut()
         if as_of is not None:
 
             def rebuilt(rivals: Mapping[str, tuple[str, ...]]) -> ScenarioGraph:
                 narrowed = graphs.build(swapped_scenario, {**settings, **rivals})
                 return until_end(narrowed, steps) if ends_anew else narrowed
 
-            whole, left_out = without_data.narrowed_scenario(
+            whole, left_out = missing_data.narrowed_scenario(
                 graph, lambda each: Block(Plan(each, fits, steps.years, seed), range(1)), rebuilt
             )
-            graph = without_data.hidden(whole, left_out)
+            graph = missing_data.hidden(whole, left_out)
 
         run = {
             "seed": seed,
             "draws": draws,
             **({"kept": kept} if kept < draws else {}),
-            "start": _plain(steps.years[0]),
-            "until": _plain(steps.years[-1]) if width != "month" else int(steps.years[-1]),
+            "start": _int_if_whole(steps.years[0]),
+            "until": _int_if_whole(steps.years[-1]) if width != "month" else int(steps.years[-1]),
             "step": width,
             "as_of": as_of,
         }
@@ -256,7 +256,7 @@ def project(
         described = {
             name: description
             for name, m in graph.models.items()
-            if (description := supporting_data.described(graph, fits, m)) is not None
+            if (description := supporting_data.describe_model(graph, fits, m)) is not None
         }
         fitted_to = frozenset(read)  # before a world is drawn, which another process may do
         place = None if checkpoint is None else Checkpoint(Path(checkpoint), resume)
@@ -273,9 +273,9 @@ def project(
 
         groups = {
             **sampled.groups(steps.dates, seed),
-            **{f"/observed/{name}": data for name, data in supporting_data.observed(graph, fits)},
+            **{f"/observed/{name}": data for name, data in supporting_data.points_by_choice(graph, fits)},
             **{f"/past/{name}": data for name, data in supporting_data.past(graph, fits, seed, kept, steps.years[0])},
-            **{f"/posterior/{name}": data for name, data in supporting_data.posteriors(graph, fits, seed, kept)},
+            **{f"/posterior/{name}": data for name, data in supporting_data.parameter_draws(graph, fits, seed, kept)},
         }
         effective = sampled.updates.effective()
         attributes = stated(
@@ -284,13 +284,13 @@ def project(
             warnings=[
                 *fits.warnings(whole),
                 *_told(swapped_scenario.alone, effective, draws),
-                *without_data.summary(whole, fits, left_out),
+                *missing_data.left_out_lines(whole, fits, left_out),
             ],
             effective=effective,
             failing=sampled.failing(),
             newest=source_tables.reach(graph, fits, fitted_to),
         )
-        result = Projection.of(groups, {**attributes, **_text(changed, {})})
+        result = Projection.of(groups, {**attributes, **_scenario_text_attribute(changed, {})})
     if is_another:
         give_back(above=RESIDENT_BYTES)
     return result
@@ -308,7 +308,9 @@ def _is_another(schedule: Schedule) -> bool:
     return this != last
 
 
-def _replaced(scenario: Scenario, values: Mapping[str, Any]) -> tuple[Scenario, dict[str, Any], dict[str, str]]:
+def _apply_replacements(
+    scenario: Scenario, values: Mapping[str, Any]
+) -> tuple[Scenario, dict[str, Any], dict[str, str]]:
     """Return a scenario with other quantities, what is set in it, and which models stand in place of others."""
     plain = (str, numbers.Number, Mapping, list, tuple, np.generic)
     objects = {key: value for key, value in values.items() if not isinstance(value, plain)}
@@ -318,14 +320,14 @@ def _replaced(scenario: Scenario, values: Mapping[str, Any]) -> tuple[Scenario, 
     return changed, {key: value for key, value in rest.items() if key not in swaps}, swaps
 
 
-def _text(scenario: Scenario, along: Mapping[str, Any]) -> dict[str, str]:
+def _scenario_text_attribute(scenario: Scenario, along: Mapping[str, Any]) -> dict[str, str]:
     """Return the attribute that holds the scenario's text.
 
     Nothing where it is made of Python's objects, or names a file by where it stands on one machine: results hold no
     path.
     """
     stated = {**scenario.record, **({"sweep": dict(along)} if along else {})}
-    if _placed(stated):
+    if _has_absolute_path(stated):
         return {}
     try:
         return {"scenario_text": json.dumps(toml_text(stated))}
@@ -333,12 +335,12 @@ def _text(scenario: Scenario, along: Mapping[str, Any]) -> dict[str, str]:
         return {}
 
 
-def _placed(stated: object) -> bool:
+def _has_absolute_path(stated: object) -> bool:
     """Tell whether a path from the root of a file system stands in it."""
     if isinstance(stated, Mapping):
-        return any(_placed(each) for each in stated.values())
+        return any(_has_absolute_path(each) for each in stated.values())
     if isinstance(stated, (list, tuple)):
-        return any(_placed(each) for each in stated)
+        return any(_has_absolute_path(each) for each in stated)
     return isinstance(stated, str) and Path(stated).is_absolute()
 
 
@@ -346,8 +348,8 @@ def _told(alone: Collection[str], effective: float | None, draws: int) -> Iterat
     """Walk what a reader must be warned of beside what models and missing data say."""
     if alone:
         yield UncorrelatedWarning(names=tuple(printable(name, 80) for name in sorted(alone)))
-    if effective is not None and effective < FEWEST:
-        yield FewWorldsWarning(left=effective, draws=draws, least=FEWEST)
+    if effective is not None and effective < MIN_ESS:
+        yield FewWorldsWarning(left=effective, draws=draws, least=MIN_ESS)
 
 
 def loaded(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
@@ -359,7 +361,7 @@ def loaded(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
     return Scenario.load(given)
 
 
-def _whole(name: str, value: object, low: int, high: int) -> int:
+def _check_integer(name: str, value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= int(value) <= high:
         raise UsageError(f"{name}: expected a whole number from {low} to {high}, got '{printable(value, 40)}'")
     return int(value)
@@ -377,10 +379,10 @@ def _horizon(
     """Return the steps, and their width as it is recorded."""
     scenario = graph.scenario
     width = step_of(scenario.step if step is None else step)
-    last = scenario.until if until is None else _year("until", until)
+    last = scenario.until if until is None else _check_year("until", until)
     if last is None:
         raise ScenarioError(f"{scenario.where}: until: is missing: the last year of the projection")
-    first = scenario.start if start is None else _year("start", start)
+    first = scenario.start if start is None else _check_year("start", start)
     if first is None:
         first = _after_observations(graph, fits, width)
     elif start is None and as_of is not None and as_of < first and _reads_data(graph, fits):
@@ -403,7 +405,7 @@ def _reads_data(graph: ScenarioGraph, fits: ModelFits) -> bool:
     return observed or any(isinstance(error, NoDataAtDateError) for error in fits.refusals())
 
 
-def _year(name: str, value: object) -> float:
+def _check_year(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 1 <= float(value) <= 9999:
         raise UsageError(f"{name}: expected a year from 1 to 9999, got '{printable(value, 40)}'")
     return float(value)
@@ -412,28 +414,28 @@ def _year(name: str, value: object) -> float:
 def _as_of(value: object) -> float:
     """Return the decimal year of a number, or of the text of a year or a date."""
     if not isinstance(value, (str, datetime.date, np.datetime64)):
-        return _year("as_of", value)
+        return _check_year("as_of", value)
     text = str(value)
     try:
         if re.fullmatch(r"\d{4}(\.\d+)?", text, re.ASCII):
-            return _year("as_of", float(text))
+            return _check_year("as_of", float(text))
         if re.fullmatch(r"\d{4}-\d\d(-\d\d(T[\d:.]+)?)?", text, re.ASCII):
-            return _year("as_of", float(decimal_year(np.datetime64(text, "s"))))
+            return _check_year("as_of", float(decimal_year(np.datetime64(text, "s"))))
     except ValueError:  # no date of the calendar
         pass
     raise UsageError(f"as_of: expected a year or a date, 2024.5 or '2024-07-01', got '{printable(text, 40)}'")
 
 
-def _plain(year: float) -> float:
+def _int_if_whole(year: float) -> float:
     """Return a whole year as a whole number."""
     return int(year) if year == int(year) else float(year)
 
 
 def _after_observations(graph: ScenarioGraph, fits: ModelFits, width: str) -> float | None:
     """Return the year of the last observation; of steps finer than a year the first that is not before it."""
-    ends = [float(seen.time[-1]) for _, _, seen in supporting_data.points(graph, fits) if len(seen.time)]
+    ends = [float(seen.time[-1]) for _, _, seen in supporting_data.quantity_points(graph, fits) if len(seen.time)]
     if not ends:  # a mixture has no points of its own, and its members have
-        made = (each for node in graph.nodes.values() for model in node.models.values() for each in nested(model))
+        made = (each for node in graph.nodes.values() for model in node.models.values() for each in walk_models(model))
         behind = (fits.observed(each) for each in made)
         ends = [float(seen.time[-1]) for seen in behind if seen is not None and len(seen.time)]
     if not ends:
@@ -444,39 +446,42 @@ def _after_observations(graph: ScenarioGraph, fits: ModelFits, width: str) -> fl
     return float(year + steps * step)
 
 
-def _check_size(graph: ScenarioGraph, years: Array, draws: int, kept: int, workers: int, *, ends: bool) -> None:
+def _check_size(graph: ScenarioGraph, years: Array, draws: int, n_stored: int, workers: int, *, ends: bool) -> None:
     """Refuse what would fill the memory: what is kept or counted, and the whole blocks that are being drawn.
 
     Nothing is fitted or drawn for it.
     """
     steps = len(years)
     rows = {name: 1 if node.steady else steps for name, node in graph.nodes.items()}
-    combined = {name: _combinations(graph, node.dims) for name, node in graph.nodes.items()}
+    combined = {name: _n_combinations(graph, node.dims) for name, node in graph.nodes.items()}
     cells = sum(combined[name] for name in graph.quantities)
     stored = min(steps, 2) if ends else steps
     values = sum(min(rows[name], stored) * combined[name] for name in graph.quantities)
-    drawn = 8 * MAX_PATHS * sum(rows[name] * each for name, each in combined.items()) * BLOCK * workers
+    drawn = 8 * MAX_PATHS * sum(rows[name] * each for name, each in combined.items()) * DRAWS_PER_BLOCK * workers
     questions = [q.when for q in graph.scenario.questions.values()]
     weighed = graph.weighed_by
-    date_answers = sum(_combinations(graph, graph.dims([*when.names, *weighed])) for when in questions)
-    each = 8 * (STORED_COPIES * values + DATES * date_answers)
+    date_answers = sum(_n_combinations(graph, graph.dims([*when.names, *weighed])) for when in questions)
+    each = 8 * (STORED_COPIES * values + N_DATE_ARRAYS * date_answers)
     figures = [(len(f.dates), graph.dims([*f.of.names, *weighed])) for f in graph.scenario.figures.values()]
-    each += 8 * STORED_COPIES * sum(count * _combinations(graph, dims) for count, dims in figures)
+    each += 8 * STORED_COPIES * sum(count * _n_combinations(graph, dims) for count, dims in figures)
     bounds = [(name, len(node.limits.conditions)) for name, node in graph.nodes.items() if node.limits]
-    bound = sum(count * _combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
-    each += (stored + 8 * DATES) * bound  # at each step a truth value, and a date
-    counted = STORED_COPIES * (values * ROW + (date_answers + bound) * DATED) if kept < draws else 0
-    if each * kept + counted + drawn > memory():
+    bound = sum(count * _n_combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
+    each += (stored + 8 * N_DATE_ARRAYS) * bound  # at each step a truth value, and a date
+    counted = STORED_COPIES * (values * STEP_BYTES + (date_answers + bound) * QUESTION_BYTES) if n_stored < draws else 0
+    if each * n_stored + counted + drawn > memory():
         names = ModelNames(graph, as_of=None, seed=0)
-        job = Job.of(graph, names, settings={}, years=years, worlds=draws, kept=kept, ends=ends)
-        drawn = peak_bytes(job.schedule, steps, min(blocks.start(blocks.covering(0, draws).stop), BLOCK)) * workers
+        job = Job.of(graph, names, settings={}, years=years, worlds=draws, kept=n_stored, ends=ends)
+        drawn = (
+            peak_bytes(job.schedule, steps, min(blocks.start(blocks.blocks_between(0, draws).stop), DRAWS_PER_BLOCK))
+            * workers
+        )
     left = (memory() - drawn - counted) // each
     check_memory(
-        each * kept + drawn + counted,
-        f"draws: {kept:,} draws of {cells:,} quantities over {steps:,} steps take",
+        each * n_stored + drawn + counted,
+        f"draws: {n_stored:,} draws of {cells:,} quantities over {steps:,} steps take",
         instead=f"{left:,} draws fit" if left > 0 else "fewer steps or fewer choices fit",
     )
 
 
-def _combinations(graph: ScenarioGraph, dims: Iterable[str]) -> int:
+def _n_combinations(graph: ScenarioGraph, dims: Iterable[str]) -> int:
     return math.prod(len(graph.scenario.choices[d].values) for d in dims)

@@ -22,7 +22,7 @@ from forecast import units
 from forecast.base.streams import Streams
 from forecast.errors import ForecastError, ForecastWarning
 from forecast.projection import blocks
-from forecast.projection.failures import Fault, others_instead
+from forecast.projection.failures import Failure, fill_failed_draws
 from forecast.projection.operations import OPERATIONS
 from forecast.projection.paths.alike import distinct, read_only
 from forecast.projection.paths.run_cache import CachedResult, ModelWarnings
@@ -158,7 +158,7 @@ class Block:
     plan: Plan
     blocks: range
     schedule: Schedule | None = None
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[Failure] = field(default_factory=list)
     warned: list[ModelWarnings] = field(default_factory=list)
     _results: dict[int, CachedResult | ForecastError] = field(default_factory=dict)
 
@@ -299,7 +299,7 @@ class Block:
     @cached_property
     def places(self) -> list[slice]:
         """Where the worlds of each block stand."""
-        return blocks.places(self.blocks)
+        return blocks.draw_positions(self.blocks)
 
     def whole(self, path: Array) -> Array:
         """Return every row of a path, (time, draw)."""
@@ -307,9 +307,9 @@ class Block:
 
     def streams(self, stream: str, number: int) -> Streams:
         """Return the streams of a name in one of the blocks."""
-        return blocks.streams(Streams, self.seed, stream, number)
+        return blocks.node_streams(Streams, self.seed, stream, number)
 
-    def watched(self, make: Callable[[], T]) -> tuple[T, tuple[Fault, ...]]:
+    def watched(self, make: Callable[[], T]) -> tuple[T, tuple[Failure, ...]]:
         """Return what is computed, and in which worlds something failed on the way to it."""
         outer, self.faults = self.faults, []
         try:
@@ -343,8 +343,8 @@ class Block:
         if failing.all():
             raise problem
         row = bad.argmax(axis=0)
-        self.faults.append(Fault(np.where(failing, np.asarray(steps)[row] if len(steps) else row, -1), problem))
-        return others_instead(values, failing)
+        self.faults.append(Failure(np.where(failing, np.asarray(steps)[row] if len(steps) else row, -1), problem))
+        return fill_failed_draws(values, failing)
 
     def warn(self, asker: str, model: str, told: tuple[ForecastWarning, ...]) -> None:
         """Warn of what a model warns of; `asker` is empty where it is whoever asks first."""

@@ -20,17 +20,30 @@ Array = NDArray[np.float64]
 
 
 __all__ = [
-    "FEW", "Attempt", "BlockSlice", "FailureCounts", "FailureLog", "Fault", "as_it_is", "infinite_values", "lacks_data",
-    "lost", "no_growth", "no_limit", "no_numbers", "others_instead", "too_many",
+    "MIN_DRAWS_PER_FAILURE",
+    "Attempt",
+    "BlockSlice",
+    "Failure",
+    "FailureCounts",
+    "FailureLog",
+    "failed_mask",
+    "fill_failed_draws",
+    "growth_error",
+    "infinite_error",
+    "is_lack_of_data",
+    "is_too_many",
+    "limit_error",
+    "nan_error",
+    "return_unchanged",
 ]  # fmt: skip
 
 T = TypeVar("T")
 
 #: A quantity answers as long as at most one world in so many fails.
-FEW = 1000
+MIN_DRAWS_PER_FAILURE = 1000
 
 
-def too_many(failing: Any, worlds: float) -> Any:
+def is_too_many(failing: Any, worlds: float) -> Any:
     """Tell whether so many of the worlds fail that there is no answer.
 
     Examples
@@ -38,16 +51,16 @@ def too_many(failing: Any, worlds: float) -> Any:
     >>> too_many(2, 2000), too_many(3, 2000)
     (False, True)
     """
-    return failing * FEW > worlds
+    return failing * MIN_DRAWS_PER_FAILURE > worlds
 
 
-def lacks_data(error: ForecastError) -> bool:
+def is_lack_of_data(error: ForecastError) -> bool:
     """Tell whether a model cannot be fitted because of what was known, and not because of how it is written."""
     return isinstance(error, (DataError, FitError))
 
 
 @dataclass(frozen=True, eq=False)
-class Fault:
+class Failure:
     """What went wrong in some worlds of a block.
 
     Parameters
@@ -62,7 +75,7 @@ class Fault:
     error: ForecastError
 
 
-def others_instead(values: Array, failing: NDArray[np.bool_]) -> Array:
+def fill_failed_draws(values: Array, failing: NDArray[np.bool_]) -> Array:
     """Return values, (time, draw), in which worlds that fail have those of the first one that does not.
 
     Examples
@@ -75,7 +88,7 @@ def others_instead(values: Array, failing: NDArray[np.bool_]) -> Array:
     return filled
 
 
-def lost(faults: Iterable[Fault], worlds: int) -> NDArray[np.bool_]:
+def failed_mask(faults: Iterable[Failure], worlds: int) -> NDArray[np.bool_]:
     """Tell which of the first worlds of a block fail, (worlds,)."""
     out = np.zeros(worlds, dtype=bool)
     for fault in faults:
@@ -102,7 +115,7 @@ class BlockSlice:
     kept: slice[int, int, None]
 
     @property
-    def n_kept(self) -> int:
+    def n_stored(self) -> int:
         """How many are kept."""
         return self.kept.stop - self.kept.start
 
@@ -133,10 +146,10 @@ class FailureLog:
 
     _tallies: dict[Any, FailureCounts] = field(default_factory=dict)
 
-    def add(self, of: Any, faults: Iterable[Fault], block: int, worlds: int) -> NDArray[np.bool_]:
+    def add(self, of: Any, faults: Iterable[Failure], block: int, worlds: int) -> NDArray[np.bool_]:
         """Count the failing ones of the first `worlds` of a block, and return which they are."""
         told = [fault for fault in faults if (fault.first[:worlds] >= 0).any()]
-        out = lost(told, worlds)
+        out = failed_mask(told, worlds)
         if told:
             first = min(int(f.first[:worlds][f.first[:worlds] >= 0].min()) for f in told)
             self.tally(of, FailureCounts(int(out.sum()), first, block, told[0].error))
@@ -154,10 +167,10 @@ class FailureLog:
         """Walk what fails."""
         yield from self._tallies.items()
 
-    def too_many(self, draws: int) -> Iterator[tuple[Any, int, ForecastError]]:
+    def exceeding(self, draws: int) -> Iterator[tuple[Any, int, ForecastError]]:
         """Walk what fails in too many worlds, with the first block in which it does, and why."""
         for of, tally in self._tallies.items():
-            if tally.error is not None and too_many(tally.worlds, draws):
+            if tally.error is not None and is_too_many(tally.worlds, draws):
                 yield of, tally.block, tally.error
 
     def rows(
@@ -169,7 +182,7 @@ class FailureLog:
         """
         for of, chosen in computed:
             tally = self._tallies.get(of)
-            if tally is None or too_many(tally.worlds, draws):
+            if tally is None or is_too_many(tally.worlds, draws):
                 continue
             date = str(from_decimal_year(years[[tally.first]])[0])[:10]
             yield {
@@ -184,26 +197,26 @@ class FailureLog:
 # --- Errors of values -------------------------------------------------------------------------------------------------
 
 
-def no_numbers(what: str, size: int, bad: int) -> DataError:
+def nan_error(what: str, size: int, bad: int) -> DataError:
     """Return the error of values that are not numbers."""
     return DataError(f"{what}: {bad} of {size} values are not numbers (NaN)")
 
 
-def as_it_is(error: ForecastError, bad: int) -> ForecastError:
+def return_unchanged(error: ForecastError, bad: int) -> ForecastError:
     """Return an error that says everything already."""
     return error
 
 
-def infinite_values(what: str, size: int, bad: int) -> DataError:
+def infinite_error(what: str, size: int, bad: int) -> DataError:
     """Return the error of values that are infinite."""
     return DataError(f"{what}: {bad} of {size} values are infinite")
 
 
-def no_growth(what: str, bad: int) -> DataError:
+def growth_error(what: str, bad: int) -> DataError:
     """Return the error of what cannot grow."""
     return DataError(f"{what}: growth of what is not above 0 and finite: {bad} values")
 
 
-def no_limit(what: str, size: int, bad: int) -> DataError:
+def limit_error(what: str, size: int, bad: int) -> DataError:
     """Return the error of what a limit cannot bind."""
     return DataError(f"{what}: {bad} of {size} values are negative, or have a limit that is not above 0")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Horizon", "clock", "horizon", "step_of", "until_end"]
 
 #: Steps at most: a day over a thousand years.
-MOST_STEPS = 400_000
+MAX_STEPS = 400_000
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def horizon(start: float, until: float, step: str) -> Horizon:
     count = int((Fraction(until) - first + Fraction(1, 10**9)) / width) + 1
     if count < 2:
         raise UsageError(f"until: expected at least one step of {width} years after {start:g}, got {until:g}")
-    if count > MOST_STEPS:
-        raise UsageError(f"step: {count:,} steps from {start:g} to {until:g}; at most {MOST_STEPS:,} are walked")
+    if count > MAX_STEPS:
+        raise UsageError(f"step: {count:,} steps from {start:g} to {until:g}; at most {MAX_STEPS:,} are walked")
     years = _grid(first, width, count)
     return Horizon(years, from_decimal_year(years))
 

@@ -33,14 +33,14 @@ Array = NDArray[np.float64]
 
 
 __all__ = [
-    "FEWEST",
+    "MIN_ESS",
     "Updates",
     "broadcast_to_weights",
     "effective_sample_size",
     "failing_of",
-    "normalised",
+    "joint_weights",
+    "normalise_weights",
     "select",
-    "summed",
     "value_quantiles",
     "weighted_share",
     "weights_of",
@@ -48,13 +48,13 @@ __all__ = [
 
 #: A world whose likelihood is this many units of the logarithm above the highest of the first block's counts as if it
 #: were no more: its weight would be no number.
-_STEEPEST = 600.0
+_MAX_LOG_RATIO = 600.0
 
 #: With fewer effective worlds an answer rests on too few.
-FEWEST = 200
+MIN_ESS = 200
 
 
-def normalised(log_likelihood: Array) -> Array:
+def normalise_weights(log_likelihood: Array) -> Array:
     """Return weights that sum to 1 over the worlds, (draw, ...); NaN where none is possible.
 
     A world whose likelihood is no number weighs nothing.
@@ -103,7 +103,7 @@ def weights_of(tree: xr.DataTree | Projection) -> xr.DataArray | None:
     """Return the weights of a projection's worlds, (draw, choices); None where all count alike."""
     if "update" not in tree:
         return None
-    return summed(tree["update"].to_dataset())
+    return joint_weights(tree["update"].to_dataset())
 
 
 def failing_of(data: xr.Dataset, question: str) -> xr.DataArray:
@@ -114,10 +114,10 @@ def failing_of(data: xr.Dataset, question: str) -> xr.DataArray:
     return data[f"{question}_failing"] == 1
 
 
-def summed(log_likelihoods: xr.Dataset) -> xr.DataArray:
+def joint_weights(log_likelihoods: xr.Dataset) -> xr.DataArray:
     """Return the weights under all updates together, (draw, choices)."""
     total = functools.reduce(operator.add, log_likelihoods.data_vars.values()).transpose("draw", ...)
-    return total.copy(data=normalised(total.values))
+    return total.copy(data=normalise_weights(total.values))
 
 
 def select(weights: xr.DataArray | None, chosen: Mapping[str, str]) -> Array | None:
@@ -163,11 +163,11 @@ class Updates(Columns):
         Where worlds are counted: by the values of the choices, what is taken off their log likelihood.
     """
 
-    def __init__(self, plan: Plan, kept: int, references: Mapping[Combination, float] | None = None) -> None:
+    def __init__(self, plan: Plan, n_stored: int, references: Mapping[Combination, float] | None = None) -> None:
         graph = plan.graph
         super().__init__(graph)
-        self._formulas, self._references, self._n_kept = graph.scenario.updates, references, kept
-        self.columns = {name: Column(graph, graph.dims(tree.names), kept) for name, tree in self._formulas.items()}
+        self._formulas, self._references, self._n_kept = graph.scenario.updates, references, n_stored
+        self.columns = {name: Column(graph, graph.dims(tree.names), n_stored) for name, tree in self._formulas.items()}
         for name, tree in self._formulas.items():
             how: dict[str, Any] = {"target": "", "where": _where(name), "step": 0}
             self.ask(plan, name, self[name].dims, partial(plan.formula, tree, self[name].dims, **how))
@@ -226,7 +226,7 @@ class Updates(Columns):
             return None
         chosen = dict(zip(dims, combination, strict=True))
         total = self._total_now(dims, combination, part) - self._references[tuple(chosen[d] for d in self.along)]
-        return np.where(np.isnan(total), 0.0, np.exp(np.minimum(total, _STEEPEST)))
+        return np.where(np.isnan(total), 0.0, np.exp(np.minimum(total, _MAX_LOG_RATIO)))
 
     def blank(self, name: str, combination: Combination) -> None:
         """Take out what failed under a combination of choices."""
@@ -236,7 +236,7 @@ class Updates(Columns):
     def dataset(self) -> xr.Dataset:
         """Return the log likelihood of every world that is kept under each update."""
         data = {
-            name: (("draw", *column.dims), _saved(column), {"units": "", "long_name": self._formulas[name].text})
+            name: (("draw", *column.dims), _as_saved(column), {"units": "", "long_name": self._formulas[name].text})
             for name, column in self.columns.items()
         }
         return xr.Dataset(data, coords=self.coordinates())
@@ -274,14 +274,14 @@ class Updates(Columns):
         if not self._formulas:
             return None
         sizes = tuple(len(self.graph.scenario.choices[d].values) for d in dims)
-        return np.broadcast_to(normalised(self._total(dims)), (self._n_kept, *sizes))
+        return np.broadcast_to(normalise_weights(self._total(dims)), (self._n_kept, *sizes))
 
     def _total(self, dims: tuple[str, ...]) -> Array:
         """Return the log likelihoods of all updates together, along these choices or 1 where they do not depend."""
         total = np.zeros((self._n_kept, *(1 for _ in dims)))
         for column in self.columns.values():
             shape = tuple(column.sizes[column.dims.index(d)] if d in column.dims else 1 for d in dims)
-            total = total + _saved(column).reshape(self._n_kept, *shape)
+            total = total + _as_saved(column).reshape(self._n_kept, *shape)
         return total
 
     def effective(self) -> float | None:
@@ -292,7 +292,7 @@ class Updates(Columns):
             first, second = self._weight.sums
             counts = np.divide(first**2, second, out=np.full(first.shape, np.nan), where=second > 0)
         else:
-            counts = effective_sample_size(normalised(self._total(self.along)))
+            counts = effective_sample_size(normalise_weights(self._total(self.along)))
         return float(np.nanmin(counts)) if np.isfinite(counts).any() else 0.0
 
 
@@ -300,6 +300,6 @@ def _where(name: str) -> str:
     return f"update.{name}.log_likelihood"
 
 
-def _saved(column: Column) -> Array:
+def _as_saved(column: Column) -> Array:
     """Return what is kept as files hold it: sums of weights run over worlds, and are the same to the last digit."""
     return np.ascontiguousarray(column.kept)

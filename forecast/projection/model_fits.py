@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from forecast.base import access
 from forecast.base.distributions import Distribution
-from forecast.contract.plugin_calls import guarded
+from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import Input
 from forecast.errors import (
@@ -31,9 +31,9 @@ from forecast.errors import (
 )
 from forecast.models import Description, FittedModel, Model, Observations
 from forecast.models.check_output import checked_description, checked_observations
-from forecast.models.nesting import nested
+from forecast.models.nesting import walk_models
 from forecast.projection import source_tables
-from forecast.projection.failures import lacks_data
+from forecast.projection.failures import is_lack_of_data
 from forecast.projection.paths.run_cache import RunCache, identity_of
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.node import Node
@@ -114,7 +114,7 @@ class ModelFits:
         """Take the models of a graph among those that can be fitted."""
         for node in graph.nodes.values():
             for own, outer in node.models.items():
-                for model in nested(outer):
+                for model in walk_models(outer):
                     if model.name not in self._sources:
                         self._sources[model.name] = _source(graph, node, own, model)
 
@@ -165,9 +165,9 @@ class ModelFits:
         cached = self.cache.fits.take(whole) if self.cache is not None and self._may_share(model) else None
         if cached is not None and all(self._hash(path) == hashed for path, hashed in cached[1].items()):
             for path in cached[1]:
-                editions.noted(path)
+                editions.note_table(path)
             return cached  # type: ignore[no-any-return]
-        with editions.standing({}) as read:
+        with editions.use_editions({}) as read:
             value = make()
         made = value, {path: self._hash(path) for path in read}
         if self.cache is not None and self._may_share(model) and complete(value):
@@ -183,14 +183,14 @@ class ModelFits:
     def _fit(self, model: Model) -> FittedModel | ForecastError:
         what = f"model '{model.name}'"
         try:
-            fitted = guarded(f"{what}: fit", lambda: model.fit(as_of=self.as_of, seed=self.seed))
+            fitted = call_guarded(f"{what}: fit", lambda: model.fit(as_of=self.as_of, seed=self.seed))
             if not isinstance(fitted, FittedModel):
                 raise PluginContractError(f"{what}: fit returned {type(fitted).__name__}, not a FittedModel")
         except ForecastError as error:
             reason = str(error).removeprefix(f"{model.name}: ")
             if what not in reason:
                 error.args = (f"{what}: {reason}",)
-            return error if self.as_of is None or not lacks_data(error) else NoDataAtDateError(str(error))
+            return error if self.as_of is None or not is_lack_of_data(error) else NoDataAtDateError(str(error))
         return fitted
 
     def fitted(self, key: bytes, fit: Callable[[], Distribution]) -> Distribution:
@@ -212,7 +212,7 @@ class ModelFits:
     def observed(self, model: Model) -> Observations | None:
         """Return the points behind a model; None where there are none or the model fails."""
         what = f"model '{model.name}': observed"
-        return self._aside(model, what, lambda fitted: checked_observations(guarded(what, fitted.observed), what))
+        return self._aside(model, what, lambda fitted: checked_observations(call_guarded(what, fitted.observed), what))
 
     def settings(self, graph: ScenarioGraph, model: Model) -> dict[str, tuple[str, dict[str, Any]]]:
         """Return the parameters of a model that are set: each with its full name and the record of a distribution."""
@@ -221,7 +221,10 @@ class ModelFits:
             return {}
         units_of = self[model].settable
         return {
-            name: (key := f"{model.name}.{name}", setting_values.parsed(key, value, partial(str, units_of[name])))
+            name: (
+                key := f"{model.name}.{name}",
+                setting_values.parse_setting(key, value, partial(str, units_of[name])),
+            )
             for name, value in values.items()
             if name in units_of
         }
@@ -255,14 +258,14 @@ class ModelFits:
             return (fitted.with_inputs(inputs) if inputs else fitted).describe()
 
         def checked(fitted: FittedModel) -> dict[str, Any]:
-            return checked_description(guarded(what, partial(say, fitted)), what)
+            return checked_description(call_guarded(what, partial(say, fitted)), what)
 
         def described() -> dict[str, Any] | None:
             return self._aside(
-                model, what, lambda fitted: checked_description(guarded(what, lambda: say(fitted)), what)
+                model, what, lambda fitted: checked_description(call_guarded(what, lambda: say(fitted)), what)
             )
 
-        key = repr(([self.key(each) for each in nested(model)], inputs))
+        key = repr(([self.key(each) for each in walk_models(model)], inputs))
         return self._shared(("described", key), model, described, lambda made: made is not None)[0]
 
     def warnings(self, graph: ScenarioGraph) -> list[ForecastWarning]:

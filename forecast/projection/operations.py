@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.distributions import Distribution
-from forecast.contract.plugin_calls import guarded
+from forecast.contract.plugin_calls import call_guarded
 from forecast.errors import (
     DataError,
     ForecastError,
@@ -25,12 +25,12 @@ from forecast.errors import (
     PluginContractError,
     RaisedPathsWarning,
 )
-from forecast.formula import TIME, Formula
+from forecast.formula import TIME_NAMES, Formula
 from forecast.models import FittedModel, Model
 from forecast.models.check_output import checked_draws, checked_posterior
 from forecast.projection import blocks, failures
-from forecast.projection.crossing import Crossing, crossing
-from forecast.projection.failures import lost
+from forecast.projection.crossing import Crossing, find_crossing
+from forecast.projection.failures import failed_mask
 from forecast.projection.horizon import clock
 from forecast.projection.paths import apply_changes
 from forecast.projection.paths.alike import PAIR, alike, dense, distinct, pair, read_only, spread, still
@@ -201,15 +201,15 @@ def _sampled(
     number, own, fits = block.blocks[place], block.places[place], block.fits
     streams: Streams = block.streams(stream, number)
     if fits.cache is not None and fits.shares_draws(made):
-        streams = blocks.streams(CachedStreams, block.seed, stream, number, cache=fits.cache)
+        streams = blocks.node_streams(CachedStreams, block.seed, stream, number, cache=fits.cache)
     inputs = {name: values[..., own] for name, values in given.items()}
     if parameters:
         fitted = fitted.with_parameters({name: values[own] for name, values in parameters.items()})
     what = f"model '{made.name}': sample"
-    values = guarded(what, lambda: fitted.sample(read_only(block.time), inputs, streams))
+    values = call_guarded(what, lambda: fitted.sample(read_only(block.time), inputs, streams))
     if number == 0:  # the others are draws of the same
         aside = f"model '{made.name}': warnings"
-        block.warn(asker, made.name, guarded(aside, lambda: tuple(map(_warning, fitted.warnings(inputs)))))
+        block.warn(asker, made.name, call_guarded(aside, lambda: tuple(map(_warning, fitted.warnings(inputs)))))
     return checked_draws(values, (len(block.time), streams.draws), what)
 
 
@@ -236,7 +236,7 @@ def posterior(
         fitted = block.fits[made].with_draws({n: v[here] for n, v in given.items()})
         if set_to:
             fitted = fitted.with_parameters({n: v[here] for n, v in set_to.items()})
-        each.append(checked_posterior(guarded(what, partial(fitted.posterior, streams)), streams.draws, what))
+        each.append(checked_posterior(call_guarded(what, partial(fitted.posterior, streams)), streams.draws, what))
     values = {n: np.concatenate([one[n] for one in each]) for n in each[0] if all(n in one for one in each)}
     return values if order is None else {n: v[order] for n, v in values.items()}
 
@@ -288,7 +288,7 @@ def formula(
     step: int | None,
 ) -> Array:
     """Return a formula over quantities, (time, draw) or (1, draw); of one `step` only, (1, draw)."""
-    names = [n for n in tree.names if n not in TIME]
+    names = [n for n in tree.names if n not in TIME_NAMES]
     values: dict[str, Array] = {}
     without: NoDataAtDateError | None = None
     for place, name in enumerate(names):
@@ -296,7 +296,7 @@ def formula(
         without = without or error
     together = bool(names) and all(map(alike, values.values()))
     values = {n: pair(v) if together else dense(v) for n, v in values.items()}
-    values |= {n: clock(n, block.time)[:, np.newaxis] for n in tree.names if n in TIME}
+    values |= {n: clock(n, block.time)[:, np.newaxis] for n in tree.names if n in TIME_NAMES}
     if step is not None:
         values = {n: v[[step if len(v) > 1 else 0]] for n, v in values.items()}
     texts = {n: np.asarray(each)[values[n].astype(np.intp)] for n, each in labels.items()}
@@ -305,7 +305,9 @@ def formula(
     made = spread(made, block.draws) if together else made
     steps = () if step is None else (step % len(block.time),)
     what = f"{prepared.where}: '{tree.text}'"
-    problem = partial(failures.no_numbers, what, made.size) if without is None else partial(failures.as_it_is, without)
+    problem = (
+        partial(failures.nan_error, what, made.size) if without is None else partial(failures.return_unchanged, without)
+    )
     return block.numbers(made, problem, steps=steps)
 
 
@@ -321,7 +323,7 @@ def _branch(block: Block, read: Inputs, tree: Formula, place: int, name: str) ->
     block.faults.extend(fault for fault in faults if fault not in without)
     path = still(path)
     if without:
-        path = np.where(lost(without, block.draws), np.nan, path)
+        path = np.where(failed_mask(without, block.draws), np.nan, path)
     return path, next((fault.error for fault in without if isinstance(fault.error, NoDataAtDateError)), None)
 
 
@@ -366,7 +368,7 @@ def replaced(block: Block, read: Inputs, since: float, until: float) -> Array:
 def grown(block: Block, read: Inputs, name: str, growth: float, since: float, until: float) -> Array:
     """Return a path whose growth is multiplied between two dates."""
     path = apply_changes.grown(block.time, block.whole(read[0]), growth, since, until)
-    return block.numbers(path, partial(failures.no_growth, f"changes of {name}"))
+    return block.numbers(path, partial(failures.growth_error, f"changes of {name}"))
 
 
 @operation
@@ -378,7 +380,7 @@ def limit(block: Block, read: Inputs, name: str, how: str, sharpness: float) -> 
     except NoDataAtDateError:
         return path
     below = limited(path, bound, how, sharpness)
-    return block.numbers(below, partial(failures.no_limit, f"quantities.{name}.limit: {how}", below.size))
+    return block.numbers(below, partial(failures.limit_error, f"quantities.{name}.limit: {how}", below.size))
 
 
 @operation
@@ -418,7 +420,7 @@ def quantity(block: Block, read: Inputs, name: str, is_hidden: bool, is_steady: 
     if is_hidden or not np.isinf(distinct(path)).any():
         return path
     infinite = np.where(np.isinf(path), np.nan, path)
-    return block.numbers(infinite, partial(failures.infinite_values, f"quantities.{name}", path.size))
+    return block.numbers(infinite, partial(failures.infinite_error, f"quantities.{name}", path.size))
 
 
 @operation
@@ -430,7 +432,7 @@ def bound_by(block: Block, read: Inputs, is_floor: bool) -> tuple[NDArray[np.boo
 @operation
 def crossed(block: Block, read: Inputs, is_strict: bool) -> Crossing:
     """Return when one side of a condition passes the other."""
-    return crossing(block.time, block.whole(read[0]), block.whole(read[1]), strict=is_strict)
+    return find_crossing(block.time, block.whole(read[0]), block.whole(read[1]), strict=is_strict)
 
 
 # --- cycles -----------------------------------------------------------------------------------------------------------

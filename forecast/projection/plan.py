@@ -21,7 +21,7 @@ from forecast import units
 from forecast.base.distributions import Distribution, distribution
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError
-from forecast.formula import TIME, Condition, Formula
+from forecast.formula import TIME_NAMES, Condition, Formula
 from forecast.models import Model, OtherModel
 from forecast.projection.paths.run_cache import identity_of
 from forecast.projection.paths.time_functions import HistoryOf
@@ -352,7 +352,7 @@ class Plan:
 
         `rates` says whether quantities in 1/time are plain numbers a year (see `forecast.units.infer`).
         """
-        nodes = [self.graph.nodes[n] for n in tree.names if n not in TIME]
+        nodes = [self.graph.nodes[n] for n in tree.names if n not in TIME_NAMES]
         read = [self.quantity(each.name, self.restrict(each.name, dims, at)) for each in nodes]
         unit_of = {each.name: each.measured for each in nodes}
         prepared = units.prepared(tree, unit_of, target=target, where=where, rates=rates)
@@ -371,7 +371,7 @@ class Plan:
         return self.add("converted", (value,), found.unit, node.unit, where, of=node.name, at=at)
 
     def _measured(self, condition: Condition) -> dict[str, str | None]:
-        return {n: self.graph.nodes[n].measured for n in condition.names if n not in TIME}
+        return {n: self.graph.nodes[n].measured for n in condition.names if n not in TIME_NAMES}
 
     def crossed(self, name: str, dims: tuple[str, ...], at: Combination) -> int:
         """Return the step of when what a question asks for comes."""

@@ -22,12 +22,12 @@ from forecast.scenarios.quantities.correlation import Correlation
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import setting_targets
 
-__all__ = ["as_plain", "provenance", "versions"]
+__all__ = ["as_plain", "library_versions", "provenance"]
 
 _LIBRARIES = ("numpy", "scipy", "xarray")
 
 
-def versions() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
     """Return the versions that a result depends on."""
     ours = {"lawcast": _version("lawcast"), "python": platform.python_version()}
     return ours | {name: _version(name) for name in _LIBRARIES}
@@ -39,7 +39,7 @@ def _version(distribution: str) -> str:
     return version(distribution)
 
 
-def plugins_behind(names: Any) -> list[dict[str, str]]:
+def plugin_distributions(names: Any) -> list[dict[str, str]]:
     """Return the distributions behind full names, each once."""
     from forecast.contract.registry import get_registry
 
@@ -52,9 +52,9 @@ def plugins_behind(names: Any) -> list[dict[str, str]]:
 
 
 #: Attributes that hold formulas.
-_FORMULAS = ("limits", "questions", "rankings", "values")
+_FORMULA_ATTRIBUTES = ("limits", "questions", "rankings", "values")
 #: Attributes whose order says something.
-_ORDERED = ("questions", "rankings", "values", "first")
+_ORDERED_ATTRIBUTES = ("questions", "rankings", "values", "first")
 
 
 def provenance(
@@ -78,27 +78,27 @@ def provenance(
         "title": scenario.title,
         **({"published_on": str(day)} if (day := scenario.stated.get("published_on")) else {}),
         "questions": {name: question.plain for name, question in scenario.questions.items()},
-        **_rankings(graph),
+        **_ranking_records(graph),
         **_values_and_firsts(graph.scenario),
         **(
             {"opens": first}
-            if (first := setting_targets.opens(graph, [*settings, *(c.of for c in scenario.changes)]))
+            if (first := setting_targets.opening_question(graph, [*settings, *(c.of for c in scenario.changes)]))
             else {}
         ),
-        **_updates(graph, effective),
-        **_limits(graph),
+        **_update_records(graph, effective),
+        **_limit_records(graph),
         **({"show": list(scenario.shown)} if scenario.shown else {}),
         **({"labels": dict(scenario.labels)} if scenario.labels else {}),
         **({"levers": [each.plain for each in scenario.levers]} if scenario.levers else {}),
         **({"says": {name: dict(each) for name, each in scenario.says.items()}} if scenario.says else {}),
         "choices": {n: list(c.values) for n, c in scenario.choices.items()},
-        **_kinds(scenario),
+        **_choice_records(scenario),
         **run,
         "set": {str(k): as_plain(v) for k, v in settings.items()},
-        **({"replaced": replaced} if (replaced := _replaced(graph, settings)) else {}),
-        "versions": versions(),
-        "plugins": plugins_behind([*used, scenario.name]),
-        "data": source_tables.hashes(graph),
+        **({"replaced": replaced} if (replaced := _replaced_inputs(graph, settings)) else {}),
+        "versions": library_versions(),
+        "plugins": plugin_distributions([*used, scenario.name]),
+        "data": source_tables.table_hashes(graph),
         **({"newest_data": dict(newest)} if newest else {}),
         "models": models,
         "failures": failures,
@@ -107,13 +107,15 @@ def provenance(
         **({"swap": dict(swaps)} if swaps else {}),
     }
     # questions stay in the scenario's order: the first opens the answer
-    out = {key: json.dumps(value, sort_keys=key not in _ORDERED, allow_nan=False) for key, value in what.items()}
-    out |= {key: as_written(out[key]) for key in _FORMULAS if key in out}
-    out["scenario_hash"] = json.dumps(_hash(graph))
+    out = {
+        key: json.dumps(value, sort_keys=key not in _ORDERED_ATTRIBUTES, allow_nan=False) for key, value in what.items()
+    }
+    out |= {key: as_written(out[key]) for key in _FORMULA_ATTRIBUTES if key in out}
+    out["scenario_hash"] = json.dumps(_scenario_hash(graph))
     return out
 
 
-def _replaced(graph: ScenarioGraph, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _replaced_inputs(graph: ScenarioGraph, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return what each number that is set was stated as: its distribution and its unit."""
     out = {}
     stated = graph.scenario.stated.get("quantities", {})
@@ -125,7 +127,7 @@ def _replaced(graph: ScenarioGraph, settings: Mapping[str, Any]) -> dict[str, di
             ):
                 record = {"made": made}
             unit = stated[key].get("unit", "")
-        elif len(found := setting_targets.inputs(graph, key)) == 1:
+        elif len(found := setting_targets.matching_inputs(graph, key)) == 1:
             record, unit = dict(graph.inputs[found[0]].distribution), graph.inputs[found[0]].unit
         else:
             continue
@@ -133,12 +135,12 @@ def _replaced(graph: ScenarioGraph, settings: Mapping[str, Any]) -> dict[str, di
     return out
 
 
-def _updates(graph: ScenarioGraph, effective: float | None) -> dict[str, Any]:
+def _update_records(graph: ScenarioGraph, effective: float | None) -> dict[str, Any]:
     """Return by what worlds are weighed and how many are effective, and what moves together, where anything does."""
     scenario = graph.scenario
     updated = {name: tree.text for name, tree in scenario.updates.items()}
     groups = [
-        {"of": list(each.of), "matrix": [list(row) for row in each.matrix], **_fitted(graph, each)}
+        {"of": list(each.of), "matrix": [list(row) for row in each.matrix], **_fitted_members(graph, each)}
         for each in scenario.correlations
     ]
     return {
@@ -147,7 +149,7 @@ def _updates(graph: ScenarioGraph, effective: float | None) -> dict[str, Any]:
     }
 
 
-def _fitted(graph: ScenarioGraph, group: Correlation) -> dict[str, dict[str, list[str]]]:
+def _fitted_members(graph: ScenarioGraph, group: Correlation) -> dict[str, dict[str, list[str]]]:
     """Return the fitted numbers for which names of a group stand, where any do: ``machine.growth`` on each shape."""
     of: dict[str, list[str]] = {}
     for owner, (number, name) in graph.ordered.items():
@@ -156,7 +158,7 @@ def _fitted(graph: ScenarioGraph, group: Correlation) -> dict[str, dict[str, lis
     return {"fitted": of} if of else {}
 
 
-def _limits(graph: ScenarioGraph) -> dict[str, Any]:
+def _limit_records(graph: ScenarioGraph) -> dict[str, Any]:
     """Return what bounds and changes quantities, where anything does."""
     bounds = {name: node.limits.plain for name, node in graph.nodes.items() if node.limits}
     changes = [change.plain for change in graph.scenario.changes]
@@ -171,7 +173,7 @@ def _values_and_firsts(scenario: Scenario) -> dict[str, Any]:
     return {key: each for key, each in groups.items() if each}
 
 
-def _rankings(graph: ScenarioGraph) -> dict[str, Any]:
+def _ranking_records(graph: ScenarioGraph) -> dict[str, Any]:
     """Return what is ranked, where anything is."""
     ranked = {
         name: {
@@ -187,7 +189,7 @@ def _rankings(graph: ScenarioGraph) -> dict[str, Any]:
     return {"rankings": ranked} if ranked else {}
 
 
-def _kinds(scenario: Scenario) -> dict[str, Any]:
+def _choice_records(scenario: Scenario) -> dict[str, Any]:
     """Return which choices are definitions, the weights of rivals, and the names by which these draw."""
     definitions = [name for name, choice in scenario.choices.items() if choice.kind == "definition"]
     weights = {name: list(choice.weights) for name, choice in scenario.choices.items() if choice.weights is not None}
@@ -207,7 +209,7 @@ def as_plain(value: Any) -> Any:
     return value if isinstance(value, (int, str)) else float(value)  # a number of numpy's
 
 
-def _hash(graph: ScenarioGraph) -> str:
+def _scenario_hash(graph: ScenarioGraph) -> str:
     """Hash what the scenario says (not where it stands)."""
     scenario = graph.scenario
     contents = (
@@ -215,7 +217,7 @@ def _hash(graph: ScenarioGraph) -> str:
         sorted((name, choice.values, choice.kind, choice.weights) for name, choice in scenario.choices.items()),
         sorted((name, scenario.quantities[name].described()) for name in graph.quantities),
         sorted((name, question.when.text) for name, question in scenario.questions.items()),
-        *([sorted(_rankings(graph)["rankings"].items())] if scenario.rankings else []),
+        *([sorted(_ranking_records(graph)["rankings"].items())] if scenario.rankings else []),
         *([sorted(scenario.before.items())] if scenario.before else []),
         *([sorted(scenario.updates.items())] if scenario.updates else []),
         *([scenario.correlations] if scenario.correlations else []),

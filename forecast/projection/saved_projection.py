@@ -22,18 +22,18 @@ from forecast.base.saved_records import (
     SHARE,
     TEXT,
     WHOLE,
-    Also,
-    Each,
-    Kind,
-    Maybe,
-    Named,
-    Record,
-    check,
+    ListSchema,
+    MappingSchema,
+    ObjectSchema,
+    OptionalSchema,
+    RefinedSchema,
+    ValueSchema,
+    check_record,
     one_of,
 )
 from forecast.errors import ForecastWarning, ResultError, UsageError, printable
 from forecast.projection.horizon import step_of
-from forecast.scenarios.quantities.changes import FACTOR
+from forecast.scenarios.quantities.changes import FACTOR_PATTERN
 
 __all__ = ["check_projection", "is_projection"]
 
@@ -71,94 +71,103 @@ def _square(value: Any) -> bool:
     return [len(row) for row in value["matrix"]] == [size] * size
 
 
-_DATE = Kind("a date", _date)
-_DATES, _TEXTS = Each(_DATE, 1), Each(TEXT)
-_YEAR = Kind("a year", NUMBER.good)
-_POSITIVE = Kind("a count", lambda v: COUNT.good(v) and 0 < v <= 1_000_000_000)
-_QUESTION = Record({"when": TEXT, "title": TEXT}, {"dates": Each(_DATE), "resolves": TEXT})
-_RANKING = Record(
+_DATE = ValueSchema("a date", _date)
+_DATES, _TEXTS = ListSchema(_DATE, 1), ListSchema(TEXT)
+_YEAR = ValueSchema("a year", NUMBER.good)
+_POSITIVE = ValueSchema("a count", lambda v: COUNT.good(v) and 0 < v <= 1_000_000_000)
+_QUESTION = ObjectSchema({"when": TEXT, "title": TEXT}, {"dates": ListSchema(_DATE), "resolves": TEXT})
+_RANKING = ObjectSchema(
     {"rank": TEXT, "over": TEXT, "among": _TEXTS, "best": one_of("lowest", "highest"), "title": TEXT},
     {"ordered": ANYTHING},
 )
-_GROUP = Also(
-    Record({"of": _TEXTS, "matrix": Each(Each(NUMBER))}, {"fitted": Named(_TEXTS)}), "a square matrix", _square
+_GROUP = RefinedSchema(
+    ObjectSchema({"of": _TEXTS, "matrix": ListSchema(ListSchema(NUMBER))}, {"fitted": MappingSchema(_TEXTS)}),
+    "a square matrix",
+    _square,
 )
-_BOUNDS = Also(
-    Record(
+_BOUNDS = RefinedSchema(
+    ObjectSchema(
         {}, {**dict.fromkeys(("limit", "how", "at_least", "keeps"), TEXT), "sharpness": NUMBER, "at_most": NUMBER},
     ),
     "a limit with how it binds, or another bound",
     lambda v: v and ("limit" in v) == ("how" in v),
 )  # fmt: skip
-_CHANGE = Also(
-    Record({"of": TEXT, "since": NUMBER}, {"growth": NUMBER, "until": NUMBER, "value": TEXT}),
+_CHANGE = RefinedSchema(
+    ObjectSchema({"of": TEXT, "since": NUMBER}, {"growth": NUMBER, "until": NUMBER, "value": TEXT}),
     "a growth or a value",
     lambda v: ("growth" in v) != ("value" in v),
 )
-_LEVER = Also(
-    Record({"name": TEXT, "label": TEXT, "ends": Each(TEXT, 2)}, {"since": NUMBER, "choice": FLAG, "about": TEXT}),
+_LEVER = RefinedSchema(
+    ObjectSchema(
+        {"name": TEXT, "label": TEXT, "ends": ListSchema(TEXT, 2)}, {"since": NUMBER, "choice": FLAG, "about": TEXT}
+    ),
     "factors of growth such as '0.5*', where it is changed from a date on",
-    lambda v: "since" not in v or all(FACTOR.fullmatch(end) for end in v["ends"]),
+    lambda v: "since" not in v or all(FACTOR_PATTERN.fullmatch(end) for end in v["ends"]),
 )
-_FIGURE = Also(
-    Record({"dates": _DATES, "title": TEXT}, {"value": TEXT, "growth": TEXT, "resolves": TEXT}),
+_FIGURE = RefinedSchema(
+    ObjectSchema({"dates": _DATES, "title": TEXT}, {"value": TEXT, "growth": TEXT, "resolves": TEXT}),
     "a value or a growth",
     lambda v: ("growth" in v) != ("value" in v),
 )
-_FAILING = Record({"name": TEXT, "choices": Named(TEXT), "worlds": _POSITIVE, "first": _DATE, "reason": TEXT})
-_MODEL = Record({"summary": TEXT, "assumptions": _TEXTS, "sources": _TEXTS, "facts": Named(Maybe(NUMBER))})
-_BASELINE = Record(
-    {}, {"median": Maybe(NUMBER), "never": SHARE, "already": SHARE, "best": TEXT, "share": SHARE, "among": WHOLE}
+_FAILING = ObjectSchema(
+    {"name": TEXT, "choices": MappingSchema(TEXT), "worlds": _POSITIVE, "first": _DATE, "reason": TEXT}
+)
+_MODEL = ObjectSchema(
+    {"summary": TEXT, "assumptions": _TEXTS, "sources": _TEXTS, "facts": MappingSchema(OptionalSchema(NUMBER))}
+)
+_BASELINE = ObjectSchema(
+    {},
+    {"median": OptionalSchema(NUMBER), "never": SHARE, "already": SHARE, "best": TEXT, "share": SHARE, "among": WHOLE},
 )
 #: What the attributes of the root hold.
-_ATTRIBUTES = Record(
+_ATTRIBUTES = ObjectSchema(
     {
         "scenario": TEXT,
         "title": TEXT,
-        "questions": Named(_QUESTION),
-        "choices": Named(_TEXTS),
+        "questions": MappingSchema(_QUESTION),
+        "choices": MappingSchema(_TEXTS),
         "seed": COUNT,
         "draws": _POSITIVE,
         "start": _YEAR,
         "until": _YEAR,
-        "step": Kind("'year', 'month' or a share of a year", _step),
-        "as_of": Maybe(_YEAR),
-        "set": Named(ANYTHING),
-        "versions": Named(TEXT),
-        "plugins": Each(Named(TEXT)),
-        "data": Named(TEXT),
-        "models": Named(_MODEL),
+        "step": ValueSchema("'year', 'month' or a share of a year", _step),
+        "as_of": OptionalSchema(_YEAR),
+        "set": MappingSchema(ANYTHING),
+        "versions": MappingSchema(TEXT),
+        "plugins": ListSchema(MappingSchema(TEXT)),
+        "data": MappingSchema(TEXT),
+        "models": MappingSchema(_MODEL),
         "failures": _TEXTS,
         "scenario_hash": TEXT,
     },
     {
-        "rankings": Named(_RANKING),
-        "update": Named(TEXT),
+        "rankings": MappingSchema(_RANKING),
+        "update": MappingSchema(TEXT),
         "effective_draws": NUMBER,
-        "correlations": Each(_GROUP),
-        "limits": Named(_BOUNDS),
-        "changes": Each(_CHANGE),
-        "values": Named(_FIGURE),
-        "first": Named(Record({"first": Each(TEXT, 2), "title": TEXT})),
+        "correlations": ListSchema(_GROUP),
+        "limits": MappingSchema(_BOUNDS),
+        "changes": ListSchema(_CHANGE),
+        "values": MappingSchema(_FIGURE),
+        "first": MappingSchema(ObjectSchema({"first": ListSchema(TEXT, 2), "title": TEXT})),
         "opens": TEXT,
         "published_on": _DATE,
         "show": _TEXTS,
-        "labels": Named(TEXT),
-        "levers": Each(_LEVER),
-        "says": Named(Named(TEXT)),
-        "replaced": Named(Named(ANYTHING)),
+        "labels": MappingSchema(TEXT),
+        "levers": ListSchema(_LEVER),
+        "says": MappingSchema(MappingSchema(TEXT)),
+        "replaced": MappingSchema(MappingSchema(ANYTHING)),
         "definitions": _TEXTS,
-        "rivals": Named(Each(NUMBER)),
-        "streams": Named(TEXT),
+        "rivals": MappingSchema(ListSchema(NUMBER)),
+        "streams": MappingSchema(TEXT),
         "kept": _POSITIVE,
-        "newest_data": Named(_DATE),
-        "warnings": Each(Kind("a warning", _is_warning)),
-        "sweep": Named(_TEXTS),
-        "swap": Named(TEXT),
+        "newest_data": MappingSchema(_DATE),
+        "warnings": ListSchema(ValueSchema("a warning", _is_warning)),
+        "sweep": MappingSchema(_TEXTS),
+        "swap": MappingSchema(TEXT),
         "given": _TEXTS,
-        "baseline": Named(_BASELINE),
+        "baseline": MappingSchema(_BASELINE),
         "scenario_text": TEXT,
-        "failing": Each(_FAILING),
+        "failing": ListSchema(_FAILING),
     },
 )
 
@@ -228,7 +237,7 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
     about = {
         str(key): strict_json(text, where=f"{where}: {key}", error=ResultError) for key, text in tree.attrs.items()
     }
-    check(about, _ATTRIBUTES, where=where, at="attributes")
+    check_record(about, _ATTRIBUTES, where=where, at="attributes")
     complete = about.setdefault("kept", about["draws"]) >= about["draws"]
     _check_names(about, where)
     groups = {node.path.strip("/"): node.to_dataset(inherit=False) for node in tree.subtree}

@@ -14,7 +14,7 @@ from forecast.base.lazy import xr
 from forecast.errors import ForecastError
 from forecast.models import Model
 from forecast.models.law_fits import LawModel
-from forecast.models.nesting import nested
+from forecast.models.nesting import walk_models
 from forecast.scenarios.graph import ScenarioGraph
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from forecast.scenarios.quantities.kind import QuantityKind
     from forecast.scenarios.quantities.node import Node
 
-__all__ = ["behind", "hashes", "is_file", "label", "reach", "read_by", "read_hash"]
+__all__ = ["is_file", "reach", "read_by", "read_hash", "table_hashes", "table_label", "tables_read"]
 
 #: The column, yes or no, of what a table holds as planned and not as observed.
-PLANNED = "plan"
+PLANNED_COLUMN = "plan"
 
 
-def behind(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
+def tables_read(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
     """Walk what is read, a table's name or a file's path, with the model that reads it where one does."""
     from forecast.contract.registry import get_registry
     from forecast.contract.specs import ModelSpec
@@ -39,7 +39,7 @@ def behind(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
         yield from node.quantity.files(node)
         for at, outer in node.models.items():
             stated = node.variants.get(at, node.quantity)
-            for made in nested(outer):
+            for made in walk_models(outer):
                 series = made.name.partition("@")[0]
                 if isinstance(made, LawModel):
                     yield from ((each, None) for each in (made.data, made.file) if each)
@@ -59,7 +59,7 @@ def is_file(name: str) -> bool:
     return tables.is_plain_file(name) or name.endswith(".nc")
 
 
-def label(name: str) -> str:
+def table_label(name: str) -> str:
     """Return how a result calls a table or a file: never by its folder."""
     from forecast import tables
     from forecast.contract.registry import get_registry
@@ -84,25 +84,25 @@ def read_hash(name: str) -> str:
     from forecast.base import files
 
     try:
-        return files.file_hash(name) if is_file(name) else tables.cited(tables.look(name))
+        return files.file_hash(name) if is_file(name) else tables.cited_hashes(tables.look(name))
     except ForecastError:
         return ""
 
 
-def hashes(graph: ScenarioGraph) -> dict[str, str]:
+def table_hashes(graph: ScenarioGraph) -> dict[str, str]:
     """Return the hash of every table and file behind a model, and of data that Python holds, by its label.
 
     Of several files of one name in several folders the later ones have a number.
     """
     found = {name: each for node in graph.nodes.values() for name, each in node.quantity.hashes().items()}
-    for name in dict.fromkeys(name for name, _ in behind(graph)):
+    for name in dict.fromkeys(name for name, _ in tables_read(graph)):
         with contextlib.suppress(ForecastError):
             if not (hashed := read_hash(name)):
                 continue
-            own, number = label(name), 1
+            own, number = table_label(name), 1
             while found.setdefault(own, hashed) != hashed:
                 number += 1
-                own = f"{label(name)} ({number})"
+                own = f"{table_label(name)} ({number})"
     return dict(sorted(found.items()))
 
 
@@ -123,22 +123,22 @@ def reach(graph: ScenarioGraph, fits: ModelFits, read: Iterable[Path] = ()) -> d
 
     found: dict[str, list[Any]] = {}
     told: set[str] = set()
-    for name, model in behind(graph):
+    for name, model in tables_read(graph):
         with contextlib.suppress(ForecastError):
             date = None if model is None else _last_observed(model, fits)
             if date is not None and model is not None:
                 told.add(model.name)
             date = _last_date(name, fits.as_of) if date is None else date
             if date is not None:
-                found.setdefault(label(name), []).append(date)
+                found.setdefault(table_label(name), []).append(date)
     for quantity, node in graph.nodes.items():
-        for made in (each for outer in node.models.values() for each in nested(outer)):
+        for made in (each for outer in node.models.values() for each in walk_models(outer)):
             if made.name not in told and (date := _last_observed(made, fits)) is not None:
                 found.setdefault(quantity, []).append(date)
     described = {str(getattr(r.spec, "descriptor", "")): r.full_name for r in get_registry().records("table")}
     for path in read:
         with contextlib.suppress(ForecastError):
-            name = described.get(str(path)) or label(str(path))
+            name = described.get(str(path)) or table_label(str(path))
             if name not in found and (date := _last_date(described.get(str(path), str(path)), fits.as_of)) is not None:
                 found[name] = [date]
     return {name: str(max(dates).astype("datetime64[D]")) for name, dates in sorted(found.items())}
@@ -155,7 +155,7 @@ def _last_date(name: str, as_of: float | None) -> Any:
 
     if is_file(name):
         return None
-    table = tables.shared(name)
+    table = tables.shared_table(name)
     return table.once(("last date", as_of), lambda: _last_in(table.table, as_of))
 
 
@@ -164,8 +164,10 @@ def _last_in(dataset: xr.Dataset, as_of: float | None) -> Any:
     if len(dated) != 1:
         return None
     values = dated[0].values.ravel()
-    if PLANNED in dataset and dataset[PLANNED].shape == dated[0].shape:  # nobody has observed what is planned
-        values = values[dataset[PLANNED].values.ravel() != "yes"]
+    if (
+        PLANNED_COLUMN in dataset and dataset[PLANNED_COLUMN].shape == dated[0].shape
+    ):  # nobody has observed what is planned
+        values = values[dataset[PLANNED_COLUMN].values.ravel() != "yes"]
     values = values[~np.isnat(values)]
     if as_of is not None:
         values = values[values < from_decimal_year([as_of])[0]]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
-from forecast.base.sobol import BLOCK
+from forecast.base.sobol import DRAWS_PER_BLOCK
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError, NoDataAtDateError, printable
 from forecast.models import Model, Observations
@@ -31,13 +31,21 @@ Points = tuple[Array, Array, NDArray[np.str_]]
 Series = Mapping[Combination, Points]
 
 
-__all__ = ["LONGEST", "described", "notable", "observed", "past", "points", "posteriors"]
+__all__ = [
+    "MAX_POINT_NAME",
+    "describe_model",
+    "notable",
+    "parameter_draws",
+    "past",
+    "points_by_choice",
+    "quantity_points",
+]
 
 #: So many points of a series have names, of so many characters.
-NAMED, LONGEST = 6, 40
+MAX_NAMED_POINTS, MAX_POINT_NAME = 6, 40
 
 
-def points(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, Combination, Observations]]:
+def quantity_points(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, Combination, Observations]]:
     """Walk the observations behind every quantity, with the combination of its model's own choices.
 
     Those of a pool of shapes are those of the series that all of them see.
@@ -49,12 +57,12 @@ def points(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, Combina
                 yield name, combination, seen
 
 
-def observed(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, xr.Dataset]]:
+def points_by_choice(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the points behind each quantity, each once, labelled by the choices that change them."""
     by_name: dict[str, dict[Combination, Points]] = {}
-    for name, combination, seen in points(graph, fits):
+    for name, combination, seen in quantity_points(graph, fits):
         value = units.convert(seen.value, seen.unit, graph.nodes[name].unit, where=name)
-        by_name.setdefault(name, {})[combination] = seen.time, value, _called(seen)
+        by_name.setdefault(name, {})[combination] = seen.time, value, _point_names(seen)
     made: dict[str, xr.Dataset] = {}
     for name, series in by_name.items():
         value, beside, called = _once_each(series, graph.nodes[name].own)
@@ -95,15 +103,15 @@ def _keeps(graph: ScenarioGraph, name: str) -> dict[str, str]:
     return {"keeps": "frontier"} if models and all(model.keeps == "frontier" for model in models) else {}
 
 
-def _called(seen: Observations) -> NDArray[np.str_]:
+def _point_names(observations: Observations) -> NDArray[np.str_]:
     """Return what the few points are called that a figure may name, and of the others an empty text.
 
     A name without a letter is a date or a number, and tells a reader nothing.
     """
-    called = np.zeros(len(seen.time), dtype=f"<U{LONGEST}")
-    for place in notable(seen.time, seen.value) if seen.names else ():
-        if any(map(str.isalpha, seen.names[place])):
-            called[place] = printable(seen.names[place], LONGEST)
+    called = np.zeros(len(observations.time), dtype=f"<U{MAX_POINT_NAME}")
+    for place in notable(observations.time, observations.value) if observations.names else ():
+        if any(map(str.isalpha, observations.names[place])):
+            called[place] = printable(observations.names[place], MAX_POINT_NAME)
     return called
 
 
@@ -125,7 +133,7 @@ def notable(time: Array, value: Array) -> list[int]:
     best = sign * np.maximum.accumulate(sign * value[order])
     steps = np.abs(np.diff(np.log(best) if best.min() > 0 else best))
     records = [int(order[1:][i]) for i in np.argsort(-steps, kind="stable") if steps[i] > 0]
-    return list(dict.fromkeys([int(order[-1]), *records, int(order[0])]))[:NAMED]
+    return list(dict.fromkeys([int(order[-1]), *records, int(order[0])]))[:MAX_NAMED_POINTS]
 
 
 def past(
@@ -137,13 +145,13 @@ def past(
     that needs what has no past of its own has none, nor has a rival without weight, nor a pool of shapes; nor have
     worlds that are weighed by what is known besides.
     """
-    drawn, of_worlds = _drawn_over_time(graph), blocks.covering(0, min(draws, BLOCK))
+    drawn, of_worlds = _plotted_quantities(graph), blocks.blocks_between(0, min(draws, DRAWS_PER_BLOCK))
     by_name: dict[str, dict[Combination, Points]] = {}
-    for name, combination, seen in points(graph, fits) if not graph.scenario.updates else ():
+    for name, combination, seen in quantity_points(graph, fits) if not graph.scenario.updates else ():
         node, dates = graph.nodes[name], np.unique(seen.time[seen.time < start])
         model = node.models[combination]
-        known = node.dims == node.own and _fitted(graph, name) and model.rests_on() is model
-        if name not in drawn or not known or not dates.size or not _weighs(graph, node.own, combination):
+        known = node.dims == node.own and _is_fitted(graph, name) and model.rests_on() is model
+        if name not in drawn or not known or not dates.size or not _has_positive_weight(graph, node.own, combination):
             continue
         try:
             plan = Plan(graph, fits, dates, seed)
@@ -165,7 +173,7 @@ def past(
         yield name, xr.Dataset({"level": (dims, level, about)}, coords={"quantile": list(QUANTILES.values()), **beside})
 
 
-def _drawn_over_time(graph: ScenarioGraph) -> set[str]:
+def _plotted_quantities(graph: ScenarioGraph) -> set[str]:
     """Return the quantities of the questions; all quantities if the scenario has no question."""
     scenario = graph.scenario
     sides = [side for q in scenario.questions.values() for side in (q.when.left, q.when.right)]
@@ -173,17 +181,17 @@ def _drawn_over_time(graph: ScenarioGraph) -> set[str]:
     return {side.text for side in sides} if sides or scenario.rankings else set(graph.nodes)
 
 
-def _fitted(graph: ScenarioGraph, name: str) -> bool:
+def _is_fitted(graph: ScenarioGraph, name: str) -> bool:
     """Tell whether a model gives a quantity, of nothing but what other models give or what never moves."""
     node = graph.nodes[name]
     return (
         bool(node.models)
         and not node.cycle
-        and all(graph.nodes[each].steady or _fitted(graph, each) for each in node.sources)
+        and all(graph.nodes[each].steady or _is_fitted(graph, each) for each in node.sources)
     )
 
 
-def _weighs(graph: ScenarioGraph, own: Sequence[str], combination: Combination) -> bool:
+def _has_positive_weight(graph: ScenarioGraph, own: Sequence[str], combination: Combination) -> bool:
     """Tell whether rivals that are pooled count this one."""
     for choice, value in zip(own, combination, strict=True):
         stated = graph.scenario.choices[choice]
@@ -194,7 +202,7 @@ def _weighs(graph: ScenarioGraph, own: Sequence[str], combination: Combination) 
 
 def _once_each(series: Series, own: Sequence[str]) -> tuple[Array, dict[str, Any], NDArray[np.str_]]:
     """Return the values of series one behind another, beside each its date and choices that change it, and names."""
-    matters = [i for i in range(len(own)) if _changes(series, i)]
+    matters = [i for i in range(len(own)) if _differs_along(series, i)]
     kept: dict[Combination, Points] = {}
     for combination, each in series.items():
         kept.setdefault(tuple(combination[i] for i in matters), each)
@@ -207,7 +215,7 @@ def _once_each(series: Series, own: Sequence[str]) -> tuple[Array, dict[str, Any
     return np.concatenate(values, axis=-1), beside, np.concatenate(called)
 
 
-def _changes(series: Series, axis: int) -> bool:
+def _differs_along(series: Series, axis: int) -> bool:
     """Tell whether the points differ between any two combinations that differ in this choice alone."""
     seen: dict[Combination, tuple[bytes, bytes]] = {}
     for combination, (time, value, _) in series.items():
@@ -218,7 +226,7 @@ def _changes(series: Series, axis: int) -> bool:
     return False
 
 
-def described(graph: ScenarioGraph, fits: ModelFits, model: Model) -> dict[str, Any] | None:
+def describe_model(graph: ScenarioGraph, fits: ModelFits, model: Model) -> dict[str, Any] | None:
     """Return what a model says of itself; None where it fails."""
     return fits.describe(model, _set_inputs(graph, model.name))
 
@@ -232,10 +240,10 @@ def _set_inputs(graph: ScenarioGraph, model: str) -> dict[str, Input]:
     }
 
 
-def posteriors(graph: ScenarioGraph, fits: ModelFits, seed: int, draws: int) -> Iterator[tuple[str, xr.Dataset]]:
+def parameter_draws(graph: ScenarioGraph, fits: ModelFits, seed: int, draws: int) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the draws of every input and of every fitted parameter."""
     plan = Plan(graph, fits, np.empty(0), seed)
-    block = Block(plan, blocks.covering(0, draws))
+    block = Block(plan, blocks.blocks_between(0, draws))
     for name, model in graph.models.items():
         inputs, parameters = plan.inputs(model), None
         if not isinstance(fits.outcome(model), ForecastError):  # else its sampling tells why

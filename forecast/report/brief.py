@@ -13,18 +13,18 @@ import numpy as np
 from forecast.base.dates import decimal_year
 from forecast.errors import printable
 from forecast.evaluation.whole.scenario_record import screen_line
-from forecast.models.shapes.track_record import coverage
+from forecast.models.shapes.track_record import coverage_by_shape
 from forecast.projection.result import (
     DateAnswer,
     ProjectedAnswer,
     Projection,
     ValueAnswer,
 )
-from forecast.projection.result.observed_values import standing, starting
-from forecast.report.changes import changed_group, unmoved
+from forecast.projection.result.observed_values import first_step_median, last_observation
+from forecast.report.changes import changed_group, unchanged_questions
 from forecast.report.driver_labels import driver_labels
-from forecast.report.headline import LEVEL, Words, cells, event, first_sentence, headline
-from forecast.report.result_data import drivers
+from forecast.report.headline import INTERVAL_LEVEL, Labels, event, first_sentence, opening_sentence, table_cells
+from forecast.report.result_data import driver_rows
 from forecast.report.rows import (
     COLUMNS,
     ReportRow,
@@ -40,16 +40,16 @@ from forecast.report.words.number_text import amount, percent, short_zeros
 from forecast.report.words.patterns import fill
 from forecast.sensitivity.first_order import certain
 
-__all__ = ["Brief", "brief", "newest_data", "past_record", "sizes"]
+__all__ = ["Brief", "brief", "newest_data", "past_record", "section_sizes"]
 
 #: So many drivers, tables, observations and levers are named.
-_MOST_DRIVERS, _MOST_TABLES, _MOST_STANDINGS, _MOST_LEVERS = 5, 2, 3, 3
+_MAX_DRIVERS, _MAX_TABLES, _MAX_OBSERVATIONS, _MAX_LEVERS = 5, 2, 3, 3
 #: An observation is called by so many characters.
-_LONGEST_ROW = 30
+_MAX_ROW_LABEL = 30
 #: It is known, and told to three digits where an answer has two: 165 is not 160.
-_DIGITS_OBSERVED = 3
+_OBSERVED_DIGITS = 3
 #: What explains less than this share of the variance moves nothing worth a word.
-_LEAST_SHARE = 0.02
+_MIN_DRIVER_SHARE = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,7 @@ class Brief:
     left: tuple[str, ...] = field(default=())
 
 
-def brief(run: Projection, *, today: str = "", by: str = "", level: float = LEVEL) -> Brief:
+def brief(run: Projection, *, today: str = "", by: str = "", level: float = INTERVAL_LEVEL) -> Brief:
     """Return a projection's answer in brief.
 
     Parameters
@@ -123,52 +123,52 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = LEVE
     level : float
         Of an interval of the sentence's answer that is told beside that of 90 %.
     """
-    words, opening = Words(run), run.opening
-    moved = drivers(run, least=0.0, only=[opening.name])[0] if isinstance(opening, DateAnswer) else {"drivers": []}
+    words, opening = Labels(run), run.opening
+    moved = driver_rows(run, least=0.0, only=[opening.name])[0] if isinstance(opening, DateAnswer) else {"drivers": []}
     rows = moved["drivers"]
     alone = sum(row["share"] for row in rows)
     stated = next((row["name"] for row in rows if row["kind"] == "number"), "") if "note" in moved else ""
     return Brief(
-        sentence=headline(run),
+        sentence=opening_sentence(run),
         changes=changed_group(run),
-        unmoved=tuple(unmoved(run)),
-        groups=tuple(group for group in _groups(run, words, by) if group.rows),
-        drivers=tuple(_drivers(run, rows, stated)),
+        unmoved=tuple(unchanged_questions(run)),
+        groups=tuple(group for group in _answer_groups(run, words, by) if group.rows),
+        drivers=tuple(_driver_labels(run, rows, stated)),
         choices={words(row["name"]): row["share"] for row in rows if row["kind"] == "choice"},
         together=max(0.0, 1.0 - alone) if rows else 0.0,
-        levers=tuple(lever.command() for lever in run.levers if lever.name not in run.settings.set)[:_MOST_LEVERS],
+        levers=tuple(lever.command() for lever in run.levers if lever.name not in run.settings.set)[:_MAX_LEVERS],
         races=tuple(first_sentence(each, words) for each in run.firsts if each is not opening),
         by_today=by_today(run, words, today),
         today=last_observed(run, words),
-        level="" if level == LEVEL else at_level(opening, level),
+        level="" if level == INTERVAL_LEVEL else at_level(opening, level),
         data=newest_data(run, today),
         record=past_record(run),
-        memory=tuple(_from_memory(run, words, [row["name"] for row in rows if row["share"] >= _LEAST_SHARE])),
-        left=tuple(f"{name} ({size})" for name, size in sizes(run).items()),
+        memory=tuple(_from_memory(run, words, [row["name"] for row in rows if row["share"] >= _MIN_DRIVER_SHARE])),
+        left=tuple(f"{name} ({size})" for name, size in section_sizes(run).items()),
     )
 
 
-def _groups(run: Projection, words: Words, by: str) -> Iterator[RowGroup]:
+def _answer_groups(run: Projection, words: Labels, by: str) -> Iterator[RowGroup]:
     opening = run.opening
     if isinstance(opening, DateAnswer):
-        yield _dates(opening, words, by)
+        yield _date_group(opening, words, by)
     others = [each for each in run.values if each is not opening]
     if isinstance(opening, ValueAnswer):
-        yield _values(opening, words, by)
+        yield _value_group(opening, words, by)
     rows = tuple(answer_row(each, each.default, question_label(each, each.default, words)) for each in others)
     yield RowGroup(rows=rows)
     if isinstance(opening, ValueAnswer) and run.dates:
-        yield _dates(run.dates[0], words, by, label=event(run.dates[0], {}, words, short=True))
+        yield _date_group(run.dates[0], words, by, label=event(run.dates[0], {}, words, short=True))
     for ranking in run.rankings:
         yield from ranking_groups(ranking, words)
     if opening is None:
-        yield RowGroup(rows=tuple(_last(run, words)))
+        yield RowGroup(rows=tuple(_last_values(run, words)))
 
 
 # --- Dates and values -------------------------------------------------------------------------------------------------
 
 
-def _dates(answer: DateAnswer, words: Words, by: str, *, label: str = "") -> RowGroup:
+def _date_group(answer: DateAnswer, words: Labels, by: str, *, label: str = "") -> RowGroup:
     """Return a date under its definitions and its rivals, and the dates of the other questions.
 
     Its own row is called by its definitions where the sentence is about it, else by `label`.
@@ -181,14 +181,14 @@ def _dates(answer: DateAnswer, words: Words, by: str, *, label: str = "") -> Row
     return RowGroup(rows=tuple(rows), columns=COLUMNS["date"], kind="date", ends=answer.run.span)
 
 
-def _values(answer: ValueAnswer, words: Words, by: str) -> RowGroup:
+def _value_group(answer: ValueAnswer, words: Labels, by: str) -> RowGroup:
     """Return a value under its definitions and rivals, on an axis of its unit."""
     return scaled_group([*_along(answer, words, by, "")], answer.unit)
 
 
-def _along(answer: ProjectedAnswer, words: Words, by: str, label: str) -> Iterator[ReportRow]:
+def _along(answer: ProjectedAnswer, words: Labels, by: str, label: str) -> Iterator[ReportRow]:
     """Walk the sentence's own answer, and it under the values of each choice, which repeat none of the sentence."""
-    leading = answer_row(answer, answer.default, label or _own(answer, words), leads=True)
+    leading = answer_row(answer, answer.default, label or _own_label(answer, words), leads=True)
     yield leading
     own = {**answer.default, **_sole(answer)}
     for choice in sorted(answer.choices, key=lambda c: (c != by, c not in answer.definitions)):
@@ -200,7 +200,7 @@ def _along(answer: ProjectedAnswer, words: Words, by: str, label: str) -> Iterat
                 yield replace(row, repeats=choice != by and row.cells == leading.cells)
 
 
-def _own(answer: ProjectedAnswer, words: Words) -> str:
+def _own_label(answer: ProjectedAnswer, words: Labels) -> str:
     """Call the answer of the sentence by its definition and by the rival that it rests on."""
     named = [words(value) for value in {**answer.default, **_sole(answer)}.values()]
     several = [d for d in answer.rivals if d not in _sole(answer)]
@@ -218,7 +218,7 @@ def _sole(answer: ProjectedAnswer) -> dict[str, str]:
     }
 
 
-def _last(run: Projection, words: Words) -> Iterator[ReportRow]:
+def _last_values(run: Projection, words: Labels) -> Iterator[ReportRow]:
     """Yield the shown quantities at the last date, for a scenario without a question."""
     for name in run.numeric if run.shown is None else run.shown:
         quantity = run.quantities[name]
@@ -232,9 +232,9 @@ def _last(run: Projection, words: Words) -> Iterator[ReportRow]:
 # --- Around it --------------------------------------------------------------------------------------------------------
 
 
-def _drivers(run: Projection, rows: Sequence[Mapping[str, Any]], stated: str) -> Iterator[tuple[str, float]]:
+def _driver_labels(run: Projection, rows: Sequence[Mapping[str, Any]], stated: str) -> Iterator[tuple[str, float]]:
     """Walk what moves the answer most, with the share of each; one number is marked as stated and not fitted."""
-    most = [row for row in rows[:_MOST_DRIVERS] if row["share"] >= _LEAST_SHARE]
+    most = [row for row in rows[:_MAX_DRIVERS] if row["share"] >= _MIN_DRIVER_SHARE]
     labels = driver_labels(run, [row["name"] for row in most])
     for row, label in zip(most, labels, strict=True):
         if row["name"] == stated:
@@ -242,26 +242,26 @@ def _drivers(run: Projection, rows: Sequence[Mapping[str, Any]], stated: str) ->
         yield label, row["share"]
 
 
-def last_observed(run: Projection, words: Words) -> str:
+def last_observed(run: Projection, words: Labels) -> str:
     """Say what the questions are about as it was last observed, that of the sentence first."""
     told: dict[str, str] = {}
     unseen: list[ProjectedAnswer] = []
     opening = [run.opening] if isinstance(run.opening, (DateAnswer, ValueAnswer)) else []
     for answer in (*opening, *run.dates, *run.values):
-        if len(told) == _MOST_STANDINGS:
+        if len(told) == _MAX_OBSERVATIONS:
             break
-        found = standing(answer)
+        found = last_observation(answer)
         if found is None:
             unseen.append(answer)
         elif found.of not in told:
-            row = printable(textwrap.shorten(found.row, _LONGEST_ROW, placeholder=" …"), _LONGEST_ROW)
+            row = printable(textwrap.shorten(found.row, _MAX_ROW_LABEL, placeholder=" …"), _MAX_ROW_LABEL)
             behind = ", ".join(filter(None, [row, found.date[:7]]))
             named = words(found.of) if found.of in run.quantities else f"'{short_zeros(found.of)}'"
-            told[found.of] = f"{named} {amount(found.value, found.unit, _DIGITS_OBSERVED)} ({behind})"
-    return "; ".join([*told.values(), *_computed(run, words, unseen, _MOST_STANDINGS - len(told))])
+            told[found.of] = f"{named} {amount(found.value, found.unit, _OBSERVED_DIGITS)} ({behind})"
+    return "; ".join([*told.values(), *_first_step_text(run, words, unseen, _MAX_OBSERVATIONS - len(told))])
 
 
-def by_today(run: Projection, words: Words, today: str) -> str:
+def by_today(run: Projection, words: Labels, today: str) -> str:
     """Say what a publication gave for what it asks to be so by today, that of the sentence first.
 
     Nothing where it is of today or later or starts later, where something in it was set or changed, so that it is no
@@ -276,20 +276,20 @@ def by_today(run: Projection, words: Words, today: str) -> str:
     told = [each for each in answers if each.headline is not None and each.headline.medians is None]
     if not told or told[0] is not run.opening:
         return ""
-    first, *others = ((answer, percent(answer.probability(year))) for answer in told[:_MOST_STANDINGS])
+    first, *others = ((answer, percent(answer.probability(year))) for answer in told[:_MAX_OBSERVATIONS])
     rest = (fill("by_today", "of", event=event(a, a.default, words, short=True), p=p) for a, p in others)
     return "; ".join([fill("by_today", p=first[1]), *rest])
 
 
-def _computed(run: Projection, words: Words, answers: Sequence[ProjectedAnswer], most: int) -> Iterator[str]:
+def _first_step_text(run: Projection, words: Labels, answers: Sequence[ProjectedAnswer], most: int) -> Iterator[str]:
     """Walk what answers are about that nobody observes, as computed at the first step: so many of them, as one text."""
     told: dict[str, str] = {}
     for answer in answers:
         if len(told) == most:
             break
-        found = starting(answer)
+        found = first_step_median(answer)
         if found is not None and found.of not in told:
-            told[found.of] = f"{words(found.of)} {amount(found.value, found.unit, _DIGITS_OBSERVED)}"
+            told[found.of] = f"{words(found.of)} {amount(found.value, found.unit, _OBSERVED_DIGITS)}"
     if told:
         when = f"computed for {as_text(run.span[0], fine=True)}"
         yield f"{when}: {', '.join(told.values())}"
@@ -303,14 +303,14 @@ def at_level(answer: ProjectedAnswer | None, level: float) -> str:
     if math.isnan(low) or math.isnan(high):
         return ""
     ends = replace(answer.headline, quantiles=(low, low, answer.headline.median, high, high))
-    return f"{100 * level:g} % interval: {cells(answer, ends, level)[1]}"
+    return f"{100 * level:g} % interval: {table_cells(answer, ends, level)[1]}"
 
 
 def newest_data(run: Projection, today: str) -> str:
     """Say how old the newest data are."""
     ages = sorted(run.newest.items(), key=lambda item: item[1], reverse=True)
     told = []
-    for name, date in ages[:_MOST_TABLES]:
+    for name, date in ages[:_MAX_TABLES]:
         short = printable(name.rpartition("/")[2], 40)
         if today:
             now, then = decimal_year(np.array([today, date], dtype="datetime64[s]"))
@@ -326,7 +326,7 @@ def past_record(run: Projection) -> str:
     whole = screen_line(run.scenario, run.shown or (), run.labels)
     if whole is not None:
         return whole
-    rows = coverage(run.models)
+    rows = coverage_by_shape(run.models)
     if not rows:
         return ""
     shares = [row["held"] for row in rows.values()]
@@ -336,7 +336,7 @@ def past_record(run: Projection) -> str:
     return f"Record: {ends} % of {count:,} past 90 % intervals of the {shapes} held, up to ten years ahead"
 
 
-def sizes(run: Projection) -> dict[str, int]:
+def section_sizes(run: Projection) -> dict[str, int]:
     """Return how much each section of the answer holds, of those that hold anything."""
     answers = sum(each.row_count for each in (*run.dates, *run.values))
     answers += sum(len(each.table) for each in run.rankings) + sum(len(each.table) for each in run.firsts)
@@ -351,7 +351,7 @@ def sizes(run: Projection) -> dict[str, int]:
     return {name: size for name, size in counts.items() if size}
 
 
-def _from_memory(run: Projection, words: Words, drivers: Sequence[str]) -> Iterator[str]:
+def _from_memory(run: Projection, words: Labels, drivers: Sequence[str]) -> Iterator[str]:
     """Walk the numbers that move an answer and that somebody stated from memory."""
     for name in drivers if isinstance(run.opening, DateAnswer) else run.uncertain:
         owner, _, short = name.rpartition(".")

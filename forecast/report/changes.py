@@ -7,16 +7,16 @@ import re
 
 from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.differences import AnswerDifference
-from forecast.report.headline import Words, event, on_date, value_title
+from forecast.report.headline import Labels, event, on_date, value_title
 from forecast.report.rows import COLUMNS, ReportRow, RowGroup
 from forecast.report.words.date_text import as_text, fine_span
 from forecast.report.words.number_text import amount, percent
 from forecast.report.words.patterns import fill
 
-__all__ = ["changed_group", "effect", "unmoved"]
+__all__ = ["changed_group", "effect", "unchanged_questions"]
 
 #: A date as rows have it: a year, or a year and a month.
-_SHOWN = re.compile(r"\d{4}(?:-\d{2})?", re.ASCII)
+_DATE_TEXT = re.compile(r"\d{4}(?:-\d{2})?", re.ASCII)
 
 
 def effect(run: Projection) -> str:
@@ -24,7 +24,7 @@ def effect(run: Projection) -> str:
     if not run.differences or _another_question(run):
         return ""
     first = next((each for each in run.differences if each.answer is run.opening), None)
-    rows = [] if first is None else _rows(first, Words(run))
+    rows = [] if first is None else _answer_change_rows(first, Labels(run))
     if rows:
         number, row = rows[0]
         what = fill("moved", number, until=as_text(run.span[1]), start=as_text(run.span[0]))
@@ -35,17 +35,19 @@ def effect(run: Projection) -> str:
 
 def changed_group(run: Projection) -> RowGroup:
     """Return the numbers that a change moves, those of the sentence's answer first."""
-    words = Words(run)
-    rows = (row for each in run.differences for _, row in _rows(each, words))
+    words = Labels(run)
+    rows = (row for each in run.differences for _, row in _answer_change_rows(each, words))
     return RowGroup(rows=tuple(rows), columns=COLUMNS["change"])
 
 
-def unmoved(run: Projection) -> list[str]:
+def unchanged_questions(run: Projection) -> list[str]:
     """Return the questions that a change does not move, as rows call them."""
-    words = Words(run)
+    words = Labels(run)
     if _another_question(run):
         return []
-    return list(dict.fromkeys(_label(each, words) for each in run.differences if not _rows(each, words)))
+    return list(
+        dict.fromkeys(_answer_label(each, words) for each in run.differences if not _answer_change_rows(each, words))
+    )
 
 
 def _another_question(run: Projection) -> bool:
@@ -55,7 +57,7 @@ def _another_question(run: Projection) -> bool:
     return only and not any(each.moved for each in run.differences)
 
 
-def _label(each: AnswerDifference, words: Words) -> str:
+def _answer_label(each: AnswerDifference, words: Labels) -> str:
     answer = each.answer
     if isinstance(answer, DateAnswer):
         return event(answer, answer.default, words, short=True)
@@ -64,50 +66,62 @@ def _label(each: AnswerDifference, words: Words) -> str:
     return words.title(words.short(answer.name, answer.title or answer.text), {})
 
 
-def _rows(each: AnswerDifference, words: Words) -> list[tuple[str, ReportRow]]:
+def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str, ReportRow]]:
     """Return what a change moves of an answer, each row with the number that it is of."""
     answer = each.answer
-    label = "" if answer is answer.run.opening else _label(each, words)
+    label = "" if answer is answer.run.opening else _answer_label(each, words)
     if isinstance(answer, RankingAnswer):
         texts = tuple(f"{words(best)} ({percent(share)})" for best, share in zip(each.best, each.share, strict=True))
-        told = "another one" if each.best[0] != each.best[1] else _points(*each.share)
-        rows = [_row(": ".join(filter(None, ["first", label])), texts, told, "best")] if texts[0] != texts[1] else []
+        told = "another one" if each.best[0] != each.best[1] else _percentage_points(*each.share)
+        rows = (
+            [_changed_row(": ".join(filter(None, ["first", label])), texts, told, "best")]
+            if texts[0] != texts[1]
+            else []
+        )
         values = tuple(amount(value, answer.unit) for value in each.median)
         if values[0] != values[1] and not any(map(math.isnan, each.median)):
-            rows.append(_row(": ".join(filter(None, ["its value", label])), values, _ratio(*each.median), "value"))
+            rows.append(
+                _changed_row(": ".join(filter(None, ["its value", label])), values, _ratio(*each.median), "value")
+            )
         counts = tuple(str(count) for count in each.among)
         if counts[0] != counts[1]:
             more = f"{each.among[1] - each.among[0]:+d}"
-            rows.append(_row(": ".join(filter(None, ["compared", label])), counts, more, "among"))
+            rows.append(_changed_row(": ".join(filter(None, ["compared", label])), counts, more, "among"))
         return rows
     if isinstance(answer, ValueAnswer):
         texts = tuple(amount(value, answer.unit) for value in each.median)
-        return [_row(label or on_date(answer.date), texts, _ratio(*each.median), "value")] if each.moved else []
+        return [_changed_row(label or on_date(answer.date), texts, _ratio(*each.median), "value")] if each.moved else []
     start, until = answer.run.span
     rows = []
-    dates = tuple(_date(each, side, start, until) for side in (0, 1))
+    dates = tuple(_date_change(each, side, start, until) for side in (0, 1))
     if dates[0] != dates[1]:
-        rows.append(_row(": ".join(filter(None, ["median", label])), dates, _years(*each.median, dates), "median"))
+        rows.append(
+            _changed_row(
+                ": ".join(filter(None, ["median", label])), dates, _years_difference(*each.median, dates), "median"
+            )
+        )
     for number, (before, after) in (("never", each.never), ("already", each.already)):
         texts = (percent(before), percent(after))
         if texts[0] != texts[1]:
             by = f"not by {as_text(until)}" if number == "never" else f"by {as_text(start)}"
-            rows.append(_row(": ".join(filter(None, [by, label])), texts, _points(before, after), number))
+            rows.append(
+                _changed_row(": ".join(filter(None, [by, label])), texts, _percentage_points(before, after), number)
+            )
     return rows
 
 
-def _row(label: str, texts: tuple[str, ...], difference: str, number: str) -> tuple[str, ReportRow]:
+def _changed_row(label: str, texts: tuple[str, ...], difference: str, number: str) -> tuple[str, ReportRow]:
     return number, ReportRow(label=label, cells=(*texts, difference))
 
 
-def _date(each: AnswerDifference, side: int, start: float, until: float) -> str:
+def _date_change(each: AnswerDifference, side: int, start: float, until: float) -> str:
     median = each.median[side]
     flag = "never" if not math.isfinite(median) else "already" if median <= start else ""
     date = as_text(median, fine=fine_span(start, until), short=True)
     return fill("date_in_row", flag, until=as_text(until), date=date)
 
 
-def _years(before: float, after: float, shown: tuple[str, ...] = ()) -> str:
+def _years_difference(before: float, after: float, shown: tuple[str, ...] = ()) -> str:
     """Say by how much a date moves: what a reader finds who takes one from the other as shown.
 
     Examples
@@ -122,7 +136,7 @@ def _years(before: float, after: float, shown: tuple[str, ...] = ()) -> str:
     gap = after - before
     if not math.isfinite(gap):
         return ""
-    if shown and all(_SHOWN.fullmatch(text) for text in shown) and len(shown[0]) == len(shown[1]):
+    if shown and all(_DATE_TEXT.fullmatch(text) for text in shown) and len(shown[0]) == len(shown[1]):
         one, other = (int(year) + (int(month or 1) - 1) / 12 for year, _, month in (t.partition("-") for t in shown))
         gap = other - one
     months = round(abs(gap) * 12)
@@ -132,7 +146,7 @@ def _years(before: float, after: float, shown: tuple[str, ...] = ()) -> str:
     return f"{count} {unit}{'s' if count != 1 else ''} {'later' if gap > 0 else 'earlier'}"
 
 
-def _points(before: float, after: float) -> str:
+def _percentage_points(before: float, after: float) -> str:
     """Say by how much a probability moves, in points of percent, as it is shown on either side.
 
     Examples

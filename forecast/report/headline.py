@@ -11,12 +11,12 @@ from typing import Any
 from forecast.base.dates import decimal_year
 from forecast.errors import printable
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
-from forecast.projection.result.observed_values import standing
+from forecast.projection.result.observed_values import last_observation
 from forecast.projection.result.projected_answers import AnswerDistribution, RankingRow
 from forecast.report.words.authored import written
 from forecast.report.words.date_text import as_text, fine_interval, fine_span, month
-from forecast.report.words.number_text import amount, amount_range, percent, plain, short_zeros
-from forecast.report.words.patterns import fill, patterns
+from forecast.report.words.number_text import amount, amount_range, format_number, percent, short_zeros
+from forecast.report.words.patterns import fill, load_patterns
 from forecast.scenarios.authored_sentences import SLOT, SLOTS
 from forecast.scenarios.quantities.changes import as_phrase as change_phrase
 from forecast.scenarios.settings import setting_values
@@ -24,46 +24,46 @@ from forecast.scenarios.settings.setting_values import as_phrase, as_text as set
 from forecast.sensitivity.first_order import certain
 
 __all__ = [
-    "CLEAR",
-    "LEVEL",
-    "MAX_COMBINATIONS",
+    "INTERVAL_LEVEL",
     "MAX_NAMED",
-    "Words",
-    "authored",
-    "cells",
-    "changed",
+    "MAX_SENTENCE_COMBINATIONS",
+    "MIN_CLEAR_PROBABILITY",
+    "Labels",
+    "answer_sentence",
+    "authored_sentences",
     "contestant",
     "event",
     "first_sentence",
     "first_shares",
-    "headline",
     "now_of",
     "on_date",
+    "opening_sentence",
     "pooled_over",
-    "sentence",
+    "settings_sentence",
     "share_text",
     "start_text",
+    "table_cells",
     "value_cells",
     "value_title",
 ]  # fmt: skip
 
 #: So many combinations stand in one sentence; of more the range is said.
-MAX_COMBINATIONS = 3
+MAX_SENTENCE_COMBINATIONS = 3
 #: Of the interval that every sentence, row and figure tells.
-LEVEL = 0.9
+INTERVAL_LEVEL = 0.9
 #: What is best with a smaller chance than this is too close to call.
-CLEAR = 0.8
+MIN_CLEAR_PROBABILITY = 0.8
 #: Digits of a number that stands in a title: it is stated, not estimated.
-_STATED = 6
+_STATED_DIGITS = 6
 #: What parameters of models of this house are called for people.
 _PARAMETERS = {"member": "which source", "log_level": "level"}
 #: So many settings and changes are told in one sentence.
-MOST_TOLD = 5
+MAX_SETTINGS = 5
 #: So many values of a choice are named in one sentence.
 MAX_NAMED = 6
 
 
-class Words:
+class Labels:
     """What the names of a projection are called for people.
 
     Parameters
@@ -127,7 +127,7 @@ class Words:
         low, middle, high = (float(quantity.quantiles(cells[0])[i][-1]) for i in (0, 2, 4))
         unit = quantity.unit
         if low == high:
-            return amount(middle, unit, _STATED)
+            return amount(middle, unit, _STATED_DIGITS)
         return f"{amount(middle, unit)} ({' to '.join(amount_range(low, high, unit, middle))})"
 
     def _filled(self, name: str, chosen: Mapping[str, str]) -> str:
@@ -136,17 +136,17 @@ class Words:
         return f"each {self(name)}" if free else self.slot(name, chosen)
 
 
-def headline(run: Projection) -> str:
+def opening_sentence(run: Projection) -> str:
     """Return the sentence that opens the answer, and what a change does to it where one is known."""
     from forecast.report.changes import effect  # which says it in the words of this module
 
-    words = Words(run)
-    text = sentence(run.opening, words) if run.opening is not None else _level(run, words)
+    words = Labels(run)
+    text = answer_sentence(run.opening, words) if run.opening is not None else _level(run, words)
     given = f"Given {printable(short_zeros(' and '.join(run.given)), 600)}: " if run.given else ""
-    return f"{given}{text}{changed(run, words)}{effect(run)}."
+    return f"{given}{text}{settings_sentence(run, words)}{effect(run)}."
 
 
-def sentence(answer: ProjectedAnswer, words: Words) -> str:
+def answer_sentence(answer: ProjectedAnswer, words: Labels) -> str:
     """Return what one answer says, without what was changed for it."""
     if isinstance(answer, DateAnswer):
         return _date_sentence(answer, words)
@@ -161,7 +161,7 @@ def sentence(answer: ProjectedAnswer, words: Words) -> str:
 # --- What its author wrote --------------------------------------------------------------------------------------------
 
 
-def authored(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -> dict[str, str]:
+def authored_sentences(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Labels) -> dict[str, str]:
     """Return the sentences that the scenario's author wrote for an answer, by case: all but its numbers is filled in.
 
     Parameters
@@ -181,7 +181,7 @@ def authored(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -
 
 def now_of(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> tuple[float | None, dict[str, str]]:
     """Return what an answer is about as it was last observed, and what sentences say of it; None if nobody did."""
-    found = standing(answer, chosen)
+    found = last_observation(answer, chosen)
     if found is None:
         return None, {}
     seen = float(decimal_year([found.date])[0])
@@ -206,47 +206,51 @@ def _span(texts: Sequence[str], *, between: str = "range") -> str:
 # --- What was changed -------------------------------------------------------------------------------------------------
 
 
-def changed(run: Projection, words: Words) -> str:
+def settings_sentence(run: Projection, words: Labels) -> str:
     """Say what was set, swapped and changed, and what stood there instead."""
     choices, settings = run.choices, run.settings
     told = []
     for key, value in settings.set.items():
         if key not in choices:
             replaced = settings.replaced.get(key)
-            was = _stated(**replaced, words=words) if replaced and not _same(value, replaced["stated"]) else ""
+            was = (
+                _format_stated(**replaced, words=words)
+                if replaced and not _is_stated_value(value, replaced["stated"])
+                else ""
+            )
             if key in run.quantities and run.quantities[key].kind == "regime":
-                said = _labels(value, words)
+                said = _regime_text(value, words)
             else:
-                said = _number(value, replaced["unit"]) if replaced else ""
+                said = _format_set_number(value, replaced["unit"]) if replaced else ""
             now = f" = {said}" if said else setting_text({key: value})[0].removeprefix(key)
             told.append(f"{words(key)}{now}{f' instead of {was}' if was else ''}")
         elif isinstance(value, str) and "," not in value:
             told.append(words.given({key: value}))
     told += setting_text(settings.swap)
     told += [change_phrase(change) for change in settings.changes]
-    if len(told) > MOST_TOLD:
-        told = [*told[: MOST_TOLD - 1], f"and {len(told) - MOST_TOLD + 1} more settings"]
+    if len(told) > MAX_SETTINGS:
+        told = [*told[: MAX_SETTINGS - 1], f"and {len(told) - MAX_SETTINGS + 1} more settings"]
     return f"; with {printable(', '.join(told), 1000)}" if told else ""
 
 
-def _labels(given: Any, words: Words) -> str:
+def _regime_text(given: Any, words: Labels) -> str:
     """Say the labels of a regime with their probabilities, or the one label that was set."""
-    table = setting_values.table(given, "set", expected="probabilities")
+    table = setting_values.parse_table(given, "set", expected="probabilities")
     if table is None:
         return words(given)
     shares = table.get("draw", table)
     return ", ".join(f"{words(label)} {percent(share)}" for label, share in shares.items() if share)
 
 
-def _number(value: Any, unit: str) -> str:
+def _format_set_number(value: Any, unit: str) -> str:
     """Say a bare number that was set, in the unit in which it counts; nothing of what says its own, or is no number."""
     try:
-        return amount(float(value), unit, _STATED)
+        return amount(float(value), unit, _STATED_DIGITS)
     except (TypeError, ValueError):
         return ""
 
 
-def _same(value: Any, stated: Mapping[str, Any]) -> bool:
+def _is_stated_value(value: Any, stated: Mapping[str, Any]) -> bool:
     """Tell whether a number was set to what it is stated as."""
     try:
         return "value" in stated and float(value) == float(stated["value"])
@@ -254,10 +258,10 @@ def _same(value: Any, stated: Mapping[str, Any]) -> bool:
         return False
 
 
-def _stated(stated: Mapping[str, Any], unit: str, words: Words) -> str:
+def _format_stated(stated: Mapping[str, Any], unit: str, words: Labels) -> str:
     """Say what a number was stated as."""
     if set(stated) == {"value"}:
-        return amount(stated["value"], unit, _STATED) if isinstance(stated["value"], (int, float)) else ""
+        return amount(stated["value"], unit, _STATED_DIGITS) if isinstance(stated["value"], (int, float)) else ""
     if {"p05", "p95"} <= set(stated):
         return " to ".join(amount_range(stated["p05"], stated["p95"], unit))
     families = ("normal", "lognormal", "uniform", "loguniform")
@@ -266,7 +270,7 @@ def _stated(stated: Mapping[str, Any], unit: str, words: Words) -> str:
         low, high = (float(end) for end in stated[family][:2])
         return " to ".join(amount_range(low, high, unit))
     if "draw" in stated:
-        return _labels(stated, words)
+        return _regime_text(stated, words)
     if "made" in stated:
         return f"its {'formula' if stated['made'] == 'expression' else stated['made']}"
     return as_phrase(dict(stated))
@@ -275,7 +279,7 @@ def _stated(stated: Mapping[str, Any], unit: str, words: Words) -> str:
 # --- Dates ------------------------------------------------------------------------------------------------------------
 
 
-def event(answer: DateAnswer, chosen: Mapping[str, str], words: Words, *, short: bool = False) -> str:
+def event(answer: DateAnswer, chosen: Mapping[str, str], words: Labels, *, short: bool = False) -> str:
     """Return what a question asks the date of, as a clause; a definition that it does not name stands behind it.
 
     A title that a setting may have made untrue is not used: it may spell out a number that stands in the condition.
@@ -303,13 +307,13 @@ def event(answer: DateAnswer, chosen: Mapping[str, str], words: Words, *, short:
     return f"{filled} ({words.given(rest)})" if rest else filled
 
 
-def pooled_over(answer: ProjectedAnswer, words: Words) -> str:
+def pooled_over(answer: ProjectedAnswer, words: Labels) -> str:
     """Say over which choices an answer is pooled."""
     weighed = [words(d) for d, w in answer.rivals.items() if sum(share > 0 for share in w) > 1]
     return fill("pooled", "" if weighed else "none", choices=" and ".join(weighed))
 
 
-def _date_sentence(answer: DateAnswer, words: Words) -> str:
+def _date_sentence(answer: DateAnswer, words: Labels) -> str:
     found = answer.headline
     what = event(answer, answer.default, words)
     texts: dict[str, Any] = {
@@ -328,8 +332,8 @@ def _date_sentence(answer: DateAnswer, words: Words) -> str:
     fixed = low == high and (ahead or certain(answer.run))  # a date ahead that all worlds share is no matter of chance
     texts |= {
         "pooled": pooled_over(answer, words),
-        "low": _date(answer.run, low, fine, already=found.already >= 0.05),
-        "high": _date(answer.run, high, fine, already=found.already >= 0.95),
+        "low": _date_texts(answer.run, low, fine, already=found.already >= 0.05),
+        "high": _date_texts(answer.run, high, fine, already=found.already >= 0.95),
         "low_month": as_text(low, fine=True),
         "low_year": as_text(low),
         "median": as_text(found.median, fine=fine),
@@ -337,12 +341,12 @@ def _date_sentence(answer: DateAnswer, words: Words) -> str:
         "never": percent(found.never),
         "by": by,
     }
-    hardly = found.never < patterns()["hardly"]
+    hardly = found.never < load_patterns()["hardly"]
     case = (
         ("point" if math.isfinite(low) else "point_never") if fixed else
         "already" if found.already >= 0.5 else "date" if math.isfinite(found.median) else "never"
     )  # fmt: skip
-    if case in (sentences := authored(answer, answer.default, words)):
+    if case in (sentences := authored_sentences(answer, answer.default, words)):
         now = now_of(answer, answer.default)[1]
         beside = {"interval": fill("interval", low=texts["low"], high=texts["high"])}
         idle = [*(["never"] if hardly else []), *({"now", "now_date"} - set(now))]
@@ -379,17 +383,17 @@ def _several_dates(run: Projection, found: AnswerDistribution, free: str, texts:
         chances=_span([percent(1 - never) for never in reversed(found.nevers)]),
         nevers=_span([percent(never) for never in found.nevers]),
         begin=fill("begin", "already" * flags["already_low"], start=texts["start"], date=as_text(low, fine=fine)),
-        end=_date(run, high, fine),
+        end=_date_texts(run, high, fine),
     )
 
 
-def _date(run: Projection, year: float, fine: bool, *, already: bool = False, row: bool = False) -> str:
+def _date_texts(run: Projection, year: float, fine: bool, *, already: bool = False, row: bool = False) -> str:
     flag = "never" if not math.isfinite(year) else "already" if already else ""
     texts = {"start": start_text(run), "until": as_text(run.span[1]), "date": as_text(year, fine=fine, short=row)}
     return fill("date_in_row" if row else "date", flag, **texts)
 
 
-def cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = LEVEL) -> tuple[str, ...]:
+def table_cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = INTERVAL_LEVEL) -> tuple[str, ...]:
     """Return what a row of a table says of an answer: its median, its interval of a level, and how likely never is.
 
     Where nothing is drawn, never has no probability.
@@ -399,7 +403,7 @@ def cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = LEV
         fine = fine_interval(low, high) if found.medians is None else fine_span(*answer.run.span)
 
         def text(year: float, share: float) -> str:
-            return _date(answer.run, year, fine, already=found.already >= share, row=True)
+            return _date_texts(answer.run, year, fine, already=found.already >= share, row=True)
 
         if found.medians is not None:
             return _span([text(low, 0.5), text(high, 0.5)]), "", _span([percent(n) for n in found.nevers])
@@ -433,7 +437,7 @@ def _interval(low: float, high: float, begin: str, end: str) -> str:
 # --- Values, races, orders --------------------------------------------------------------------------------------------
 
 
-def value_title(answer: ValueAnswer, chosen: Mapping[str, str], words: Words, *, short: bool = False) -> str:
+def value_title(answer: ValueAnswer, chosen: Mapping[str, str], words: Labels, *, short: bool = False) -> str:
     """Return what a value is called, with the definitions that its title does not name."""
     stated = answer.title or (f"growth of {answer.text}" if answer.growth else answer.text)
     title = words.title(words.short(answer.name, stated) if short else stated, chosen)
@@ -446,7 +450,7 @@ def on_date(date: str) -> str:
     return date[:4] if date.endswith("-01-01") else date
 
 
-def _value_sentence(answer: ValueAnswer, words: Words) -> str:
+def _value_sentence(answer: ValueAnswer, words: Labels) -> str:
     found = answer.headline
     texts: dict[str, Any] = {
         "what": value_title(answer, answer.default, words),
@@ -461,19 +465,19 @@ def _value_sentence(answer: ValueAnswer, words: Words) -> str:
     median = amount(found.quantiles[2], answer.unit)
     low, high = amount_range(found.quantiles[0], found.quantiles[4], answer.unit, found.quantiles[2])
     same = found.quantiles[0] == found.quantiles[4]
-    sentences = authored(answer, answer.default, words)
+    sentences = authored_sentences(answer, answer.default, words)
     if (case := "point" if same else "value") in sentences:
         now, told = now_of(answer, answer.default)
         more = {"value": median, "interval": _interval(*found.quantiles[:5:4], low, high)}
         if now and found.median / now > 0:
-            more["ratio"] = plain(found.median / now)
+            more["ratio"] = format_number(found.median / now)
         idle = {"now", "now_date", "ratio"} - {*told, *more}
         return written(sentences[case], texts | {"low": low, "high": high} | more | told, idle)
     pooled = pooled_over(answer, words)
     return fill("value", "same" if same else "", **texts, low=low, median=median, high=high, pooled=pooled)
 
 
-def first_shares(answer: FirstAnswer, words: Words) -> Iterator[tuple[str, tuple[float, float]]]:
+def first_shares(answer: FirstAnswer, words: Labels) -> Iterator[tuple[str, tuple[float, float]]]:
     """Walk what may come first with its lowest and highest probability, the likeliest first; then several, and none."""
     row = answer.sentence_row
     if row is not None:
@@ -489,7 +493,7 @@ def share_text(ends: tuple[float, float]) -> str:
     return _span([percent(end) for end in ends])
 
 
-def first_sentence(answer: FirstAnswer, words: Words) -> str:
+def first_sentence(answer: FirstAnswer, words: Labels) -> str:
     """Say what comes first of several questions, and how likely none does."""
     title, row = answer.title or "what comes first", answer.sentence_row
     if row is None:
@@ -505,13 +509,13 @@ def first_sentence(answer: FirstAnswer, words: Words) -> str:
     )
 
 
-def contestant(run: Projection, name: str, words: Words) -> str:
+def contestant(run: Projection, name: str, words: Labels) -> str:
     """Return what may come first, as a clause if it has a title."""
     answer = run.answers[name]
     return event(answer, {}, words, short=True) if answer.title and isinstance(answer, DateAnswer) else words(name)
 
 
-def _ranking_sentence(answer: RankingAnswer, words: Words) -> str:
+def _ranking_sentence(answer: RankingAnswer, words: Labels) -> str:
     """Say who is best, and where: combinations of choices that have the same best one are said together."""
     rows = answer.table
     if own := _authored_ranking(answer, rows[0], words):
@@ -521,17 +525,18 @@ def _ranking_sentence(answer: RankingAnswer, words: Words) -> str:
     for row in rows:
         alike.setdefault(None if row.best is None else row.best.name, []).append(row)
     told = [
-        _best(answer, own, words, alone=len(alike) == 1) for own in itertools.islice(alike.values(), MAX_COMBINATIONS)
+        _best(answer, own, words, alone=len(alike) == 1)
+        for own in itertools.islice(alike.values(), MAX_SENTENCE_COMBINATIONS)
     ]
-    left = sum(len(own) for own in itertools.islice(alike.values(), MAX_COMBINATIONS, None))
+    left = sum(len(own) for own in itertools.islice(alike.values(), MAX_SENTENCE_COMBINATIONS, None))
     return fill("rank", "more" if left else "", What=_capital(title), best="; ".join(told), left=left)
 
 
-def _authored_ranking(answer: RankingAnswer, row: RankingRow, words: Words) -> str:
+def _authored_ranking(answer: RankingAnswer, row: RankingRow, words: Labels) -> str:
     """Say who is best under the first combination of choices, where the scenario's author wrote a sentence for it."""
     order = sorted(row.taking_part, key=lambda each: -each.first)
     case = _ranking_case(row, fixed=all(each.quantiles[0] == each.quantiles[4] for each in order))
-    sentences = authored(answer, row.choices, words)
+    sentences = authored_sentences(answer, row.choices, words)
     if case not in sentences:
         return ""
     texts = {"n": str(len(order) or len(row.order)), "conditions": " and ".join(answer.conditions)}
@@ -548,12 +553,14 @@ def _ranking_case(row: RankingRow, *, fixed: bool) -> str:
     """Tell which sentence a ranking has: whether one leads, two are too close to call, or none takes part."""
     if row.best is None:
         return "none"
-    return "point" if fixed else "winner" if row.best.first >= CLEAR or len(row.taking_part) < 2 else "tie"
+    return (
+        "point" if fixed else "winner" if row.best.first >= MIN_CLEAR_PROBABILITY or len(row.taking_part) < 2 else "tie"
+    )
 
 
-def _best(answer: RankingAnswer, rows: Sequence[RankingRow], words: Words, *, alone: bool) -> str:
+def _best(answer: RankingAnswer, rows: Sequence[RankingRow], words: Labels, *, alone: bool) -> str:
     """Say who is best under one or several combinations of choices; what is next, where there is only one."""
-    row, where = rows[0], _where(rows, words, alone=alone)
+    row, where = rows[0], _choices_clause(rows, words, alone=alone)
     if row.best is None:
         conditions = " and ".join(answer.conditions) or "what is asked"
         return fill("best", "none", count=len(row.order), conditions=conditions, where=where)
@@ -566,7 +573,7 @@ def _best(answer: RankingAnswer, rows: Sequence[RankingRow], words: Words, *, al
     )
 
 
-def _where(rows: Sequence[RankingRow], words: Words, *, alone: bool) -> str:
+def _choices_clause(rows: Sequence[RankingRow], words: Labels, *, alone: bool) -> str:
     """Say under which choices."""
     choices = list(rows[0].choices)
     if not choices:
@@ -583,7 +590,7 @@ def _where(rows: Sequence[RankingRow], words: Words, *, alone: bool) -> str:
     return fill("where", "more" if more else "", stem=stem, named=", ".join(named), left=len(given) - len(named))
 
 
-def _level(run: Projection, words: Words) -> str:
+def _level(run: Projection, words: Labels) -> str:
     """Say the first shown quantity at the last date, for a scenario without a question."""
     name = next((n for n in (*(run.shown or ()), *run.numeric) if n in run.numeric), "")
     if not name:

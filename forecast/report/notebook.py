@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["LIMIT", "answer", "fit", "projection", "scenario"]
+__all__ = ["MAX_BYTES", "answer_html", "fit", "projection", "scenario"]
 
 #: Most bytes of it all: a notebook keeps every output.
-LIMIT = 30_000
+MAX_BYTES = 30_000
 #: Most bytes of a figure, as it stands in the page, and the resolutions that are tried until one has no more.
-_MOST_FIGURE, _RESOLUTIONS = 20_000, (110, 80, 60)
+_MAX_IMAGE_BYTES, _RESOLUTIONS = 20_000, (110, 80, 60)
 #: Inches of a figure, rows of a table, and characters of a cell.
-_SIZE, _MOST_ROWS, _MOST_CELL = (5.6, 3.0), 12, 80
+_FIGURE_INCHES, _MAX_TABLE_ROWS, _MAX_CELL = (5.6, 3.0), 12, 80
 #: Points of a curve, and observations beside it.
-_POINTS, _MOST_DRAWN = 120, 500
+_N_CURVE_POINTS, _MAX_POINTS = 120, 500
 #: Quantities in the figure of a scenario: columns, and rows of each.
-_MOST_COLUMNS, _MOST_HIGH = 5, 10
+_MAX_LAYERS, _MAX_PER_LAYER = 5, 10
 
 
-def answer(run: Projection, draw: Callable[[Axes], object]) -> str:
+def answer_html(run: Projection, draw: Callable[[Axes], object]) -> str:
     """Return an answer as HTML: what it says, its figure, its rivals, and what moves it.
 
     Parameters
@@ -56,7 +56,7 @@ def answer(run: Projection, draw: Callable[[Axes], object]) -> str:
     notes = [f"What moves it, each alone: {', '.join(told)} of the variance." if told else ""]
     notes += [f"{said}." for said in (*short.races, short.data and f"Newest data: {short.data}", short.record) if said]
     notes += warning_lines([*run.failures, *run.warnings])
-    return _page(short.sentence, _figure(draw, short.sentence), columns, rows, notes)
+    return _page(short.sentence, _inline_image(draw, short.sentence), columns, rows, notes)
 
 
 def projection(run: Projection) -> str:
@@ -69,35 +69,35 @@ def projection(run: Projection) -> str:
     return _page(parts[0].sentence, "", columns, rows, told)
 
 
-def fit(made: Fit) -> str:
+def fit(fit: Fit) -> str:
     """Return a fit as HTML: its law and verdict, the curve among its points, and its parameters."""
-    said = f"{made.name}: {made.law.text}" if made.law.name else made.law.text
-    judged = f"published in {made.published.reference}" if made.published else f"{made.n} points; {made.verdict}"
+    said = f"{fit.name}: {fit.law.text}" if fit.law.name else fit.law.text
+    judged = f"published in {fit.published.reference}" if fit.published else f"{fit.n} points; {fit.verdict}"
     rows = []
-    for name, number in made.values.items():
+    for name, number in fit.values.items():
         try:
-            low, high = made.interval(name, made.level)
+            low, high = fit.interval(name, fit.level)
             span = f"{low:.4g} to {high:.4g}"
         except FitError as problem:
             span = "none: " + str(problem).partition(f"'{name}': ")[2]
         rows.append([name, f"{number:.6g}", span])
-    drawn = _figure(lambda ax: _curve(made, ax), said) if made.ranges else ""
-    return _page(f"{said}; {judged}", drawn, ["parameter", "value", f"{made.level:.0%} interval"], rows, made.warnings)
+    drawn = _inline_image(lambda ax: _plot_law(fit, ax), said) if fit.ranges else ""
+    return _page(f"{said}; {judged}", drawn, ["parameter", "value", f"{fit.level:.0%} interval"], rows, fit.warnings)
 
 
-def scenario(made: Scenario) -> str:
+def scenario(scenario: Scenario) -> str:
     """Return a scenario as HTML: its title, what its quantities are made of, its choices and its questions."""
     from forecast.scenarios.graph import build
 
-    said = made.title or made.name or "A scenario"
-    rows = [["choice", name, ", ".join(choice.values)] for name, choice in made.choices.items()]
-    rows += [["when", name, question.title or question.when.text] for name, question in made.questions.items()]
-    rows += [["value", name, question.title or question.of.text] for name, question in made.figures.items()]
-    rows += [["first", name, question.title or ", ".join(question.first)] for name, question in made.firsts.items()]
-    rows += [["rank", name, question.title or question.rank.text] for name, question in made.rankings.items()]
+    said = scenario.title or scenario.name or "A scenario"
+    rows = [["choice", name, ", ".join(choice.values)] for name, choice in scenario.choices.items()]
+    rows += [["when", name, question.title or question.when.text] for name, question in scenario.questions.items()]
+    rows += [["value", name, question.title or question.of.text] for name, question in scenario.figures.items()]
+    rows += [["first", name, question.title or ", ".join(question.first)] for name, question in scenario.firsts.items()]
+    rows += [["rank", name, question.title or question.rank.text] for name, question in scenario.rankings.items()]
     try:
-        layers = [*_layers(build(made)), _questions(made)]
-        drawn = _figure(lambda ax: _graph(layers, ax), "What its quantities are made of")
+        layers = [*_dependency_layers(build(scenario)), _questions_and_quantities(scenario)]
+        drawn = _inline_image(lambda ax: _graph(layers, ax), "What its quantities are made of")
     except ForecastError as problem:  # what it names may not be installed here
         return _page(said, "", ["", "", ""], rows, [f"It cannot be run here: {problem}"])
     return _page(said, drawn, ["", "name", "what"], rows, [])
@@ -118,7 +118,7 @@ def _columns_and_rows(groups: Sequence[RowGroup]) -> tuple[list[str], list[list[
 # --- The page ---------------------------------------------------------------------------------------------------------
 
 
-def _text(said: object, most: int = 600) -> str:
+def _escape(said: object, most: int = 600) -> str:
     return html.escape(printable(said, most))
 
 
@@ -126,17 +126,19 @@ def _page(
     sentence: str, figure: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
 ) -> str:
     used = [i for i in range(len(columns)) if any(row[i] for row in rows)]
-    head = "".join(f"<th>{_text(columns[i])}</th>" for i in used)
-    body = [f"<tr>{''.join(f'<td>{_text(row[i], _MOST_CELL)}</td>' for i in used)}</tr>" for row in rows[:_MOST_ROWS]]
+    head = "".join(f"<th>{_escape(columns[i])}</th>" for i in used)
+    body = [
+        f"<tr>{''.join(f'<td>{_escape(row[i], _MAX_CELL)}</td>' for i in used)}</tr>" for row in rows[:_MAX_TABLE_ROWS]
+    ]
     left = len(rows) - len(body)
-    parts = [f"<p><strong>{_text(sentence)}</strong></p>", figure]
+    parts = [f"<p><strong>{_escape(sentence)}</strong></p>", figure]
     parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>" if body else "")
     parts.append(f"<p>{left} more rows.</p>" if left > 0 else "")
-    parts += [f"<p>{_text(note, 300)}</p>" for note in notes[:8] if note]
+    parts += [f"<p>{_escape(note, 300)}</p>" for note in notes[:8] if note]
     return "".join(parts)
 
 
-def _figure(draw: Callable[[Axes], object], told: str) -> str:
+def _inline_image(draw: Callable[[Axes], object], told: str) -> str:
     """Return a figure as an image in the page; none where it cannot be small."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -145,7 +147,7 @@ def _figure(draw: Callable[[Axes], object], told: str) -> str:
 
     # names from data and plugins are no TeX; a figure of its own leaves those of the notebook alone
     with mpl.rc_context({"text.parse_math": False, "font.size": 8.0}):
-        made = Figure(figsize=_SIZE, layout="constrained")
+        made = Figure(figsize=_FIGURE_INCHES, layout="constrained")
         canvas = FigureCanvasAgg(made)
         draw(made.subplots())
         for resolution in _RESOLUTIONS:
@@ -157,53 +159,53 @@ def _figure(draw: Callable[[Axes], object], told: str) -> str:
                 buffer, "PNG", optimize=True
             )
             coded = base64.b64encode(buffer.getvalue()).decode("ascii")
-            if len(coded) <= _MOST_FIGURE:
-                return f'<img alt="{_text(told, 300)}" src="data:image/png;base64,{coded}">'
+            if len(coded) <= _MAX_IMAGE_BYTES:
+                return f'<img alt="{_escape(told, 300)}" src="data:image/png;base64,{coded}">'
     return ""
 
 
 # --- Figures ----------------------------------------------------------------------------------------------------------
 
 
-def _curve(made: Fit, ax: Axes) -> None:
+def _plot_law(fit: Fit, ax: Axes) -> None:
     """Draw the law along its first variable, the others at the middle of their data, with the band of the law."""
     from forecast.report.figures import COLOURS
-    from forecast.report.words.number_text import plain
+    from forecast.report.words.number_text import format_number
 
-    name = next(iter(made.ranges))
-    low, high = made.ranges[name]
+    name = next(iter(fit.ranges))
+    low, high = fit.ranges[name]
     several = low > 0 and high > 10 * low
-    grid = np.geomspace(low, high, _POINTS) if several else np.linspace(low, high, _POINTS)
+    grid = np.geomspace(low, high, _N_CURVE_POINTS) if several else np.linspace(low, high, _N_CURVE_POINTS)
     places: dict[str, Any] = {name: grid}
     fixed = {}
-    for other, (least, most) in made.ranges.items():
+    for other, (least, most) in fit.ranges.items():
         if other != name:
             fixed[other] = float(np.sqrt(least * most) if least > 0 else (least + most) / 2)
-            places[other] = np.full(_POINTS, fixed[other])
-    places |= {group: [labels[0]] * _POINTS for group, labels in made.law.levels.items()}
-    said = made.predict(**places)
+            places[other] = np.full(_N_CURVE_POINTS, fixed[other])
+    places |= {group: [labels[0]] * _N_CURVE_POINTS for group, labels in fit.law.levels.items()}
+    said = fit.predict(**places)
     median = np.asarray(said["median"], dtype=float)
     if "lower" in said:
         ax.fill_between(grid, said["lower"], said["upper"], color=COLOURS[0], alpha=0.3, lw=0, label="90 % of the law")
     ax.plot(grid, median, color=COLOURS[0], label="the law")
-    if made.data is not None and not fixed and not made.law.levels:  # of several variables points do not lie on a curve
-        step = -(-len(made.data.y) // _MOST_DRAWN)
-        x, y = np.asarray(made.data.variables[name])[::step], np.asarray(made.data.y)[::step]
+    if fit.data is not None and not fixed and not fit.law.levels:  # of several variables points do not lie on a curve
+        step = -(-len(fit.data.y) // _MAX_POINTS)
+        x, y = np.asarray(fit.data.variables[name])[::step], np.asarray(fit.data.y)[::step]
         ax.plot(x, y, ".", color=COLOURS[1], label="observed")
         median = np.concatenate([median, y])
     shown = median[np.isfinite(median)]
     rises = bool(shown.size) and shown.min() > 0 and shown.max() > 10 * shown.min()
     ax.set(xscale="log" if several else "linear", yscale="log" if rises else "linear")
     for axis in [*([ax.xaxis] if several else []), *([ax.yaxis] if rises else [])]:
-        axis.set_major_formatter(lambda value, _: plain(value))  # powers of ten would be TeX
+        axis.set_major_formatter(lambda value, _: format_number(value))  # powers of ten would be TeX
         axis.set_minor_formatter(lambda value, _: "")
-    unit = made.law.variables[name]
+    unit = fit.law.variables[name]
     ax.set_xlabel(printable(f"{name} ({unit})" if unit else name, 60))
-    ax.set_ylabel(printable(f"{made.law.output} ({made.law.unit})" if made.law.unit else made.law.output, 60))
+    ax.set_ylabel(printable(f"{fit.law.output} ({fit.law.unit})" if fit.law.unit else fit.law.output, 60))
     ax.legend(frameon=False, title=", ".join(f"{other} = {value:.3g}" for other, value in fixed.items())[:60] or None)
 
 
-def _layers(graph: ScenarioGraph) -> list[list[tuple[str, list[str]]]]:
+def _dependency_layers(graph: ScenarioGraph) -> list[list[tuple[str, list[str]]]]:
     """Sort what a scenario is made of by how much has to be known first: each name with the names it is made of."""
     made_of: dict[str, dict[str, None]] = {}
     depth: dict[str, int] = {}
@@ -218,11 +220,11 @@ def _layers(graph: ScenarioGraph) -> list[list[tuple[str, list[str]]]]:
     return [layers[level] for level in sorted(layers)]
 
 
-def _questions(made: Scenario) -> list[tuple[str, list[str]]]:
+def _questions_and_quantities(scenario: Scenario) -> list[tuple[str, list[str]]]:
     """Return the names of the questions, each with the quantities that it names."""
-    questions = [(name, question.when.names) for name, question in made.questions.items()]
-    questions += [(name, figure.of.names) for name, figure in made.figures.items()]
-    questions += [(name, ranking.rank.names) for name, ranking in made.rankings.items()]
+    questions = [(name, question.when.names) for name, question in scenario.questions.items()]
+    questions += [(name, figure.of.names) for name, figure in scenario.figures.items()]
+    questions += [(name, ranking.rank.names) for name, ranking in scenario.rankings.items()]
     return [(f"{name}?", list(names)) for name, names in questions]
 
 
@@ -230,12 +232,12 @@ def _graph(layers: Sequence[Sequence[tuple[str, list[str]]]], ax: Axes) -> None:
     """Plot the last layers from left to right: quantities, and the questions about them."""
     ax.set_axis_off()
     every = sum(map(len, layers))
-    shown = layers[-_MOST_COLUMNS:]
+    shown = layers[-_MAX_LAYERS:]
     places: dict[str, tuple[float, float]] = {}
     for column, layer in enumerate(shown):
-        for row, (name, _) in enumerate(layer[:_MOST_HIGH]):
-            places[name] = (float(column), -(row + 0.5) / min(len(layer), _MOST_HIGH))
-    for name, sources in _kept(shown, places):
+        for row, (name, _) in enumerate(layer[:_MAX_PER_LAYER]):
+            places[name] = (float(column), -(row + 0.5) / min(len(layer), _MAX_PER_LAYER))
+    for name, sources in _present_sources(shown, places):
         for source in sources:
             (x, y), (to_x, to_y) = places[source], places[name]
             ax.plot([x, to_x], [y, to_y], color="0.8", lw=0.8, zorder=1)
@@ -248,7 +250,7 @@ def _graph(layers: Sequence[Sequence[tuple[str, list[str]]]], ax: Axes) -> None:
     ax.set(xlim=(-0.6, max(len(shown) - 0.4, 0.6)), ylim=(-1.05, 0.05))
 
 
-def _kept(
+def _present_sources(
     layers: Sequence[Sequence[tuple[str, list[str]]]], places: dict[str, tuple[float, float]]
 ) -> Iterator[tuple[str, list[str]]]:
     for layer in layers:

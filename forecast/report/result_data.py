@@ -10,30 +10,30 @@ from typing import Any
 import numpy as np
 
 from forecast.base.dates import decimal_year, from_decimal_year
-from forecast.evaluation.whole.scenario_record import sentences
-from forecast.models.shapes.track_record import sentence as track_record
+from forecast.evaluation.whole.scenario_record import record_sentences
+from forecast.models.shapes.track_record import record_sentence as track_record
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
-from forecast.projection.result.combinations import iso, numbers
-from forecast.projection.result.observed_values import standing
+from forecast.projection.result.combinations import finite_or_none, iso
+from forecast.projection.result.observed_values import last_observation
 from forecast.projection.result.projected_answers import AnswerDistribution, AnswerRow, Contestant, FirstRow
-from forecast.report.headline import LEVEL, Words, headline
+from forecast.report.headline import INTERVAL_LEVEL, Labels, opening_sentence
 from forecast.sensitivity.first_order import first_order, uncertain
 
 __all__ = [
     "answer_data",
     "data_ages",
-    "drivers",
+    "date_rows",
+    "driver_rows",
     "first_answers",
-    "limits",
-    "pooled",
+    "last_observation_rows",
+    "limit_rows",
+    "pooled_rows",
     "projection_data",
-    "quantities",
-    "questions",
-    "rankings",
-    "regimes",
-    "standings",
-    "updates",
+    "quantity_rows",
+    "ranking_rows",
+    "regime_rows",
+    "update_rows",
     "value_answers",
 ]
 
@@ -41,7 +41,9 @@ __all__ = [
 _MAX_TABLES = 6
 
 
-def projection_data(run: Projection, *, only: Collection[str] | None = None, level: float = LEVEL) -> dict[str, Any]:
+def projection_data(
+    run: Projection, *, only: Collection[str] | None = None, level: float = INTERVAL_LEVEL
+) -> dict[str, Any]:
     """Return all of a projection's answers.
 
     Parameters
@@ -62,23 +64,23 @@ def projection_data(run: Projection, *, only: Collection[str] | None = None, lev
     """
     out: dict[str, Any] = {
         "scenario": run.scenario,
-        "headline": headline(run),
+        "headline": opening_sentence(run),
         "answer": None if run.opening is None else answer_data(run.opening, level),
-        "today": standings(run),
+        "today": last_observation_rows(run),
         "differences": [each.plain for each in run.differences],
-        "questions": questions(run),
-        "pooled": pooled(run),
-        "drivers": drivers(run),
-        "rankings": rankings(run),
-        "update": updates(run),
+        "questions": date_rows(run),
+        "pooled": pooled_rows(run),
+        "drivers": driver_rows(run),
+        "rankings": ranking_rows(run),
+        "update": update_rows(run),
         "values": value_answers(run),
         "first": first_answers(run),
-        "limits": limits(run),
-        "regimes": regimes(run),
+        "limits": limit_rows(run),
+        "regimes": regime_rows(run),
         "failing": run.failing,
-        "quantities": quantities(run, only=only),
+        "quantities": quantity_rows(run, only=only),
         "models": [{"name": name, **described} for name, described in run.models.items()],
-        "record": track_record(run.models) if (whole := sentences(run.scenario, run.labels)) is None else whole,
+        "record": track_record(run.models) if (whole := record_sentences(run.scenario, run.labels)) is None else whole,
         "newest": run.newest,
     }
     always = ("scenario", "headline", "questions", "drivers", "quantities", "models")
@@ -88,53 +90,53 @@ def projection_data(run: Projection, *, only: Collection[str] | None = None, lev
 # --- Answers ----------------------------------------------------------------------------------------------------------
 
 
-def answer_data(answer: ProjectedAnswer, level: float = LEVEL) -> dict[str, Any]:
+def answer_data(answer: ProjectedAnswer, level: float = INTERVAL_LEVEL) -> dict[str, Any]:
     """Return the numbers that an answer's sentence says.
 
     Returns
     -------
     dict
-        ``name``, ``kind``, ``asks``, ``unit``, ``choices`` and, of a date, ``crossing`` as in `questions`; of a value
+        ``name``, ``kind``, ``asks``, ``unit``, ``choices`` and, of a date, ``crossing`` as in `date_rows`; of a value
         ``p05`` to ``p95`` at the ``date``; of what comes first and of rankings their rows. ``medians`` are the lowest
         and the highest where rivals have no weights.
     """
     about: dict[str, Any] = {"name": answer.name, "kind": answer.kind, "asks": answer.text, "unit": answer.unit}
     if isinstance(answer, FirstAnswer):
         row = answer.sentence_row
-        return {**about, "choices": {} if row is None else row.choices, **_shares(answer, row)}
+        return {**about, "choices": {} if row is None else row.choices, **_event_probabilities(answer, row)}
     if isinstance(answer, RankingAnswer):
-        return {**about, "rows": [row for row in rankings(answer.run) if row["name"] == answer.name]}
+        return {**about, "rows": [row for row in ranking_rows(answer.run) if row["name"] == answer.name]}
     found = answer.headline
     about["choices"] = answer.default
     if found is not None and found.medians is not None:
         ends = [iso(from_decimal_year(end)) for end in found.medians] if answer.kind == "when" else found.medians
         return {**about, "medians": list(ends), **({"never": list(found.nevers)} if answer.kind == "when" else {})}
-    if level != LEVEL and found is not None:
-        about["interval"] = {"level": level, **dict(zip(("low", "high"), _ends(answer, level), strict=True))}
+    if level != INTERVAL_LEVEL and found is not None:
+        about["interval"] = {"level": level, **dict(zip(("low", "high"), _interval_ends(answer, level), strict=True))}
     if isinstance(answer, DateAnswer):
-        return {**about, "crossing": _crossing(found)}
+        return {**about, "crossing": _date_row(found)}
     assert isinstance(answer, ValueAnswer)
-    return {**about, "date": answer.date, **_levels(found)}
+    return {**about, "date": answer.date, **_quantile_dict(found)}
 
 
-def _levels(found: AnswerDistribution | Contestant | None) -> dict[str, float | None]:
-    return dict(zip(QUANTILES, [None] * 5 if found is None else numbers(found.quantiles), strict=True))
+def _quantile_dict(found: AnswerDistribution | Contestant | None) -> dict[str, float | None]:
+    return dict(zip(QUANTILES, [None] * 5 if found is None else finite_or_none(found.quantiles), strict=True))
 
 
-def _crossing(found: AnswerDistribution | None) -> dict[str, Any]:
+def _date_row(found: AnswerDistribution | None) -> dict[str, Any]:
     """Return a date: ISO quantiles, None inside the never mass, and probabilities; None throughout where it failed."""
     if found is None:
         return dict.fromkeys([*QUANTILES, "never", "already", "error"])
     stamps = from_decimal_year(np.where(np.isfinite(found.quantiles), found.quantiles, np.nan))
-    masses = {"never": found.never, "already": found.already, "error": _plain(found.error)}
+    masses = {"never": found.never, "already": found.already, "error": _none_if_nan(found.error)}
     return {**dict(zip(QUANTILES, map(iso, stamps), strict=True)), **masses}
 
 
-def _plain(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def questions(run: Projection) -> list[dict[str, Any]]:
+def date_rows(run: Projection) -> list[dict[str, Any]]:
     """Return every date in every combination of choices.
 
     Returns
@@ -145,47 +147,51 @@ def questions(run: Projection) -> list[dict[str, Any]]:
         years (None where worlds are too few to tell, or it is never). An unanswered one has None throughout. A question
         with dates also has ``dates``: each ``date`` with the ``probability`` that it is so by then.
     """
-    words = Words(run)
-    return [_dated(each, row, words) for each in run.dates for row in each.rows if row.weights is None]
+    words = Labels(run)
+    return [_date_answer_row(each, row, words) for each in run.dates for row in each.rows if row.weights is None]
 
 
-def pooled(run: Projection) -> list[dict[str, Any]]:
+def pooled_rows(run: Projection) -> list[dict[str, Any]]:
     """Return each question's date over rivals that are pooled by their stated weights, for every definition.
 
     Returns
     -------
     list of dict
-        As `questions`, with the weights by choice under ``weights``; of questions all of whose rivals have weights. A
+        As `date_rows`, with the weights by choice under ``weights``; of questions all of whose rivals have weights. A
         question that no rival touches is not repeated here.
     """
-    words = Words(run)
-    return [{**_dated(each, row, words), "weights": _weights(row)} for each in run.dates for row in each.pooled_rows]
+    words = Labels(run)
+    return [
+        {**_date_answer_row(each, row, words), "weights": _weights_as_lists(row)}
+        for each in run.dates
+        for row in each.pooled_rows
+    ]
 
 
-def _weights(row: AnswerRow) -> dict[str, list[float]]:
+def _weights_as_lists(row: AnswerRow) -> dict[str, list[float]]:
     return {choice: list(weights) for choice, weights in (row.weights or {}).items()}
 
 
-def _dated(answer: DateAnswer, row: AnswerRow, words: Words) -> dict[str, Any]:
+def _date_answer_row(answer: DateAnswer, row: AnswerRow, words: Labels) -> dict[str, Any]:
     found = row.distribution
     about = {"name": answer.name, "title": words.title(answer.title, row.choices), "when": answer.text}
-    out: dict[str, Any] = {**about, "choices": row.choices, "crossing": _crossing(found)}
+    out: dict[str, Any] = {**about, "choices": row.choices, "crossing": _date_row(found)}
     if answer.dates:
-        by = [None] * len(answer.dates) if found is None else [_plain(each) for each in found.by]
+        by = [None] * len(answer.dates) if found is None else [_none_if_nan(each) for each in found.by]
         pairs = zip(answer.dates, by, strict=True)
         out["dates"] = [{"date": date, "probability": probability} for date, probability in pairs]
     return out
 
 
-def _ends(answer: ProjectedAnswer, level: float) -> list[float | str | None]:
+def _interval_ends(answer: ProjectedAnswer, level: float) -> list[float | str | None]:
     """Return the ends of an interval: of dates ISO, None inside *never*."""
     ends = answer.interval(level)
     if answer.kind != "when":
-        return [_plain(end) for end in ends]
+        return [_none_if_nan(end) for end in ends]
     return [iso(from_decimal_year(end)) for end in ends]
 
 
-def standings(run: Projection) -> list[dict[str, Any]]:
+def last_observation_rows(run: Projection) -> list[dict[str, Any]]:
     """Return what the questions are about as it was last observed, for those that somebody observes.
 
     Returns
@@ -194,7 +200,7 @@ def standings(run: Projection) -> list[dict[str, Any]]:
         ``name`` of the question, ``of`` (the formula), ``value``, ``unit``, ``date``, and ``row``, what the observation
         is called.
     """
-    every = ((each.name, standing(each)) for each in (*run.dates, *run.values))
+    every = ((each.name, last_observation(each)) for each in (*run.dates, *run.values))
     return [{"name": name, **asdict(found)} for name, found in every if found is not None]
 
 
@@ -217,8 +223,10 @@ def value_answers(run: Projection) -> list[dict[str, Any]]:
             "unit": answer.unit,
         }
         for rows in zip(*(each.rows for each in answer.at), strict=True):
-            dates = [{"date": date, **_levels(row.distribution)} for date, row in zip(answer.dates, rows, strict=True)]
-            weights = {} if rows[0].weights is None else {"weights": _weights(rows[0])}
+            dates = [
+                {"date": date, **_quantile_dict(row.distribution)} for date, row in zip(answer.dates, rows, strict=True)
+            ]
+            weights = {} if rows[0].weights is None else {"weights": _weights_as_lists(rows[0])}
             out.append({**about, "choices": rows[0].choices, "dates": dates, **weights})
     return out
 
@@ -234,25 +242,25 @@ def first_answers(run: Projection) -> list[dict[str, Any]]:
         already) and ``none`` (none by the last step). None where one of them failed.
     """
     return [
-        {"name": answer.name, "title": answer.title, "choices": row.choices, **_shares(answer, row)}
+        {"name": answer.name, "title": answer.title, "choices": row.choices, **_event_probabilities(answer, row)}
         for answer in run.firsts
         for row in answer.table
     ]
 
 
-def _shares(answer: FirstAnswer, row: FirstRow | None) -> dict[str, Any]:
+def _event_probabilities(answer: FirstAnswer, row: FirstRow | None) -> dict[str, Any]:
     if row is None:
         return {"first": dict.fromkeys(answer.events), "together": None, "none": None}
-    first = {event: _one(ends) for event, ends in row.first.items()}
-    return {"first": first, "together": _one(row.together), "none": _one(row.none)}
+    first = {event: _probability_or_range(ends) for event, ends in row.first.items()}
+    return {"first": first, "together": _probability_or_range(row.together), "none": _probability_or_range(row.none)}
 
 
-def _one(ends: tuple[float, float]) -> float | list[float] | None:
+def _probability_or_range(ends: tuple[float, float]) -> float | list[float] | None:
     """Return a probability, or the lowest and the highest where rivals have no weights."""
-    return _plain(ends[0]) if ends[0] == ends[1] or math.isnan(ends[0]) else list(ends)
+    return _none_if_nan(ends[0]) if ends[0] == ends[1] or math.isnan(ends[0]) else list(ends)
 
 
-def rankings(run: Projection) -> list[dict[str, Any]]:
+def ranking_rows(run: Projection) -> list[dict[str, Any]]:
     """Return every ranking in every combination of the other choices.
 
     Returns
@@ -271,7 +279,8 @@ def rankings(run: Projection) -> list[dict[str, Any]]:
         }  # fmt: skip
         for row in answer.table:
             order = [
-                {"name": each.name, **_levels(each), "first": each.first, "among": each.among} for each in row.order
+                {"name": each.name, **_quantile_dict(each), "first": each.first, "among": each.among}
+                for each in row.order
             ]
             out.append({**about, "choices": row.choices, "order": order})
     return out
@@ -280,7 +289,7 @@ def rankings(run: Projection) -> list[dict[str, Any]]:
 # --- What moves it, limits --------------------------------------------------------------------------------------------
 
 
-def drivers(run: Projection, *, least: float = 0.02, only: Collection[str] | None = None) -> list[dict[str, Any]]:
+def driver_rows(run: Projection, *, least: float = 0.02, only: Collection[str] | None = None) -> list[dict[str, Any]]:
     """Return what moves each question's date: its ``name``, and ``drivers`` with a share of at least `least`.
 
     ``note`` says so where of what is drawn a number comes first that somebody stated, and no data were fitted to.
@@ -289,12 +298,12 @@ def drivers(run: Projection, *, least: float = 0.02, only: Collection[str] | Non
     for name in [each.name for each in run.dates] if only is None else only:
         rows = [row for row in first_order(run, name, among=among) if row["share"] >= least]
         first = next((row["name"] for row in rows if row["kind"] == "number"), "")
-        note = _assumed(run, first) if first else ""
+        note = _assumption_row(run, first) if first else ""
         out.append({"name": name, "drivers": rows, **({"note": note} if note else {})})
     return out
 
 
-def _assumed(run: Projection, number: str) -> str:
+def _assumption_row(run: Projection, number: str) -> str:
     """Say of an uncertain number that it is stated, with its range and source; nothing of one that is fitted."""
     kind = run.quantities[number].kind if number in run.quantities else ""
     if kind == "regime":
@@ -307,7 +316,7 @@ def _assumed(run: Projection, number: str) -> str:
     return f"of what is drawn '{number}' comes first, a number that is stated and not fitted: {line}" if line else ""
 
 
-def limits(run: Projection) -> list[dict[str, Any]]:
+def limit_rows(run: Projection) -> list[dict[str, Any]]:
     """Return where and when the limits of quantities bind, in every combination of choices.
 
     A limit binds where it takes more than 1 % off what the quantity would be without it.
@@ -328,7 +337,7 @@ def limits(run: Projection) -> list[dict[str, Any]]:
             **({"how": each.how} if each.how else {}),
             "choices": each.choices,
             "time": stamps,
-            "binds": numbers(each.probability),
+            "binds": finite_or_none(each.probability),
             "ever": each.ever,
             "first": each.first,
         }
@@ -339,8 +348,8 @@ def limits(run: Projection) -> list[dict[str, Any]]:
 # --- Quantities -------------------------------------------------------------------------------------------------------
 
 
-def quantities(run: Projection, *, only: Collection[str] | None = None) -> list[dict[str, Any]]:
-    """Return the quantiles of quantities at every step, in every combination of choices; for `regimes` see there.
+def quantity_rows(run: Projection, *, only: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """Return the quantiles of quantities at every step, in every combination of choices; for `regime_rows` see there.
 
     Parameters
     ----------
@@ -357,12 +366,12 @@ def quantities(run: Projection, *, only: Collection[str] | None = None) -> list[
     for name in run.numeric:
         quantity = run.quantities[name]
         for chosen in quantity.cells if only is None or name in only else ():
-            rows = dict(zip(QUANTILES, map(numbers, quantity.quantiles(chosen)), strict=True))
+            rows = dict(zip(QUANTILES, map(finite_or_none, quantity.quantiles(chosen)), strict=True))
             out.append({"name": name, "unit": quantity.unit, "choices": chosen, "time": stamps, **rows})
     return out
 
 
-def regimes(run: Projection) -> list[dict[str, Any]]:
+def regime_rows(run: Projection) -> list[dict[str, Any]]:
     """Return how likely each regime is, in every combination of the choices on which that depends.
 
     Returns
@@ -378,7 +387,7 @@ def regimes(run: Projection) -> list[dict[str, Any]]:
     ]
 
 
-def updates(run: Projection) -> list[dict[str, Any]]:
+def update_rows(run: Projection) -> list[dict[str, Any]]:
     """Return how many worlds are effective under what is known besides, in every combination on which that depends.
 
     Returns

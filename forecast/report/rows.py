@@ -17,8 +17,17 @@ from forecast.projection.result import (
     ValueAnswer,
 )
 from forecast.projection.result.projected_answers import RankingRow
-from forecast.report.headline import Words, cells, event, first_shares, on_date, share_text, value_cells, value_title
-from forecast.report.words.number_text import percent, plain, scale_of
+from forecast.report.headline import (
+    Labels,
+    event,
+    first_shares,
+    on_date,
+    share_text,
+    table_cells,
+    value_cells,
+    value_title,
+)
+from forecast.report.words.number_text import format_number, percent, scale_of
 from forecast.report.words.patterns import fill
 
 __all__ = [
@@ -145,11 +154,11 @@ def answer_row(
 ) -> ReportRow:
     """Return the row of an answer under values of choices."""
     found = answer.over(chosen)
-    texts = ("failed",) if found is None else cells(answer, found)
+    texts = ("failed",) if found is None else table_cells(answer, found)
     return ReportRow(label=label, spread=found, cells=texts, of=of, leads=leads)
 
 
-def question_label(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -> str:
+def question_label(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Labels) -> str:
     """Call a question by its label, or else by its title; a value at its date, by the month as in all rows."""
     if isinstance(answer, DateAnswer):
         return event(answer, chosen, words, short=True)
@@ -182,7 +191,7 @@ def scaled_group(
 # --- What is first, and what is best ----------------------------------------------------------------------------------
 
 
-def race_group(answer: FirstAnswer, words: Words) -> RowGroup:
+def race_group(answer: FirstAnswer, words: Labels) -> RowGroup:
     """Return what may come first with its share of the worlds, as the sentence says it."""
     row = answer.sentence_row
     given = {} if row is None else row.choices
@@ -198,7 +207,7 @@ def race_group(answer: FirstAnswer, words: Words) -> RowGroup:
     )
 
 
-def ranking_groups(answer: RankingAnswer, words: Words, most: float = MAX_RANKING_COMBINATIONS) -> Iterator[RowGroup]:
+def ranking_groups(answer: RankingAnswer, words: Labels, most: float = MAX_RANKING_COMBINATIONS) -> Iterator[RowGroup]:
     """Yield the groups of a ranking: its members in order, or only the best of each of many combinations of choices."""
     if len(answer.table) > most:
         best = [_winner(row, words) for row in answer.table]
@@ -209,7 +218,7 @@ def ranking_groups(answer: RankingAnswer, words: Words, most: float = MAX_RANKIN
         yield from (_order(answer, row, words) for row in answer.table)
 
 
-def _winner(row: RankingRow, words: Words) -> ReportRow:
+def _winner(row: RankingRow, words: Labels) -> ReportRow:
     label = words.given(row.choices)
     if row.best is None:
         return ReportRow(label=label, cells=(fill("none_of_them"),), share=0.0)
@@ -222,13 +231,13 @@ def _is_decided(row: RankingRow) -> bool:
     return all(each.first in (0.0, 1.0) and each.quantiles[0] == each.quantiles[4] for each in row.taking_part)
 
 
-def _order(answer: RankingAnswer, row: RankingRow, words: Words) -> RowGroup:
+def _order(answer: RankingAnswer, row: RankingRow, words: Labels) -> RowGroup:
     """Return those that take part in a ranking, best first, in one unit."""
     taking = [each for each in row.taking_part if math.isfinite(each.median)]
     factor, unit = scale_of([each.median for each in taking], answer.unit)
     rows, decided = [], _is_decided(row)
     for each in taking:
-        low, middle, high = (plain(each.quantiles[i] / factor) for i in (0, 2, 4))
+        low, middle, high = (format_number(each.quantiles[i] / factor) for i in (0, 2, 4))
         interval = fill("interval", "same" if low == high else "", low=low, high=high)
         found = AnswerDistribution(quantiles=each.quantiles)
         note = "" if decided else percent(each.first)

@@ -10,17 +10,17 @@ from collections.abc import Mapping, Sequence
 from forecast.report.brief import Brief
 from forecast.report.rows import ReportRow, RowGroup
 from forecast.report.words.date_text import as_text
-from forecast.report.words.number_text import in_signs, percent, plain, scale_of
+from forecast.report.words.number_text import format_number, in_signs, percent, scale_of
 from forecast.report.words.patterns import fill
 
-__all__ = ["HEIGHT", "lines"]
+__all__ = ["HEIGHT", "brief_lines"]
 
 #: Lines of a screen that shows all of an answer in brief.
 HEIGHT = 24
 #: Columns for which the height is meant: a narrower terminal takes as many more lines as the same text needs there.
 _FULL_WIDTH = 80
 #: Lines of the tables, at least, where the sentences fill the height.
-_LEAST_BODY = 4
+_MIN_BODY_LINES = 4
 #: So many numbers from memory are named.
 _MAX_MEMORY = 3
 #: Lines of the texts below tables that are always shown.
@@ -28,14 +28,14 @@ _MAX_NOTES = 4
 #: So many rows say what a change moves, and so many lines what it does not.
 _MAX_CHANGES, _MAX_UNMOVED = 6, 2
 #: Columns of the chart, at least where the terminal has its full width and where it is narrower, and at most.
-_LEAST_CHART, _LEAST_NARROW_CHART, _MOST_CHART = 24, 10, 60
+_MIN_CHART_WIDTH, _MIN_NARROW_CHART_WIDTH, _MAX_CHART_WIDTH = 24, 10, 60
 #: Columns of the labels, at least and beside a chart at most, and the lines into which one is broken before it is cut.
-_LEAST_LABEL, _MOST_LABEL, _LABEL_LINES = 16, 44, 3
+_MIN_LABEL_WIDTH, _MAX_LABEL_WIDTH, _MAX_LABEL_LINES = 16, 44, 3
 _UNICODE = {"line": "─", "box": "━", "dot": "●", "more": "▶", "tick": "┬", "left": "◀"}
 _ASCII = {"line": "-", "box": "=", "dot": "o", "more": ">", "tick": "|", "left": "<"}
 
 
-def lines(
+def brief_lines(
     brief: Brief, width: int = 80, height: int = HEIGHT, *, ascii_only: bool = False, charts: bool = True
 ) -> list[str]:
     """Return a brief answer as lines of at most `width` columns, but for longer words, and at most `height` of them.
@@ -55,46 +55,46 @@ def lines(
     """
     marks = _ASCII if ascii_only else _UNICODE
     height = max(height, math.ceil(height * _FULL_WIDTH / width))
-    head = _wrapped(brief.sentence, width)
-    foot = [line for text in _foot(brief, width) for line in _wrapped(text, width, hanging=2)]
-    changes = _changes(brief, width)
+    head = _wrap_text(brief.sentence, width)
+    foot = [line for text in _foot(brief, width) for line in _wrap_text(text, width, hanging=2)]
+    changes = _change_lines(brief, width)
     head += ["", *changes] if changes else []
-    room = max(height - len(head) - len(foot) - 4, _LEAST_BODY)  # two blank lines, and two for what is not shown
+    room = max(height - len(head) - len(foot) - 4, _MIN_BODY_LINES)  # two blank lines, and two for what is not shown
     below = (
-        min(sum(len(_wrapped(text, width, hanging=2)) for text in brief.notes) + 1, _MAX_NOTES) if brief.notes else 0
+        min(sum(len(_wrap_text(text, width, hanging=2)) for text in brief.notes) + 1, _MAX_NOTES) if brief.notes else 0
     )
     body, missing = _body(brief, width, room - below, marks if charts else None) if brief.groups else ([], 0)
     left = ", ".join([*([f"{missing} more rows"] if missing > 1 else ["1 more row"] if missing else []), *brief.left])
-    notes, unread = _notes(brief.notes, width, room - len(body))
+    notes, unread = _fitting_notes(brief.notes, width, room - len(body))
     left = ", ".join([*([f"{unread} more lines"] if unread else []), *([left] if left else [])])
-    tail = _wrapped(f"More with --show: {left}. Exact values: --json.", width, hanging=2)
+    tail = _wrap_text(f"More with --show: {left}. Exact values: --json.", width, hanging=2)
     out = [*head, *(["", *body] if body else []), *(["", *notes] if notes else []), "", *foot, *tail]
     return [line.replace("…", ".") for line in out] if ascii_only else out
 
 
-def _changes(brief: Brief, width: int) -> list[str]:
+def _change_lines(brief: Brief, width: int) -> list[str]:
     """Return the table of what a change moves, and what it does not move in one line."""
     shown = brief.changes.rows[:_MAX_CHANGES]
     out = []
     if shown:
         heads, cells = brief.changes.columns, [row.cells for row in shown]
         sizes = [max(_width(text) for text in column) for column in zip(heads, *cells, strict=True)]
-        free = max(width - sum(sizes) - 2 * len(sizes), _LEAST_LABEL)
+        free = max(width - sum(sizes) - 2 * len(sizes), _MIN_LABEL_WIDTH)
         for label, texts in zip(["", *(row.label for row in shown)], [heads, *cells], strict=True):
-            row = "".join(f"  {_padded(text, size, right=True)}" for text, size in zip(texts, sizes, strict=True))
-            out.append(f"{_padded(_cut(label, free), free)}{row}".rstrip())
+            row = "".join(f"  {_pad_text(text, size, right=True)}" for text, size in zip(texts, sizes, strict=True))
+            out.append(f"{_pad_text(_truncate(label, free), free)}{row}".rstrip())
     if len(brief.changes.rows) > len(shown):
         out.append(f"{len(brief.changes.rows) - len(shown)} more move: --json has them.")
     if brief.unmoved:
-        out += _wrapped(f"Not moved: {'; '.join(brief.unmoved)}.", width, hanging=2)[:_MAX_UNMOVED]
+        out += _wrap_text(f"Not moved: {'; '.join(brief.unmoved)}.", width, hanging=2)[:_MAX_UNMOVED]
     return out
 
 
-def _notes(notes: Sequence[str], width: int, room: int) -> tuple[list[str], int]:
+def _fitting_notes(notes: Sequence[str], width: int, room: int) -> tuple[list[str], int]:
     """Return the texts that there is room for, the first one whole, and how many are missing."""
     out: list[str] = []
     for place, text in enumerate(notes):
-        more = _wrapped(text, width, hanging=2)
+        more = _wrap_text(text, width, hanging=2)
         if out and len(out) + len(more) > room:
             return out, len(notes) - place
         out += more
@@ -108,8 +108,8 @@ def _body(brief: Brief, width: int, room: int, marks: dict[str, str] | None) -> 
     for place, group in enumerate(brief.groups):
         # what comes after keeps a few lines, so that the first does not take all
         kept = min(3, room // 2, sum(len(later.rows) + 2 for later in brief.groups[place + 1 :]))
-        free = room - len(body) - (1 if body else 0) - kept if place else max(room - kept, min(room, _LEAST_BODY))
-        drawn, left = _table(group, width, free, marks, brief.choices)
+        free = room - len(body) - (1 if body else 0) - kept if place else max(room - kept, min(room, _MIN_BODY_LINES))
+        drawn, left = _group_table(group, width, free, marks, brief.choices)
         body += ([""] if body and drawn else []) + drawn
         missing += left
     return body, missing
@@ -119,9 +119,9 @@ def _foot(brief: Brief, width: int) -> list[str]:
     out = [f"{each}." for each in (brief.level, brief.by_today) if each]
     out += [f"{said}." for said in brief.races]
     if brief.drivers:
-        out.append(_moves(brief, width))
+        out.append(_sensitivity_lines(brief, width))
     if brief.levers:
-        out.append(_levers(brief, width))
+        out.append(_lever_line(brief, width))
     if brief.memory:
         named = ", ".join(brief.memory[:_MAX_MEMORY])
         more = f" and {len(brief.memory) - _MAX_MEMORY} more" if len(brief.memory) > _MAX_MEMORY else ""
@@ -133,19 +133,19 @@ def _foot(brief: Brief, width: int) -> list[str]:
     return [*out, *([" ".join(filter(None, rests_on))] if any(rests_on) else [])]
 
 
-def _moves(brief: Brief, width: int) -> str:
+def _sensitivity_lines(brief: Brief, width: int) -> str:
     """Say what moves the answer, on two lines at most."""
     together = f"; interactions {percent(brief.together)}" if brief.together >= 0.02 else ""
     shares = [f"{name} {percent(share)}" for name, share in brief.drivers]
     shares[:1] = [f"{each} of the variance" for each in shares[:1]]
     for count in range(len(shares), 0, -1):
         text = f"Most sensitive to: {', '.join(shares[:count])}{together}."
-        if len(_wrapped(text, width, hanging=2)) <= 2:
+        if len(_wrap_text(text, width, hanging=2)) <= 2:
             break
     return text
 
 
-def _levers(brief: Brief, width: int) -> str:
+def _lever_line(brief: Brief, width: int) -> str:
     """Say what is typed to change it, on one line where one fits there."""
     for count in range(len(brief.levers), 0, -1):
         text = f"Change it: {'  '.join(brief.levers[:count])}"
@@ -154,14 +154,14 @@ def _levers(brief: Brief, width: int) -> str:
     return text
 
 
-def _wrapped(text: str, width: int, hanging: int = 0) -> list[str]:
+def _wrap_text(text: str, width: int, hanging: int = 0) -> list[str]:
     # a number keeps its unit, and a percentage its sign
     kept = text.replace(" %", "\u00a0%")
     made = textwrap.wrap(kept, width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\u00a0", " ") for line in made]
 
 
-def _table(
+def _group_table(
     group: RowGroup, width: int, room: int, marks: dict[str, str] | None, choices: Mapping[str, float]
 ) -> tuple[list[str], int]:
     """Return the rows of a group that there is room for, with a chart where it fits, and how many rows are missing.
@@ -171,14 +171,14 @@ def _table(
     """
     alike = [row for row in group.rows if row.repeats]
     rows = [row for row in group.rows if not row.repeats]
-    same = _wrapped(_same_under(alike), width, hanging=2) if alike else []
+    same = _wrap_text(_same_under(alike), width, hanging=2) if alike else []
     most = min(len(rows), max(room, 0) + sum(not row.label.strip() for row in rows))  # a label takes a line or more
     for below in (same, []) if same else ([],):
         for count in range(most, 0, -1):
             chosen = _first_rows(rows, count, choices)
             if all(row.is_heading for row in chosen):
                 break
-            out = _drawn(group, chosen, width, marks)
+            out = _chart_lines(group, chosen, width, marks)
             if len(out) + len(below) <= room:
                 return [*out, *below], len(rows) - count + (0 if below else len(alike))
     return [], len(group.rows)
@@ -193,7 +193,7 @@ def _same_under(rows: Sequence[ReportRow]) -> str:
     return f"The same under {'; '.join(told)}."
 
 
-def _drawn(group: RowGroup, rows: Sequence[ReportRow], width: int, marks: dict[str, str] | None) -> list[str]:
+def _chart_lines(group: RowGroup, rows: Sequence[ReportRow], width: int, marks: dict[str, str] | None) -> list[str]:
     """Return rows as lines: labels, a chart where one fits, and columns of numbers, each in one unit."""
     spans = any(row.spread is not None for row in rows) and group.kind != "text"
     cells, factor, unit = _in_one_unit(group, rows)
@@ -202,34 +202,37 @@ def _drawn(group: RowGroup, rows: Sequence[ReportRow], width: int, marks: dict[s
     widths = {i: max(_width(heads[i]), *(_width(cell[i]) for cell in cells)) for i in used}
     free = width - sum(widths.values()) - 2 * len(used)
     longest = max(
-        (_width(label) for row, label in zip(rows, _labels(rows), strict=True) if not row.is_heading), default=0
+        (_width(label) for row, label in zip(rows, _labels_with_choices(rows), strict=True) if not row.is_heading),
+        default=0,
     )
-    if free < min(longest, _LEAST_LABEL):  # each row takes two lines or more
-        return _stacked(group, rows, width)
+    if free < min(longest, _MIN_LABEL_WIDTH):  # each row takes two lines or more
+        return _stacked_rows(group, rows, width)
     # an axis needs two ends, and a chart its columns beside labels that can still be read
-    beside = free - 2 - (_LEAST_CHART if width >= _FULL_WIDTH else _LEAST_NARROW_CHART)
-    if marks is None or not spans or not group.ends[1] > group.ends[0] or beside < min(longest, _LEAST_LABEL):
+    beside = free - 2 - (_MIN_CHART_WIDTH if width >= _FULL_WIDTH else _MIN_NARROW_CHART_WIDTH)
+    if marks is None or not spans or not group.ends[1] > group.ends[0] or beside < min(longest, _MIN_LABEL_WIDTH):
         marks = None
     shared = f"[{unit}]" if unit else ""
-    stubs, longest = _stubs(rows, free if marks is None else min(_MOST_LABEL, beside))
+    stubs, longest = _label_stubs(rows, free if marks is None else min(_MAX_LABEL_WIDTH, beside))
     longest = max(longest, min(_width(shared), free if marks is None else beside))
-    chart = 0 if marks is None else min(free - 2 - longest, _MOST_CHART)
+    chart = 0 if marks is None else min(free - 2 - longest, _MAX_CHART_WIDTH)
 
-    out = [line for row in rows if row.is_heading for line in _wrapped(row.label, width, hanging=2)]  # the whole width
-    head = "".join(f"  {_padded(heads[i], widths[i], right=True)}" for i in used)
+    out = [
+        line for row in rows if row.is_heading for line in _wrap_text(row.label, width, hanging=2)
+    ]  # the whole width
+    head = "".join(f"  {_pad_text(heads[i], widths[i], right=True)}" for i in used)
     if marks is not None:
-        scale = _scale(group, chart, longest + 2, factor)
-        out.append(f"{_padded(shared, longest)}{scale[longest:]}{head}".rstrip())
+        scale = _axis_line(group, chart, longest + 2, factor)
+        out.append(f"{_pad_text(shared, longest)}{scale[longest:]}{head}".rstrip())
     elif head.strip() or shared:
-        out.append(f"{_padded(shared, longest)}{head}".rstrip())
+        out.append(f"{_pad_text(shared, longest)}{head}".rstrip())
     for row, stub, cell in zip(rows, stubs, cells, strict=True):
         if row.is_heading:
             continue
-        text = "".join(f"  {_padded(cell[i], widths[i], right=True)}" for i in used)
-        bar = "" if marks is None else f"  {_bar(group, row, chart, marks)}"
+        text = "".join(f"  {_pad_text(cell[i], widths[i], right=True)}" for i in used)
+        bar = "" if marks is None else f"  {_interval_bar(group, row, chart, marks)}"
         *above, beside_numbers = stub[0]
         out += above
-        out.append(f"{_padded(beside_numbers, longest)}{bar}{text}".rstrip())
+        out.append(f"{_pad_text(beside_numbers, longest)}{bar}{text}".rstrip())
         out += stub[1]
     return out
 
@@ -250,22 +253,22 @@ def _in_one_unit(group: RowGroup, rows: Sequence[ReportRow]) -> tuple[list[tuple
         if row.spread is None:
             out.append((text, interval, *more))
             continue
-        low, median, high = (plain(row.spread.quantiles[i] / factor) for i in (0, 2, 4))
+        low, median, high = (format_number(row.spread.quantiles[i] / factor) for i in (0, 2, 4))
         span = fill("range", "same_text" if low == high else "", low=low, high=high)
         several = row.spread.medians is not None
         out.append((span, "", *more) if several else (median, span if interval else "", *more))
     return out, factor, unit
 
 
-def _stacked(group: RowGroup, rows: Sequence[ReportRow], width: int) -> list[str]:
+def _stacked_rows(group: RowGroup, rows: Sequence[ReportRow], width: int) -> list[str]:
     """Return rows whose numbers stand below their labels: a table for a terminal that has no room for columns."""
     out = []
     for row in rows:
-        out += _wrapped(" ".join(filter(None, (row.of, row.label.strip()))), width)
+        out += _wrap_text(" ".join(filter(None, (row.of, row.label.strip()))), width)
         text, *more = group.cells(row)
         beside = [": ".join(filter(None, each)) for each in zip(group.columns[1:], more, strict=True) if each[1]]
         numbers = f"{text} ({'; '.join(beside)})" if beside else text
-        out += _wrapped(f"  {numbers}", width, hanging=2) if numbers else []
+        out += _wrap_text(f"  {numbers}", width, hanging=2) if numbers else []
     return out
 
 
@@ -278,7 +281,7 @@ def _first_rows(rows: Sequence[ReportRow], count: int, choices: Mapping[str, flo
     return [row for row in rows if any(row is each for each in kept)]
 
 
-def _labels(rows: Sequence[ReportRow]) -> list[str]:
+def _labels_with_choices(rows: Sequence[ReportRow]) -> list[str]:
     """Put the choice before the first of its values."""
     stem = max((_width(row.of) for row in rows), default=0)
     out, before = [], ""
@@ -291,7 +294,7 @@ def _labels(rows: Sequence[ReportRow]) -> list[str]:
     return out
 
 
-def _stubs(rows: Sequence[ReportRow], room: int) -> tuple[list[tuple[list[str], list[str]]], int]:
+def _label_stubs(rows: Sequence[ReportRow], room: int) -> tuple[list[tuple[list[str], list[str]]], int]:
     """Return the labels of rows in lines, and how wide they are: lines to the one beside the numbers, and those below.
 
     The choice stands before the first of its values, or on a line above them where that takes fewer lines.
@@ -306,7 +309,7 @@ def _stubs(rows: Sequence[ReportRow], room: int) -> tuple[list[tuple[list[str], 
                 out.append(([], []))
                 continue
             indent = 0 if not row.of else 2 if above else stem + 1
-            first, *below = _broken(row.label, room - indent)
+            first, *below = _break_label(row.label, room - indent)
             title = row.of if row.of != before else ""
             lead = [f"{title}:"] if above and title else []
             start = f"{'' if above else title:<{indent}}" if row.of else ""
@@ -323,7 +326,7 @@ def _stubs(rows: Sequence[ReportRow], room: int) -> tuple[list[tuple[list[str], 
     return best, min(longest, room)
 
 
-def _broken(label: str, width: int) -> list[str]:
+def _break_label(label: str, width: int) -> list[str]:
     """Break a label into as many lines as it may have, and cut what is longer."""
     if _width(label) <= width:
         return [label]
@@ -331,9 +334,9 @@ def _broken(label: str, width: int) -> list[str]:
     own = len(label) - len(bare)
     made = textwrap.wrap(
         bare, max(width, 4), initial_indent=" " * own, subsequent_indent=" " * (own + 2),
-        break_on_hyphens=False, max_lines=_LABEL_LINES, placeholder=" …",
+        break_on_hyphens=False, max_lines=_MAX_LABEL_LINES, placeholder=" …",
     )  # fmt: skip
-    return [_cut(line, max(width, 4)) for line in made] or [_cut(label, width)]
+    return [_truncate(line, max(width, 4)) for line in made] or [_truncate(label, width)]
 
 
 def _position(group: RowGroup, value: float, chart: int) -> int:
@@ -346,7 +349,7 @@ def _position(group: RowGroup, value: float, chart: int) -> int:
     return min(max(round(share * (chart - 1)), 0), chart - 1)
 
 
-def _bar(group: RowGroup, row: ReportRow, chart: int, marks: dict[str, str]) -> str:
+def _interval_bar(group: RowGroup, row: ReportRow, chart: int, marks: dict[str, str]) -> str:
     if row.spread is None:
         return " " * chart
     places = [_position(group, value, chart) for value in row.spread.quantiles if not math.isnan(value)]
@@ -363,11 +366,11 @@ def _bar(group: RowGroup, row: ReportRow, chart: int, marks: dict[str, str]) -> 
     return "".join(line)
 
 
-def _scale(group: RowGroup, chart: int, before: int, factor: float | None) -> str:
+def _axis_line(group: RowGroup, chart: int, before: int, factor: float | None) -> str:
     """Return the axis, behind so many columns of labels: its ends, and what lies between where there is room."""
     low, high = group.ends
     dated = group.kind == "date"
-    left, right = (as_text(end) if dated else plain(end / (factor or 1.0)) for end in (low, high))
+    left, right = (as_text(end) if dated else format_number(end / (factor or 1.0)) for end in (low, high))
     between = max(chart - len(left) - len(right), 2)
     line = list(f"{left}{' ' * between}{right}".rjust(before + chart))
     middle = as_text((low + high) / 2) if dated else ""
@@ -383,7 +386,7 @@ def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
 
 
-def _cut(text: str, width: int) -> str:
+def _truncate(text: str, width: int) -> str:
     """Cut a text at a word."""
     if _width(text) <= width:
         return text
@@ -393,7 +396,7 @@ def _cut(text: str, width: int) -> str:
     return f"{text[: width - 1]}…"
 
 
-def _padded(text: str, width: int, *, right: bool = False) -> str:
-    made = _cut(text, width)
+def _pad_text(text: str, width: int, *, right: bool = False) -> str:
+    made = _truncate(text, width)
     pad = " " * (width - _width(made))
     return pad + made if right else made + pad

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from forecast.errors import printable
-from forecast.evaluation.whole.scenario_record import sentences
-from forecast.models.shapes.track_record import sentence as track_record
+from forecast.evaluation.whole.scenario_record import record_sentences
+from forecast.models.shapes.track_record import record_sentence as track_record
 from forecast.projection.result import (
     DateAnswer,
     FirstAnswer,
@@ -19,9 +19,9 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
-from forecast.report.brief import Brief, sizes
-from forecast.report.headline import Words, event, headline, on_date, value_title
-from forecast.report.result_data import data_ages, drivers
+from forecast.report.brief import Brief, section_sizes
+from forecast.report.headline import Labels, event, on_date, opening_sentence, value_title
+from forecast.report.result_data import data_ages, driver_rows
 from forecast.report.rows import COLUMNS, ReportRow, RowGroup, answer_row, quantity_row, race_group, ranking_groups
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent
@@ -30,9 +30,9 @@ from forecast.report.words.patterns import fill
 __all__ = ["SECTIONS", "limit_sentence", "section"]
 
 #: Characters of one text from outside.
-_LONG = 600
+_MAX_TEXT = 600
 #: Characters of a list of names below a table.
-_SHORT = 160
+_MAX_LIST = 160
 
 
 def section(run: Projection, name: str, *, today: str = "") -> Brief:
@@ -46,12 +46,14 @@ def section(run: Projection, name: str, *, today: str = "") -> Brief:
     today : str
         ISO; by it the ages of data are said.
     """
-    words = Words(run)
+    words = Labels(run)
     groups, notes = SECTIONS[name](run, words, today)
-    others = tuple(f"{other} ({size})" if size else other for other, size in sizes(run).items() if other != name)
+    others = tuple(
+        f"{other} ({size})" if size else other for other, size in section_sizes(run).items() if other != name
+    )
     kept = tuple(group for group in groups if group.rows)
     return Brief(
-        sentence=headline(run), groups=kept, notes=tuple(notes) or (("none",) if not kept else ()), left=others
+        sentence=opening_sentence(run), groups=kept, notes=tuple(notes) or (("none",) if not kept else ()), left=others
     )
 
 
@@ -61,20 +63,24 @@ Section = tuple[list[RowGroup], list[str]]
 # --- Answers ----------------------------------------------------------------------------------------------------------
 
 
-def _answers(run: Projection, words: Words, today: str) -> Section:
+def _answer_section(run: Projection, words: Labels, today: str) -> Section:
     return [group for answer in run.answers.values() for group in _of_answer(answer, words)], []
 
 
-def _of_answer(answer: ProjectedAnswer, words: Words) -> Iterator[RowGroup]:
+def _of_answer(answer: ProjectedAnswer, words: Labels) -> Iterator[RowGroup]:
     if isinstance(answer, DateAnswer):
-        title = _titled(event(answer, {}, words, short=True), answer, words)
-        own = [ReportRow(label=title), *_rows(answer, words)] if answer.choices else [answer_row(answer, {}, title)]
+        title = _title_with_choices(event(answer, {}, words, short=True), answer, words)
+        own = (
+            [ReportRow(label=title), *_answer_rows(answer, words)]
+            if answer.choices
+            else [answer_row(answer, {}, title)]
+        )
         rows = [*own, *_by_dates(answer, words)]
         yield RowGroup(rows=tuple(rows), columns=COLUMNS["date"], kind="date", ends=answer.run.span)
     elif isinstance(answer, ValueAnswer):
-        rows = [ReportRow(label=_titled(value_title(answer, {}, words, short=True), answer, words))]
+        rows = [ReportRow(label=_title_with_choices(value_title(answer, {}, words, short=True), answer, words))]
         for at in answer.at:
-            rows += [_on(row, on_date(at.date)) for row in _rows(at, words)]
+            rows += [_on(row, on_date(at.date)) for row in _answer_rows(at, words)]
         yield RowGroup(rows=tuple(rows))
     elif isinstance(answer, RankingAnswer):
         yield from ranking_groups(answer, words, most=math.inf)
@@ -83,7 +89,7 @@ def _of_answer(answer: ProjectedAnswer, words: Words) -> Iterator[RowGroup]:
         yield replace(race, rows=(ReportRow(label=words.title(answer.title or "what comes first", {})), *race.rows))
 
 
-def _titled(title: str, answer: ProjectedAnswer, words: Words) -> str:
+def _title_with_choices(title: str, answer: ProjectedAnswer, words: Labels) -> str:
     """Name the choices whose values stand in the rows."""
     return f"{title} ({', '.join(map(words, answer.choices))})" if answer.choices else title
 
@@ -92,7 +98,7 @@ def _on(row: ReportRow, date: str) -> ReportRow:
     return replace(row, label=f"{date}, {row.label}" if row.label else date)
 
 
-def _rows(answer: ProjectedAnswer, words: Words) -> Iterator[ReportRow]:
+def _answer_rows(answer: ProjectedAnswer, words: Labels) -> Iterator[ReportRow]:
     """Walk the answer pooled over rivals, then in every combination of choices."""
     every = [*answer.pooled_rows, *(row for row in answer.rows if row.weights is None)]
     for row in every:
@@ -100,7 +106,7 @@ def _rows(answer: ProjectedAnswer, words: Words) -> Iterator[ReportRow]:
         yield answer_row(answer, row.choices, label)
 
 
-def _by_dates(answer: DateAnswer, words: Words) -> Iterator[ReportRow]:
+def _by_dates(answer: DateAnswer, words: Labels) -> Iterator[ReportRow]:
     """Walk the dates that the question states, with how likely it is by each under the sentence's own choices."""
     found = answer.headline
     if found is not None and found.medians is None:
@@ -111,7 +117,7 @@ def _by_dates(answer: DateAnswer, words: Words) -> Iterator[ReportRow]:
 # --- Quantities and limits --------------------------------------------------------------------------------------------
 
 
-def _quantities(run: Projection, words: Words, today: str) -> Section:
+def _quantity_section(run: Projection, words: Labels, today: str) -> Section:
     """Return the quantities that are shown at the last date, and at the first one beside."""
     start, until = run.span
     shown = run.numeric if run.shown is None else [name for name in run.shown if name in run.numeric]
@@ -125,13 +131,13 @@ def _quantities(run: Projection, words: Words, today: str) -> Section:
     title = f"Median and 90 % interval in {as_text(until)}; the median in {as_text(start)} where it differs"
     regimes = [_regime(q, cell, words) for q in run.quantities.values() if q.kind == "regime" for cell in q.cells]
     helpers = [name for name in run.numeric if name not in shown]
-    notes = [f"Step by step: --quantity NAME. Not shown: {printable(', '.join(helpers), _SHORT)}"] if helpers else []
+    notes = [f"Step by step: --quantity NAME. Not shown: {printable(', '.join(helpers), _MAX_LIST)}"] if helpers else []
     notes = notes or ["Step by step: --quantity NAME"]
     groups = [RowGroup(rows=each) for each in ((ReportRow(label=title), *rows), tuple(regimes))]
     return groups, notes
 
 
-def _regime(quantity: ProjectedQuantity, cell: dict[str, str], words: Words) -> ReportRow:
+def _regime(quantity: ProjectedQuantity, cell: dict[str, str], words: Labels) -> ReportRow:
     given = ", ".join(map(words, cell.values()))
     chances = quantity.probabilities(cell).items()
     text = ", ".join(fill("share", label=words(label), percent=percent(chance)) for label, chance in chances)
@@ -151,38 +157,40 @@ def limit_sentence(limit: ProjectedLimit, until: float) -> str:
     return f"{what} binds by {last} in {100 * limit.ever:.0f} % of worlds, first in {first} (median)"
 
 
-def _limits(run: Projection, words: Words, today: str) -> Section:
+def _limit_section(run: Projection, words: Labels, today: str) -> Section:
     return [], [limit_sentence(each, run.span[1]) for each in run.limits]
 
 
 # --- Sources and warnings ---------------------------------------------------------------------------------------------
 
 
-def _sources(run: Projection, words: Words, today: str) -> Section:
-    notes = [f"{printable(name, 120)}: {printable(about['summary'], _LONG)}" for name, about in run.models.items()]
+def _source_section(run: Projection, words: Labels, today: str) -> Section:
+    notes = [f"{printable(name, 120)}: {printable(about['summary'], _MAX_TEXT)}" for name, about in run.models.items()]
     ages = data_ages(run, today)
-    whole = sentences(run.scenario, run.labels)
+    whole = record_sentences(run.scenario, run.labels)
     record = [track_record(run.models)] if whole is None else whole
-    return [], [text for text in (printable(ages, _LONG), *(printable(each, _LONG) for each in record)) if text] + notes
+    return [], [
+        text for text in (printable(ages, _MAX_TEXT), *(printable(each, _MAX_TEXT) for each in record)) if text
+    ] + notes
 
 
-def _warnings(run: Projection, words: Words, today: str) -> Section:
-    notes = [printable(text, _LONG) for text in (*run.failures, *run.warnings)]
+def _warning_section(run: Projection, words: Labels, today: str) -> Section:
+    notes = [printable(text, _MAX_TEXT) for text in (*run.failures, *run.warnings)]
     for chosen, effective in run.effective():
         given = f" ({words.given(chosen)})" if chosen else ""
         count = "no world is possible"
         if effective is not None:
             count = f"{effective:,.0f} of {run.settings.draws:,} worlds are effective"
         notes.append(f"weighed by what is known of {', '.join(run.updated_by)}{given}: {count}")
-    notes += [f"{row['name']}: {printable(row['note'], _LONG)}" for row in drivers(run) if "note" in row]
+    notes += [f"{row['name']}: {printable(row['note'], _MAX_TEXT)}" for row in driver_rows(run) if "note" in row]
     return [], notes
 
 
 #: The sections by their names, in the order in which they are named.
-SECTIONS: dict[str, Callable[[Projection, Words, str], Section]] = {
-    "answers": _answers,
-    "quantities": _quantities,
-    "limits": _limits,
-    "sources": _sources,
-    "warnings": _warnings,
+SECTIONS: dict[str, Callable[[Projection, Labels, str], Section]] = {
+    "answers": _answer_section,
+    "quantities": _quantity_section,
+    "limits": _limit_section,
+    "sources": _source_section,
+    "warnings": _warning_section,
 }

@@ -18,12 +18,15 @@ from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import Projection
 from forecast.report import result_data
 
-__all__ = ["columns"]
+__all__ = ["tidy_columns"]
 
-_BEFORE, _AFTER = ("kind", "name", "of", "unit"), ("date", *QUANTILES, "probability", "already", "never")
+_LEADING_COLUMNS, _TRAILING_COLUMNS = (
+    ("kind", "name", "of", "unit"),
+    ("date", *QUANTILES, "probability", "already", "never"),
+)
 
 
-def columns(run: Projection, *, only: Collection[str] = ()) -> dict[str, list[Any]]:
+def tidy_columns(run: Projection, *, only: Collection[str] = ()) -> dict[str, list[Any]]:
     """Return the table: ``kind``, ``name``, ``of``, ``unit``, a column for each choice, ``date``, and the figures.
 
     Parameters
@@ -40,29 +43,29 @@ def columns(run: Projection, *, only: Collection[str] = ()) -> dict[str, list[An
         which a row is pooled, or on which it does not depend, is empty.
     """
     choices = list(run.choices)
-    heads = {name: _free(name) for name in choices}
-    names = [*_BEFORE, *heads.values(), *_AFTER]
+    heads = {name: _column_name(name) for name in choices}
+    names = [*_LEADING_COLUMNS, *heads.values(), *_TRAILING_COLUMNS]
     table: dict[str, list[Any]] = {name: [] for name in names}
-    for row, chosen in _steps(run, only) if only else _rows(run):
+    for row, chosen in _step_rows(run, only) if only else _tidy_rows(run):
         whole = {**row, **{heads[c]: value for c, value in chosen.items()}}
         for name in names:
             table[name].append(whole.get(name))
     return table
 
 
-def _free(name: str) -> str:
+def _column_name(name: str) -> str:
     """Return a head for a choice: its name, unless a column has it."""
-    return f"{name} (choice)" if name in (*_BEFORE, *_AFTER) else name
+    return f"{name} (choice)" if name in (*_LEADING_COLUMNS, *_TRAILING_COLUMNS) else name
 
 
 Row = tuple[dict[str, Any], Mapping[str, str]]
 
 
-def _rows(run: Projection) -> Iterator[Row]:
-    for kind, rows in (("question", result_data.questions(run)), ("pooled", result_data.pooled(run))):
+def _tidy_rows(run: Projection) -> Iterator[Row]:
+    for kind, rows in (("question", result_data.date_rows(run)), ("pooled", result_data.pooled_rows(run))):
         for row in rows:
             about = {"name": row["name"], "of": row["when"]}
-            dates = {q: _year(row["crossing"][q]) for q in QUANTILES}
+            dates = {q: _decimal_year_or_none(row["crossing"][q]) for q in QUANTILES}
             yield {"kind": kind, **about, "unit": "year", **row["crossing"], **dates}, row["choices"]
             yield from (({"kind": "probability", **about, **by}, row["choices"]) for by in row.get("dates", ()))
     for row in result_data.value_answers(run):
@@ -72,22 +75,22 @@ def _rows(run: Projection) -> Iterator[Row]:
         about = {"kind": "first", "name": row["name"]}
         for event, share in {**row["first"], "(together)": row["together"], "(none)": row["none"]}.items():
             yield {**about, "of": event, "probability": share}, row["choices"]
-    for row in result_data.rankings(run):
+    for row in result_data.ranking_rows(run):
         about = {"kind": "ranking", "name": row["name"], "unit": row["unit"]}
         for entry in row["order"]:
             yield {**entry, **about, "of": entry["name"], "probability": entry["first"]}, row["choices"]
-    for row in result_data.regimes(run):
+    for row in result_data.regime_rows(run):
         for label, share in row["shares"].items():
             yield {"kind": "regime", "name": row["name"], "of": label, "probability": share}, row["choices"]
-    yield from _steps(run, None)
+    yield from _step_rows(run, None)
 
 
-def _steps(run: Projection, only: Collection[str] | None) -> Iterator[Row]:
-    for row in result_data.quantities(run, only=only):
+def _step_rows(run: Projection, only: Collection[str] | None) -> Iterator[Row]:
+    for row in result_data.quantity_rows(run, only=only):
         about = {"kind": "quantity", "name": row["name"], "unit": row["unit"]}
         for i, date in enumerate(row["time"]):
             yield {**about, "date": date, **{q: row[q][i] for q in QUANTILES}}, row["choices"]
 
 
-def _year(date: str | None) -> float | None:
+def _decimal_year_or_none(date: str | None) -> float | None:
     return None if date is None else float(decimal_year(np.array([date], dtype="datetime64[s]"))[0])

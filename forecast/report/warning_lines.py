@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from forecast.errors import ForecastWarning
 
-__all__ = ["MOST", "warning_lines", "with_warnings"]
+__all__ = ["MAX_WARNING_LINES", "warning_lines", "with_warnings"]
 
 #: So many lines stand below an answer.
-MOST = 3
+MAX_WARNING_LINES = 3
 
 
 def warning_lines(told: Sequence[ForecastWarning | str]) -> list[str]:
-    """Return at most `MOST` lines that say what an answer warns of.
+    """Return at most `MAX_WARNING_LINES` lines that say what an answer warns of.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def warning_lines(told: Sequence[ForecastWarning | str]) -> list[str]:
     several = {kind: kind.together(alike) for kind, alike in kinds.items() if len(alike) > 1}
     out = [line for line in several.values() if line]
     out += [str(each) for each in told if isinstance(each, str) or not several.get(type(each))]
-    if len(out) > MOST:
-        out = [*out[: MOST - 1], f"{len(out) - MOST + 1} more: --show warnings has them"]
+    if len(out) > MAX_WARNING_LINES:
+        out = [*out[: MAX_WARNING_LINES - 1], f"{len(out) - MAX_WARNING_LINES + 1} more: --show warnings has them"]
     return out
 
 

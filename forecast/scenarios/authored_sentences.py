@@ -26,7 +26,7 @@ from forecast.errors import UnknownNameError
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["CASES", "PART", "SLOT", "SLOTS", "check", "kind_of", "read"]
+__all__ = ["CASES", "PART", "SLOT", "SLOTS", "check_sentences", "kind_of", "read_sentences"]
 
 #: The cases of each kind of question.
 CASES: dict[str, tuple[str, ...]] = {
@@ -53,7 +53,7 @@ def kind_of(question: object) -> str:
     return next((kind for kind, of in kinds.items() if isinstance(question, of)), "")
 
 
-def read(
+def read_sentences(
     reader: ScenarioReader, record: Mapping[str, Any], questions: Mapping[str, object], names: Collection[str]
 ) -> dict[str, dict[str, str]]:
     """Return the sentences by question and case, with the texts of one's own filled in.
@@ -90,22 +90,24 @@ def read(
         for case in sentences:
             text = reader.text(sentences, case, key).strip().removesuffix(".")
             filled = SLOT.sub(lambda brace: own.get(brace[1], brace[0]), text)
-            _check(reader, filled, f"{key}.{case}", [*SLOTS[kind], *names], own)
+            _check_slots(reader, filled, f"{key}.{case}", [*SLOTS[kind], *names], own)
             out[name][case] = filled
     return out
 
 
-def _check(reader: ScenarioReader, text: str, key: str, known: Collection[str], own: Collection[str]) -> None:
+def _check_slots(
+    reader: ScenarioReader, text: str, key: str, valid_names: Collection[str], own: Collection[str]
+) -> None:
     """Refuse a slot that nothing fills, and brackets that do not close."""
     left = PART.sub(r"\1", text)
     if re.search(r"[\[\]]", left) or re.search(r"[{}]", SLOT.sub("", left)):
         raise reader.fail(key, "a bracket or a brace is not closed, or stands within another one")
     for name in SLOT.findall(text):
-        if name not in known:
-            raise UnknownNameError("slot", name, [*known, *own], where=f"{reader.where}: {key}")
+        if name not in valid_names:
+            raise UnknownNameError("slot", name, [*valid_names, *own], where=f"{reader.where}: {key}")
 
 
-def check(record: Mapping[str, Any], questions: Collection[str], where: str) -> None:
+def check_sentences(record: Mapping[str, Any], questions: Collection[str], where: str) -> None:
     """Refuse sentences for a question that is not there.
 
     Raises

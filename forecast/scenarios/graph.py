@@ -17,10 +17,10 @@ from typing import Any
 from forecast import units
 from forecast.contract.specs import Input
 from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageError, printable
-from forecast.formula import TIME, Condition, Formula
+from forecast.formula import TIME_NAMES, Condition, Formula
 from forecast.models import Model, model_lookup
-from forecast.models.nesting import asks, nested
-from forecast.scenarios import home, qualifiers as bases
+from forecast.models.nesting import required_quantities, walk_models
+from forecast.scenarios import qualifiers as bases, stream_names
 from forecast.scenarios.quantities import constraints, hidden_quantities
 from forecast.scenarios.quantities.changes import Change
 from forecast.scenarios.quantities.check_correlated import together
@@ -73,11 +73,11 @@ class ScenarioGraph:
     @cached_property
     def models(self) -> dict[str, Model]:
         """Every model behind the quantities, and the models these contain, by name."""
-        return {m.name: m for node in self.nodes.values() for outer in node.models.values() for m in nested(outer)}
+        return {m.name: m for node in self.nodes.values() for outer in node.models.values() for m in walk_models(outer)}
 
     def dims(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the choices that these quantities depend on together, in the scenario's order."""
-        depends_on = {dim for name in names if name not in TIME for dim in self.nodes[name].dims}
+        depends_on = {dim for name in names if name not in TIME_NAMES for dim in self.nodes[name].dims}
         return tuple(c for c in self.scenario.choices if c in depends_on)
 
     def combinations(self, dims: tuple[str, ...]) -> Iterator[Combination]:
@@ -95,7 +95,7 @@ class ScenarioGraph:
 
     def stream(self, name: str) -> str:
         """Return the name by which a quantity, a choice, a model or an input draws."""
-        return home.stream(self.scenario.streams, name)
+        return stream_names.stream(self.scenario.streams, name)
 
     def unit_of(self) -> dict[str, str | None]:
         """Return the unit of every quantity; None of a regime, which stands for texts."""
@@ -111,7 +111,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
     given : mapping, optional
         ``{"trend": "changepoint"}`` narrows a choice (a tuple of texts keeps several), ``{"brain": 1e18}`` fixes a
         quantity in its unit, ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input. Either may also have a unit,
-        be a range, or a distribution (see `forecast.scenarios.settings.setting_values.parsed`).
+        be a range, or a distribution (see `forecast.scenarios.settings.setting_values.parse_setting`).
 
     Raises
     ------
@@ -119,7 +119,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Scen
         Naming the file and key.
     """
     known, place = _known.get(), (id(scenario), tuple(given or ()))
-    if known is not None and place in known and (again := _renumbered(known[place], given or {})) is not None:
+    if known is not None and place in known and (again := _with_new_numbers(known[place], given or {})) is not None:
         return again
     built = _built(scenario, given or {})
     if known is not None:
@@ -168,7 +168,7 @@ def numbers_change() -> Iterator[None]:
         _known.reset(token)
 
 
-def _renumbered(built: _Built, given: Mapping[str, object]) -> ScenarioGraph | None:
+def _with_new_numbers(built: _Built, given: Mapping[str, object]) -> ScenarioGraph | None:
     """Return a graph with other numbers for what is set in it; None where they are not all that differs."""
     if any(given[key] != value for key, value in built.choices.items()):
         return None
@@ -195,7 +195,7 @@ def rechanged(graph: ScenarioGraph, last: Sequence[Change]) -> ScenarioGraph:
 
 def _set(scenario: Scenario, node: Node, key: str, value: object) -> Node:
     lower = scenario.lower.get(key)
-    return apply_settings.to_node(node, key, value, lower=lower, unit=partial(_unit, scenario, node))
+    return apply_settings.to_node(node, key, value, lower=lower, unit=partial(_unit_when_set, scenario, node))
 
 
 def _built(stated: Scenario, given: Mapping[str, object]) -> _Built:
@@ -203,11 +203,11 @@ def _built(stated: Scenario, given: Mapping[str, object]) -> _Built:
     narrowing = [k for k in rest if k in scenario.choices]
     whole = partial(build, scenario) if narrowing else None
     for key in narrowing:
-        scenario = scenario.narrowed(key, setting_values.texts(key, rest.pop(key)))
+        scenario = scenario.narrowed(key, setting_values.parse_texts(key, rest.pop(key)))
     before = scenario
     tables = Tables(scenario.where, scenario.start)
     named = list(scenario.quantities)
-    scenario, owners = hidden_quantities.resolved(scenario)
+    scenario, owners = hidden_quantities.hide_functions(scenario)
     nodes = {
         name: constraints.of_models(
             replace(quantity.node(scenario, name, tables), owner=owners.get(name, "")), scenario
@@ -219,19 +219,19 @@ def _built(stated: Scenario, given: Mapping[str, object]) -> _Built:
             raise UnknownNameError("quantity", change.of, named, where=f"{scenario.where}: changes[{number}].of")
         nodes[change.of] = replace(nodes[change.of], changes=(*nodes[change.of].changes, change))
     # what a run leaves out by its settings may still stand in a group: the others then move as before
-    unset = ScenarioGraph(scenario=scenario, nodes=nodes, inputs=_inputs(nodes.values()))
+    unset = ScenarioGraph(scenario=scenario, nodes=nodes, inputs=_model_inputs(nodes.values()))
     correlated, ordered = together(unset, whole)
     without = {key: nodes[key] for key in rest if key in named}
     nodes |= (with_numbers := {key: _set(before, node, key, rest.pop(key)) for key, node in without.items()})
     _check_needs(scenario, nodes)
-    scenario, nodes = _needed(scenario, nodes)
+    scenario, nodes = _without_unused(scenario, nodes)
     _check_names(nodes)
     _check_files(scenario, nodes)
-    nodes = _ordered(scenario, nodes)
+    nodes = _sorted_nodes(scenario, nodes)
     graph = ScenarioGraph(
         scenario=scenario,
         nodes=_with_dims_and_units(scenario, nodes),
-        inputs=_inputs(nodes.values()),
+        inputs=_model_inputs(nodes.values()),
         correlated=correlated,
         ordered=ordered,
     )
@@ -271,8 +271,8 @@ def _with_settings(
 
     What is to be checked must have an effect, and so must the changes.
     """
-    found = {key: setting_targets.inputs(graph, key) for key in others}
-    parameters = setting_targets.parameters(graph, {key: value for key, value in others.items() if not found[key]})
+    found = {key: setting_targets.matching_inputs(graph, key) for key in others}
+    parameters = setting_targets.set_parameters(graph, {key: value for key, value in others.items() if not found[key]})
     if check is not None:
         setting_targets.check_has_effect(graph, check, "set")
         setting_targets.check_changes(graph)
@@ -296,12 +296,12 @@ def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
                 raise UnknownNameError("quantity", need, named, where=where)
 
 
-def _unit(scenario: Scenario, node: Node) -> str:
+def _unit_when_set(scenario: Scenario, node: Node) -> str:
     """Return the unit of a quantity that is set: what its expression gives where it states none."""
     return build(scenario).nodes[node.name].unit if node.quantity.UNIT_OF_NEEDS and not node.unit else node.unit
 
 
-def _needed(scenario: Scenario, nodes: dict[str, Node]) -> tuple[Scenario, dict[str, Node]]:
+def _without_unused(scenario: Scenario, nodes: dict[str, Node]) -> tuple[Scenario, dict[str, Node]]:
     """Return both without those quantities of other scenarios on which nothing depends."""
     if not scenario.used:
         return scenario, nodes
@@ -331,26 +331,26 @@ def _check_names(nodes: Mapping[str, Node]) -> None:
     for node in nodes.values():
         for combination, outer in node.models.items():
             registered = node.variants.get(combination, node.quantity).registered
-            for made in nested(outer):
+            for made in walk_models(outer):
                 owner, first, both = seen.setdefault(made.name, (node.name, made, registered))
                 if first is made:
                     continue
                 at = f"quantities {owner} and {node.name}: two models have the name '{made.name}'"
-                if not (registered and both) and not model_lookup.same(first, made):
+                if not (registered and both) and not model_lookup.is_same_model(first, made):
                     raise UsageError(f"{at}; give each a name of its own")
                 # a registered name is one model however often it is made, but for what stands beside a series
-                if "@" in made.name and _beside(first) != _beside(made):
+                if "@" in made.name and _trend_arguments(first) != _trend_arguments(made):
                     raise UsageError(
                         f"{at} and differ in the shape, its options or what they keep; one scenario holds one of them"
                     )
 
 
-def _beside(made: Model) -> tuple[object, object, str]:
+def _trend_arguments(model: Model) -> tuple[object, object, str]:
     """Return the shape and the options that a trend was made with, and what it keeps."""
-    return getattr(made, "shape", None), getattr(made, "options", None), made.keeps
+    return getattr(model, "shape", None), getattr(model, "options", None), model.keeps
 
 
-def _ordered(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
+def _sorted_nodes(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
     """Sort so that everything comes after what it needs; the members of a cycle through time stand together.
 
     Raises
@@ -359,10 +359,12 @@ def _ordered(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
         Walking the circle, where something needs itself at the same step.
     """
     done: dict[str, Node] = {}
-    for group in _components(nodes):
+    for group in _strong_components(nodes):
         members = _in_order(scenario, {name: nodes[name] for name in group})
         cycle = (
-            members if len(members) > 1 or members[0] in nodes[members[0]].sources or _moves(nodes[members[0]]) else ()
+            members
+            if len(members) > 1 or members[0] in nodes[members[0]].sources or _is_stepped(nodes[members[0]])
+            else ()
         )
         for name in members if cycle else ():
             _check_walked(scenario, nodes[name])
@@ -381,12 +383,12 @@ def _check_walked(scenario: Scenario, node: Node) -> None:
         raise ScenarioError(f"{key}: a model cannot stand on a cycle through time: it gives whole paths")
 
 
-def _moves(node: Node) -> bool:
+def _is_stepped(node: Node) -> bool:
     """Tell whether a quantity goes through time, or is solved for, even alone."""
     return node.quantity.STEPPED and node.fixed is None
 
 
-def _components(nodes: Mapping[str, Node]) -> Iterator[tuple[str, ...]]:
+def _strong_components(nodes: Mapping[str, Node]) -> Iterator[tuple[str, ...]]:
     """Walk the strongly connected parts, each after those that it needs (Tarjan 1972)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -454,7 +456,7 @@ def _with_dims_and_units(scenario: Scenario, nodes: dict[str, Node]) -> dict[str
         unit_of = {n: out[n].measured for n in node.sources}
         unit = node.quantity.unit_in(node, ChainMap(out, nodes), unit_of, key)
         for model in node.models.values():
-            for need, needed in asks(model):
+            for need, needed in required_quantities(model):
                 fed = out[node.source(need)]
                 units.check(
                     fed.unit, needed.unit, where=f"{key}: input '{need}' of model '{model.name}' from '{fed.name}'"
@@ -464,22 +466,22 @@ def _with_dims_and_units(scenario: Scenario, nodes: dict[str, Node]) -> dict[str
     return out
 
 
-def _steady(node: Node, known: Mapping[str, Node]) -> bool:
+def _steady(node: Node, nodes: Mapping[str, Node]) -> bool:
     """Tell whether a quantity is known not to change with time."""
     if any(change.value is not None for change in node.changes):
         return False
-    if not all(n not in TIME and known[n].steady for n in node.bounded_by):
+    if not all(n not in TIME_NAMES and nodes[n].steady for n in node.bounded_by):
         return False
     if node.fixed is not None:
         return True
-    return node.quantity.CONSTANT if node.cycle else node.quantity.steady(node, known)
+    return node.quantity.CONSTANT if node.cycle else node.quantity.steady(node, nodes)
 
 
-def _inputs(nodes: Iterable[Node]) -> dict[str, Input]:
+def _model_inputs(nodes: Iterable[Node]) -> dict[str, Input]:
     inputs: dict[str, Input] = {}
     for node in nodes:
         for model in node.models.values():
-            for inner in nested(model):
+            for inner in walk_models(model):
                 for name, need in inner.inputs.items():
                     if isinstance(need, Input):
                         inputs[f"{inner.name}.{name}"] = need

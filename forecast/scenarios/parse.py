@@ -11,24 +11,24 @@ import numpy as np
 
 from forecast import formula
 from forecast.base.dates import decimal_year, from_decimal_year
-from forecast.contract.fields import number
+from forecast.contract.fields import is_number
 from forecast.contract.inputs import below
 from forecast.errors import ForecastError, FormulaError, ScenarioError, UnknownNameError, printable
 from forecast.formula import Condition, Formula
 from forecast.models.shapes import track_record
 from forecast.scenarios import registered
 from forecast.scenarios.kinds import KINDS
-from forecast.scenarios.kinds.chosen import named, plain
+from forecast.scenarios.kinds.chosen import with_choice_names, with_placeholders
 from forecast.scenarios.quantities.kind import QuantityKind
-from forecast.scenarios.spec import Choice, DateQuestion, RankQuestion, TableChoice, braces
+from forecast.scenarios.spec import Choice, DateQuestion, RankQuestion, TableChoice, choices_in_braces
 from forecast.units import qualifiers
 
-__all__ = ["TAKEN", "ScenarioReader"]
+__all__ = ["RESERVED_DIMENSIONS", "ScenarioReader"]
 
 #: The largest number that a file may state.
-LARGEST = 1e300
+MAX_NUMBER = 1e300
 #: Names that results use beside the choices and the questions.
-TAKEN = ("date", "quantile", "value")
+RESERVED_DIMENSIONS = ("date", "quantile", "value")
 
 
 class ScenarioReader:
@@ -43,13 +43,13 @@ class ScenarioReader:
         """Return the error that names the file and the key."""
         return ScenarioError(f"{printable(self.where)}: {printable(key, 120)}: {reason}")
 
-    def only(self, record: object, known: tuple[str, ...], key: str) -> None:
+    def only(self, record: object, valid_names: tuple[str, ...], key: str) -> None:
         """Refuse a key that is not known."""
         if not isinstance(record, Mapping):
             raise self.fail(key or "top", f"expected a table, got {type(record).__name__}")
         for name in record:
-            if name not in known:
-                raise UnknownNameError("key", name, known, where=f"{self.where}: {key}" if key else self.where)
+            if name not in valid_names:
+                raise UnknownNameError("key", name, valid_names, where=f"{self.where}: {key}" if key else self.where)
 
     def count(self, stated: object, most: int, key: str) -> None:
         """Refuse a list or a table that is longer than what one can mean."""
@@ -88,7 +88,7 @@ class ScenarioReader:
         if choices is None:
             return False
         self.filled(text, choices, key)
-        return bool(braces(text, where=f"{printable(self.where)}: {key}"))
+        return bool(choices_in_braces(text, where=f"{printable(self.where)}: {key}"))
 
     def texts_by_name(self, record: Mapping[str, Any], name: str, key: str) -> dict[str, str]:
         """Return a table of texts."""
@@ -103,7 +103,7 @@ class ScenarioReader:
         value = record.get(key)
         if value is None:
             return None
-        if not number(value) or not 1 <= value <= 9999:
+        if not is_number(value) or not 1 <= value <= 9999:
             raise self.fail(key, f"expected a year from 1 to 9999, got '{printable(value, 40)}'")
         return float(value)
 
@@ -146,7 +146,7 @@ class ScenarioReader:
         for name, values in group.items():
             self.name(name, "choices")
             key = f"choices.{name}"
-            if name in TAKEN:
+            if name in RESERVED_DIMENSIONS:
                 raise self.fail(key, "the name is taken: results use it")
             yield name, self.choice(values if isinstance(values, Mapping) else {"values": values}, key)
 
@@ -183,7 +183,7 @@ class ScenarioReader:
             return (1 / len(values),) * len(values)
         if stated == "track-record":
             return self.by_record(values, key)
-        if not isinstance(stated, (list, tuple)) or len(stated) != len(values) or not all(map(number, stated)):
+        if not isinstance(stated, (list, tuple)) or len(stated) != len(values) or not all(map(is_number, stated)):
             raise self.fail(key, f"expected 'equal', or {len(values)} numbers, one for each value")
         if min(stated) < 0 or not abs(sum(stated) - 1) <= 1e-9:
             raise self.fail(key, f"expected weights from 0 to 1 in sum 1, got {sum(stated):.12g} in sum")
@@ -192,7 +192,7 @@ class ScenarioReader:
     def by_record(self, shapes: tuple[str, ...], key: str) -> tuple[float, ...]:
         """Return the weights of rival shapes by how forecasts with them have done."""
         try:
-            return track_record.weights(shapes)
+            return track_record.record_weights(shapes)
         except ForecastError as problem:
             raise self.fail(key, f"'track-record' weighs shapes by their past forecasts: {problem}") from problem
 
@@ -243,7 +243,7 @@ class ScenarioReader:
 
     def finite(self, value: object, key: str) -> float:
         """Return a number."""
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= LARGEST:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= MAX_NUMBER:
             raise self.fail(key, f"expected a finite number, got '{printable(value, 40)}'")
         return float(value)
 
@@ -266,7 +266,7 @@ class ScenarioReader:
     def lower(self, record: Mapping[str, Any], key: str) -> float:
         """Return what a quantity may not be set below."""
         value = record["lower"]
-        if not number(value):
+        if not is_number(value):
             raise self.fail(f"{key}.lower", f"expected a number, got {printable(value, 40)}")
         if (low := below({k: v for k, v in record.items() if k != "lower"}, value)) is not None:
             raise self.fail(f"{key}.lower", f"the quantity itself holds {low:g}, below {value:g}")
@@ -275,13 +275,13 @@ class ScenarioReader:
     def before(self, record: Mapping[str, Any], key: str) -> float:
         """Return what a quantity was before the first step."""
         value = record["before"]
-        if not number(value):
+        if not is_number(value):
             raise self.fail(f"{key}.before", f"expected a number, got {printable(value, 40)}")
         return float(value)
 
     def filled(self, template: str, choices: Mapping[str, Any], key: str) -> None:
         """Check that the braces of a text name choices."""
-        for used in braces(template, where=f"{printable(self.where)}: {key}"):
+        for used in choices_in_braces(template, where=f"{printable(self.where)}: {key}"):
             if used not in choices:
                 raise UnknownNameError("choice", used, choices, where=f"{self.where}: {key}")
 
@@ -295,14 +295,14 @@ class ScenarioReader:
 
     def formula(self, text: str, key: str) -> Formula:
         """Return a formula."""
-        text, names = plain(text)
-        return named(formula.parse_expression(text, where=f"{self.where}: {key}"), names)
+        text, names = with_placeholders(text)
+        return with_choice_names(formula.parse_expression(text, where=f"{self.where}: {key}"), names)
 
     def condition(self, text: str, key: str) -> Condition:
         """Return a condition."""
-        text, names = plain(text)
+        text, names = with_placeholders(text)
         made = formula.parse_condition(text, where=f"{self.where}: {key}")
-        left, right = (named(side, names) for side in (made.left, made.right))
+        left, right = (with_choice_names(side, names) for side in (made.left, made.right))
         return Condition(left, made.op, right)
 
     def updates(self, record: Mapping[str, Any]) -> Iterator[tuple[str, Formula]]:
@@ -346,7 +346,7 @@ class ScenarioReader:
 
     def date(self, given: object, key: str) -> str:
         """Return a date, a TOML date, a year or text, as YYYY-MM-DD."""
-        if number(given) and 1000 <= given < 10000:
+        if is_number(given) and 1000 <= given < 10000:
             return str(from_decimal_year([given])[0])[:10]
         try:
             return (given if isinstance(given, date) else date.fromisoformat(str(given))).isoformat()[:10]

@@ -33,7 +33,7 @@ def _walk(
             yield dims, values
 
 
-def of_node(scenario: Scenario, node: Node, known: Mapping[str, Node], key: str) -> dict[Combination, Qualifiers]:
+def of_node(scenario: Scenario, node: Node, nodes: Mapping[str, Node], key: str) -> dict[Combination, Qualifiers]:
     """Return what a quantity states in every combination of its choices; empty where it never states anything.
 
     Raises
@@ -47,15 +47,15 @@ def of_node(scenario: Scenario, node: Node, known: Mapping[str, Node], key: str)
         return dict(node.bases)
     stated: dict[Combination, Qualifiers] = {}
     for values in combinations(scenario.choices, node.dims):
-        stated[values] = node.quantity.qualifiers_in(node, dict(zip(node.dims, values, strict=True)), known, key)
-        if len(stated) == 1 and not stated[values] and not _may_state(node, known):
+        stated[values] = node.quantity.qualifiers_in(node, dict(zip(node.dims, values, strict=True)), nodes, key)
+        if len(stated) == 1 and not stated[values] and not _may_state(node, nodes):
             return {}
     return stated if any(stated.values()) else {}
 
 
-def _may_state(node: Node, known: Mapping[str, Node]) -> bool:
+def _may_state(node: Node, nodes: Mapping[str, Node]) -> bool:
     """Tell whether any combination can state something; most scenarios never do and are not walked."""
-    if any(known[n].bases for n in node.sources) or any(made.qualifiers for made in node.models.values()):
+    if any(nodes[n].bases for n in node.sources) or any(made.qualifiers for made in node.models.values()):
         return True
     return node.quantity.states_qualifiers
 

@@ -25,24 +25,24 @@ from forecast.base.dates import decimal_year
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import TrendSpec
 from forecast.errors import UnknownNameError, UsageError, printable
-from forecast.formula import SCENARIO_FUNCTIONS, TIME, Comparison, Name, Node, parse_expression
-from forecast.formula.reader import REFUSED
+from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES, Comparison, Name, Node, parse_expression
+from forecast.formula.reader import RESERVED_NAMES
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.tables.columns import Columns
 
-__all__ = ["QUESTION", "RIVALS", "at_dates", "every_shape", "in_words", "read_question"]
+__all__ = ["QUESTION_NAME", "RIVAL_SHAPES", "at_dates", "every_shape", "in_words", "read_question"]
 
 #: What the question is called in its scenario.
-QUESTION = "question"
+QUESTION_NAME = "question"
 #: Shapes of trends that stand beside a series' own, as rivals without weight.
-RIVALS = ("exponential", "changepoint", "damped-trend")
+RIVAL_SHAPES = ("exponential", "changepoint", "damped-trend")
 #: Where nothing else is said: dates of values, and the last date of what is waited for.
-DATES, UNTIL = (2030, 2040), 2050
+DEFAULT_DATES, DEFAULT_UNTIL = (2030, 2040), 2050
 #: Of what is waited for: it begins soon after the newest observation, so that what this meets is so already.
-STEP = "1/4"
-MOST_CHARACTERS = 1000
+DEFAULT_STEP = "1/4"
+MAX_QUESTION_CHARACTERS = 1000
 #: A date within this share of a step of one is at it.
 _ROUNDING = Fraction(1, 10**6)
 #: What shapes are called for people.
@@ -54,11 +54,12 @@ _SHAPES = {
     "damped-trend": "damped trend",
 }
 
-_COLUMN = r"[^\s:*()<>='\"]+\.(?:csv|parquet|pq):[\w-]+"
+_COLUMN_TEXT = r"[^\s:*()<>='\"]+\.(?:csv|parquet|pq):[\w-]+"
 #: A number takes the unit that follows it, so that no part of one is looked up: ``1 EFLOP/s``, ``3 FLOP/(s*USD)``.
-_MEASURED = r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[kMBT]?(?: +(?:1/)?[A-Za-z(][\w*/().]*)?"
+_MEASURED_TEXT = r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[kMBT]?(?: +(?:1/)?[A-Za-z(][\w*/().]*)?"
 _WORD = re.compile(
-    rf"(?P<column>{_COLUMN})|(?P<number>{_MEASURED})|(?P<name>[A-Za-z_][\w./:@-]*)|(?P<other>.)", re.ASCII | re.DOTALL
+    rf"(?P<column>{_COLUMN_TEXT})|(?P<number>{_MEASURED_TEXT})|(?P<name>[A-Za-z_][\w./:@-]*)|(?P<other>.)",
+    re.ASCII | re.DOTALL,
 )
 _NOT_IN_NAMES = re.compile(r"\W+")
 
@@ -81,7 +82,7 @@ def in_words(text: str) -> bool:
 
 
 def read_question(
-    text: str, *, at: Sequence[float | str] = (), until: float | None = None, shapes: Sequence[str] = RIVALS
+    text: str, *, at: Sequence[float | str] = (), until: float | None = None, shapes: Sequence[str] = RIVAL_SHAPES
 ) -> Scenario:
     """Return the scenario that a question in one line asks.
 
@@ -115,8 +116,8 @@ def read_question(
 
     if not isinstance(text, str) or not text.strip():
         raise UsageError("ask: expected a question, such as 'training-compute >= 1e29 FLOP', got nothing")
-    if len(text) > MOST_CHARACTERS:
-        raise UsageError(f"ask: the question has {len(text)} characters; the limit is {MOST_CHARACTERS}")
+    if len(text) > MAX_QUESTION_CHARACTERS:
+        raise UsageError(f"ask: the question has {len(text)} characters; the limit is {MAX_QUESTION_CHARACTERS}")
     if in_words(text):
         raise UsageError(f"ask: '{printable(text, 80)}' is a question in words: 'forecast find' looks for them")
     names = _Names(shapes)
@@ -131,22 +132,22 @@ def read_question(
         "choices": names.choices,
         "labels": names.labels,
         "quantities": names.quantities,
-        "questions": {QUESTION: {**question, "title": _title(root, text.strip(), names.labels)}},
+        "questions": {QUESTION_NAME: {**question, "title": _question_title(root, text.strip(), names.labels)}},
     }
     # a scenario that is used has dates and a step of its own
-    last = UNTIL if names.until is None else _step_at(names.until, names.start, names.step)
-    dates = _listed(at)
+    last = DEFAULT_UNTIL if names.until is None else _step_at(names.until, names.start, names.step)
+    dates = _date_list(at)
     if "value" in question and not dates:
-        dates = [date for date in DATES[: None if names.moving else 1] if date <= last] or [last]
-    record["questions"][QUESTION] |= {"dates": dates} if dates else {}
-    latest = max(map(_year, dates), default=last)
+        dates = [date for date in DEFAULT_DATES[: None if names.moving else 1] if date <= last] or [last]
+    record["questions"][QUESTION_NAME] |= {"dates": dates} if dates else {}
+    latest = max(map(_parse_year, dates), default=last)
     if names.until is None:
-        record["step"] = STEP if "when" in question and names.moving else "year"
+        record["step"] = DEFAULT_STEP if "when" in question and names.moving else "year"
         record["until"] = until if until is not None else math.ceil(latest)
     elif until is not None or latest > last:
         record["until"] = until if until is not None else _step_at(latest, names.start, names.step, after=True)
     if not names.moving:
-        record["start"] = math.floor(min(map(_year, dates))) - 1 if dates else last - 1
+        record["start"] = math.floor(min(map(_parse_year, dates))) - 1 if dates else last - 1
     return Scenario.from_dict(record, name="question", where="ask", folder=names.folder)
 
 
@@ -166,7 +167,7 @@ def at_dates(scenario: Scenario, at: Sequence[float | str]) -> Scenario:
     UsageError
         If it has no question that may ask at dates.
     """
-    dates = _listed(at)
+    dates = _date_list(at)
     stated = scenario.stated.get("questions", {})
     questions = {
         name: {**each, "dates": dates} if {"value", "growth", "when"} & set(each) else each
@@ -174,7 +175,7 @@ def at_dates(scenario: Scenario, at: Sequence[float | str]) -> Scenario:
     }
     if questions == stated:
         raise UsageError(f"--at: scenario '{scenario.name}' asks neither for a value nor for a date")
-    last = max(map(_year, dates))
+    last = max(map(_parse_year, dates))
     end = scenario.until and _step_at(scenario.until, scenario.start, scenario.step)
     reached = end is not None and last <= end
     longer = {} if reached else {"until": _step_at(last, scenario.start, scenario.step, after=True)}
@@ -199,7 +200,7 @@ def _step_at(year: float, start: float | None, step: float | str, *, after: bool
     return int(found) if found == int(found) else found
 
 
-def _listed(at: Sequence[float | str] | float | str) -> list[float | str]:
+def _date_list(at: Sequence[float | str] | float | str) -> list[float | str]:
     dates = [at] if isinstance(at, (int, float, str)) else list(at)
     return [int(date) if isinstance(date, str) and date.strip().isdigit() else date for date in dates]
 
@@ -252,11 +253,11 @@ class _Names:
 
     def known(self, name: str) -> str | None:
         """Return the name in the formula of what a name of the catalogue stands for, or None."""
-        if name in TIME or name in SCENARIO_FUNCTIONS or name == "pi":
+        if name in TIME_NAMES or name in SCENARIO_FUNCTIONS or name == "pi":
             return name
         registry = get_registry()
         bare, at, shape = name.partition("@")
-        if (model := _found("model", bare)) is not None:
+        if (model := _find_or_none("model", bare)) is not None:
             mine = _identifier(name.partition("/")[2] or name)
             if at:
                 beside = {"shape": registry.find("shape", shape).full_name}
@@ -267,7 +268,7 @@ class _Names:
             self.moving = self.moving or bool(beside)
             return mine
         head, dot, quantity = name.partition(".")
-        if dot and (scenario := _found("scenario", head)) is not None:
+        if dot and (scenario := _find_or_none("scenario", head)) is not None:
             return self.of_scenario(scenario.full_name, head, quantity)
         return None
 
@@ -290,9 +291,9 @@ class _Names:
 
     def shaped(self, series: str = "") -> dict[str, str]:
         """Return the shape of a series, beside its rivals without weight; series of one shape share the choice."""
-        from forecast.models.model_lookup import named
+        from forecast.models.model_lookup import find_model
 
-        own = named(series).shape if series else "trends/pool"
+        own = find_model(series).shape if series else "trends/pool"
         plugin, slash, short = own.partition("/")
         if slash and plugin != "trends":
             return {"shape": own}
@@ -314,13 +315,13 @@ class _Names:
         if self.folder is not None and folder.resolve() != self.folder.resolve():
             raise UsageError("ask: files in two folders; put them beside each other")
         self.folder = folder
-        columns = tables.columns(path, where="ask")
+        columns = tables.to_columns(path, where="ask")
         values = columns.numeric(column)  # names the columns where this is none
         assert values is not None
         mine = _identifier(column)
         self.quantities[mine] = {
             "data": Path(path).name,
-            "x": _dates(columns, Path(path).name),
+            "x": _date_column(columns, Path(path).name),
             "y": column,
             "unit": columns.units.get(column, ""),
             **self.shaped(),
@@ -330,7 +331,7 @@ class _Names:
         return mine
 
 
-def _found(kind: str, name: str) -> Record | None:
+def _find_or_none(kind: str, name: str) -> Record | None:
     try:
         return get_registry().find(kind, name)
     except UnknownNameError:
@@ -340,10 +341,10 @@ def _found(kind: str, name: str) -> Record | None:
 def _identifier(name: str) -> str:
     """Return a name of a formula that a name of the catalogue becomes."""
     made = _NOT_IN_NAMES.sub("_", name)[:64]
-    return f"{made}_" if made in REFUSED or made in TIME or made == "shape" else made
+    return f"{made}_" if made in RESERVED_NAMES or made in TIME_NAMES or made == "shape" else made
 
 
-def _dates(columns: Columns, name: str) -> str:
+def _date_column(columns: Columns, name: str) -> str:
     """Return the column of dates of a file."""
     dated = [each for each in columns if columns[each].dtype.kind == "M"]
     dated = dated or [each for each in columns if each.casefold() in ("date", "time", "year")]
@@ -354,7 +355,7 @@ def _dates(columns: Columns, name: str) -> str:
     return dated[0]
 
 
-def _year(date: float | str) -> float:
+def _parse_year(date: float | str) -> float:
     for read in (float, lambda text: float(decimal_year([text])[0])):
         try:
             year = read(date)
@@ -365,7 +366,7 @@ def _year(date: float | str) -> float:
     raise UsageError(f"expected a year or a date such as 2030-12-31, got '{printable(date, 40)}'")
 
 
-def _title(root: Node, text: str, labels: Mapping[str, str]) -> str:
+def _question_title(root: Node, text: str, labels: Mapping[str, str]) -> str:
     """Return what the sentence calls the question: by a label where it is about one name, else as it was typed."""
     plain = text.replace("{", "(").replace("}", ")")
     if isinstance(root, Name):

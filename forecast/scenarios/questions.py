@@ -22,7 +22,7 @@ from forecast.scenarios.spec import DateQuestion, RankQuestion
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["FirstQuestion", "ValueQuestion", "read"]
+__all__ = ["FirstQuestion", "ValueQuestion", "read_questions"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ class FirstQuestion:
         return {"first": list(self.first), "title": self.title}
 
 
-def read(
+def read_questions(
     reader: ScenarioReader, group: Mapping[str, Mapping[str, Any]], choices: Mapping[str, Any]
 ) -> dict[str, DateQuestion | RankQuestion | ValueQuestion | FirstQuestion]:
     """Read the questions of a scenario, whatever they ask."""
@@ -95,15 +95,15 @@ def read(
     for name, record in group.items():
         key = f"questions.{name}"
         if "first" in record:
-            made[name] = _first(reader, record, group, key)
+            made[name] = _read_first_question(reader, record, group, key)
         elif "value" in record or "growth" in record:
-            made[name] = _figure(reader, record, key)
+            made[name] = _read_value_question(reader, record, key)
         else:
             made[name] = reader.question(name, record, choices)
     return made
 
 
-def _figure(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> ValueQuestion:
+def _read_value_question(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> ValueQuestion:
     word = "growth" if "growth" in record else "value"
     reader.only(record, (word, "dates", "title", "resolves", "comparable_as"), key)
     dates = record.get("dates")
@@ -122,7 +122,7 @@ def _figure(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> Valu
     )
 
 
-def _first(
+def _read_first_question(
     reader: ScenarioReader, record: Mapping[str, Any], group: Mapping[str, Mapping[str, Any]], key: str
 ) -> FirstQuestion:
     reader.only(record, ("first", "title"), key)

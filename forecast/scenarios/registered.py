@@ -20,13 +20,13 @@ from typing import Any
 
 from forecast.contract.registry import Record, get_registry
 from forecast.errors import ForecastError, ScenarioError, printable
-from forecast.scenarios import home
-from forecast.scenarios.spec import braces, fill
+from forecast.scenarios import stream_names
+from forecast.scenarios.spec import choices_in_braces, fill
 
-__all__ = ["LIMIT_BYTES", "data_of", "file_of", "parsed", "read", "read_registered"]
+__all__ = ["MAX_SCENARIO_BYTES", "data_of", "file_of", "parse_scenario", "read_registered", "read_scenario"]
 
 #: A scenario file larger than this is refused unread.
-LIMIT_BYTES = 1 << 20
+MAX_SCENARIO_BYTES = 1 << 20
 
 _PLACED = re.compile(r"((?:[^:/\s]+::)?[a-z0-9-]+/[a-z0-9-]+):([^:].*)", re.ASCII | re.DOTALL)
 
@@ -37,7 +37,7 @@ _NAMES = {"table": "table", "data": "table", "draws": "table", "model": "model",
           "function": "model"}  # fmt: skip
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_scenario(path: Path) -> dict[str, Any]:
     """Return what a scenario's file says.
 
     Raises
@@ -47,15 +47,15 @@ def read(path: Path) -> dict[str, Any]:
     """
     from forecast.base import files
 
-    content = files.read_bytes(path, limit=LIMIT_BYTES, error=ScenarioError)
+    content = files.read_bytes(path, limit=MAX_SCENARIO_BYTES, error=ScenarioError)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{printable(path)}: expected UTF-8 text: byte {error.start} is not") from error
-    return parsed(text, str(path))
+    return parse_scenario(text, str(path))
 
 
-def parsed(text: str, where: str) -> dict[str, Any]:
+def parse_scenario(text: str, where: str) -> dict[str, Any]:
     """Return what the text of a scenario's file says.
 
     Raises
@@ -76,23 +76,23 @@ def path_of(origin: Record) -> Path:
 
 def read_registered(origin: Record) -> dict[str, Any]:
     """Return what a registered scenario says, so that its paths and names hold anywhere."""
-    stated = read(path_of(origin))
+    stated = read_scenario(path_of(origin))
     for heading in ("choices", "quantities"):
         group = stated.get(heading)
         if isinstance(group, dict):
             stated[heading] = {name: _anywhere(each, origin) for name, each in group.items()}
     for key in ("extends", "use"):
         if key in stated:
-            stated[key] = _scenarios(stated[key], origin)
-    return {**stated, "home": home.at_home(stated, origin.full_name)}
+            stated[key] = _resolved_names(stated[key], origin)
+    return {**stated, "home": stream_names.at_home(stated, origin.full_name)}
 
 
-def _scenarios(named: Any, origin: Record) -> Any:
+def _resolved_names(named: Any, origin: Record) -> Any:
     """Return names and files of scenarios as they hold anywhere, alone, in a list or under names."""
     if isinstance(named, Mapping):
-        return {alias: _scenarios(each, origin) for alias, each in named.items()}
+        return {alias: _resolved_names(each, origin) for alias, each in named.items()}
     if isinstance(named, list):
-        return [_scenarios(each, origin) for each in named]
+        return [_resolved_names(each, origin) for each in named]
     if isinstance(named, str) and named.lower().endswith(".toml"):
         return named if _PLACED.fullmatch(named) else f"{origin.full_name}:{named}"
     return get_registry().at_home("scenario", named, origin.plugin) if isinstance(named, str) else named
@@ -121,7 +121,7 @@ def _is_path(text: str, folder: Path) -> bool:
     if "{" in text:
         return True
     try:
-        return tables.named(text, folder, where="") != text
+        return tables.resolve_data_name(text, folder, where="") != text
     except ForecastError:  # said where it is read
         return False
 
@@ -152,8 +152,8 @@ def data_of(text: str, folder: Path | None, *, where: str) -> str:
     """
     from forecast import tables
 
-    base, path = _place(text, folder, where)
-    return path if base is None else tables.named(path, base, where=where)
+    base, path = _placed_path(text, folder, where)
+    return path if base is None else tables.resolve_data_name(path, base, where=where)
 
 
 def file_of(text: str, folder: Path | None, *, where: str) -> str:
@@ -165,11 +165,11 @@ def file_of(text: str, folder: Path | None, *, where: str) -> str:
     """
     from forecast.base import access
 
-    base, path = _place(text, folder, where)
+    base, path = _placed_path(text, folder, where)
     return path if base is None else str(access.within(base, path, where=where, what="scenario", error=ScenarioError))
 
 
-def _place(text: str, folder: Path | None, where: str) -> tuple[Path | None, str]:
+def _placed_path(text: str, folder: Path | None, where: str) -> tuple[Path | None, str]:
     """Return the folder in which a text names something, and what it names there."""
     placed = _PLACED.fullmatch(text)
     if placed is None:
@@ -181,7 +181,7 @@ def _place(text: str, folder: Path | None, where: str) -> tuple[Path | None, str
         stamp = file.stat().st_mtime_ns
     except OSError:
         stamp = 0
-    if path not in _stated(file, stamp) and path not in _filled(origin.full_name, file, stamp):
+    if path not in _named_data(file, stamp) and path not in _filled_templates(origin.full_name, file, stamp):
         raise ScenarioError(
             f"{where}: scenario '{printable(name, 120)}' names no '{printable(path, 120)}': what stands beside a "
             "registered scenario is reached where that scenario itself names it"
@@ -190,35 +190,35 @@ def _place(text: str, folder: Path | None, where: str) -> tuple[Path | None, str
 
 
 @functools.lru_cache(maxsize=64)
-def _stated(file: Path, stamp: int) -> frozenset[str]:
+def _named_data(file: Path, stamp: int) -> frozenset[str]:
     """Return the texts by which a scenario's file names data and other files, as it stood at `stamp`."""
-    record = read(file)
+    record = read_scenario(file)
     groups = (record.get(heading) for heading in ("choices", "quantities"))
     data = {text for group in groups if isinstance(group, Mapping) for text in _walk(group.values())}
-    return frozenset(data | set(_files(record.get("use"))))
+    return frozenset(data | set(_named_files(record.get("use"))))
 
 
-def _files(named: Any) -> Iterator[str]:
+def _named_files(named: Any) -> Iterator[str]:
     """Walk the files among the scenarios that a record uses."""
     if isinstance(named, str):
         yield from (named,) if named.lower().endswith(".toml") else ()
     elif isinstance(named, (Mapping, list)):
         for each in named.values() if isinstance(named, Mapping) else named:
-            yield from _files(each)
+            yield from _named_files(each)
 
 
 @functools.lru_cache(maxsize=64)
-def _filled(name: str, file: Path, stamp: int) -> frozenset[str]:
+def _filled_templates(name: str, file: Path, stamp: int) -> frozenset[str]:
     """Return the texts that a scenario's own choices make of those with braces."""
     from forecast.scenarios.scenario import Scenario
 
-    templates = [text for text in _stated(file, stamp) if "{" in text]
+    templates = [text for text in _named_data(file, stamp) if "{" in text]
     if not templates:
         return frozenset()
     choices = Scenario.load(name).choices
     out = set()
     for text in templates:
-        own = [each for each in braces(text, where=name) if each in choices]
+        own = [each for each in choices_in_braces(text, where=name) if each in choices]
         for values in itertools.product(*(choices[each].values for each in own)):
             out.add(fill(text, dict(zip(own, values, strict=True))))
     return frozenset(out)

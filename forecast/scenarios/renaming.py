@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from forecast.formula import Condition, Formula, Name
 
-__all__ = ["renamed", "renamed_name"]
+__all__ = ["rename_part", "renamed_name"]
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ def renamed_name(name: str, names: Mapping[str, str]) -> str:
     return f"{names[own]}{mark}{rest}" if own in names else name
 
 
-def renamed(part: T, names: Mapping[str, str]) -> T:
+def rename_part(part: T, names: Mapping[str, str]) -> T:
     """Return a part of a scenario with other names of quantities and choices in it; the same object if none changes.
 
     Examples
@@ -45,33 +45,33 @@ def renamed(part: T, names: Mapping[str, str]) -> T:
     >>> renamed("hardware/{metric}", {"metric": "brain.metric"})
     'hardware/{brain.metric}'
     """
-    made: Any = _renamed(part, names)
+    made: Any = _rename(part, names)
     return made  # type: ignore[no-any-return]
 
 
-def _renamed(part: Any, names: Mapping[str, str]) -> Any:
+def _rename(part: Any, names: Mapping[str, str]) -> Any:
     if isinstance(part, Formula):
         # the number of a choice is a name in braces
         new = {n: f"{{{names.get(n[1:-1], n[1:-1])}}}" if n.startswith("{") else names.get(n, n) for n in part.names}
         changed = {n: Formula(Name(each)) for n, each in new.items() if each != n}
         return part.substitute(changed) if changed else part
     if isinstance(part, Condition):
-        left, right = _renamed(part.left, names), _renamed(part.right, names)
+        left, right = _rename(part.left, names), _rename(part.right, names)
         return part if left is part.left and right is part.right else Condition(left, part.op, right)
     if isinstance(part, str):
         return _BRACES.sub(lambda brace: f"{{{names.get(brace[1], brace[1])}}}", part) if "{" in part else part
     if isinstance(part, Mapping):
-        new_values = {key: _renamed(each, names) for key, each in part.items()}
+        new_values = {key: _rename(each, names) for key, each in part.items()}
         return part if all(new_values[key] is each for key, each in part.items()) else new_values
     if isinstance(part, (list, tuple)):
-        items = [_renamed(each, names) for each in part]
+        items = [_rename(each, names) for each in part]
         return part if all(a is b for a, b in zip(items, part, strict=True)) else type(part)(items)
-    if not _ours(part):
+    if not _is_record(part):
         return part
     changes: dict[str, Any] = {}
     for each in fields(part):
         value = getattr(part, each.name)
-        new_value = _names(value, names) if each.name in _name_fields(part) else _renamed(value, names)
+        new_value = _names(value, names) if each.name in _name_fields(part) else _rename(value, names)
         if new_value is not value:
             changes[each.name] = new_value
     return replace(part, **changes) if changes else part
@@ -86,7 +86,7 @@ def _names(value: Any, names: Mapping[str, str]) -> Any:
     return tuple(renamed_name(each, names) for each in value)
 
 
-def _ours(part: Any) -> bool:
+def _is_record(part: Any) -> bool:
     """Tell whether a part is a record of a scenario, and no object of somebody's own."""
     return is_dataclass(part) and not isinstance(part, type) and type(part).__module__.startswith("forecast.scenarios.")
 

@@ -31,17 +31,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from forecast.contract.fields import number
+from forecast.contract.fields import is_number
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
-from forecast.formula import TIME, Formula
-from forecast.scenarios import authored_sentences, home, questions as asking, registered, using
+from forecast.formula import TIME_NAMES, Formula
+from forecast.scenarios import authored_sentences, questions as asking, registered, stream_names, used_scenarios
 from forecast.scenarios.kinds.solved_number import SolvedNumber
 from forecast.scenarios.kinds.stock import Stock
 from forecast.scenarios.kinds.table_value import TableValue
-from forecast.scenarios.parse import TAKEN, ScenarioReader
+from forecast.scenarios.parse import RESERVED_DIMENSIONS, ScenarioReader
 from forecast.scenarios.quantities import changes, levers, limits
 from forecast.scenarios.quantities.changes import Change
-from forecast.scenarios.quantities.correlation import Correlation, correlations
+from forecast.scenarios.quantities.correlation import Correlation, read_correlations
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.quantities.levers import Lever
 from forecast.scenarios.quantities.limits import Limits
@@ -49,7 +49,7 @@ from forecast.scenarios.questions import FirstQuestion, ValueQuestion
 from forecast.scenarios.settings import presets as settings_by_name
 from forecast.scenarios.settings.presets import Preset
 from forecast.scenarios.spec import Choice, DateQuestion, RankQuestion, TableChoice
-from forecast.scenarios.table_values import Tables, resolve
+from forecast.scenarios.table_values import Tables, resolve_choices
 from forecast.scenarios.toml_text import toml_text
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Scenario"]
 
-_TOP = (
+_TOP_KEYS = (
     "title", "extends", "use", "published_on", "issued_on", "start", "until", "step", "show", "labels", "choices",
     "quantities", "stocks", "solve", "correlations", "update", "questions", "changes", "sweep", "levers", "says",
     "presets", "preset", "home",
 )  # fmt: skip
 
 #: Keys that a quantity of any kind may have.
-_BESIDE = ("lower", "before", *limits.KEYS)
+_COMMON_KEYS = ("lower", "before", *limits.LIMIT_KEYS)
 
 #: What a file may state of each at most, many times what a shipped scenario does: what it states is counted first.
 MAX_PARTS = {
@@ -74,7 +74,7 @@ MAX_PARTS = {
     "questions": 1000, "changes": 200, "sweep": 100, "levers": 500, "presets": 500,
 }  # fmt: skip
 
-_PARTS = ("already", "date", "failing", "never")
+_RESERVED_SUFFIXES = ("already", "date", "failing", "never")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +190,7 @@ class Scenario:
 
         if isinstance(name, Path) or str(name).lower().endswith(".toml"):
             path = Path(name)
-            return cls.from_dict(registered.read(path), name=path.stem, where=str(path), folder=path.parent)
+            return cls.from_dict(registered.read_scenario(path), name=path.stem, where=str(path), folder=path.parent)
         origin = get_registry().find("scenario", name)
         path, stated = registered.path_of(origin), registered.read_registered(origin)
         return cls.from_dict(stated, name=origin.full_name, where=path.name, folder=path.parent)
@@ -220,13 +220,15 @@ class Scenario:
         made = cls.remade(record, name=name, where=where, folder=folder)
         if lost := [each for each in record.get("labels", {}) if each not in made.labels]:
             # what a table lists at another date is no mistake
-            known = [*made._nameable, *_listed(ScenarioReader(where, folder), made.stated)]
+            known = [*made._nameable, *_table_choice_values(ScenarioReader(where, folder), made.stated)]
             what = "quantity, choice, value of a choice, label of a draw or question"
             if unknown := next((each for each in lost if each not in known), None):
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
-        levers.check(record, made.quantities, made.choices, where)
-        settings_by_name.check(ScenarioReader(where, folder), record, made.quantities, made.choices)
-        authored_sentences.check(record, [*made.questions, *made.rankings, *made.figures, *made.firsts], where)
+        levers.check_levers(record, made.quantities, made.choices, where)
+        settings_by_name.check_presets(ScenarioReader(where, folder), record, made.quantities, made.choices)
+        authored_sentences.check_sentences(
+            record, [*made.questions, *made.rankings, *made.figures, *made.firsts], where
+        )
         _check_sharing(record, made, where)
         return made
 
@@ -237,8 +239,8 @@ class Scenario:
         """Check what was made of a scenario, as `from_dict` does; labels of what is there no more are dropped."""
         reader = ScenarioReader(where, folder)
         ends_anew = isinstance(record, Mapping) and {"extends", "until"} <= record.keys()
-        record = using.extended(record, reader, _TOP)
-        reader.only(record, _TOP, "")
+        record = used_scenarios.extend_scenario(record, reader, _TOP_KEYS)
+        reader.only(record, _TOP_KEYS, "")
         for key, most in MAX_PARTS.items():
             reader.count(record.get(key, ()), most, key)
         if "preset" in record:
@@ -249,9 +251,9 @@ class Scenario:
                 reader.date(record[key], key)
         until, start = (reader.year(record, key) for key in ("until", "start"))
         step = record.get("step", "year")
-        if not isinstance(step, str) and not number(step):
+        if not isinstance(step, str) and not is_number(step):
             raise reader.fail("step", f"expected 'year', 'month', or years such as '1/12', got '{printable(step, 40)}'")
-        used = using.read(reader, record.get("use", ()))
+        used = used_scenarios.read_used(reader, record.get("use", ()))
         reader.used = {*used.quantities, *used.choices}
         until = used.until if until is None else until
         start = used.start if start is None else start
@@ -260,9 +262,9 @@ class Scenario:
         given = dict(reader.tables(record, "quantities"))
         lower = {key: reader.lower(value, f"quantities.{key}") for key, value in given.items() if "lower" in value}
         before = {key: reader.before(value, f"quantities.{key}") for key, value in given.items() if "before" in value}
-        bounds = {key: limits.read(reader, value, key) for key, value in given.items()}
+        bounds = {key: limits.read_limits(reader, value, key) for key, value in given.items()}
         quantities = {
-            key: reader.quantity(key, {k: v for k, v in value.items() if k not in _BESIDE}, stated_choices)
+            key: reader.quantity(key, {k: v for k, v in value.items() if k not in _COMMON_KEYS}, stated_choices)
             for key, value in given.items()
         }
         moving: dict[str, QuantityKind] = {
@@ -277,8 +279,10 @@ class Scenario:
             quantities[key] = made
         own = dict.fromkeys(quantities)
         quantities = {**used.quantities, **quantities}
-        for clash in sorted(set(quantities) & set(TIME)):
-            raise reader.fail(f"quantities.{clash}", f"the name is taken: {', '.join(TIME)} are time in expressions")
+        for clash in sorted(set(quantities) & set(TIME_NAMES)):
+            raise reader.fail(
+                f"quantities.{clash}", f"the name is taken: {', '.join(TIME_NAMES)} are time in expressions"
+            )
         if not quantities:
             raise ScenarioError(f"{where}: quantities: expected at least one [quantities.NAME]")
         shown = reader.texts(record["show"], "show") if "show" in record else ()
@@ -288,14 +292,17 @@ class Scenario:
         if len(set(shown)) < len(shown):
             raise reader.fail("show", "a quantity stands there twice")
         cells = {name: part for name, part in quantities.items() if isinstance(part, TableValue)}
-        choices = resolve(stated_choices, cells, Tables(where, start))
+        choices = resolve_choices(stated_choices, cells, Tables(where, start))
         for clash in sorted(set(quantities) & set(choices)):
             raise ScenarioError(f"{where}: quantities.{clash}: a choice has the same name")
-        questions = asking.read(reader, dict(reader.tables(record, "questions")), choices)
+        questions = asking.read_questions(reader, dict(reader.tables(record, "questions")), choices)
         for kind, names in (("quantity", quantities), ("choice", choices)):
             for clash in sorted(set(questions) & set(names)):
                 raise ScenarioError(f"{where}: questions.{clash}: a {kind} has the same name")
-        for clash in sorted(set(questions) & {*TAKEN, *(f"{name}_{part}" for name in questions for part in _PARTS)}):
+        for clash in sorted(
+            set(questions)
+            & {*RESERVED_DIMENSIONS, *(f"{name}_{part}" for name in questions for part in _RESERVED_SUFFIXES)}
+        ):
             raise ScenarioError(f"{where}: questions.{clash}: the name is taken: results use it")
         if used.used and "show" not in record:
             shown = tuple(own) or tuple(
@@ -328,20 +335,22 @@ class Scenario:
             limits=beside("limits", {key: bound for key, bound in bounds.items() if bound is not None}),
             shown=shown,
             labels={**used.labels, **reader.labels(record)},
-            correlations=(*used.correlations, *correlations(reader, record)),
+            correlations=(*used.correlations, *read_correlations(reader, record)),
             alone=used.alone
             | {n for group in used.correlations for n in group.of if {n, n.rpartition(".")[0]} & own.keys()},
             updates={**used.updates, **dict(reader.updates(record))},
-            changes=(*used.changes, *changes.read(reader, record.get("changes", ()))),
+            changes=(*used.changes, *changes.read_changes(reader, record.get("changes", ()))),
             swept=dict(reader.swept(record)),
-            levers=tuple(levers.read(reader, record, quantities, choices, {**used.labels, **reader.labels(record)})),
-            presets=(*used.presets, *settings_by_name.read(reader, record, quantities, choices)),
-            says=authored_sentences.read(reader, record, questions, [*quantities, *choices]),
-            streams={**used.streams, **home.read(reader, record, {*quantities, *choices})},
+            levers=tuple(
+                levers.read_levers(reader, record, quantities, choices, {**used.labels, **reader.labels(record)})
+            ),
+            presets=(*used.presets, *settings_by_name.read_presets(reader, record, quantities, choices)),
+            says=authored_sentences.read_sentences(reader, record, questions, [*quantities, *choices]),
+            streams={**used.streams, **stream_names.read_stream_names(reader, record, {*quantities, *choices})},
             used=used.used - own.keys(),
             ends_anew=ends_anew,
             folder=folder,
-            stated=_copied(record),
+            stated=_copy_tables(record),
         )._pruned()
 
     @classmethod
@@ -352,7 +361,7 @@ class Scenario:
         ------
         ScenarioError
         """
-        return cls.from_dict(registered.parsed(text, name), name=name, where=name, folder=folder)
+        return cls.from_dict(registered.parse_scenario(text, name), name=name, where=name, folder=folder)
 
     def preset(self, name: str) -> Preset:
         """Return one of its presets.
@@ -367,11 +376,13 @@ class Scenario:
         >>> forecast.scenario("ai-2027-a").preset("nikola").settings["faster_then"]
         {'lognormal': [1, 20], 'width': 0.8}
         """
-        return settings_by_name.named(self.presets, name, where=f"scenario '{self.name}'")
+        return settings_by_name.find_preset(self.presets, name, where=f"scenario '{self.name}'")
 
     def _taking(self, name: str) -> Scenario:
         """Return the scenario with the settings of a preset stated in it; presets are of the scenario without them."""
-        stated = self.with_(**settings_by_name.named(self.presets, name, where=f"{self.where}: preset").settings).stated
+        stated = self.with_(
+            **settings_by_name.find_preset(self.presets, name, where=f"{self.where}: preset").settings
+        ).stated
         return self.restated({key: value for key, value in stated.items() if key != "presets"})
 
     def restated(self, stated: Mapping[str, Any]) -> Scenario:
@@ -382,7 +393,7 @@ class Scenario:
     @property
     def record(self) -> dict[str, Any]:
         """What it was read from, as a file holds it: scenarios that it uses are names, or what they state."""
-        use = {"use": using.stated(self.stated["use"])} if "use" in self.stated else {}
+        use = {"use": used_scenarios.to_record(self.stated["use"])} if "use" in self.stated else {}
         return {**self.stated, **use}
 
     def to_toml(self) -> str:
@@ -515,7 +526,7 @@ class Scenario:
         """Return the scenario with more changes, each as a table of ``[[changes]]`` would hold it."""
         reader = ScenarioReader("what if")
         reader.used = self.quantities
-        more = tuple(changes.read(reader, stated))
+        more = tuple(changes.read_changes(reader, stated))
         if not more:
             return self
         told = [*self.stated.get("changes", ()), *stated]  # type: ignore[misc]
@@ -588,28 +599,28 @@ def _of_model(name: str) -> bool:
     return bool(dot and number) and "/" in model
 
 
-def _listed(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[str]:
+def _table_choice_values(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[str]:
     """Walk the values that choices could take from tables, whatever rows are kept."""
     for name, choice in reader.choices(record):
         if isinstance(choice, TableChoice):
             yield from Tables(reader.where).values(replace(choice, where={}), f"choices.{name}")
 
 
-def _copied(stated: Any) -> Any:
+def _copy_tables(stated: Any) -> Any:
     """Return tables and lists as they are now; whoever made them may change them later."""
     if isinstance(stated, Mapping):
-        return {key: _copied(value) for key, value in stated.items()}
-    return [_copied(value) for value in stated] if isinstance(stated, (list, tuple)) else stated
+        return {key: _copy_tables(value) for key, value in stated.items()}
+    return [_copy_tables(value) for value in stated] if isinstance(stated, (list, tuple)) else stated
 
 
-def _check_sharing(record: Mapping[str, Any], made: Scenario, where: str) -> None:
+def _check_sharing(record: Mapping[str, Any], scenario: Scenario, where: str) -> None:
     """Refuse a choice or a value that is not there, under which a question of the record's own asks what others ask."""
     for name, question in record.get("questions", {}).items():
         shared = question.get("comparable_as")
         for under in shared.values() if isinstance(shared, Mapping) else ():
             at = f"{where}: questions.{name}.comparable_as"
             for choice, value in under.items():
-                if choice not in made.choices:
-                    raise UnknownNameError("choice", choice, made.choices, where=at)
-                if value not in made.choices[choice].values:
-                    raise UnknownNameError(f"value of {choice}", value, made.choices[choice].values, where=at)
+                if choice not in scenario.choices:
+                    raise UnknownNameError("choice", choice, scenario.choices, where=at)
+                if value not in scenario.choices[choice].values:
+                    raise UnknownNameError(f"value of {choice}", value, scenario.choices[choice].values, where=at)

@@ -16,7 +16,7 @@ __all__ = [
     "DateQuestion",
     "RankQuestion",
     "TableChoice",
-    "braces",
+    "choices_in_braces",
     "fill",
 ]
 
@@ -47,10 +47,10 @@ class Choice:
         if self.weights is None:
             return replace(self, values=values)
         kept = [self.weights[self.values.index(value)] for value in values]
-        return replace(self, values=values, weights=_shares(kept))
+        return replace(self, values=values, weights=_normalise_weights(kept))
 
 
-def _shares(weights: Sequence[float]) -> tuple[float, ...]:
+def _normalise_weights(weights: Sequence[float]) -> tuple[float, ...]:
     total = math.fsum(weights)
     return tuple(weight / total for weight in weights) if total > 0 else (1 / len(weights),) * len(weights)
 
@@ -146,7 +146,7 @@ class RankQuestion:
         return (*self.rank.names, *(name for condition in self.among for name in condition.names))
 
 
-def braces(template: str, *, where: str) -> list[str]:
+def choices_in_braces(template: str, *, where: str) -> list[str]:
     """Return the choices named in braces in a model's name.
 
     ``str.format`` is not used on purpose: its fields can reach attributes.

@@ -16,7 +16,7 @@ from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, ForecastError, ScenarioError, UnknownNameError, printable
 from forecast.scenarios.kinds.table_value import ByChoice, TableValue
 from forecast.scenarios.spec import Choice, TableChoice, fill
-from forecast.scenarios.templates import MOST_COMBINATIONS
+from forecast.scenarios.templates import MAX_COMBINATIONS
 from forecast.tables import series
 from forecast.units import qualifiers
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from forecast.tables import Columns
     from forecast.tables.cache import SharedTable
 
-__all__ = ["ReadValue", "Tables", "resolve"]
+__all__ = ["ReadValue", "Tables", "resolve_choices"]
 
 #: Rows that one figure is looked for under, one after the other, at most.
 MAX_ROWS_TRIED = 1000
@@ -59,7 +59,7 @@ class Tables:
         from forecast import tables
 
         if name not in self._tables:
-            self._tables[name] = tables.shared(name, where=name)
+            self._tables[name] = tables.shared_table(name, where=name)
         return self._tables[name]
 
     def _mask(self, table: str, column: str, text: str, key: str) -> NDArray[np.bool_]:
@@ -67,7 +67,7 @@ class Tables:
 
         def rows() -> NDArray[np.bool_]:
             values = self._read(table).columns.column(column)
-            return np.asarray(values == tables.wanted(values, "", text, f"{key}.where.{printable(column, 60)}"))
+            return np.asarray(values == tables.wanted_value(values, "", text, f"{key}.where.{printable(column, 60)}"))
 
         found: NDArray[np.bool_] = self._read(table).once(("rows", column, text), rows)
         return found
@@ -82,7 +82,7 @@ class Tables:
         DataError
             If several rows match and differ.
         """
-        options = {c: _wanted(v, chosen) for c, v in cell.where.items()}
+        options = {c: _wanted_texts(v, chosen) for c, v in cell.where.items()}
         if (count := math.prod(map(len, options.values()))) > MAX_ROWS_TRIED:
             at = f"{self.where}: {key}.where"
             raise ScenarioError(f"{at}: {count:,} combinations of texts; at most {MAX_ROWS_TRIED:,} are looked for")
@@ -156,12 +156,12 @@ class Tables:
         return [v for v in dict.fromkeys(column_values[keep].tolist()) if v]
 
 
-def _wanted(values: tuple[str, ...] | ByChoice, chosen: Mapping[str, str]) -> tuple[str, ...]:
+def _wanted_texts(values: tuple[str, ...] | ByChoice, chosen: Mapping[str, str]) -> tuple[str, ...]:
     texts = values.values[chosen[values.choice]] if isinstance(values, ByChoice) else values
     return tuple(fill(t, chosen) for t in texts)
 
 
-def resolve(
+def resolve_choices(
     choices: Mapping[str, Choice | TableChoice], cells: Mapping[str, TableValue], tables: Tables
 ) -> dict[str, Choice]:
     """Return the choices with their values; those that stand in tables are read.
@@ -185,7 +185,7 @@ def resolve(
             if known not in cells:
                 raise UnknownNameError("quantity read in a table", known, cells, where=f"{tables.where}: {key}")
             others = [c for c in options if c != name and c in cells[known].chosen_by]
-            kept = [v for v in options[name] if _known(cells[known], {name: v}, others, options, tables, known)]
+            kept = [v for v in options[name] if _has_value(cells[known], {name: v}, others, options, tables, known)]
             cell = cells[known]
             within = ""
             if cell.within is not None:
@@ -201,7 +201,7 @@ def resolve(
     }
 
 
-def _known(
+def _has_value(
     cell: TableValue,
     chosen: Mapping[str, str],
     others: list[str],
@@ -212,7 +212,7 @@ def _known(
     """Tell whether the table holds the figure in every combination of the other choices."""
     for count, values in enumerate(itertools.product(*(choices[c] for c in others))):
         check_time(f"{tables.where}: quantities.{name}: looking for what is known", count, things="combinations")
-        if count == MOST_COMBINATIONS:
+        if count == MAX_COMBINATIONS:
             raise ScenarioError(f"{tables.where}: quantities.{name}: more than {count:,} combinations of choices")
         try:
             tables.figure(cell, {**chosen, **dict(zip(others, values, strict=True))}, f"quantities.{name}")

@@ -12,21 +12,21 @@ from urllib.parse import quote
 from forecast.base.budgets import check_time
 from forecast.errors import ScenarioError
 from forecast.scenarios import registered
-from forecast.scenarios.spec import braces, fill
+from forecast.scenarios.spec import choices_in_braces, fill
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.spec import Choice
 
-__all__ = ["check_size", "chosen_name", "combinations", "file_of", "own_choices", "source_of", "walk"]
+__all__ = ["check_size", "choices_in_templates", "chosen_name", "combinations", "file_of", "source_of", "walk"]
 
 #: More combinations of choices than this are refused before they are walked.
-MOST_COMBINATIONS = 100_000
+MAX_COMBINATIONS = 100_000
 #: A record's full name, perhaps with what stands beside it.
-_NAME = re.compile(r"[\w-]+(/[\w-]+)?(@[\w-]+)?", re.ASCII)
+_RECORD_NAME_PATTERN = re.compile(r"[\w-]+(/[\w-]+)?(@[\w-]+)?", re.ASCII)
 
 
-def own_choices(scenario: Scenario, templates: Mapping[str, str], *, key: str) -> tuple[str, ...]:
+def choices_in_templates(scenario: Scenario, templates: Mapping[str, str], *, key: str) -> tuple[str, ...]:
     """Return the choices that these texts hold, in the scenario's order; `templates` is key to text.
 
     Raises
@@ -34,7 +34,7 @@ def own_choices(scenario: Scenario, templates: Mapping[str, str], *, key: str) -
     ScenarioError
         Where their combinations are too many.
     """
-    used = {each for name, text in templates.items() for each in braces(text, where=f"{key}.{name}")}
+    used = {each for name, text in templates.items() for each in choices_in_braces(text, where=f"{key}.{name}")}
     own = tuple(choice for choice in scenario.choices if choice in used)
     check_size(scenario, own, key)
     return own
@@ -48,8 +48,8 @@ def check_size(scenario: Scenario, dims: Iterable[str], key: str) -> None:
     ScenarioError
     """
     count = math.prod(len(scenario.choices[d].values) for d in dims)
-    if count > MOST_COMBINATIONS:
-        raise ScenarioError(f"{key}: {count:,} combinations of choices; at most {MOST_COMBINATIONS:,} are walked")
+    if count > MAX_COMBINATIONS:
+        raise ScenarioError(f"{key}: {count:,} combinations of choices; at most {MAX_COMBINATIONS:,} are walked")
 
 
 def walk(scenario: Scenario, own: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
@@ -75,7 +75,7 @@ def chosen_name(name: str, values: tuple[str, ...]) -> str:
     >>> chosen_name("loss", ()), chosen_name("loss", ("scaling/power@p", "../c"))
     ('loss', 'loss@scaling/power@p,..%2Fc')
     """
-    said = (value if _NAME.fullmatch(value) else quote(value, safe="") for value in values)
+    said = (value if _RECORD_NAME_PATTERN.fullmatch(value) else quote(value, safe="") for value in values)
     return f"{name}@{','.join(said)}" if values else name
 
 

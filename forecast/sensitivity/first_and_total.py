@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from forecast.base.distributions import Distribution, distribution
 from forecast.base.lazy import xr
 from forecast.base.streams import Streams, check_seed
-from forecast.contract.plugin_calls import guarded
+from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.specs import Input
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.models import FittedModel, Model, OtherModel, OtherQuantity, model
@@ -31,16 +31,16 @@ Array = NDArray[np.float64]
 __all__ = ["sobol_indices"]
 
 #: The quantiles of the estimate that come with it.
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+ESTIMATE_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 #: Fewer base points than this say nothing of an index.
-FEWEST = 256
+MIN_BASE_POINTS = 256
 #: Most evaluations of the model: all are in memory at once.
 MAX_ELEMENTS = 4_000_000
 
 
 @dataclass(frozen=True)
-class _Sized(Streams):
+class _SizedStreams(Streams):
     """Streams with a free number of draws: these models draw nothing, so that only the size matters."""
 
     size: int = 0
@@ -110,13 +110,13 @@ def sobol_indices(
     check_seed(seed)
     if not (isinstance(at, int | float) and -1e4 < at < 1e5):
         raise UsageError(f"at: expected a year, got '{printable(at, 40)}'")
-    numbers = dict(_numbers(made))
-    given = _settings(made, numbers, with_ or {})
+    numbers = dict(_named_numbers(made))
+    given = _check_settings(made, numbers, with_ or {})
     distributions = {key: distribution(number.distribution, where=key) for key, number in numbers.items()}
     free = [key for key, dist in distributions.items() if dist.family != "fixed" and key not in given]
     fixed = {key: given.get(key, dist.points[0][1]) for key, dist in distributions.items() if key not in free}
     base = _base(draws, len(free))
-    fitted = {m.name: guarded(f"model '{m.name}': fit", m.fit) for m in _within(made)}
+    fitted = {m.name: call_guarded(f"model '{m.name}': fit", m.fit) for m in _walk_models(made)}
 
     def compute(given: Mapping[str, Array], size: int) -> Array:
         return _level(
@@ -147,9 +147,9 @@ def sobol_indices(
         {
             "first": ("input", first[order], {"long_name": f"share of the variance of {scale} explained alone"}),
             "total": ("input", total[order], {"long_name": f"share of the variance of {scale} with all others known"}),
-            "value": ("quantile", np.quantile(level, QUANTILES), {"units": made.unit}),
+            "value": ("quantile", np.quantile(level, ESTIMATE_QUANTILES), {"units": made.unit}),
         },
-        coords={"input": [free[i] for i in order], "quantile": list(QUANTILES)},
+        coords={"input": [free[i] for i in order], "quantile": list(ESTIMATE_QUANTILES)},
         attrs={"model": made.name, "explained": scale, "draws": draws, "base": base, "seed": int(seed)},
     )
 
@@ -168,51 +168,51 @@ class _Quantiles:
 
 def _base(draws: object, count: int) -> int:
     """Return how many base points: a power of two, of which as many computations as draws are made in all."""
-    least = FEWEST * (count + 2)
+    least = MIN_BASE_POINTS * (count + 2)
     if isinstance(draws, bool) or not isinstance(draws, int) or not least <= draws <= MAX_ELEMENTS:
         expected = f"draws: expected an integer from {least} to {MAX_ELEMENTS} for {count} numbers"
         raise UsageError(f"{expected}, got '{printable(draws, 40)}'")
     return int(2 ** ((draws // (count + 2)).bit_length() - 1))
 
 
-def _within(made: Model) -> Iterator[Model]:
-    yield made
-    for need in made.inputs.values():
+def _walk_models(model: Model) -> Iterator[Model]:
+    yield model
+    for need in model.inputs.values():
         if isinstance(need, OtherModel):
-            yield from _within(need.model)
+            yield from _walk_models(need.model)
 
 
-def _full(made: Model, key: str) -> str:
-    return key if "." in key else f"{made.name}.{key}"
+def _full(model: Model, key: str) -> str:
+    return key if "." in key else f"{model.name}.{key}"
 
 
-def _numbers(made: Model) -> Iterator[tuple[str, Input]]:
+def _named_numbers(model: Model) -> Iterator[tuple[str, Input]]:
     """Walk the named numbers: its own by their names, those of a model within it as ``plugin/model.number``."""
-    for inner in _within(made):
+    for inner in _walk_models(model):
         for name, need in inner.inputs.items():
             if isinstance(need, OtherQuantity):
                 raise UsageError(
-                    f"model '{made.name}': needs the quantity '{printable(name, 60)}' of a scenario; only a model of "
+                    f"model '{model.name}': needs the quantity '{printable(name, 60)}' of a scenario; only a model of "
                     "named numbers can be told apart by itself"
                 )
             if isinstance(need, Input):
-                yield (name if inner is made else f"{inner.name}.{name}"), need
+                yield (name if inner is model else f"{inner.name}.{name}"), need
 
 
-def _settings(made: Model, numbers: Mapping[str, Input], given: Mapping[str, Any]) -> dict[str, float]:
+def _check_settings(model: Model, numbers: Mapping[str, Input], given: Mapping[str, Any]) -> dict[str, float]:
     values: dict[str, float] = {}
     for key, value in given.items():
-        plain = key.removeprefix(f"{made.name}.") if isinstance(key, str) else key
+        plain = key.removeprefix(f"{model.name}.") if isinstance(key, str) else key
         if plain not in numbers:
-            raise UnknownNameError("input", plain, numbers, where=f"model '{made.name}': with_")
+            raise UnknownNameError("input", plain, numbers, where=f"model '{model.name}': with_")
         number = numbers[plain]
         lower = setting_values.floor(distribution(number.distribution, where=plain), number.lower)
-        values[plain] = setting_values.number(key, value, lower=lower, unit=number.unit)
+        values[plain] = setting_values.parse_set_number(key, value, lower=lower, unit=number.unit)
     return values
 
 
 def _level(
-    made: Model, fitted: Mapping[str, FittedModel], values: Mapping[str, Array], size: int, at: float, seed: int
+    model: Model, fitted: Mapping[str, FittedModel], values: Mapping[str, Array], size: int, at: float, seed: int
 ) -> Array:
     """Compute a model at one time, (draw,)."""
     time = np.array([at])
@@ -223,10 +223,10 @@ def _level(
             if isinstance(need, OtherModel):
                 given[name] = sample(need.model)
             else:
-                given[name] = values[name if inner is made else f"{inner.name}.{name}"]
-        streams = _Sized(seed, inner.name, 0, size=size)
+                given[name] = values[name if inner is model else f"{inner.name}.{name}"]
+        streams = _SizedStreams(seed, inner.name, 0, size=size)
         what = f"model '{inner.name}': sample"
-        drawn = guarded(what, lambda: fitted[inner.name].sample(time, given, streams))
+        drawn = call_guarded(what, lambda: fitted[inner.name].sample(time, given, streams))
         return np.asarray(np.broadcast_to(drawn, (1, size)), dtype=float)
 
-    return np.array(sample(made)[0])  # scipy subtracts the mean in place
+    return np.array(sample(model)[0])  # scipy subtracts the mean in place

@@ -23,10 +23,10 @@ from forecast.projection.result import DateAnswer, Projection
 Array = NDArray[np.float64]
 
 
-__all__ = ["UncertainNumber", "certain", "first_order", "ranks", "uncertain", "variance_shares"]
+__all__ = ["UncertainNumber", "answer_ranks", "certain", "first_order", "uncertain", "variance_shares"]
 
 #: Draws in a bin, and at most so many bins.
-PER_BIN, BINS = 25, 32
+MIN_DRAWS_PER_BIN, MAX_BINS = 25, 32
 
 
 def first_order(
@@ -69,7 +69,7 @@ def first_order(
 
 def variance_shares(
     run: Projection,
-    said: xr.DataArray,
+    answers: xr.DataArray,
     failing: xr.DataArray | None = None,
     *,
     among: Mapping[str, UncertainNumber] | None = None,
@@ -81,24 +81,24 @@ def variance_shares(
     Parameters
     ----------
     run : Projection
-    said : xarray.DataArray
+    answers : xarray.DataArray
         (draw, choices); +inf where never, NaN where a combination has no answer.
     failing : xarray.DataArray, optional
-        Which worlds are left out, as `said`.
+        Which worlds are left out, as `answers`.
     among : mapping of str to UncertainNumber, optional
         As in `first_order`.
     """
-    dims = [str(d) for d in said.dims if d != "draw"]
-    said = said.transpose("draw", *dims)
+    dims = [str(d) for d in answers.dims if d != "draw"]
+    answers = answers.transpose("draw", *dims)
     weights = run.weights
-    counts = np.ones(said.shape)
+    counts = np.ones(answers.shape)
     if weights is not None:  # 1 on average, so that every combination of choices counts alike
-        counts = np.nan_to_num(weights.broadcast_like(said).transpose("draw", *dims).values) * said.sizes["draw"]
-    lost = np.zeros(said.shape, dtype=bool) if failing is None else failing.transpose("draw", *dims).values
+        counts = np.nan_to_num(weights.broadcast_like(answers).transpose("draw", *dims).values) * answers.sizes["draw"]
+    lost = np.zeros(answers.shape, dtype=bool) if failing is None else failing.transpose("draw", *dims).values
     if lost.any():
         counts = np.where(lost, 0.0, counts)
         counts *= len(counts) / np.where((total_counts := counts.sum(axis=0)) > 0, total_counts, 1.0)
-    place = ranks(said.values, counts)
+    place = answer_ranks(answers.values, counts)
     taken = ~np.isnan(place) & (counts > 0)
     if not taken.any() or place[taken].min() == place[taken].max():  # else the variance may be a rounding error, not 0
         return []
@@ -114,8 +114,8 @@ def variance_shares(
     answered = ~np.isnan(flat_ranks).any(axis=0)
     columns = _Columns(flat_ranks[:, answered], flat_counts[:, answered])
     drawn = uncertain(run) if among is None else among
-    for group in _groups(run, drawn):
-        share = _explained(columns, [drawn[name] for name in group]) / total
+    for group in _explained_groups(run, drawn):
+        share = _explained_variance(columns, [drawn[name] for name in group]) / total
         if share > 0:
             kind = "number" if len(group) == 1 else "group"
             shares.append({"name": ", ".join(group), "kind": kind, "share": share})
@@ -127,11 +127,11 @@ def _variance(values: Array, counts: Array) -> float:
     return float(np.sum(counts * (values - mean) ** 2) / np.sum(counts))
 
 
-def ranks(said: Array, counts: Array) -> Array:
+def answer_ranks(answers: Array, counts: Array) -> Array:
     """Return the rank of every draw of every combination, from 0 to 1; NaN where one was not answered."""
-    out = np.full(said.shape, np.nan)
-    answered = ~np.isnan(said)
-    _, place = np.unique(said[answered], return_inverse=True)
+    out = np.full(answers.shape, np.nan)
+    answered = ~np.isnan(answers)
+    _, place = np.unique(answers[answered], return_inverse=True)
     tied_counts = np.bincount(place, weights=counts[answered])
     # tied answers share their mean rank
     out[answered] = (
@@ -145,7 +145,7 @@ class UncertainNumber:
 
     def __init__(self, draws: Array) -> None:
         self._drawn = draws
-        self.most = min(BINS, len(draws) // PER_BIN)
+        self.most = min(MAX_BINS, len(draws) // MIN_DRAWS_PER_BIN)
 
     @cached_property
     def moves(self) -> bool:
@@ -160,7 +160,7 @@ class UncertainNumber:
     @cached_property
     def sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The draws in the order of their bins, and where each bin begins."""
-        place = _bins(self.draws, self.most)
+        place = _make_bins(self.draws, self.most)
         order = np.argsort(place, kind="stable")
         return order, np.flatnonzero(np.diff(place[order], prepend=-1))
 
@@ -175,13 +175,13 @@ def certain(run: Projection) -> bool:
     return not any(number.moves for number in uncertain(run).values())
 
 
-def _groups(run: Projection, drawn: Mapping[str, UncertainNumber]) -> list[tuple[str, ...]]:
+def _explained_groups(run: Projection, numbers: Mapping[str, UncertainNumber]) -> list[tuple[str, ...]]:
     """Return the numbers that are explained together: those that the scenario correlates, each other alone."""
     groups = run.correlations
     every = [[n for name in group["of"] for n in group.get("fitted", {}).get(name, [name])] for group in groups]
-    together = [tuple(name for name in names if name in drawn) for names in every]
+    together = [tuple(name for name in names if name in numbers) for names in every]
     grouped = {name for group in together for name in group}
-    return [*filter(None, together), *((name,) for name in drawn if name not in grouped)]
+    return [*filter(None, together), *((name,) for name in numbers if name not in grouped)]
 
 
 class _Columns:
@@ -233,7 +233,7 @@ def _fitted(design: Array, counts: Array, about: Array, scatter: float) -> float
     return float(max(scatter - left - (rank - 1) * left / (effective_draws - rank), 0.0) / whole)
 
 
-def _explained(columns: _Columns, numbers: Sequence[UncertainNumber]) -> float:
+def _explained_variance(columns: _Columns, numbers: Sequence[UncertainNumber]) -> float:
     """Return the variance that bins of one number explain, or those of several together, over all combinations."""
     moving = [number for number in numbers if number.moves]
     bins = numbers[0].most
@@ -242,12 +242,12 @@ def _explained(columns: _Columns, numbers: Sequence[UncertainNumber]) -> float:
     if len(moving) == 1:
         return columns.explained(moving[0])
     # several that move together: the sum of a step function of each, by least squares
-    steps = [_bins(number.draws, max(bins // 2, 2)) for number in moving]
+    steps = [_make_bins(number.draws, max(bins // 2, 2)) for number in moving]
     design = np.column_stack([np.ones(len(steps[0])), *(np.eye(step.max() + 1)[step][:, 1:] for step in steps)])
     return columns.fitted(design)
 
 
-def _bins(draws: Array, bins: int) -> NDArray[np.int64]:
+def _make_bins(draws: Array, bins: int) -> NDArray[np.int64]:
     """Sort draws into bins of as many each; a number of few values, such as a regime, has a bin for each value."""
     order = np.argsort(draws, kind="stable")
     rises = np.diff(draws[order]) > 0

@@ -14,10 +14,10 @@ from forecast.scenarios.quantities.levers import Lever
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["DRAWS", "LeverPoint", "lever_points", "movable"]
+__all__ = ["N_DRAWS", "LeverPoint", "lever_points", "movable"]
 
 #: Joint samples of every point.
-DRAWS = 1024
+N_DRAWS = 1024
 #: Bytes of draws that are kept from one point to the next.
 _CACHE_BYTES = 96 * 2**20
 
@@ -56,7 +56,7 @@ def lever_points(
     run: Projection,
     scenario: str | Path | Scenario,
     *,
-    draws: int = DRAWS,
+    draws: int = N_DRAWS,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[LeverPoint]:
     """Walk the points of every lever that is a number, with the projection there.

@@ -33,13 +33,13 @@ from forecast.errors import (
     printable,
 )
 from forecast.tables import cache, csv_format, editions
-from forecast.tables.columns import Columns, columns, text_array
+from forecast.tables.columns import Columns, text_array, to_columns
 from forecast.tables.editions import Edition
 from forecast.tables.remote import resource_bytes
-from forecast.tables.row_filters import wanted
+from forecast.tables.row_filters import wanted_value
 from forecast.tables.schema import checks
-from forecast.tables.schema.descriptor import Field, Package, Resource, read as read_descriptor
-from forecast.tables.schema.validate import validated
+from forecast.tables.schema.descriptor import Field, Package, Resource, read_descriptor
+from forecast.tables.schema.validate import parse_resource
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -47,12 +47,24 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 __all__ = [
-    "Columns", "cited", "columns", "decimal_year", "descriptor_of", "file_hash", "from_decimal_year", "is_plain_file",
-    "named", "rows", "select", "snapshot", "table", "wanted",
+    "Columns",
+    "cited_hashes",
+    "decimal_year",
+    "descriptor_of",
+    "file_hash",
+    "flatten_rows",
+    "from_decimal_year",
+    "is_plain_file",
+    "resolve_data_name",
+    "select",
+    "snapshot",
+    "table",
+    "to_columns",
+    "wanted_value",
 ]  # fmt: skip
 
 #: A primary key of k columns spans a grid; two long keys that hardly meet would fill the memory.
-LIMIT_GRID = 5_000_000
+MAX_GRID_CELLS = 5_000_000
 
 
 def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
@@ -91,27 +103,27 @@ def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     >>> float(table(folder)["loss"].sel(run="b"))
     2.25
     """
-    found = shared(name_or_path)
+    found = shared_table(name_or_path)
     return found.table.copy(deep=True) if found.stamp else found.table
 
 
-def shared(name_or_path: str | os.PathLike[str], *, where: str = "") -> cache.SharedTable:
+def shared_table(name_or_path: str | os.PathLike[str], *, where: str = "") -> cache.SharedTable:
     """Return a table as all who read it have it: nothing of it may be written to."""
-    descriptor = editions.noted(descriptor_of(name_or_path))
-    return cache.shared(descriptor, _loaded, functools.partial(columns, where=where))
+    descriptor = editions.note_table(descriptor_of(name_or_path))
+    return cache.get_shared(descriptor, _load_table, functools.partial(to_columns, where=where))
 
 
 def look(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     """Return what `table` does, shared with others: it must not be written to."""
-    return shared(name_or_path).table
+    return shared_table(name_or_path).table
 
 
 def as_columns(name_or_path: str | os.PathLike[str], *, where: str = "") -> Columns:
     """Return the rows of a table as columns of one's own; what `columns` does of a table's name."""
-    return shared(name_or_path, where=where).columns.copied()
+    return shared_table(name_or_path, where=where).columns.copied()
 
 
-def _loaded(descriptor: Path) -> tuple[xr.Dataset, list[Path]]:
+def _load_table(descriptor: Path) -> tuple[xr.Dataset, list[Path]]:
     """Return a table and the files it was read from; none where one of them is a download."""
     edition = editions.of(descriptor)
     package = edition.package
@@ -158,7 +170,7 @@ def is_plain_file(text: str) -> bool:
     return text.lower().endswith((".csv", ".parquet", ".pq"))
 
 
-def named(text: str, folder: Path, *, where: str) -> str:
+def resolve_data_name(text: str, folder: Path, *, where: str) -> str:
     """Return what a file in `folder` names as its data: a registered table's name, or a path that it may reach.
 
     Parameters
@@ -212,7 +224,7 @@ def snapshot(name_or_path: str | os.PathLike[str], which: str) -> xr.Dataset:
     return _load(editions.earlier(read_descriptor(descriptor_of(name_or_path)), which))
 
 
-def cited(ds: xr.Dataset) -> str:
+def cited_hashes(ds: xr.Dataset) -> str:
     """Return the hashes behind a table, each with the day on which it was recorded if no descriptor states it.
 
     Examples
@@ -231,19 +243,19 @@ def _load(edition: Edition) -> xr.Dataset:
     package = edition.package
     failures: list[str] = []
     read: list[tuple[Resource, dict[str, list[Any]], csv_format.CsvColumns]] = []
-    origins: list[resource_bytes.Source] = []
+    origins: list[resource_bytes.ResourceCells] = []
     for resource in package.resources:
-        origin = resource_bytes.opened(package, resource, edition.pinned.get(resource.name, ""))
-        values, cells = validated(resource, origin.cells, failures), origin.cells
-        if (beside := editions.rows_of(edition, resource)) is not None:
-            more = validated(*beside, failures)
+        origin = resource_bytes.open_resource(package, resource, edition.pinned.get(resource.name, ""))
+        values, cells = parse_resource(resource, origin.cells, failures), origin.cells
+        if (beside := editions.added_rows(edition, resource)) is not None:
+            more = parse_resource(*beside, failures)
             values = {name: [*own, *more[name]] for name, own in values.items()}
-            cells = csv_format.joined(cells, beside[1])
+            cells = csv_format.join_rows(cells, beside[1])
         read.append((resource, values, cells))
         origins.append(origin)
     if failures:
         raise TableError(failures)
-    read = list(editions.replaced(edition, checks.enforced(read, f"table '{package.name}'")))
+    read = list(editions.apply_substitution(edition, checks.enforce_checks(read, f"table '{package.name}'")))
     _check_shared(package)
     _check_units(package)
     coordinates: dict[str, dict[Any, int]] = {}
@@ -271,10 +283,10 @@ def _load(edition: Edition) -> xr.Dataset:
                 coords[field.name] = ((field.name,), _dense(field, labels, (len(labels),), (slice(None),)), attrs)
             else:
                 variables[field.name] = (dims, _dense(field, values[field.name], shape, index), attrs)
-    return xr.Dataset(variables, coords, _attributes(edition, origins))
+    return xr.Dataset(variables, coords, _dataset_attributes(edition, origins))
 
 
-def _attributes(edition: Edition, origins: list[resource_bytes.Source]) -> dict[str, str]:
+def _dataset_attributes(edition: Edition, origins: list[resource_bytes.ResourceCells]) -> dict[str, str]:
     package, beside = edition.package, dict.fromkeys(digest for _, digest in edition.added.values())
     citation = {
         "name": package.name,
@@ -320,9 +332,9 @@ def _check_grid(resource: Resource, shape: tuple[int, ...], label: str) -> None:
     size = 1
     for n in shape:
         size *= n
-    if len(shape) > 1 and size > LIMIT_GRID:
+    if len(shape) > 1 and size > MAX_GRID_CELLS:
         extent = " x ".join(f"{n:,}" for n in shape)
-        raise TableError(f"{label}: the primary key spans a grid of {extent} cells; at most {LIMIT_GRID:,}")
+        raise TableError(f"{label}: the primary key spans a grid of {extent} cells; at most {MAX_GRID_CELLS:,}")
 
 
 def _check_unique(resource: Resource, index: tuple[Any, ...], csv: csv_format.CsvColumns) -> None:
@@ -357,7 +369,7 @@ def _dense(field: Field, values: list[Any], shape: tuple[int, ...], index: tuple
     return grid
 
 
-def rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
+def flatten_rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
     """Flatten a Dataset to one dimension ``row``; keys become ordinary columns.
 
     From a grid in several dimensions only the places that hold something are kept.
@@ -376,19 +388,19 @@ def rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
     total = int(np.prod(list(sizes.values()), dtype=object)) if sizes else 0
     if not sizes or not total:
         raise EmptyDataError(f"{at}the Dataset has no rows")
-    if total > 4 * LIMIT_GRID:
-        raise DataError(f"{at}a Dataset of {total:,} places; at most {4 * LIMIT_GRID:,} are laid out as rows")
-    flat = {str(n): _spread(v, sizes) for n, v in ds.variables.items()}
+    if total > 4 * MAX_GRID_CELLS:
+        raise DataError(f"{at}a Dataset of {total:,} places; at most {4 * MAX_GRID_CELLS:,} are laid out as rows")
+    flat = {str(n): _flatten_variable(v, sizes) for n, v in ds.variables.items()}
     keep = np.ones(total, dtype=bool)
     whole = [str(n) for n in ds.data_vars if set(ds.variables[n].dims) == set(sizes)]
     if len(sizes) > 1 and whole:
-        keep = np.any([_known(flat[n]) for n in whole], axis=0)
+        keep = np.any([_is_present(flat[n]) for n in whole], axis=0)
     if not keep.any():
         raise EmptyDataError(f"{at}the Dataset holds no value")
     return xr.Dataset({n: ("row", v[keep], ds.variables[n].attrs) for n, v in flat.items()}, attrs=ds.attrs)
 
 
-def _spread(variable: xr.Variable, sizes: Mapping[Any, int]) -> Array:
+def _flatten_variable(variable: xr.Variable, sizes: Mapping[Any, int]) -> Array:
     """Return the values on all dimensions, in their order, as one row."""
     import numpy as np
 
@@ -398,7 +410,7 @@ def _spread(variable: xr.Variable, sizes: Mapping[Any, int]) -> Array:
     return np.broadcast_to(values.reshape(shape), tuple(sizes.values())).ravel()
 
 
-def _known(values: Array) -> Array:
+def _is_present(values: Array) -> Array:
     import pandas as pd
 
     return (values != "") if values.dtype.kind == "U" else ~pd.isnull(values)
@@ -426,13 +438,13 @@ def select(ds: xr.Dataset, where: Mapping[str, str | bool]) -> xr.Dataset:
     """
     import numpy as np
 
-    flat = rows(ds)
+    flat = flatten_rows(ds)
     label = printable(ds.attrs.get("name", "table"), 80)
     for column, text in where.items():
         if column not in flat.variables:
             raise UnknownNameError("column", column, map(str, flat.variables), where=label)
         values = flat[column].values
-        keep = values == wanted(values, flat[column].attrs.get("type", ""), text, f"{label}: {column}")
+        keep = values == wanted_value(values, flat[column].attrs.get("type", ""), text, f"{label}: {column}")
         if not keep.any():
             present = ", ".join(sorted({printable(v, 40) for v in values[:10_000]})[:8])
             criterion = f"{printable(column, 60)} = '{printable(text, 60)}'"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from forecast.base.access import Access
     from forecast.tables.columns import Columns
 
-__all__ = ["SharedTable", "shared"]
+__all__ = ["SharedTable", "get_shared"]
 
 #: How many tables are kept, and how many answers to questions about one.
 MAX_TABLES, MAX_FOUND = 64, 20_000
@@ -73,7 +73,7 @@ def _stamp(files: list[Path]) -> Stamp:
     return tuple((str(file), stat.st_mtime_ns, stat.st_size) for file, stat in states)
 
 
-def shared(
+def get_shared(
     descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Path]]], flatten: Callable[[xr.Dataset], Columns]
 ) -> SharedTable:
     """Return a table as all who read it have it, read anew only if one of its files has changed.
@@ -85,7 +85,7 @@ def shared(
         Returns the table and the files it was read from; without files it is not kept.
     flatten : callable
     """
-    known = _known(descriptor)
+    known = _cached_entry(descriptor)
     if known is not None:
         return known
     dataset, files = load(descriptor)
@@ -93,7 +93,7 @@ def shared(
         return SharedTable(dataset, flatten)
     made = SharedTable(dataset, flatten, _stamp(files))
     with _lock:
-        place = _place(descriptor)
+        place = _cache_key(descriptor)
         _kept[place] = made
         _kept.move_to_end(place)
         while len(_kept) > MAX_TABLES:
@@ -101,17 +101,17 @@ def shared(
     return made
 
 
-def _place(descriptor: Path) -> Place:
+def _cache_key(descriptor: Path) -> Place:
     return descriptor, access.current(), editions.mark(descriptor)
 
 
-def _known(descriptor: Path) -> SharedTable | None:
+def _cached_entry(descriptor: Path) -> SharedTable | None:
     with _lock:
-        known = _kept.get(_place(descriptor))
-    return known if known is not None and known.stamp is not None and _same(known.stamp) else None
+        known = _kept.get(_cache_key(descriptor))
+    return known if known is not None and known.stamp is not None and _is_unchanged(known.stamp) else None
 
 
-def _same(stamp: Stamp) -> bool:
+def _is_unchanged(stamp: Stamp) -> bool:
     try:
         return _stamp([Path(file) for file, _, _ in stamp]) == stamp
     except OSError:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from forecast.errors import AmbiguousNameError, UnknownNameError, printable
 
-__all__ = ["meant", "spelled"]
+__all__ = ["identifier_of", "meant"]
 
 
-def spelled(column: str) -> str:
+def identifier_of(column: str) -> str:
     """Return a column's name as a formula spells it: whatever is no letter, digit or underscore is an underscore.
 
     Examples
@@ -47,10 +47,10 @@ def meant(name: str, columns: Iterable[str], where: str) -> str:
     known = list(columns)
     if name in known:
         return name
-    matching = [column for column in known if spelled(column) == name]
+    matching = [column for column in known if identifier_of(column) == name]
     if len(matching) == 1:
         return matching[0]
     if matching:
         both = " and ".join(f"'{printable(column, 60)}'" for column in matching)
         raise AmbiguousNameError(f"{where}: column '{name}' may be {both}: rename one")
-    raise UnknownNameError("column", name, [spelled(column) or column for column in known], where=where)
+    raise UnknownNameError("column", name, [identifier_of(column) or column for column in known], where=where)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["Columns", "columns", "stated_units"]
+__all__ = ["Columns", "declared_units", "to_columns"]
 
 #: Text is kept at the width of the longest cell; one giant cell among many rows would fill the memory.
-LIMIT_TEXT = 2**30
+MAX_TEXT_BYTES = 2**30
 
 
 class Columns(Mapping[str, "Array"]):
@@ -122,16 +122,16 @@ class Columns(Mapping[str, "Array"]):
         return values
 
 
-def columns(data: Any, *, where: str = "") -> Columns:
+def to_columns(data: Any, *, where: str = "") -> Columns:
     """Bring tabular data of any kind into columns.
 
     Parameters
     ----------
     data : xarray.Dataset, DataFrame, mapping of arrays, path or str
-        A Dataset is flattened to rows (see `forecast.tables.rows`). A DataFrame may be of pandas, polars, pyarrow or
-        any library that narwhals knows; named levels of a pandas index are columns. Series and DataArrays in a mapping
-        are matched by their labels. A path ending in ``.csv`` is read by `forecast.tables.csv_format`, one in
-        ``.parquet`` by pyarrow; other text is a table's name, descriptor or folder.
+        A Dataset is flattened to rows (see `forecast.tables.flatten_rows`). A DataFrame may be of pandas, polars,
+        pyarrow or any library that narwhals knows; named levels of a pandas index are columns. Series and DataArrays
+        in a mapping are matched by their labels. A path ending in ``.csv`` is read by `forecast.tables.csv_format`,
+        one in ``.parquet`` by pyarrow; other text is a table's name, descriptor or folder.
     where : str
         What the data are for, for messages.
 
@@ -162,10 +162,10 @@ def columns(data: Any, *, where: str = "") -> Columns:
     if hasattr(data, "data_vars") and hasattr(data, "dims"):
         return _from_dataset(data, where, at)
     if isinstance(data, Mapping):
-        from forecast.tables.frames import aligned
+        from forecast.tables.frames import align_columns
 
-        plain = _from_arrays(aligned(data, at), "data", at)
-        return Columns(plain._sources, plain.rows, plain.label, stated_units(data))
+        plain = _from_arrays(align_columns(data, at), "data", at)
+        return Columns(plain._sources, plain.rows, plain.label, declared_units(data))
     kinds = "a Dataset, DataFrame, mapping of arrays, CSV or Parquet path or table name"
     if isinstance(data, (list, tuple, set, bytes, numbers.Number)) or data is None:
         raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
@@ -180,17 +180,17 @@ def columns(data: Any, *, where: str = "") -> Columns:
 def _from_dataset(data: Any, where: str, at: str) -> Columns:
     import pandas as pd
 
-    from forecast.tables import rows
+    from forecast.tables import flatten_rows
 
     many = [d for d in data.dims if isinstance(data.indexes.get(d), pd.MultiIndex)]
-    flat = rows(data.reset_index(many).drop_vars(many, errors="ignore") if many else data, where=where)
+    flat = flatten_rows(data.reset_index(many).drop_vars(many, errors="ignore") if many else data, where=where)
     label = printable(data.attrs.get("name", "data"), 80)
     flattened = _from_arrays({name: v.values for name, v in flat.variables.items()}, label, at)
     separate = tuple(str(n) for n, v in data.variables.items() if v.attrs.get("separate") == "yes")
-    return Columns(flattened._sources, flattened.rows, flattened.label, stated_units(data.variables), separate)
+    return Columns(flattened._sources, flattened.rows, flattened.label, declared_units(data.variables), separate)
 
 
-def stated_units(data: Mapping[Any, Any]) -> dict[str, str]:
+def declared_units(data: Mapping[Any, Any]) -> dict[str, str]:
     """Return the units that columns state, as we write them (``unit``) or as others do (``units``)."""
     stated = {n: getattr(v, "attrs", {}) for n, v in data.items()}
     units = {n: attrs.get("unit", attrs.get("units")) for n, attrs in stated.items() if isinstance(attrs, Mapping)}
@@ -201,7 +201,7 @@ def _from_path(data: str | os.PathLike[str], at: str) -> Columns:
     text = os.fspath(data)
     suffix = Path(text).suffix.lower()
     if suffix == ".csv":
-        return _from_csv(*csv_format.load(text))
+        return _from_csv(*csv_format.load_bytes(text))
     if suffix in (".parquet", ".pq"):
         from forecast.tables.frames import parquet
 
@@ -216,13 +216,13 @@ def _from_path(data: str | os.PathLike[str], at: str) -> Columns:
 
 def _from_csv(data: bytes, label: str) -> Columns:
     """Read a file cell by cell, or, a large one, only the columns of it that must be."""
-    cell_by_cell = functools.cache(lambda: csv_format.parse(data, label))
-    whole = csv_format.unquoted(data, label) if len(data) >= plain_csv.LARGE else None
+    cell_by_cell = functools.cache(lambda: csv_format.parse_csv(data, label))
+    whole = csv_format.read_plain_header(data, label) if len(data) >= plain_csv.MIN_FAST_BYTES else None
 
     def source(name: str) -> Callable[[], Array]:
         def values() -> Array:
             numbers = whole[1].numbers(whole[0][name]) if whole else None
-            return _inferred(cell_by_cell(), name) if numbers is None else numbers
+            return _infer_column(cell_by_cell(), name) if numbers is None else numbers
 
         return values
 
@@ -230,7 +230,7 @@ def _from_csv(data: bytes, label: str) -> Columns:
     return Columns({name: source(name) for name in names}, rows, label)
 
 
-def _inferred(read: csv_format.CsvColumns, name: str) -> Array:
+def _infer_column(read: csv_format.CsvColumns, name: str) -> Array:
     """Give a bare column the type that most of its cells have; the others are then errors."""
     import numpy as np
 
@@ -240,11 +240,11 @@ def _inferred(read: csv_format.CsvColumns, name: str) -> Array:
     parse: Callable[[str], Any]
     missing: Any
     if 2 * count > len(known) or not any(column):
-        parse, dtype, missing = cells.number, "float64", np.nan
+        parse, dtype, missing = cells.parse_cell_number, "float64", np.nan
     elif 2 * sum(map(cells.is_date, known)) > len(known):
         parse, dtype, missing = cells.date, "datetime64[s]", np.datetime64("NaT", "s")
     else:
-        return text_array([cells.text(c) for c in column], f"{read.label}: column '{printable(name, 80)}'")
+        return text_array([cells.normalise_text(c) for c in column], f"{read.label}: column '{printable(name, 80)}'")
     values: list[Any] = []
     failures: list[str] = []
     for row, cell in enumerate(column):
@@ -264,7 +264,7 @@ def _from_arrays(data: Mapping[Any, Any], label: str, at: str) -> Columns:
     for name, values in data.items():
         if not isinstance(name, str):
             raise DataError(f"{at}{label}: expected text as a column's name, got {printable(repr(name), 60)}")
-        key = cells.text(name)
+        key = cells.normalise_text(name)
         where = f"{at}{label}: column '{printable(name, 80)}'"
         if key in sources:
             raise DataError(f"{where} is given twice (in two spellings of Unicode)")
@@ -312,17 +312,17 @@ def coerce(array: Array, where: str) -> Array:
     if kind == "M":
         return array.astype("datetime64[s]")
     if kind in "UT":
-        return text_array([cells.text(str(v)) for v in array], where)
+        return text_array([cells.normalise_text(str(v)) for v in array], where)
     if kind != "O":
         raise DataError(f"{where}: expected numbers, text or dates, got {array.dtype}")
-    return _objects(array, where)
+    return _from_objects(array, where)
 
 
-def _objects(array: Array, where: str) -> Array:
+def _from_objects(array: Array, where: str) -> Array:
     """Sort out an object array: one kind in it, and None, NaN, NaT and NA as missing."""
     import numpy as np
 
-    kind_of = [_kind(value) for value in array]
+    kind_of = [_value_kind(value) for value in array]
     kinds = {k for k in kind_of if k != "missing"}
     if len(kinds) > 1:
         # The rarer kind is the surprise: name its first row.
@@ -337,7 +337,7 @@ def _objects(array: Array, where: str) -> Array:
         except OverflowError:
             raise DataError(f"{where}: a number is outside the range of double precision") from None
     if kind == "text":
-        texts = ["" if f == "missing" else cells.text(str(v)) for v, f in zip(array, kind_of, strict=True)]
+        texts = ["" if f == "missing" else cells.normalise_text(str(v)) for v, f in zip(array, kind_of, strict=True)]
         return text_array(texts, where)
     if kind != "date":
         raise DataError(f"{where}: row {kind_of.index(kind)}: expected a number, text or a date, got {kind}")
@@ -345,7 +345,7 @@ def _objects(array: Array, where: str) -> Array:
     return np.array([np.datetime64(s).astype("datetime64[s]") for s in stamps], dtype="datetime64[s]")
 
 
-def _kind(value: Any) -> str:
+def _value_kind(value: Any) -> str:
     if value is None or type(value).__name__ in ("NaTType", "NAType"):
         return "missing"
     if isinstance(value, str):
@@ -364,6 +364,6 @@ def text_array(values: list[str], where: str) -> Array:
     import numpy as np
 
     longest = max(map(len, values), default=0)
-    if 4 * longest * len(values) > LIMIT_TEXT:
+    if 4 * longest * len(values) > MAX_TEXT_BYTES:
         raise DataError(f"{where}: a cell of {longest:,} characters in {len(values):,} rows takes too much memory")
     return np.array(values, dtype=f"<U{max(longest, 1)}")

@@ -3,12 +3,12 @@
 The format: UTF-8 (a byte-order mark is dropped), commas, double quotes (``""`` inside quotes), lines ending in LF, CRLF
 or CR, the last one with or without. Lines before the header that start with ``# `` (a hash and a blank) are remarks.
 The header names the columns: none empty, none twice (compared in Unicode NFC), no blanks around. Blank lines are
-skipped. Every row has as many cells as the header. Files over `LIMIT_BYTES` (256 MiB), and files that take more memory
-than `forecast.base.budgets.memory` allows, are refused before they are read; those of more than `LIMIT_CELLS` (10
-million) cells where that shows. Everything else is an error that names file and line.
+skipped. Every row has as many cells as the header. Files over `MAX_CSV_BYTES` (256 MiB), and files that take more
+memory than `forecast.base.budgets.memory` allows, are refused before they are read; those of more than `MAX_CSV_CELLS`
+(10 million) cells where that shows. Everything else is an error that names file and line.
 
-Spreadsheets run a text cell that starts with ``=``, ``+``, ``-``, ``@``, TAB, CR or LF. `write` puts an apostrophe
-before such *text* (numbers are untouched) and `read` takes one off again, so that what was written comes back.
+Spreadsheets run a text cell that starts with ``=``, ``+``, ``-``, ``@``, TAB, CR or LF. `write_csv` puts an apostrophe
+before such *text* (numbers are untouched) and `read_csv` takes one off again, so that what was written comes back.
 """
 
 from __future__ import annotations
@@ -25,17 +25,27 @@ from forecast.base.budgets import check_memory
 from forecast.base.files import check_regular, read_bytes, write_atomic
 from forecast.base.lazy import is_masked_value
 from forecast.errors import DataError, EmptyDataError, TableError, printable
-from forecast.tables.plain_csv import Plain, plain
+from forecast.tables.plain_csv import PlainRows, find_plain_rows
 from forecast.tables.schema import cells
 
-__all__ = ["LIMIT_BYTES", "LIMIT_CELLS", "CsvColumns", "joined", "load", "parse", "read", "unquoted", "write"]
+__all__ = [
+    "MAX_CSV_BYTES",
+    "MAX_CSV_CELLS",
+    "CsvColumns",
+    "join_rows",
+    "load_bytes",
+    "parse_csv",
+    "read_csv",
+    "read_plain_header",
+    "write_csv",
+]
 
-LIMIT_BYTES = 256 * 2**20
-LIMIT_CELLS = 10_000_000
-LIMIT_COLUMNS = 10_000
-LIMIT_NAME = 256
+MAX_CSV_BYTES = 256 * 2**20
+MAX_CSV_CELLS = 10_000_000
+MAX_CSV_COLUMNS = 10_000
+MAX_COLUMN_NAME = 256
 #: What reading takes: the bytes, a copy while they are checked, and a text a cell.
-BYTES_COPIES, CELL_BYTES = 3, 66
+CSV_MEMORY_FACTOR, CELL_BYTES = 3, 66
 
 _GUARDED = re.compile(r"'+[=+\-@\t\r\n]")
 _DANGEROUS = re.compile(r"'*[=+\-@\t\r\n]")
@@ -63,7 +73,7 @@ class CsvColumns(dict[str, list[str]]):
         return f"{self.label}:{self.lines[row]}:{printable(column, 80)}"
 
 
-def joined(one: CsvColumns, other: CsvColumns) -> CsvColumns:
+def join_rows(one: CsvColumns, other: CsvColumns) -> CsvColumns:
     """Return the rows of two files, one after the other, by the columns of the first."""
     columns = {name: [*cells, *other.get(name, [""] * len(other.lines))] for name, cells in one.items()}
     return CsvColumns(columns, [*one.lines, *other.lines], f"{one.label} and {other.label}", one.hash)
@@ -121,24 +131,24 @@ def _after_remarks(data: bytes) -> int:
     return start
 
 
-def _header(row: list[str], label: str, line: int) -> list[str]:
-    if len(row) > LIMIT_COLUMNS:
-        raise TableError(f"{label}:{line}: {len(row):,} columns; at most {LIMIT_COLUMNS:,} are read")
+def _check_header(row: list[str], label: str, line: int) -> list[str]:
+    if len(row) > MAX_CSV_COLUMNS:
+        raise TableError(f"{label}:{line}: {len(row):,} columns; at most {MAX_CSV_COLUMNS:,} are read")
     if len(row) == 1:
         for mark, called in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
             if mark in row[0]:
                 raise TableError(f"{label}:{line}: the columns are separated by {called}; expected commas")
     failures: list[str] = []
     seen: dict[str, int] = {}
-    names = [cells.text(_plain(name)) for name in row]
+    names = [cells.normalise_text(_unguard(name)) for name in row]
     for index, name in enumerate(names, start=1):
         at = f"{label}:{line}: column {index}"
         if not name.strip():
             failures.append(f"{at} has no name" + (" (a trailing comma?)" if index == len(names) else ""))
         elif name != name.strip():
             failures.append(f"{at}: blanks around the name '{printable(name, 80)}'")
-        elif len(name) > LIMIT_NAME:
-            failures.append(f"{at}: a name of {len(name):,} characters; at most {LIMIT_NAME}")
+        elif len(name) > MAX_COLUMN_NAME:
+            failures.append(f"{at}: a name of {len(name):,} characters; at most {MAX_COLUMN_NAME}")
         elif name in seen:
             failures.append(f"{at}: '{printable(name, 80)}' names column {seen[name]} too")
         seen.setdefault(name, index)
@@ -147,12 +157,12 @@ def _header(row: list[str], label: str, line: int) -> list[str]:
     return names
 
 
-def _plain(cell: str) -> str:
-    """Take off the apostrophe that `write` puts before dangerous text."""
+def _unguard(cell: str) -> str:
+    """Take off the apostrophe that `write_csv` puts before dangerous text."""
     return cell[1:] if cell.startswith("'") and _GUARDED.match(cell) else cell
 
 
-def read(path: str | os.PathLike[str], *, limit_bytes: int = LIMIT_BYTES) -> CsvColumns:
+def read_csv(path: str | os.PathLike[str], *, limit_bytes: int = MAX_CSV_BYTES) -> CsvColumns:
     r"""Read a CSV file into columns of text. Cells are as they stand: what they mean is the schema's business.
 
     Parameters
@@ -178,21 +188,21 @@ def read(path: str | os.PathLike[str], *, limit_bytes: int = LIMIT_BYTES) -> Csv
     >>> dict(read(path))
     {'x': ['1', '3'], 'y': ['2', '']}
     """
-    data, label = load(path, limit_bytes=limit_bytes)
-    return parse(data, label)
+    data, label = load_bytes(path, limit_bytes=limit_bytes)
+    return parse_csv(data, label)
 
 
-def load(path: str | os.PathLike[str], *, limit_bytes: int = LIMIT_BYTES) -> tuple[bytes, str]:
-    """Return the bytes of a CSV file, and its name for messages; the first half of `read`."""
+def load_bytes(path: str | os.PathLike[str], *, limit_bytes: int = MAX_CSV_BYTES) -> tuple[bytes, str]:
+    """Return the bytes of a CSV file, and its name for messages; the first half of `read_csv`."""
     source = Path(path)
     check_regular(source, limit=limit_bytes)
     size = source.stat().st_size
-    need = BYTES_COPIES * size + CELL_BYTES * min(size // 2, LIMIT_CELLS)
+    need = CSV_MEMORY_FACTOR * size + CELL_BYTES * min(size // 2, MAX_CSV_CELLS)
     check_memory(need, f"{printable(source)}: reading it takes up to", error=DataError)
     return read_bytes(source, limit=limit_bytes), printable(source.name)
 
 
-def unquoted(data: bytes, label: str) -> tuple[dict[str, int], Plain, int] | None:
+def read_plain_header(data: bytes, label: str) -> tuple[dict[str, int], PlainRows, int] | None:
     """Read the header of a file that needs not be read cell by cell; None for one that does.
 
     Returns
@@ -202,18 +212,18 @@ def unquoted(data: bytes, label: str) -> tuple[dict[str, int], Plain, int] | Non
     """
     _check_bytes(data, label)
     start = _after_remarks(data)
-    if (found := plain(data, start)) is None or found.rows * len(found.header) > LIMIT_CELLS:
+    if (found := find_plain_rows(data, start)) is None or found.rows * len(found.header) > MAX_CSV_CELLS:
         return None
     line = _line_of(data, start)
-    return {name: place for place, name in enumerate(_header(found.header, label, line))}, found, line + 1
+    return {name: place for place, name in enumerate(_check_header(found.header, label, line))}, found, line + 1
 
 
-def parse(data: bytes, label: str) -> CsvColumns:
+def parse_csv(data: bytes, label: str) -> CsvColumns:
     """Read the bytes of a CSV file; `label` names it in messages."""
     import hashlib
 
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
-    if (found := unquoted(data, label)) is not None:
+    if (found := read_plain_header(data, label)) is not None:
         names, rows, first = found
         return CsvColumns(dict(zip(names, rows.cells(), strict=True)), range(first, first + rows.rows), label, digest)
     return _by_cell(data, label, digest)
@@ -233,12 +243,12 @@ def _by_cell(data: bytes, label: str, digest: str) -> CsvColumns:
     try:
         for row in reader:
             if row and not names:
-                names = _header(row, label, line)
+                names = _check_header(row, label, line)
             elif row and len(row) != len(names):
                 failures.append(f"{label}:{line}: {len(row)} cells where the header names {len(names)} columns")
             elif row:
-                if len(lines) * len(names) >= LIMIT_CELLS:
-                    raise TableError(f"{label}:{line}: more than {LIMIT_CELLS:,} cells; split the file")
+                if len(lines) * len(names) >= MAX_CSV_CELLS:
+                    raise TableError(f"{label}:{line}: more than {MAX_CSV_CELLS:,} cells; split the file")
                 rows.append(row)
                 lines.append(line)
             line = skipped + reader.line_num + 1
@@ -252,7 +262,7 @@ def _by_cell(data: bytes, label: str, digest: str) -> CsvColumns:
         raise EmptyDataError(f"{label}: a header without a row")
     columns = [list(column) for column in zip(*rows, strict=True)]
     if b"'" in data:  # it may guard a text
-        columns = [list(map(_plain, column)) for column in columns]
+        columns = [list(map(_unguard, column)) for column in columns]
     return CsvColumns(dict(zip(names, columns, strict=True)), lines, label, digest)
 
 
@@ -266,7 +276,7 @@ def _csv_reason(text: str) -> str:
     return printable(text)
 
 
-def _cell(value: Any, at: str) -> str:
+def _format_cell(value: Any, at: str) -> str:
     """Return one value as a cell of a file: text guarded and quoted."""
     plain = plain_cell(value, at)
     return _text_cell(plain, at) if isinstance(value, str) else plain
@@ -316,11 +326,11 @@ def _text_cell(value: str, at: str) -> str:
     return guarded
 
 
-def write(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any]]) -> Path:
+def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any]]) -> Path:
     r"""Write columns as CSV, whole or not at all, and return the path.
 
     Numbers are written unrounded, dates as ISO, missing values as empty cells. Text that a spreadsheet would run
-    gets an apostrophe in front, which `read` takes off again.
+    gets an apostrophe in front, which `read_csv` takes off again.
 
     Raises
     ------
@@ -336,16 +346,16 @@ def write(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any]]) ->
     >>> path.read_text()
     "name,x\n'=SUM(A1),-0.1\nb,2.0\n"
     """
-    return write_atomic(path, text(columns))
+    return write_atomic(path, to_csv(columns))
 
 
-def text(columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return columns as CSV: what `write` writes.
+def to_csv(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Return columns as CSV: what `write_csv` writes.
 
     Raises
     ------
     DataError
-        See `write`.
+        See `write_csv`.
     """
     if not columns:
         raise DataError("csv: no columns to write")
@@ -356,6 +366,8 @@ def text(columns: Mapping[str, Sequence[Any]]) -> str:
     header = [_text_cell(str(name), "header") for name in columns]
     lines = [",".join(header)]
     for index, row in enumerate(zip(*columns.values(), strict=True), start=1):
-        line = ",".join(_cell(v, f"row {index}, column {printable(n, 40)}") for n, v in zip(columns, row, strict=True))
+        line = ",".join(
+            _format_cell(v, f"row {index}, column {printable(n, 40)}") for n, v in zip(columns, row, strict=True)
+        )
         lines.append(line or '""')  # a lone empty cell: a blank line would be skipped
     return "\n".join(lines) + "\n"

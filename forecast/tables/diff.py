@@ -25,7 +25,16 @@ Array = npt.NDArray[Any]
 Key = tuple[Any, ...]
 
 
-__all__ = ["ChangedResource", "Difference", "RowChange", "Version", "compare", "editions_within", "read", "summary"]
+__all__ = [
+    "ChangedResource",
+    "Difference",
+    "RowChange",
+    "Version",
+    "compare_versions",
+    "difference_sentence",
+    "editions_within",
+    "read_version",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +117,7 @@ class Difference:
         return len({tuple(change.key.items()) for change in self.changed})
 
 
-def read(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> Version:
+def read_version(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> Version:
     r"""Read one version of a table.
 
     Parameters
@@ -137,10 +146,10 @@ def read(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> Version:
 
     text = os.fspath(source)
     if text.lower().endswith(".csv"):
-        data = tables.columns(text)
-        plain = {name: _values(data[name], "") for name in data}
-        cells = csv_format.read(text)
-        part = ChangedResource(key=_given(plain, key, data.label), columns=plain)
+        data = tables.to_columns(text)
+        plain = {name: _plain_values(data[name], "") for name in data}
+        cells = csv_format.read_csv(text)
+        part = ChangedResource(key=_version_of_columns(plain, key, data.label), columns=plain)
         return Version(name=Path(text).name, version="", hash=cells.hash, parts=(part,), data=text, text=dict(cells))
     name, _, which = text.rpartition("@")
     pinned = name and (which == "earlier" or which.startswith("sha256:"))
@@ -149,13 +158,13 @@ def read(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> Version:
     return Version(
         name=attrs["name"],
         version=attrs["version"],
-        hash=tables.cited(dataset),
-        parts=tuple(_parts(dataset)),
+        hash=tables.cited_hashes(dataset),
+        parts=tuple(_split_by_key(dataset)),
         data=dataset,
     )
 
 
-def _given(columns: Mapping[str, list[Any]], key: Sequence[str], label: str) -> tuple[str, ...]:
+def _version_of_columns(columns: Mapping[str, list[Any]], key: Sequence[str], label: str) -> tuple[str, ...]:
     from forecast.errors import UnknownNameError
 
     for name in key:
@@ -164,7 +173,7 @@ def _given(columns: Mapping[str, list[Any]], key: Sequence[str], label: str) -> 
     return tuple(key)
 
 
-def _parts(dataset: xr.Dataset) -> Iterator[ChangedResource]:
+def _split_by_key(dataset: xr.Dataset) -> Iterator[ChangedResource]:
     """Take a Dataset apart into the columns that lie along the same key, and drop the places where no row is."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for name, variable in dataset.data_vars.items():
@@ -178,9 +187,9 @@ def _parts(dataset: xr.Dataset) -> Iterator[ChangedResource]:
                 along = np.broadcast_to(
                     dataset[dim].values.reshape([-1 if i == place else 1 for i in range(len(dims))]), shape
                 )
-                flat[dim] = _values(along.ravel(), dataset[dim].attrs.get("type", ""))
+                flat[dim] = _plain_values(along.ravel(), dataset[dim].attrs.get("type", ""))
         for name in names:
-            flat[name] = _values(dataset[name].values.ravel(), dataset[name].attrs.get("type", ""))
+            flat[name] = _plain_values(dataset[name].values.ravel(), dataset[name].attrs.get("type", ""))
         rows = [i for i in range(int(np.prod(shape))) if any(flat[name][i] is not None for name in names)]
         types = {n: dataset[n].attrs.get("type", "") for n in (*key, *names)}
         units = {n: dataset[n].attrs["unit"] for n, kind in types.items() if kind == "number"}
@@ -188,7 +197,7 @@ def _parts(dataset: xr.Dataset) -> Iterator[ChangedResource]:
         yield ChangedResource(key=key, columns=columns, units=units, types=types)
 
 
-def _values(array: Array, kind: str) -> list[Any]:
+def _plain_values(array: Array, kind: str) -> list[Any]:
     """Return plain values: ISO dates, floats, truth values where the column holds these, and None for missing."""
     if array.dtype.kind == "M":
         return [None if t == "NaT" else t.removesuffix("T00:00:00") for t in np.datetime_as_string(array, unit="s")]
@@ -231,7 +240,7 @@ def editions_within(version: Version, this: str, other: str) -> tuple[Version, V
     return before, after
 
 
-def compare(before: Version, after: Version) -> tuple[Difference, ...]:
+def compare_versions(before: Version, after: Version) -> tuple[Difference, ...]:
     """Compare two versions, part by part.
 
     A CSV file without a key takes that of the described part it shares most columns with; between two CSV files the
@@ -255,13 +264,13 @@ def compare(before: Version, after: Version) -> tuple[Difference, ...]:
     (({'run': 'c'},), ({'run': 'a'},), -0.5)
     """
     pairs = []
-    for one, two in _paired(before, after):
-        first, second = _keyed(one, two, before.name, after.name)
+    for one, two in _pair_resources(before, after):
+        first, second = _with_keys(one, two, before.name, after.name)
         pairs.append(_difference(first, second, before.name, after.name))
     return tuple(pairs)
 
 
-def summary(parts: Sequence[Difference]) -> str:
+def difference_sentence(parts: Sequence[Difference]) -> str:
     """Say in one sentence how many rows differ between two versions, without a full stop."""
     added, removed = sum(len(p.added) for p in parts), sum(len(p.removed) for p in parts)
     before, after = sum(p.before for p in parts), sum(p.after for p in parts)
@@ -274,10 +283,10 @@ def summary(parts: Sequence[Difference]) -> str:
     return f"the versions hold the same {before} rows"
 
 
-def _paired(before: Version, after: Version) -> Iterator[tuple[ChangedResource, ChangedResource]]:
+def _pair_resources(before: Version, after: Version) -> Iterator[tuple[ChangedResource, ChangedResource]]:
     if before.text or after.text:
-        a, b = max(((a, b) for a in before.parts for b in after.parts), key=lambda pair: len(_shared(*pair)))
-        yield _typed(a, before, b), _typed(b, after, a)
+        a, b = max(((a, b) for a in before.parts for b in after.parts), key=lambda pair: len(_shared_columns(*pair)))
+        yield _retype(a, before, b), _retype(b, after, a)
         return
     others = {part.key: part for part in after.parts}
     for part in before.parts:
@@ -286,38 +295,40 @@ def _paired(before: Version, after: Version) -> Iterator[tuple[ChangedResource, 
         yield ChangedResource(key=part.key, columns={name: [] for name in part.columns}), part
 
 
-def _typed(part: ChangedResource, version: Version, other: ChangedResource) -> ChangedResource:
+def _retype(part: ChangedResource, version: Version, other: ChangedResource) -> ChangedResource:
     """Read as text what the other version describes as text: 2024-11 may be the name of a list and no date."""
     texts = {n: version.text[n] for n in part.columns if other.types.get(n) == "string" and n in version.text}
     columns = {**part.columns, **{n: [cell or None for cell in cells] for n, cells in texts.items()}}
     return ChangedResource(key=part.key, columns=columns, units=part.units, types=part.types)
 
 
-def _shared(a: ChangedResource, b: ChangedResource) -> list[str]:
+def _shared_columns(a: ChangedResource, b: ChangedResource) -> list[str]:
     return [name for name in a.columns if name in b.columns]
 
 
-def _keyed(a: ChangedResource, b: ChangedResource, left: str, right: str) -> tuple[ChangedResource, ChangedResource]:
+def _with_keys(
+    a: ChangedResource, b: ChangedResource, left: str, right: str
+) -> tuple[ChangedResource, ChangedResource]:
     """Give a part without a key that of the other, or the fewest leading columns that tell the rows apart in both."""
     # a key that was given for a file stands before one that the other version describes
     key = next((side.key for side in (a, b) if side.key and not side.types), a.key or b.key)
     if key and not all(name in side.columns for side in (a, b) for name in key):
         lost = next(name for name in key for side in (a, b) if name not in side.columns)
         raise UsageError(f"the key column '{printable(lost, 60)}' is in one version only; name others with --key")
-    shared = _shared(a, b)
+    shared = _shared_columns(a, b)
     if not shared:
         raise UsageError(f"'{printable(left, 60)}' and '{printable(right, 60)}' have no column in common")
     if not key:
         described = bool(a.types and b.types)
         lengths = range(1, len(shared) + 1) if not described else ()
-        key = next((k for n in lengths if _tells(a, k := tuple(shared[:n])) and _tells(b, k)), ())
+        key = next((k for n in lengths if _is_key(a, k := tuple(shared[:n])) and _is_key(b, k)), ())
         if not key and not described:
             raise UsageError("no columns tell the rows apart (some stand twice as a whole); name them with --key")
     made = tuple(ChangedResource(key=key, columns=side.columns, units=side.units) for side in (a, b))
     return made[0], made[1]
 
 
-def _tells(part: ChangedResource, key: tuple[str, ...]) -> bool:
+def _is_key(part: ChangedResource, key: tuple[str, ...]) -> bool:
     keys = ChangedResource(key=key, columns=part.columns).keys()
     return len(set(keys)) == len(keys)
 
@@ -327,25 +338,25 @@ def _difference(a: ChangedResource, b: ChangedResource, left: str, right: str) -
     went = tuple(n for n in a.columns if n not in b.columns)
     units = {n: (a.units[n], b.units[n]) for n in a.units if n in b.units and a.units[n] != b.units[n]}
     if not a.key:
-        names = _shared(a, b)
+        names = _shared_columns(a, b)
         one, two = (Counter(zip(*(side.columns[n] for n in names), strict=True)) for side in (a, b))
         added, removed = (tuple(dict(zip(names, r, strict=True)) for r in c.elements()) for c in (two - one, one - two))
         return Difference(
             key=(), before=a.rows, after=b.rows, added=added, removed=removed,
             columns_added=came, columns_removed=went, units_changed=units,
         )  # fmt: skip
-    places = _places(b, right)
-    known = _places(a, left)
+    places = _rows_by_key(b, right)
+    known = _rows_by_key(a, left)
     changed: list[RowChange] = []
-    for name in _shared(a, b):
+    for name in _shared_columns(a, b):
         if name in a.key:
             continue
-        theirs = _converted(b, name, units)
+        theirs = _convert_unit(b, name, units)
         for key, row in known.items():
             if key not in places:
                 continue
             was, now = a.columns[name][row], theirs[places[key]]
-            if not _same(was, now):
+            if not _is_equal(was, now):
                 changed.append(RowChange(key=dict(zip(a.key, key, strict=True)), column=name, before=was, after=now))
     order = {key: row for row, key in enumerate(known)}
     changed.sort(key=lambda change: order[tuple(change.key.values())])
@@ -362,7 +373,7 @@ def _difference(a: ChangedResource, b: ChangedResource, left: str, right: str) -
     )
 
 
-def _places(part: ChangedResource, name: str) -> dict[Key, int]:
+def _rows_by_key(part: ChangedResource, name: str) -> dict[Key, int]:
     row_of: dict[Key, int] = {}
     for row, key in enumerate(part.keys()):
         if key in row_of:
@@ -372,7 +383,7 @@ def _places(part: ChangedResource, name: str) -> dict[Key, int]:
     return row_of
 
 
-def _converted(part: ChangedResource, name: str, units: Mapping[str, tuple[str, str]]) -> list[Any]:
+def _convert_unit(part: ChangedResource, name: str, units: Mapping[str, tuple[str, str]]) -> list[Any]:
     """Return a column in the unit of the version before."""
     if name not in units:
         return part.columns[name]
@@ -383,7 +394,7 @@ def _converted(part: ChangedResource, name: str, units: Mapping[str, tuple[str, 
     return [None if v is None else v * scale for v in part.columns[name]]
 
 
-def _same(a: Any, b: Any) -> bool:
+def _is_equal(a: Any, b: Any) -> bool:
     if isinstance(a, float) and isinstance(b, float):
         # a conversion of units leaves rounding behind; nothing that is printed with 12 digits differs by less
         return a == b or math.isclose(a, b, rel_tol=1e-13)

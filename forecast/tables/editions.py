@@ -3,9 +3,9 @@
 A table may hold several editions itself: as rows, told apart by a column whose rows must not be mixed (``separate``),
 or as columns, ``cost`` and ``cost_2026_09``. Either way one stands in the place of the other.
 
-Inside `standing` whoever reads the table reads the other edition, by the same name: a forecast can be made with either,
-and its worlds are the same. Nothing on disk changes. It is noted which tables were read, so that one can tell what an
-answer rests on.
+Inside `use_editions` whoever reads the table reads the other edition, by the same name: a forecast can be made with
+either, and its worlds are the same. Nothing on disk changes. It is noted which tables were read, so that
+one can tell what an answer rests on.
 """
 
 from __future__ import annotations
@@ -26,8 +26,19 @@ from forecast.tables.schema import descriptor
 from forecast.tables.schema.descriptor import Package, Resource
 
 __all__ = [
-    "NAMING", "Edition", "earlier", "mark", "names_of", "noted", "of", "replaced", "rows_of", "standing", "substituted",
-    "tried", "with_rows",
+    "LABEL_COLUMNS",
+    "Edition",
+    "added_rows",
+    "apply_substitution",
+    "earlier",
+    "mark",
+    "names_of",
+    "note_table",
+    "of",
+    "substitute_edition",
+    "try_file",
+    "use_editions",
+    "with_rows",
 ]  # fmt: skip
 
 
@@ -61,14 +72,14 @@ class Edition:
 
 
 #: Columns that say what a row is called.
-NAMING = ("name", "site")
+LABEL_COLUMNS = ("name", "site")
 
 _standing: ContextVar[Mapping[Path, Edition]] = ContextVar("forecast_editions")
 _noted: ContextVar[set[Path]] = ContextVar("forecast_tables_read")
 
 
 @contextlib.contextmanager
-def standing(editions: Mapping[Path, Edition]) -> Iterator[set[Path]]:
+def use_editions(editions: Mapping[Path, Edition]) -> Iterator[set[Path]]:
     """Read these editions in this block, each in the place of the table with this descriptor.
 
     Yields
@@ -88,7 +99,7 @@ def standing(editions: Mapping[Path, Edition]) -> Iterator[set[Path]]:
 
 def of(path: Path) -> Edition:
     """Return what is to be read for a table: what stands in its place, or itself."""
-    return _standing.get({}).get(path) or Edition(package=descriptor.read(path))
+    return _standing.get({}).get(path) or Edition(package=descriptor.read_descriptor(path))
 
 
 def mark(path: Path) -> str:
@@ -97,7 +108,7 @@ def mark(path: Path) -> str:
     return f"{stands.package.file} {stands.hash}" if stands else ""
 
 
-def noted(path: Path) -> Path:
+def note_table(path: Path) -> Path:
     """Note that a table is read, and return its descriptor."""
     _noted.get(set()).add(path)
     return path
@@ -105,10 +116,10 @@ def noted(path: Path) -> Path:
 
 def earlier(package: Package, which: str) -> Edition:
     """Return a table as it was when it was fetched before; see `forecast.tables.snapshot`."""
-    return Edition(package=package, pinned=resource_bytes.pinned(package, which))
+    return Edition(package=package, pinned=resource_bytes.pinned_hash(package, which))
 
 
-def tried(package: Package, file: str, resource: str = "", *, where: str) -> Edition:
+def try_file(package: Package, file: str, resource: str = "", *, where: str) -> Edition:
     """Return a table with a file of somebody's in the place of one of its own.
 
     Parameters
@@ -129,7 +140,7 @@ def tried(package: Package, file: str, resource: str = "", *, where: str) -> Edi
     if path.is_dir() or path.suffix == ".json":
         if resource:
             raise UsageError(f"{where}: '{printable(file, 80)}' describes a whole table: expected one file")
-        return Edition(package=descriptor.read(path / "datapackage.json" if path.is_dir() else path))
+        return Edition(package=descriptor.read_descriptor(path / "datapackage.json" if path.is_dir() else path))
     names = [each.name for each in package.resources]
     if not resource and len(names) > 1:
         raise UsageError(f"{where}: which file? Say {package.name}:RESOURCE=PATH, with one of {', '.join(names)}")
@@ -143,7 +154,7 @@ def tried(package: Package, file: str, resource: str = "", *, where: str) -> Edi
     return Edition(package=replace(package, resources=taken))
 
 
-def substituted(package: Package, this: str, other: str, *, where: str) -> Edition:
+def substitute_edition(package: Package, this: str, other: str, *, where: str) -> Edition:
     """Return a table with one of the editions that it holds in the place of another.
 
     Parameters
@@ -187,7 +198,7 @@ def with_rows(edition: Edition, rows: CsvColumns, path: str) -> Edition:
     return replace(edition, added={**edition.added, **added})
 
 
-def rows_of(edition: Edition, resource: Resource) -> tuple[Resource, CsvColumns] | None:
+def added_rows(edition: Edition, resource: Resource) -> tuple[Resource, CsvColumns] | None:
     """Return the rows beside those of a resource, and the schema that they are read by; None where there are none.
 
     A column that the file lacks is empty: it is required of the table's rows and not of these. A key that it lacks is
@@ -196,10 +207,10 @@ def rows_of(edition: Edition, resource: Resource) -> tuple[Resource, CsvColumns]
     """
     if resource.name not in edition.added:
         return None
-    read = csv_format.read(edition.added[resource.name][0])
+    read = csv_format.read_csv(edition.added[resource.name][0])
     columns = {each.name: read.get(each.name, [""] * len(read.lines)) for each in resource.fields}
     first = next((key for key in resource.key if key in read), "")
-    called = [each.name for each in resource.fields if each.name in NAMING and each.type == "string"]
+    called = [each.name for each in resource.fields if each.name in LABEL_COLUMNS and each.type == "string"]
     for name in (*resource.key, *called):
         if name not in read:
             lines = [f"{read.label}:{line}" for line in read.lines]
@@ -220,7 +231,7 @@ def names_of(edition: Edition, path: str) -> set[str]:
     """Return what the rows of a file may be called: every text that it holds, and the keys that it lacks."""
     out: set[str] = set()
     for resource in edition.package.resources:
-        if (found := rows_of(edition, resource)) is not None and edition.added[resource.name][0] == path:
+        if (found := added_rows(edition, resource)) is not None and edition.added[resource.name][0] == path:
             texts = {each.name for each in resource.fields if each.type == "string"}
             out |= {cell for name in texts for cell in found[1][name] if cell}
     return out
@@ -229,7 +240,7 @@ def names_of(edition: Edition, path: str) -> set[str]:
 Read = tuple[Resource, dict[str, list[Any]], Any]
 
 
-def replaced(edition: Edition, read: Sequence[Read]) -> Sequence[Read]:
+def apply_substitution(edition: Edition, read: Sequence[Read]) -> Sequence[Read]:
     """Put one edition that a table holds in the place of another, among the values of its resources.
 
     The rows of `this` go, and those of `other` stand under either name; or the column `this` has the values of `other`.
@@ -249,7 +260,7 @@ def replaced(edition: Edition, read: Sequence[Read]) -> Sequence[Read]:
         columns = [name for name in values if name not in resource.key]
         column = next((name for name in resource.separate if this in values[name] and other in values[name]), None)
         if column is not None:
-            values, found = _rows(resource, values, column, this, other), True
+            values, found = _replace_rows(resource, values, column, this, other), True
         elif this in columns and other in columns:
             values, found = {**values, this: values[other]}, True
         known += [
@@ -266,7 +277,9 @@ def replaced(edition: Edition, read: Sequence[Read]) -> Sequence[Read]:
     return out
 
 
-def _rows(resource: Resource, values: dict[str, list[Any]], column: str, this: str, other: str) -> dict[str, list[Any]]:
+def _replace_rows(
+    resource: Resource, values: dict[str, list[Any]], column: str, this: str, other: str
+) -> dict[str, list[Any]]:
     """Leave out the rows of `this`, and append those of `other` under its name."""
     kept = [row for row, label in enumerate(values[column]) if label != this]
     copied = [row for row, label in enumerate(values[column]) if label == other]

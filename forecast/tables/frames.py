@@ -14,18 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from forecast.base.budgets import check_memory
-from forecast.base.files import check_regular, replacing
+from forecast.base.files import check_regular, replace_atomically
 from forecast.errors import DataError, UsageError, one_line, printable
 
 Array = npt.NDArray[Any]
 
 
-__all__ = ["aligned", "beside", "check_parquet", "frame", "labels", "parquet", "write_parquet"]
+__all__ = ["align_columns", "align_to_data", "check_parquet", "frame", "parquet", "row_labels", "write_parquet"]
 
-LIMIT_CELLS = 100_000_000
-LIMIT_BYTES = 2**31
+MAX_FRAME_CELLS = 100_000_000
+MAX_PARQUET_BYTES = 2**31
 #: Copies of a Parquet file in memory: one of Arrow, and one of numpy.
-COPIES = 2
+PARQUET_MEMORY_FACTOR = 2
 
 
 def frame(data: Any, at: str) -> dict[str, Array] | None:
@@ -36,16 +36,16 @@ def frame(data: Any, at: str) -> dict[str, Array] | None:
     import narwhals as nw
 
     if nw.dependencies.is_pandas_like_dataframe(data):
-        return _pandas(data, at)
+        return _from_pandas(data, at)
     native = nw.from_native(data, pass_through=True)
     if isinstance(native, nw.LazyFrame):
         native = native.collect()
     if not isinstance(native, nw.DataFrame):
         return None
-    return {name: _column(native[name], f"{at}data frame: column '{printable(name, 80)}'") for name in native.columns}
+    return {name: _to_numpy(native[name], f"{at}data frame: column '{printable(name, 80)}'") for name in native.columns}
 
 
-def _pandas(data: Any, at: str) -> dict[str, Array]:
+def _from_pandas(data: Any, at: str) -> dict[str, Array]:
     names = list(data.columns)
     if len(set(names)) != len(names):
         raise DataError(f"{at}data frame: a column name is given twice: {printable(names)}")
@@ -56,7 +56,7 @@ def _pandas(data: Any, at: str) -> dict[str, Array]:
     return columns
 
 
-def _column(series: Any, where: str) -> Array:
+def _to_numpy(series: Any, where: str) -> Array:
     """Return a polars or pyarrow column as numpy has it."""
     import narwhals as nw
 
@@ -89,17 +89,19 @@ def parquet(path: str, at: str) -> dict[str, Array]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    check_regular(Path(path), limit=LIMIT_BYTES)
+    check_regular(Path(path), limit=MAX_PARQUET_BYTES)
     shown = f"{at}{printable(Path(path).name)}"
     try:
         with pq.ParquetFile(path) as file:
             rows, width = file.metadata.num_rows, file.metadata.num_columns
-            if rows * width > LIMIT_CELLS:
-                raise DataError(f"{shown}: {rows * width:,} cells; at most {LIMIT_CELLS:,} are read")
+            if rows * width > MAX_FRAME_CELLS:
+                raise DataError(f"{shown}: {rows * width:,} cells; at most {MAX_FRAME_CELLS:,} are read")
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
             stated = sum(max(group.total_byte_size, 0) for group in groups)
             # a value packed in a dictionary takes a few bits in the file
-            check_memory(COPIES * max(stated, 8 * rows * width), f"{shown}: reading it takes", error=DataError)
+            check_memory(
+                PARQUET_MEMORY_FACTOR * max(stated, 8 * rows * width), f"{shown}: reading it takes", error=DataError
+            )
             table = file.read()
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{shown}: not a Parquet file that can be read: {one_line(error, 160)}") from error
@@ -139,12 +141,12 @@ def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, Sequence[A
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with replacing(path) as temporary, temporary.open("wb") as stream:
+    with replace_atomically(path) as temporary, temporary.open("wb") as stream:
         pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), stream)
     return Path(path)
 
 
-def aligned(data: Mapping[Any, Any], at: str) -> Mapping[Any, Any]:
+def align_columns(data: Mapping[Any, Any], at: str) -> Mapping[Any, Any]:
     """Bring labelled columns of a mapping (pandas Series, xarray.DataArray) into the order of the first of them.
 
     Raises
@@ -155,43 +157,45 @@ def aligned(data: Mapping[Any, Any], at: str) -> Mapping[Any, Any]:
     """
     kinds: dict[str, list[Any]] = {"Series": [], "DataArray": []}
     for name, values in data.items():
-        if (kind := _labelled(values)) is not None:
+        if (kind := _label_kind(values)) is not None:
             kinds[kind].append(name)
     changed: dict[Any, Any] = {}
     for kind, names in kinds.items():
         for other in names[1:]:
             first = names[0]
-            move = _series if kind == "Series" else _data_array
+            move = _align_labels if kind == "Series" else _data_array
             changed[other] = move(
                 data[first], data[other], f"{at}columns '{printable(first, 60)}' and '{printable(other, 60)}'"
             )
     for names in kinds.values():
         others = [name for name in data if name not in names]
-        if not names or not others or (own := labels(data[names[0]])) is None:
+        if not names or not others or (own := row_labels(data[names[0]])) is None:
             continue
         for other in others:
-            theirs = labels(data[other])
+            theirs = row_labels(data[other])
             if theirs is None or not own.equals(theirs):
                 where = f"{at}column '{printable(names[0], 60)}'"
-                raise DataError(f"{where} has row labels and '{printable(other, 60)}' {_lacks(theirs)}; {BY_POSITION}")
+                raise DataError(
+                    f"{where} has row labels and '{printable(other, 60)}' {_lacks(theirs)}; {POSITION_HINT}"
+                )
     return {**data, **changed} if changed else data
 
 
 #: What to do about labels that nothing else has.
-BY_POSITION = "give both the same labels, or match by position with .to_numpy()"
+POSITION_HINT = "give both the same labels, or match by position with .to_numpy()"
 
 
 def _lacks(labels: Any) -> str:
     return "has none" if labels is None else "has others"
 
 
-def _labelled(values: Any) -> str | None:
+def _label_kind(values: Any) -> str | None:
     """Return what kind of labelled column this is; None where it has no labels (those of polars have none)."""
     kind = type(values).__name__
     return kind if kind in ("Series", "DataArray") and hasattr(values, "reindex") else None
 
 
-def labels(data: Any) -> Any:
+def row_labels(data: Any) -> Any:
     """Return the row labels of a pandas object or a one-dimensional DataArray; None where they only count the rows.
 
     Examples
@@ -209,7 +213,7 @@ def labels(data: Any) -> Any:
     return index
 
 
-def beside(data: Any, extra: Any, where: str) -> Any:
+def align_to_data(data: Any, extra: Any, where: str) -> Any:
     """Return a labelled column that is given beside data, in the order of the data's rows.
 
     Parameters
@@ -225,22 +229,22 @@ def beside(data: Any, extra: Any, where: str) -> Any:
     DataError
         If the data have no labels and `extra` has, or others.
     """
-    if _labelled(extra) is None or len(getattr(extra, "dims", (1,))) != 1:
+    if _label_kind(extra) is None or len(getattr(extra, "dims", (1,))) != 1:
         return extra
     if isinstance(data, Mapping) and not hasattr(data, "dims"):
-        data = next((values for values in data.values() if _labelled(values) is not None), None)
-    one, two = labels(data), labels(extra)
+        data = next((values for values in data.values() if _label_kind(values) is not None), None)
+    one, two = row_labels(data), row_labels(extra)
     if two is None and (one is None or hasattr(extra, "dims")):
         return extra
     two = extra.index if two is None else two
     if one is None or not one.is_unique or not two.is_unique or len(one) != len(two) or not one.isin(two).all():
         if one is not None and one.equals(two):
             return extra
-        raise DataError(f"{where} has row labels that the data do not have; {BY_POSITION}")
+        raise DataError(f"{where} has row labels that the data do not have; {POSITION_HINT}")
     return extra.reindex({extra.dims[0]: one}) if hasattr(extra, "dims") else extra.reindex(one)
 
 
-def _series(first: Any, other: Any, where: str) -> Any:
+def _align_labels(first: Any, other: Any, where: str) -> Any:
     one, two = first.index, other.index
     if one.equals(two):
         return other

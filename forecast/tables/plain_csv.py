@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Plain", "plain"]
+__all__ = ["PlainRows", "find_plain_rows"]
 
 #: A file of fewer bytes is read cell by cell before pandas is imported.
-LARGE = 1 << 20
+MIN_FAST_BYTES = 1 << 20
 #: No line is longer, in bytes: no number of it then vanishes in zeros, nor is longer than `cells` reads.
-LONGEST_LINE = 300
+MAX_LINE_BYTES = 300
 #: How many bytes are looked at once; they stay in the processor's cache.
-PIECE = 1 << 18
+SCAN_BYTES = 1 << 18
 _NO_MARK = bytes(set(range(256)) - set(b",\n"))
 #: A number of three digits in an exponent may be infinite, vanish, or be one that this grammar refuses.
 _EXPONENTS = tuple(re.compile(letter + rb"[+-]?[0-9]{3}") for letter in (b"e", b"E"))
 
 
-def _bits(kinds: dict[bytes, int]) -> bytes:
+def _byte_table(kinds: dict[bytes, int]) -> bytes:
     """Return a table of the 256 bytes: the sum of the bits of the kinds that hold each."""
     return bytes(sum(bit for members, bit in kinds.items() if byte in members) for byte in range(256))
 
 
 #: A cell with one of these beside each other is a number to one of the two readers only: a point and the end of a cell
 #: or an exponent (1); a letter e, a sign or a blank, and the end of a cell (2); the end of a cell and a blank (4).
-_FIRST = _bits({b".": 1, b"eE+- \t\v\f": 2, b",\r\n": 4})
-_SECOND = _bits({b",\r\neE": 1, b",\r\n": 2, b" \t\v\f": 4})
+_FIRST = _byte_table({b".": 1, b"eE+- \t\v\f": 2, b",\r\n": 4})
+_SECOND = _byte_table({b",\r\neE": 1, b",\r\n": 2, b" \t\v\f": 4})
 
 
 @dataclass(frozen=True)
-class Plain:
+class PlainRows:
     """A file's header, and the rows from `start` on: each on a line of its own, with as many cells as the header."""
 
     header: list[str]
@@ -56,7 +56,7 @@ class Plain:
     def _pieces(self) -> Iterator[bytes]:
         start = self.start
         while start < len(self.data):
-            end = self.data.find(b"\n", start + PIECE) + 1 or len(self.data)
+            end = self.data.find(b"\n", start + SCAN_BYTES) + 1 or len(self.data)
             yield self.data[start:end]
             start = end
 
@@ -106,7 +106,7 @@ class Plain:
         return values if len(values) == self.rows and not np.isinf(values).any() else None
 
 
-def plain(data: bytes, start: int) -> Plain | None:
+def find_plain_rows(data: bytes, start: int) -> PlainRows | None:
     r"""Return the header at `start` and the rows below it; None for a file that must be read cell by cell.
 
     Parameters
@@ -137,6 +137,6 @@ def plain(data: bytes, start: int) -> Plain | None:
     if not rows or marks != (b"," * (len(header) - 1) + b"\n") * rows:
         return None
     ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8, offset=end) == ord("\n"))
-    if np.diff(ends, prepend=0, append=len(data) - end).max() > LONGEST_LINE:
+    if np.diff(ends, prepend=0, append=len(data) - end).max() > MAX_LINE_BYTES:
         return None
-    return Plain(header, data, end, rows)
+    return PlainRows(header, data, end, rows)

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["wanted"]
+__all__ = ["wanted_value"]
 
 
-def wanted(values: Array, kind: str, text: str | bool, where: str) -> Any:
+def wanted_value(values: Array, kind: str, text: str | bool, where: str) -> Any:
     """Return what a cell of a column must equal to match `text`, read in the column's own grammar.
 
     A column of truth values, kept as 0 and 1, is matched by ``true`` and ``false``, and by the numbers.
@@ -37,11 +37,11 @@ def wanted(values: Array, kind: str, text: str | bool, where: str) -> Any:
             raise ValueError("expected true or false (or 1 or 0)")
         if values.dtype.kind in "iuf":
             try:
-                return cells.number(text)
+                return cells.parse_cell_number(text)
             except ValueError as error:
                 raise ValueError(f"{error}, true or false" if truths else str(error)) from None
         if values.dtype.kind == "M":
             return np.datetime64(cells.date(text), "s")
     except ValueError as error:
         raise UsageError(f"{where}: '{printable(text, 60)}': {error}") from error
-    return cells.text(text)
+    return cells.normalise_text(text)

@@ -20,7 +20,7 @@ from forecast.errors import (
     UsageError,
     printable,
 )
-from forecast.tables.editions import NAMING
+from forecast.tables.editions import LABEL_COLUMNS
 from forecast.units.qualifiers import ATTRIBUTES, infer
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["Series", "complete", "of_column", "read", "read_columns", "rows", "states"]
+__all__ = ["Series", "common_qualifiers", "complete", "of_column", "read_columns", "read_series", "rows_as_of"]
 
 
 class Series(NamedTuple):
@@ -49,10 +49,10 @@ class Series(NamedTuple):
 
 
 #: When a row became known; without this column a row is known at its own date.
-VINTAGE = "vintage"
+VINTAGE_COLUMN = "vintage"
 
 
-def _years(values: Any, where: str) -> Array:
+def _to_decimal_years(values: Any, where: str) -> Array:
 
     from forecast import tables
 
@@ -63,14 +63,14 @@ def _years(values: Any, where: str) -> Array:
     return np.asarray(values, dtype=float)
 
 
-def _dated(since: Any) -> Any:
+def _check_date_text(since: Any) -> Any:
     """Return text that begins with a year, or a date; a number would be seconds, and numpy also reads "now"."""
     if isinstance(since, (datetime.date, np.datetime64)) or (isinstance(since, str) and since[:1].isdigit()):
         return since
     raise ValueError(since)
 
 
-def _named(covariates: Any, name: str) -> Mapping[str, str]:
+def _named_covariates(covariates: Any, name: str) -> Mapping[str, str]:
     """Return further columns by name."""
     if not isinstance(covariates, Mapping):
         expected = f"expected a mapping of name to column, got {printable(covariates, 40)}"
@@ -78,7 +78,9 @@ def _named(covariates: Any, name: str) -> Mapping[str, str]:
     return covariates
 
 
-def rows(data: Any, *, where: Mapping[str, str], as_of: float | None, name: str, date: str | None = None) -> Columns:
+def rows_as_of(
+    data: Any, *, where: Mapping[str, str], as_of: float | None, name: str, date: str | None = None
+) -> Columns:
     """Return columns, cut to the rows that match and that were known before a date.
 
     Parameters
@@ -102,18 +104,18 @@ def rows(data: Any, *, where: Mapping[str, str], as_of: float | None, name: str,
     """
     from forecast import tables
 
-    columns = tables.columns(data, where=name)
+    columns = tables.to_columns(data, where=name)
     keep = np.ones(columns.rows, dtype=bool)
     for key, text in where.items():
         values = columns.column(key)
-        keep &= values == tables.wanted(values, "", text, f"{name}: {printable(key, 60)}")
+        keep &= values == tables.wanted_value(values, "", text, f"{name}: {printable(key, 60)}")
     if as_of is not None:
-        dated = VINTAGE if VINTAGE in columns else date
+        dated = VINTAGE_COLUMN if VINTAGE_COLUMN in columns else date
         if dated is None:
             raise DataError(
-                f"{name}: the table dates no row ('{VINTAGE}' is missing), so it cannot be read as of a date"
+                f"{name}: the table dates no row ('{VINTAGE_COLUMN}' is missing), so it cannot be read as of a date"
             )
-        keep &= _years(columns.column(dated), f"{name}: column '{printable(dated, 60)}'") < as_of
+        keep &= _to_decimal_years(columns.column(dated), f"{name}: column '{printable(dated, 60)}'") < as_of
     if not keep.any():
         condition = ", ".join(f"{k} = {printable(v, 40)}" for k, v in where.items())
         when = f" before {as_of:.2f}" if as_of is not None else ""
@@ -149,7 +151,7 @@ def complete(columns: Columns, used: Iterable[str], name: str) -> Columns:
     return columns.take(keep)
 
 
-def read(
+def read_series(
     data: Any,
     *,
     x: str,
@@ -174,7 +176,7 @@ def read(
     x, y : str
         A column, and a column or a formula over columns: ``peak/launch_price``.
     where, as_of, name
-        See `rows`.
+        See `rows_as_of`.
     qualifiers : mapping, optional
         What the rows measure, where their columns would not tell.
     since : str
@@ -209,7 +211,7 @@ def read_columns(
     records: bool = False,
     yearly: bool = False,
 ) -> Series:
-    """Return what `read` does and further columns of the same rows, each in the unit it has in the data.
+    """Return what `read_series` does and further columns of the same rows, each in the unit it has in the data.
 
     A row that lacks a value in one of them is left out. Where `records` or `yearly` keeps one of several rows, it is
     the row whose `y` is kept.
@@ -219,28 +221,28 @@ def read_columns(
     covariates : mapping of str to str
         Name to a column, or a formula over columns.
     x, y, where, as_of, name, qualifiers, since, records, yearly
-        See `read`.
+        See `read_series`.
 
     Raises
     ------
-    As `read`.
+    As `read_series`.
     """
     from forecast.tables.schema import separate
 
-    columns = rows(data, where=where or {}, as_of=as_of, name=name, date=x)
-    time = _years(columns.column(x), f"{name}: column '{printable(x, 60)}'")
+    columns = rows_as_of(data, where=where or {}, as_of=as_of, name=name, date=x)
+    time = _to_decimal_years(columns.column(x), f"{name}: column '{printable(x, 60)}'")
     dataset = _dataset(data)
-    value, unit, used = _value(columns, dataset, y, f"{name}: y")
+    value, unit, used = _value_column(columns, dataset, y, f"{name}: y")
     _check_finite(value, time, f"{name}: column '{printable(y, 60)}'")
     known = ~np.isnan(value)
     if not known.any():
         raise EmptyDataError(f"{name}: column '{printable(y, 60)}' has no values")
     more: dict[str, Array] = {}
-    for key, text in _named(covariates, name).items():
+    for key, text in _named_covariates(covariates, name).items():
         at = f"{name}: column for '{printable(key, 60)}'"
-        if _plain(text, columns) and text not in columns:
+        if _is_column(text, columns) and text not in columns:
             raise UnknownNameError("column", text, columns, where=at)
-        more[key], _, also = _value(columns, dataset, text, at)
+        more[key], _, also = _value_column(columns, dataset, text, at)
         used += also
         _check_finite(more[key], time, f"{at}: column '{printable(text, 60)}'")
         if not (known & ~np.isnan(more[key])).any():
@@ -249,22 +251,22 @@ def read_columns(
     empty = int((~known).sum()) if dataset is None else 0
     if since:
         try:
-            first = np.array([_dated(since)], dtype="datetime64[s]")
+            first = np.array([_check_date_text(since)], dtype="datetime64[s]")
         except ValueError:
             expected = f"expected a date YYYY-MM-DD, got '{printable(since, 40)}'"
             raise UsageError(f"{name}: since: {expected}") from None
-        known &= time >= _years(first, name)[0]
+        known &= time >= _to_decimal_years(first, name)[0]
         if not known.any():
             raise EmptyDataError(f"{name}: no row with '{printable(y, 60)}' is left since {printable(since, 40)}")
     undated = int((known & np.isnan(time)).sum())
     known &= ~np.isnan(time)
     if not known.any():
         raise EmptyDataError(f"{name}: no row with '{printable(y, 60)}' has a date in '{printable(x, 60)}'")
-    separate.check(columns.take(known), name)
+    separate.check_not_mixed(columns.take(known), name)
     for column in dict.fromkeys(used):
         own = {} if dataset is None else of_column(dataset, column)
         _check_qualifiers(columns.take(known), dataset, column, {**own, **(where or {}), **(qualifiers or {})}, name)
-    called = _names(columns, dataset, used[0])
+    called = _row_names(columns, dataset, used[0])
     kept = np.flatnonzero(known)
     kept = kept[np.argsort(time[kept], kind="stable")]
     if yearly:
@@ -286,13 +288,13 @@ def read_columns(
     return Series(time[kept], value[kept], unit, {k: c[kept] for k, c in more.items()}, undated, empty, names)
 
 
-def _names(columns: Columns, dataset: xr.Dataset | None, used: str) -> NDArray[np.str_] | None:
+def _row_names(columns: Columns, dataset: xr.Dataset | None, used: str) -> NDArray[np.str_] | None:
     """Return what a table calls its rows: by a column for that, or by the key that tells most of them apart."""
     keys = [] if dataset is None or used not in dataset else [str(key) for key in dataset[used].dims]
-    texts = [name for name in (*NAMING, *keys) if name in columns and columns.column(name).dtype.kind == "U"]
+    texts = [name for name in (*LABEL_COLUMNS, *keys) if name in columns and columns.column(name).dtype.kind == "U"]
     if not texts:
         return None
-    best = next((name for name in texts if name in NAMING), None)
+    best = next((name for name in texts if name in LABEL_COLUMNS), None)
     return columns.column(best or max(texts, key=lambda name: len(np.unique(columns.column(name)))))
 
 
@@ -304,19 +306,19 @@ def _check_finite(value: Array, time: Array, where: str) -> None:
         raise DataError(f"{where}: infinite at {', '.join(at)}{more}; leave these rows out, or empty")
 
 
-def _plain(y: str, columns: Collection[str]) -> bool:
+def _is_column(y: str, columns: Collection[str]) -> bool:
     """Tell a column from a formula over columns."""
     return y in columns or not any(c in y for c in "+-*/( ")
 
 
-def _value(
+def _value_column(
     columns: Columns, dataset: xr.Dataset | None, y: str, where: str
 ) -> tuple[Array, str | None, tuple[str, ...]]:
     """Return a column or a formula over columns, its unit where all units are stated, and the columns used."""
     from forecast import formula, units
     from forecast.tables.column_names import meant
 
-    if _plain(y, columns):
+    if _is_column(y, columns):
         column = columns.numeric(y)
         return column, None if dataset is None else dataset[y].attrs.get("unit"), (y,)
     parsed = formula.parse(y, where=where)
@@ -330,7 +332,9 @@ def _value(
     return series, unit, tuple(which.values())
 
 
-def states(data: Any, y: str, *, stated: Mapping[str, str] | None = None, where: str = "") -> Mapping[str, str]:
+def common_qualifiers(
+    data: Any, y: str, *, stated: Mapping[str, str] | None = None, where: str = ""
+) -> Mapping[str, str]:
     """Return the qualifiers that a table states of a column, or of a formula over its columns, in all its rows.
 
     Parameters
@@ -355,12 +359,12 @@ def states(data: Any, y: str, *, stated: Mapping[str, str] | None = None, where:
         if dataset is None:
             return dict(stated or {})
         known = [str(name) for name in dataset.variables]
-        plain = _plain(y, known)
+        plain = _is_column(y, known)
         which = {"y": y} if plain else {n: meant(n, known, where) for n in formula.parse(y, where=where).names}
     except ForecastError:  # who reads the series says what is wrong with it
         return dict(stated or {})
     sides = {name: _of_column(dataset, column) for name, column in which.items() if column in known}
-    return infer("y" if plain else y, sides, stated=stated, where=where)
+    return infer("y" if plain else y, sides, qualifiers=stated, where=where)
 
 
 def _of_column(dataset: xr.Dataset, column: str) -> dict[str, str]:

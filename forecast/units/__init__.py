@@ -17,7 +17,7 @@ from forecast.errors import UnitError, printable
 from forecast.formula import Condition, Formula, Measured, parse, tree
 from forecast.units import conversion
 from forecast.units.inference import Inference
-from forecast.units.reader import MAX_POWER, check_definition, fail, registry, unit
+from forecast.units.reader import MAX_UNIT_POWER, check_definition, fail, registry, unit
 
 __all__ = [
     "Prepared",
@@ -130,7 +130,7 @@ def label(text: str, *, where: str = "") -> str:
     return re.sub(r"\s*([*/])\s*", r"\1", raised).replace("*", "·").strip()
 
 
-def _formula(formula: Formula | str, where: str) -> Formula:
+def _as_formula(formula: Formula | str, where: str) -> Formula:
     return formula if isinstance(formula, Formula) else parse(formula, where=where)
 
 
@@ -164,12 +164,12 @@ def infer(
     >>> infer("spend*(1 + rate)**(t - start)", {"spend": "USD", "rate": "1/year"})
     'USD'
     """
-    made = _formula(formula, where)
+    made = _as_formula(formula, where)
     inferred = Inference(made, units, where, rates=rates).of(made.root).unit
-    if any(abs(power) > MAX_POWER for power in inferred._units.values()):
-        given = conversion.text(inferred)
-        fail(f"formula '{printable(made.text, 80)}': gives '{given}', a power beyond {MAX_POWER}", where)
-    return conversion.text(conversion.reduced(inferred))
+    if any(abs(power) > MAX_UNIT_POWER for power in inferred._units.values()):
+        given = conversion.unit_text(inferred)
+        fail(f"formula '{printable(made.text, 80)}': gives '{given}', a power beyond {MAX_UNIT_POWER}", where)
+    return conversion.unit_text(conversion.reduce_unit(inferred))
 
 
 class Sides(NamedTuple):
@@ -205,17 +205,17 @@ def sides(condition: Condition, units: Mapping[str, str | None], *, where: str =
     >>> found.right.text
     '1e18 FLOP/s'
     """
-    return _sides(condition, _stated(condition.formula, units), where)
+    return _condition_sides(condition, _known_units(condition.formula, units), where)
 
 
-def _stated(formula: Formula, units: Mapping[str, str | None]) -> tuple[tuple[str, str | None], ...]:
+def _known_units(formula: Formula, units: Mapping[str, str | None]) -> tuple[tuple[str, str | None], ...]:
     """Return the units of a formula's names, as what was found of it is remembered by."""
     return tuple((name, units[name]) for name in formula.names if name in units)
 
 
 @functools.lru_cache(maxsize=4096)  # a scenario asks once for every combination of its choices
-def _sides(condition: Condition, stated: tuple[tuple[str, str | None], ...], where: str) -> Sides:
-    units = dict(stated)
+def _condition_sides(condition: Condition, declared_units: tuple[tuple[str, str | None], ...], where: str) -> Sides:
+    units = dict(declared_units)
     whole = Inference(condition.formula, units, where)
     left, right = condition.left, condition.right
     unit_of = {side: infer(side, units, where=where, rates=whole.yearly) for side in (left, right)}
@@ -299,7 +299,7 @@ class Prepared:
 
     @functools.cached_property
     def _run(self) -> Callable[[Mapping[str, Any]], Any]:
-        return tree.compiled(self.formula.root)
+        return tree.compile_tree(self.formula.root)
 
     @functools.cached_property
     def _as_is(self) -> frozenset[str]:
@@ -351,22 +351,26 @@ def prepared(
     rates: bool | None = None,
 ) -> Prepared:
     """Check the units of a formula and return it ready to be computed; see `evaluate` for the arguments."""
-    made = _formula(formula, where)
-    return _prepared(made, _stated(made, units), target, where, rates)
+    made = _as_formula(formula, where)
+    return _prepare(made, _known_units(made, units), target, where, rates)
 
 
 @functools.lru_cache(maxsize=4096)  # a scenario asks once for every combination of its choices
-def _prepared(
-    made: Formula, stated: tuple[tuple[str, str | None], ...], target: str | None, where: str, rates: bool | None
+def _prepare(
+    formula: Formula,
+    declared_units: tuple[tuple[str, str | None], ...],
+    target: str | None,
+    where: str,
+    rates: bool | None,
 ) -> Prepared:
-    units = dict(stated)
-    inference = Inference(made, units, where, rates=rates)
-    inferred = inference.of(made.root)
-    answer = infer(made, units, where=where, rates=rates) if target is None else target
+    units = dict(declared_units)
+    inference = Inference(formula, units, where, rates=rates)
+    inferred = inference.of(formula.root)
+    answer = infer(formula, units, where=where, rates=rates) if target is None else target
     goal = unit(answer, where=where)
     if goal.dimensionality != inferred.unit.dimensionality:
-        shown = conversion.text(inferred.unit)
+        shown = conversion.unit_text(inferred.unit)
         shapes = f"gives {_say(shown, inferred.unit)}, expected {_say(answer, goal)}"
-        fail(f"formula '{printable(made.text, 80)}': units do not balance: {shapes}", where)
-    over = made if inferred.node is made.root else Formula(inferred.node)
+        fail(f"formula '{printable(formula.text, 80)}': units do not balance: {shapes}", where)
+    over = formula if inferred.node is formula.root else Formula(inferred.node)
     return Prepared(over, units, inference.rates, goal, where)

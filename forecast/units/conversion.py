@@ -8,7 +8,7 @@ from typing import Any
 
 from forecast.units.reader import fail, registry
 
-__all__ = ["from_base", "join", "multiplicative", "reduced", "scale", "text", "to_base"]
+__all__ = ["from_base", "join", "multiplicative", "reduce_unit", "scale", "to_base", "unit_text"]
 
 
 def multiplicative(parsed: Any) -> bool:
@@ -26,7 +26,7 @@ def scale(parsed: Any, where: str) -> float:
     except OverflowError:
         found = math.inf
     if not 0 < found < math.inf:
-        fail(f"unit '{text(parsed)}' is out of the range of numbers", where)
+        fail(f"unit '{unit_text(parsed)}' is out of the range of numbers", where)
     known[parsed] = found
     return found
 
@@ -42,14 +42,14 @@ def join(powers: Mapping[str, float]) -> str:
     return (above or ("1" if below else "")) + below
 
 
-def text(parsed: Any) -> str:
+def unit_text(parsed: Any) -> str:
     """Write a unit so that `unit` reads it back; what measures nothing is dimensionless."""
     if parsed.dimensionless:
         return ""
     return join({str(registry().pint.get_symbol(name)): float(power) for name, power in parsed._units.items()})
 
 
-def reduced(parsed: Any) -> Any:
+def reduce_unit(parsed: Any) -> Any:
     """Return a unit in which no two names measure the same: ``FLOP*s/TFLOP`` is ``s``; the same where none do."""
     units = registry().pint
     measured = [units.Unit(name).dimensionality for name in parsed._units]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 from forecast.errors import printable
 from forecast.formula import (
     SCENARIO_FUNCTIONS,
-    TIME,
+    TIME_NAMES,
     Binary,
     Call,
     Comparison,
@@ -22,9 +22,9 @@ from forecast.formula import (
     Unary,
     tree,
 )
-from forecast.formula.functions import CONDITION, PLAIN, SAME, YEARS
+from forecast.formula.functions import CONDITION, DIMENSIONLESS, SAME_UNIT, TIME_UNIT
 from forecast.units import conversion
-from forecast.units.reader import MAX_POWER, fail, registry, unit
+from forecast.units.reader import MAX_UNIT_POWER, fail, registry, unit
 
 __all__ = ["Inference", "Inferred"]
 
@@ -61,7 +61,7 @@ class Inference:
     ) -> None:
         self.formula, self.where, self.stated = formula, where, units
         self.none = registry().pint.Unit("")
-        self.units: dict[str, Any] = {n: self.none for n in formula.names if n in TIME and n not in units}
+        self.units: dict[str, Any] = {n: self.none for n in formula.names if n in TIME_NAMES and n not in units}
         self.yearly = bool(self.units) if rates is None else rates
         for name in formula.names:
             stated = units.get(name)
@@ -73,12 +73,12 @@ class Inference:
 
     def fail(self, node: Node, reason: str) -> NoReturn:
         """Raise the error that names the part of the formula."""
-        at = f"formula '{printable(self.formula.text, 80)}': in '{printable(tree.text(node), 40)}'"
+        at = f"formula '{printable(self.formula.text, 80)}': in '{printable(tree.to_text(node), 40)}'"
         fail(f"{at}, {reason}", self.where)
 
     def show(self, parsed: Any) -> str:
         """Write a unit for a message."""
-        return f"'{conversion.text(parsed)}'" if conversion.text(parsed) else "dimensionless"
+        return f"'{conversion.unit_text(parsed)}'" if conversion.unit_text(parsed) else "dimensionless"
 
     def of(self, node: Node) -> Inferred:
         """Return the unit of a part, and the part over base units."""
@@ -87,7 +87,7 @@ class Inference:
                 return Inferred(self.none, node)
             case Measured(value, stated):
                 parsed = unit(stated, where=self.where)
-                return Inferred(parsed, tree.signed(float(conversion.to_base(value, parsed, self.where))))
+                return Inferred(parsed, tree.number_node(float(conversion.to_base(value, parsed, self.where))))
             case Name(name):
                 return Inferred(self.name(node, name), node)
             case Unary(op, operand):
@@ -122,11 +122,11 @@ class Inference:
             case "**":
                 found = self.power(node, left.unit, right.unit)
             case _:
-                found = self.alike(node, [left.unit, right.unit])
+                found = self.common_unit(node, [left.unit, right.unit])
         kept = left.node is node.left and right.node is node.right
         return Inferred(found, node if kept else Binary(node.op, left.node, right.node))
 
-    def alike(self, node: Node, parts: list[Any]) -> Any:
+    def common_unit(self, node: Node, parts: list[Any]) -> Any:
         """Return the unit of parts that must measure the same thing."""
         for other in parts[1:]:
             if other.dimensionality != parts[0].dimensionality:
@@ -142,8 +142,8 @@ class Inference:
         if not tree.constant(node.right):
             self.fail(node, f"{self.show(base)} is raised to a power that is no plain number")
         value = float(tree.evaluate(node.right, {}))
-        if not abs(value) <= MAX_POWER:
-            self.fail(node, f"{self.show(base)} is raised to {value:g}, beyond {MAX_POWER}")
+        if not abs(value) <= MAX_UNIT_POWER:
+            self.fail(node, f"{self.show(base)} is raised to {value:g}, beyond {MAX_UNIT_POWER}")
         return base**value
 
     def comparison(self, node: Comparison) -> Inferred:
@@ -160,16 +160,16 @@ class Inference:
             index = bare.index(True)
             given = unit(self.unit_of_side((node.right, node.left)[index], sides[1 - index].unit), where=self.where)
             value = tree.evaluate(tree.children(node)[index], {})
-            number = tree.signed(float(conversion.to_base(value, given, self.where)))
+            number = tree.number_node(float(conversion.to_base(value, given, self.where)))
             sides[index] = Inferred(sides[1 - index].unit, number)
-        self.alike(node, [side.unit for side in sides])
+        self.common_unit(node, [side.unit for side in sides])
         return Inferred(self.none, Comparison(node.op, sides[0].node, sides[1].node))
 
     def unit_of_side(self, side: Node, inferred: Any) -> str:
         """Return the unit of a bare number that is compared with a side: a name's own, else what the side gives."""
         if isinstance(side, Name) and side.name not in self.rates:
             return self.stated.get(side.name) or ""
-        return conversion.text(inferred)
+        return conversion.unit_text(inferred)
 
     def call(self, node: Call) -> Inferred:
         """Return the unit of a function, by the rules of the table."""
@@ -181,7 +181,7 @@ class Inference:
             parts = [self.of(item) for item in items]
             over = tuple(part.node for part in parts)
             nodes.append(Sequence(over) if isinstance(argument, Sequence) else over[0])
-            if rule == SAME:
+            if rule == SAME_UNIT:
                 same += [part.unit for part in parts]
             for part in parts:
                 self.check(rule, node, part.unit)
@@ -190,13 +190,13 @@ class Inference:
 
     def check(self, rule: str, node: Call, found: Any) -> None:
         """Hold an argument to the rule for its unit."""
-        if rule == YEARS and found.dimensionality == unit("year").dimensionality:
+        if rule == TIME_UNIT and found.dimensionality == unit("year").dimensionality:
             return
-        if rule in (PLAIN, CONDITION, YEARS) and not found.dimensionless:
+        if rule in (DIMENSIONLESS, CONDITION, TIME_UNIT) and not found.dimensionless:
             expected = {
-                PLAIN: "a dimensionless argument",
+                DIMENSIONLESS: "a dimensionless argument",
                 CONDITION: "a condition",
-                YEARS: "a number of years",
+                TIME_UNIT: "a number of years",
             }[rule]
             self.fail(node, f"{node.function}() needs {expected}, got {self.show(found)}")
 
@@ -207,7 +207,7 @@ class Inference:
             return self.none if self.yearly and _a_rate(found) else found
         if not result:
             return self.none
-        common = self.alike(node, same)
+        common = self.common_unit(node, same)
         return common if result == 1 else self.none if common.dimensionless else common**result
 
 

@@ -33,7 +33,7 @@ from forecast.formula import (
     tree,
 )
 
-__all__ = ["ATTRIBUTES", "Qualifiers", "check", "infer", "meet", "of_record", "of_rows", "text"]
+__all__ = ["ATTRIBUTES", "Qualifiers", "check", "infer", "meet", "of_record", "of_rows", "qualifiers_text"]
 
 #: What may be stated, with examples. A column of a table that bears one of these names states it for its rows.
 ATTRIBUTES: Mapping[str, str] = {
@@ -98,7 +98,7 @@ def of_record(rows: Mapping[str, str], stated: Mapping[str, object], *, where: s
     return {name: value for name, value in merged.items() if value}
 
 
-def text(qualifiers: Qualifiers) -> str:
+def qualifiers_text(qualifiers: Qualifiers) -> str:
     """Write qualifiers in words: ``precision fp16, sparsity dense``."""
     return ", ".join(f"{name} {printable(value, 40)}" for name, value in qualifiers.items() if value) or "no qualifiers"
 
@@ -129,7 +129,7 @@ def meet(a: Qualifiers, b: Qualifiers, *, left: str, right: str, where: str = ""
     """
     differ = _differ(a, b)
     if differ:
-        _refuse(differ, a, b, left, right, f"{where}: " if where else "")
+        _mismatch_error(differ, a, b, left, right, f"{where}: " if where else "")
     return {**a, **b}
 
 
@@ -137,16 +137,16 @@ def _differ(a: Qualifiers, b: Qualifiers) -> list[str]:
     return [name for name in a if name in b and a[name] != b[name]]
 
 
-def _refuse(
+def _mismatch_error(
     differ: list[str], a: Qualifiers, b: Qualifiers, left: str, right: str, before: str, hint: str = ""
 ) -> NoReturn:
-    first, second = (text({name: side[name] for name in differ}) for side in (a, b))
+    first, second = (qualifiers_text({name: side[name] for name in differ}) for side in (a, b))
     sides = f"'{printable(left, 60)}' is {first}, '{printable(right, 60)}' is {second}"
     raise QualifierError(f"{before}qualifiers do not match: {sides}{hint}")
 
 
 def infer(
-    formula: Formula | str, bases: Mapping[str, Qualifiers], *, stated: Qualifiers | None = None, where: str = ""
+    formula: Formula | str, bases: Mapping[str, Qualifiers], *, qualifiers: Qualifiers | None = None, where: str = ""
 ) -> Qualifiers:
     """Return the qualifiers of a formula from those of its names.
 
@@ -155,7 +155,7 @@ def infer(
     formula : Formula or str
     bases : mapping of str to qualifiers
         A name that is missing states nothing.
-    stated : mapping, optional
+    qualifiers : mapping, optional
         What the expression itself states: it replaces what is inherited, and lets products and ratios mix that
         attribute.
     where : str
@@ -179,16 +179,16 @@ def infer(
 sparsity dense; where the ratio is meant, state what it is: qualifiers = { sparsity = "..." }
     """
     made = formula if isinstance(formula, Formula) else parse(formula, where=where)
-    declared = dict(stated or {})
-    inferred = _Walk(bases, declared, where).of(made.root)
+    declared = dict(qualifiers or {})
+    inferred = _BasisWalker(bases, declared, where).of(made.root)
     return {name: value for name, value in {**inferred, **declared}.items() if value}
 
 
-class _Walk:
+class _BasisWalker:
     """Walks a formula with bases in the place of numbers."""
 
-    def __init__(self, bases: Mapping[str, Qualifiers], stated: Qualifiers, where: str) -> None:
-        self.bases, self.stated, self.where = bases, stated, where
+    def __init__(self, bases: Mapping[str, Qualifiers], qualifiers: Qualifiers, where: str) -> None:
+        self.bases, self.stated, self.where = bases, qualifiers, where
 
     def of(self, node: Node) -> dict[str, str]:
         match node:
@@ -213,9 +213,11 @@ class _Walk:
             differ = [n for n in _differ(together, other) if not (mixes and n in self.stated)]
             if differ:
                 first = next(p for p in parts[:index] if _differ(self.of(p), other))
-                at = f"in '{printable(tree.text(node), 60)}', "
+                at = f"in '{printable(tree.to_text(node), 60)}', "
                 before = f"{self.where}: {at}" if self.where else at
-                _refuse(differ, together, other, tree.text(first), tree.text(part), before, self.hint(node, differ))
+                _mismatch_error(
+                    differ, together, other, tree.to_text(first), tree.to_text(part), before, self.hint(node, differ)
+                )
             together |= other
         return together
 

@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 from forecast.errors import PluginError, UnitError, nearest, printable
 from forecast.units.definitions import DEFINITIONS
 
-__all__ = ["MAX_POWER", "UnitRegistry", "check_definition", "fail", "registry", "unit"]
+__all__ = ["MAX_UNIT_POWER", "UnitRegistry", "check_definition", "fail", "registry", "unit"]
 
-MAX_CHARACTERS = 80
-MAX_POWER = 9
+MAX_UNIT_CHARACTERS = 80
+MAX_UNIT_POWER = 9
 _TOKEN = re.compile(
     r"\s*(?:(?P<name>[A-Za-z][A-Za-z0-9_]{0,39})|(?P<op>\*\*|[*/()])|"
     r"(?P<number>-?\d{1,2}(?:\.\d{1,6})?)(?![\w.]))",
@@ -97,11 +97,11 @@ _ONE = RLock()
 def registry() -> UnitRegistry:
     """Return the one registry of this process: units of two cannot be compared."""
     with _ONE:  # of two threads that come here first, one makes it
-        return _made()
+        return _new_registry()
 
 
 @functools.cache
-def _made() -> UnitRegistry:
+def _new_registry() -> UnitRegistry:
     return UnitRegistry()
 
 
@@ -128,7 +128,7 @@ def check_definition(definition: str, *, where: str = "") -> str:
     return match["name"]
 
 
-class _Reader:
+class _UnitReader:
     """Reads ``product := power (('*' | '/' | ' ') power)*``; ``power := (name|1|'(' product ')') ['**' number]``."""
 
     def __init__(self, text: object, where: str) -> None:
@@ -136,8 +136,8 @@ class _Reader:
         if not isinstance(text, str):
             fail(f"expected a unit as text, got {type(text).__name__}", where)
         self.text = text
-        if len(text) > MAX_CHARACTERS:
-            self.fail(f"has {len(text)} characters; the limit is {MAX_CHARACTERS}")
+        if len(text) > MAX_UNIT_CHARACTERS:
+            self.fail(f"has {len(text)} characters; the limit is {MAX_UNIT_CHARACTERS}")
         self.tokens: list[str] = []
         position = 0
         while position < len(text.rstrip()):
@@ -159,8 +159,8 @@ class _Reader:
         parsed = self.product()
         if self.tokens:
             self.fail(f"'{self.tokens[-1]}' is out of place")
-        if any(abs(power) > MAX_POWER for power in parsed._units.values()):
-            self.fail(f"a power is beyond {MAX_POWER}")
+        if any(abs(power) > MAX_UNIT_POWER for power in parsed._units.values()):
+            self.fail(f"a power is beyond {MAX_UNIT_POWER}")
         if "degree_Celsius" in parsed._units and dict(parsed._units) != {"degree_Celsius": 1}:
             self.fail("degC has a zero of its own and cannot be part of a product; write K")
         return parsed
@@ -178,7 +178,7 @@ class _Reader:
             self.tokens.pop()
             exponent = self.tokens.pop() if self.tokens else ""
             if not re.fullmatch(r"-?\d(\.\d+)?", exponent):
-                self.fail(f"expected a power from -{MAX_POWER} to {MAX_POWER} after **")
+                self.fail(f"expected a power from -{MAX_UNIT_POWER} to {MAX_UNIT_POWER} after **")
             base = base ** (float(exponent) if "." in exponent else int(exponent))
         return base
 
@@ -203,8 +203,8 @@ class _Reader:
 
 
 @functools.lru_cache(maxsize=1024)
-def _read(text: str) -> Any:
-    return _Reader(text, "").read()
+def _read_unit(text: str) -> Any:
+    return _UnitReader(text, "").read()
 
 
 def unit(text: str, *, where: str = "") -> Any:
@@ -231,7 +231,7 @@ def unit(text: str, *, where: str = "") -> Any:
         if type(text) is str and text.strip() == "-":  # as tables on the screen show it
             text = ""
         if type(text) is str:  # anything else may not even hash, and is refused below
-            return _read(text)
+            return _read_unit(text)
     except UnitError as error:
         fail(str(error), where)
-    return _Reader(text, where).read()
+    return _UnitReader(text, where).read()

@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
     folder = Path(given[0]) if given else FOLDER
     found = forecast.backtest_scenario(SCENARIO, vintages=VINTAGES, scales=SCALES, draws=DRAWS, seed=SEED)
     folder.mkdir(parents=True, exist_ok=True)
-    scenario_record.write(found, folder / "model-capability.csv")
+    scenario_record.write_record(found, folder / "model-capability.csv")
     write_atomic(folder / "made-from.json", json.dumps(made_from(), indent=2) + "\n")
 
 

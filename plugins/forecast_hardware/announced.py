@@ -62,7 +62,7 @@ class _AsAnnounced(ModelRecord):
         """Read the plans that were known before a date."""
         from forecast import tables
 
-        rows = tables.columns(TABLE)
+        rows = tables.to_columns(TABLE)
         kept = np.isfinite(rows.numeric("peak"))
         wanted = {**self.rows, "evidence": "announced", "sparsity": "dense", "status": "verified"}
         for column, value in {**wanted, "peak_status": "verified"}.items():

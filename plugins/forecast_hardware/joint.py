@@ -207,10 +207,10 @@ class _Joint(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         """Read the devices with a rate, a power and a price, and estimate the three together."""
         from forecast.tables import decimal_year
-        from forecast.tables.series import rows
+        from forecast.tables.series import rows_as_of
 
         where = {**PRECISIONS["fp32"], "sparsity": "dense", "peak_status": "verified", "status": "verified"}
-        found = rows(TABLE, where=where, as_of=as_of, name=self.name, date="release_date")
+        found = rows_as_of(TABLE, where=where, as_of=as_of, name=self.name, date="release_date")
         time = decimal_year(found.column("release_date"))
         since = decimal_year(np.array([SINCE], dtype="datetime64[D]"))[0]
         logs = np.column_stack([_log(found, parts, factor) for _, factor, parts, _ in MEASURES.values()])

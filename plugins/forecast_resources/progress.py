@@ -85,7 +85,7 @@ def _moments(as_of: float | None, name: str) -> _Moments:
     from forecast import tables
     from forecast.tables import series
 
-    rows = series.rows(TABLE, where=EDITION, as_of=as_of, name=name, date="release_date")
+    rows = series.rows_as_of(TABLE, where=EDITION, as_of=as_of, name=name, date="release_date")
     compute, eci = rows.numeric("training_compute"), rows.numeric("eci")
     known = np.isfinite(compute) & np.isfinite(eci)
     if int(known.sum()) < 10:
@@ -199,7 +199,7 @@ class _Frontier(ModelRecord):
 
         from forecast.tables import series
 
-        time, y, _ = series.read(
+        time, y, _ = series.read_series(
             TABLE, x="release_date", y="eci", where=EDITION, as_of=as_of, name=self.name, records=True
         )
         t = time - time.mean()
@@ -228,7 +228,7 @@ class _OpenLag(ModelRecord):
         from forecast.tables import series
 
         read = [
-            series.read(
+            series.read_series(
                 TABLE, x="release_date", y="eci", where={**EDITION, "weights": kind}, as_of=as_of,
                 name=self.name, records=True,
             )

@@ -96,9 +96,9 @@ def _curves(data: Path, each: Set) -> Iterator[tuple[str, dict[str, Any]]]:
     """Walk the curves of a set: name and columns."""
     import numpy as np
 
-    from forecast.tables import columns
+    from forecast.tables import to_columns
 
-    table = columns(data / each.file, where=each.file)
+    table = to_columns(data / each.file, where=each.file)
     named = {"Model Size": "N", "Training FLOP": "C"}
     rows = {named.get(name, name): table[name] for name in table}
     keep = np.ones(table.rows, dtype=bool)
@@ -132,10 +132,10 @@ def backtests(data: Path, only: Collection[str] = ()) -> Iterator[tuple[str, xr.
 
 def records(found: list[tuple[str, xr.Dataset]]) -> Iterator[dict[str, Any]]:
     """Walk how each law has done, by kind of curve and by how far beyond its data."""
-    from forecast.evaluation.law_rolling import POOL
+    from forecast.evaluation.law_rolling import POOL_NAME
     from forecast.evaluation.tally_track_record import tally
 
-    laws = {str(name) for _, each in found for name in each["model"].values if "/" in str(name) or name == POOL}
+    laws = {str(name) for _, each in found for name in each["model"].values if "/" in str(name) or name == POOL_NAME}
     sources = {each.kind: each.source for each in SETS}
     for row in tally(found, sorted(laws), DECADES):
         yield {"law": row.pop("name"), **row, "source": sources.get(row["kind"], "all kinds together")}

@@ -348,10 +348,10 @@ def _all_series(
     """Yield each series of a table and its further columns, in the order in which they appear."""
     import numpy as np
 
-    from forecast.tables import columns
+    from forecast.tables import to_columns
     from forecast.tables.series import read_columns
 
-    table = columns(data, where="hindcasts")
+    table = to_columns(data, where="hindcasts")
     names = table.column(series)
     labels = [str(n) for n in names]
     known = list(dict.fromkeys(labels))

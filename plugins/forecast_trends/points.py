@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.roots import roots
+from forecast.base.roots import find_roots
 from forecast.errors import FitError, UsageError, printable
 from forecast_trends.evidence import first_of_each_record, log_series
 
@@ -174,7 +174,7 @@ def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array
     def above(x: Array) -> Array:
         return np.asarray(stdtr(dof, (x[:, None] - centres) / widths) @ weights - q)
 
-    (root,) = roots(above, np.array([low]), np.array([high]))
+    (root,) = find_roots(above, np.array([low]), np.array([high]))
     if np.isnan(root):  # all weight is of what has its quantile at an end, but for rounding
         return (low, high)[int(np.argmin(np.abs(above(np.array([low, high])))))]
     return float(root)

@@ -9,7 +9,7 @@ import pytest
 
 import forecast
 import forecast.language
-from forecast.api.build_scenario import groups, records
+from forecast.api.build_scenario import group_records, records
 from forecast.errors import FormulaError, UnknownNameError, UsageError
 from forecast.scenarios.toml_text import toml_text
 from toolkit import assert_bitwise
@@ -53,7 +53,7 @@ def test_a_file_and_python_are_one_graph(toml, python):
     else:
         name = [*record["quantities"], *record.get("stocks", {})][-1]
         top = {"start": 2025, "until": 2030}
-        made = groups(records([space[name]]))
+        made = group_records(records([space[name]]))
         record, stated = {**top, **record}, {**top, **made}
         ours = forecast.project(stated)
     assert canonical(tomllib.loads(toml_text(stated))) == canonical(record)

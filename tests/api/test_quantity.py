@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.api.automatic_names import LONGEST
+from forecast.api.automatic_names import MAX_NAME_LENGTH
 from forecast.api.build_scenario import records
 from forecast.errors import FormulaError, ScenarioError, UsageError
 from toolkit import assert_bitwise, training_runs
@@ -55,7 +55,7 @@ def test_a_long_name_is_cut_and_stays_its_own():
     for number in range(40):
         total = total + long * number
     other = total + 1
-    assert max(len(total.name), len(other.name)) <= LONGEST
+    assert max(len(total.name), len(other.name)) <= MAX_NAME_LENGTH
     assert total.name != other.name
 
 

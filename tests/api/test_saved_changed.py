@@ -23,8 +23,8 @@ from forecast.errors import ForecastError, ResultError
 from forecast.fit.compare import compare, save_comparison
 from forecast.fit.fits import Fits
 from forecast.report import page, result_data
-from forecast.report.figures.projections import plot
-from forecast.report.headline import headline
+from forecast.report.figures.projection_figure import plot_projection
+from forecast.report.headline import opening_sentence
 from toolkit import saturating
 
 # --- what is saved ----------------------------------------------------------------------------------------------------
@@ -226,10 +226,24 @@ def read(result: Any, folder: Path | None) -> None:
         asks += [lambda: result.params, lambda: result.stderr, lambda: result.verdict, lambda: result.predict(x=20.0)]
     elif not isinstance(result, xr.DataTree):
         run = result.run if isinstance(result, forecast.Answer) else result
-        of_runs = [result_data.questions, result_data.quantities, result_data.rankings, result_data.limits, headline]
-        of_runs += [result_data.value_answers, result_data.first_answers, result_data.updates, lambda run: run.warnings]
+        of_runs = [
+            result_data.date_rows,
+            result_data.quantity_rows,
+            result_data.ranking_rows,
+            result_data.limit_rows,
+            opening_sentence,
+        ]
+        of_runs += [
+            result_data.value_answers,
+            result_data.first_answers,
+            result_data.update_rows,
+            lambda run: run.warnings,
+        ]
         if folder is not None:
-            of_runs += [lambda run: page.write(run, folder / "p.html"), lambda run: plot(run, folder / "p.svg")]
+            of_runs += [
+                lambda run: page.write_page(run, folder / "p.html"),
+                lambda run: plot_projection(run, folder / "p.svg"),
+            ]
         asks += [lambda ask=ask: ask(run) for ask in of_runs]
     for ask in asks:
         with contextlib.suppress(ForecastError):

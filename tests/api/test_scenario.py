@@ -5,7 +5,7 @@ import pytest
 
 import forecast
 from forecast.errors import UnknownNameError, UsageError
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 from toolkit import assert_bitwise
 
 SMALL = {"draws": 200, "seed": 0}
@@ -20,7 +20,7 @@ def test_a_scenario_answers_its_question(parity):
     run = forecast.project("brain-parity", **SMALL)
     for name, data in run["questions"].data_vars.items():
         assert_bitwise(parity.run["questions"][name].values, data.values)
-    assert repr(parity) == headline(run)
+    assert repr(parity) == opening_sentence(run)
     assert set(parity.depends_on) == {"brain", "ceiling", "machine"}
 
 

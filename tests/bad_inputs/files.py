@@ -13,7 +13,7 @@ from forecast.errors import DataError, DownloadError, ResultError
 from forecast.projection.streaming import batches
 from forecast.report.page import html
 from forecast.tables import csv_format
-from forecast.tables.csv_format import parse, read, write
+from forecast.tables.csv_format import parse_csv, read_csv, write_csv
 from forecast.tables.remote.download import fetch
 from toolkit import forked
 
@@ -58,7 +58,7 @@ def linked(case: Case) -> None:
 def checkpoint(case: Case) -> tuple[tuple[str, ...], Path]:
     """Interrupt a run after its first batches; return its words and what is kept of it."""
     patch = case.request.getfixturevalue("monkeypatch")
-    words = ("run", "mine.toml", "--draws", str(2 * batches.BATCH), "--seed", "3", "--out", "a.nc")
+    words = ("run", "mine.toml", "--draws", str(2 * batches.DRAWS_PER_BATCH), "--seed", "3", "--out", "a.nc")
     tell = batches._tell
 
     def stopping(progress: Any, job: Any, done: int) -> None:
@@ -137,11 +137,11 @@ def full_disk(case: Case) -> str:
 
 def exported(case: Case) -> None:
     """Write cells that a spreadsheet would run: each begins with a quote, and is read back as it was."""
-    write(Path("out.csv"), {"t": list(FORMULAS), "x": [-1.5] * len(FORMULAS)})
+    write_csv(Path("out.csv"), {"t": list(FORMULAS), "x": [-1.5] * len(FORMULAS)})
     raw = Path("out.csv").read_bytes().decode()
     assert raw.count(",-1.5\n") == len(FORMULAS)
     assert not [line for line in raw.splitlines() if line.lstrip('"')[:1] in tuple("=+-@\t\r")]
-    assert read(Path("out.csv"))["t"] == list(FORMULAS)
+    assert read_csv(Path("out.csv"))["t"] == list(FORMULAS)
 
 
 def shown(case: Case) -> None:
@@ -165,12 +165,12 @@ def large(case: Case) -> None:
     with Path("huge.csv").open("wb") as stream:
         stream.write(b"x\n1\n")
         stream.truncate(2 * 2**30)
-    read(Path("huge.csv"))
+    read_csv(Path("huge.csv"))
 
 
 def cells(case: Case) -> None:
-    case.request.getfixturevalue("monkeypatch").setattr(csv_format, "LIMIT_CELLS", 10)
-    parse(b"x,y\n" + b"1,2\n" * 6, "a.csv")
+    case.request.getfixturevalue("monkeypatch").setattr(csv_format, "MAX_CSV_CELLS", 10)
+    parse_csv(b"x,y\n" + b"1,2\n" * 6, "a.csv")
 
 
 def offline(case: Case) -> None:

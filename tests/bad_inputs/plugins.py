@@ -5,7 +5,7 @@ from __future__ import annotations
 from bad_inputs.safety import HOOK
 from bad_inputs.table import Case, Row
 from forecast.errors import PluginError
-from forecast.testing import checks
+from forecast.testing import plugin_checks
 
 LINE = "x,y\n" + "".join(f"{x},{2 * x + 1 + 0.1 * (x % 3)}\n" for x in range(1, 20))
 LAWS = """
@@ -63,7 +63,7 @@ def ended(case: Case) -> str:
 def checked(case: Case) -> None:
     """Let the conformance kit call a law that is another one at every call."""
     case.request.getfixturevalue("fake_plugins").add("bad", LAWS)
-    (check,) = (c for c in checks("bad") if c.label == "law draws: vectorises and leaves its inputs alone")
+    (check,) = (c for c in plugin_checks("bad") if c.label == "law draws: vectorises and leaves its inputs alone")
     check()
 
 

@@ -242,7 +242,7 @@ def test_the_readers_of_shipped_descriptions_are_registered():
     found = forecast.catalogue("reader")
     assert "datasets/gpu-trends" in found
     shelf = Path(forecast_datasets.__file__).parent
-    packages = [descriptor.read(path) for path in shelf.glob("*/datapackage.json")]
+    packages = [descriptor.read_descriptor(path) for path in shelf.glob("*/datapackage.json")]
     named = {resource.parser for package in packages for resource in package.resources} - {"csv"}
     assert named == {name for name in found if name.startswith("datasets/")}
 
@@ -257,7 +257,7 @@ def test_reading_a_descriptor_loads_no_plugin(places, described):
         "import sys, pathlib, forecast.contract.registry as r\n"
         "r.get_registry = lambda: sys.exit('loaded')\n"
         "from forecast.tables.schema import descriptor\n"
-        "print(descriptor.read(pathlib.Path(sys.argv[1])).resources[0].parser)"
+        "print(descriptor.read_descriptor(pathlib.Path(sys.argv[1])).resources[0].parser)"
     )
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=120, check=False)
     assert (done.stdout, done.returncode) == ("datasets/gpu-trends\n", 0), done.stderr

@@ -11,15 +11,15 @@ import pytest
 
 import forecast
 from forecast.base.budgets import (
-    SECONDS,
-    VARIABLE,
+    MEMORY_VARIABLE,
+    SECONDS_VARIABLE,
     check_memory,
     check_time,
     current,
+    format_bytes,
     inherit,
     memory,
     resource_limits,
-    shown,
     work,
 )
 from forecast.cli import main
@@ -52,9 +52,9 @@ def test_what_is_no_size(given: object) -> None:
 
 
 def test_a_block_stands_over_the_variable_and_the_variable_over_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(MEMORY_VARIABLE, raising=False)
     assert memory() == 4 << 30
-    monkeypatch.setenv(VARIABLE, "1GB")
+    monkeypatch.setenv(MEMORY_VARIABLE, "1GB")
     assert memory() == 10**9
     with forecast.resource_limits(memory="2GB"):
         assert memory() == 2 * 10**9
@@ -62,8 +62,8 @@ def test_a_block_stands_over_the_variable_and_the_variable_over_the_default(monk
             assert memory() == 3 * 10**9
         assert memory() == 2 * 10**9
     assert memory() == 10**9
-    monkeypatch.setenv(VARIABLE, "lots")
-    with pytest.raises(UsageError, match=f"^{VARIABLE}: expected a size .* got 'lots'$"):
+    monkeypatch.setenv(MEMORY_VARIABLE, "lots")
+    with pytest.raises(UsageError, match=f"^{MEMORY_VARIABLE}: expected a size .* got 'lots'$"):
         memory()
 
 
@@ -73,7 +73,7 @@ def test_the_sentence() -> None:
     assert str(caught.value) == (
         "a.nc: reading it takes 1 TiB; 1 GiB is the limit, which FORECAST_MAX_MEMORY sets: read less"
     )
-    assert shown(1 << 60) == "1.05e+06 TiB"
+    assert format_bytes(1 << 60) == "1.05e+06 TiB"
 
 
 def test_steps_times_draws_beyond_the_limit_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,10 +101,10 @@ def test_the_draws_that_are_said_to_fit_do_fit() -> None:
 def test_the_command_line_takes_the_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(VARIABLE, "20MB")
+    monkeypatch.setenv(MEMORY_VARIABLE, "20MB")
     assert main(["run", "brain-parity"]) == 2
     assert "19.1 MiB is the limit, which FORECAST_MAX_MEMORY sets" in capsys.readouterr().err
-    monkeypatch.setenv(VARIABLE, "much")
+    monkeypatch.setenv(MEMORY_VARIABLE, "much")
     assert main(["run", "brain-parity"]) == 2
     assert capsys.readouterr().err == (
         "forecast: error: FORECAST_MAX_MEMORY: expected a size such as '8GiB', '500MB' or a number of bytes, "
@@ -227,10 +227,10 @@ def test_the_command_line_takes_seconds_anywhere(line: list[str], capsys: pytest
 def test_the_command_line_takes_limits_from_options_before_the_environment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(VARIABLE, "8GiB")
+    monkeypatch.setenv(MEMORY_VARIABLE, "8GiB")
     assert main(["run", "brain-parity", "--max-memory", "20MB"]) == 2
     assert "; 19.1 MiB is the limit, which --max-memory sets: " in capsys.readouterr().err
-    monkeypatch.setenv(SECONDS, "0.01")
+    monkeypatch.setenv(SECONDS_VARIABLE, "0.01")
     assert main(["run", "brain-parity"]) == 1
     assert capsys.readouterr().err.endswith("0.01 s is the limit, which FORECAST_MAX_SECONDS sets\n")
     assert main(["laws", "list", "--max-seconds", "100"]) == 0

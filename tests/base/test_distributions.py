@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from forecast.base.distributions import FAMILIES, distribution, numbers_in, scaled
+from forecast.base.distributions import FAMILIES, distribution, numbers_in, scale_record
 from forecast.errors import ScenarioError, UnknownNameError
 
 finite = st.floats(-1e12, 1e12)
@@ -218,7 +218,7 @@ def test_a_record_in_another_unit_is_the_same_distribution():
         {"p05": 1, "p95": 4, "family": "normal"},
     ):
         np.testing.assert_allclose(
-            distribution(scaled(record, 8.0)).ppf(U), 8 * distribution(record).ppf(U), rtol=1e-13
+            distribution(scale_record(record, 8.0)).ppf(U), 8 * distribution(record).ppf(U), rtol=1e-13
         )
     assert list(numbers_in({"quantiles": {"0": {"05": 1, "95": 4}}})) == [1, 4]
     assert min(numbers_in({"normal": [-3, 4], "truncate": [-1, math.inf]})) == -1

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from forecast.base import files
-from forecast.base.files import arriving, replacing, sweep, write_atomic
+from forecast.base.files import replace_atomically, sweep, temporary_file, write_atomic
 from forecast.cli import main
 from forecast.errors import ResultError
 from toolkit import forked
@@ -31,7 +31,7 @@ def writing(path: Path, number: int, ready: object) -> None:
     ready.set()  # type: ignore[attr-defined]
     content = bytes([65 + number % 26]) * 300_000
     while True:
-        with replacing(path) as temporary, temporary.open("wb") as stream:
+        with replace_atomically(path) as temporary, temporary.open("wb") as stream:
             for low in range(0, len(content), 50_000):
                 stream.write(content[low : low + 50_000])
                 stream.flush()
@@ -40,7 +40,7 @@ def writing(path: Path, number: int, ready: object) -> None:
 def arriving_for_ever(folder: Path, ready: object) -> None:
     ready.set()  # type: ignore[attr-defined]
     while True:
-        with arriving(folder, inside=True) as own:
+        with temporary_file(folder, inside=True) as own:
             (own / "table.csv").write_text("x\n" * 1000)
 
 
@@ -93,7 +93,7 @@ def test_live_writers_never_sweep_each_other(tmp_path: Path) -> None:
 
 
 def test_a_live_writers_file_and_folder_are_left_alone(tmp_path: Path) -> None:
-    with replacing(tmp_path / "a") as one, arriving(tmp_path, inside=True) as two:
+    with replace_atomically(tmp_path / "a") as one, temporary_file(tmp_path, inside=True) as two:
         (two / "x.csv").write_text("x")
         sweep(tmp_path)
         write_atomic(tmp_path / "b", "b")
@@ -141,7 +141,7 @@ def test_what_no_writer_of_ours_makes_is_left_alone(kind: str, tmp_path: Path) -
 def test_a_name_that_was_swept_before_it_was_locked_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, taken = files._locked, []
+    real, taken = files._try_lock, []
 
     def late(handle: int) -> bool:
         if not taken:  # a sweeper comes between the making and the lock
@@ -150,7 +150,7 @@ def test_a_name_that_was_swept_before_it_was_locked_is_made_again(
             taken.append(name)
         return real(handle)
 
-    monkeypatch.setattr(files, "_locked", late)
+    monkeypatch.setattr(files, "_try_lock", late)
     write_atomic(tmp_path / "a", "whole")
     assert taken
     assert (tmp_path / "a").read_text() == "whole"
@@ -169,7 +169,7 @@ def test_a_folder_that_was_swept_before_it_was_opened_is_made_again(
             path.rmdir()
 
     monkeypatch.setattr(Path, "mkdir", swept)
-    with arriving(tmp_path, inside=True) as folder:
+    with temporary_file(tmp_path, inside=True) as folder:
         (folder / "x.csv").write_text("x")
         assert taken != [folder]
     assert parts(tmp_path) == []
@@ -180,16 +180,19 @@ def test_without_locks_only_old_files_are_swept(tmp_path: Path, monkeypatch: pyt
     young, old = tmp_path / PART, tmp_path / ".fedcba9876543210.part"
     young.write_text("x")
     old.write_text("x")
-    then = time.time() - files.ABANDONED - 10
+    then = time.time() - files.ABANDONED_SECONDS - 10
     os.utime(old, (then, then))
     write_atomic(tmp_path / "a", "x")
-    with arriving(tmp_path, inside=True) as own:
+    with temporary_file(tmp_path, inside=True) as own:
         (own / "x").write_text("x")
     assert sorted(p.name for p in tmp_path.iterdir()) == [PART, "a"]
 
 
 def test_an_error_in_the_block_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ResultError, match="a: cannot write: no space left on device"), replacing(tmp_path / "a"):
+    with (
+        pytest.raises(ResultError, match="a: cannot write: no space left on device"),
+        replace_atomically(tmp_path / "a"),
+    ):
         raise OSError(28, "No space left on device")
     assert list(tmp_path.iterdir()) == []
 

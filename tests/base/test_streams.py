@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from forecast.errors import UsageError
-from forecast.streams import BLOCK, Streams, check_seed, choice, student_t
+from forecast.streams import DRAWS_PER_BLOCK, Streams, check_seed, choice, student_t
 
 
 def test_the_same_names_give_the_same_numbers_and_others_give_others():
@@ -33,7 +33,7 @@ def test_the_numbers_of_a_stream_stay_what_they_are():
 
 
 def test_a_stream_always_gives_whole_blocks():
-    assert Streams(0, "a", 3).draws == BLOCK
+    assert Streams(0, "a", 3).draws == DRAWS_PER_BLOCK
 
 
 @pytest.mark.bad_input(58)
@@ -68,7 +68,7 @@ def test_integers_of_any_kind_are_seeds(seed):
 @pytest.mark.parametrize("dof", [2.0, 5.0, np.inf])
 def test_student_t_vectors_have_the_right_spread(dof):
     z = student_t(np.concatenate([Streams(0, "t", block).uniforms("p", 3) for block in range(20)], axis=1), dof)
-    assert z.shape == (2, 20 * BLOCK)
+    assert z.shape == (2, 20 * DRAWS_PER_BLOCK)
     from scipy.stats import t as student
 
     for level in (0.01, 0.1, 0.5, 0.9, 0.99):

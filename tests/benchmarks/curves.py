@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from forecast.fit.pool import curve_forecast
-from forecast.fit.pool.curve_constants import FARTHEST_DECADES, SOURCES, TUNING, Tuning
+from forecast.fit.pool.curve_constants import CURVES_PER_SOURCE, FARTHEST_DECADES, TUNING, Tuning
 from forecast.fit.pool.law_pool import pool
 
 from .timing import NotHereError, reference
@@ -129,7 +129,9 @@ def _scores(curve: Curve, tuning: Tuning) -> list[float]:
 def groups(curves: Sequence[Curve]) -> dict[str, np.ndarray]:
     """Return which curves are of a kind, of a source, and of one file."""
     kinds, sources = (np.array([getattr(curve, name) for curve in curves]) for name in ("kind", "source"))
-    found = {kind: kinds == kind for kind in (*KINDS, *SETS)} | {source: sources == source for source in SOURCES}
+    found = {kind: kinds == kind for kind in (*KINDS, *SETS)} | {
+        source: sources == source for source in CURVES_PER_SOURCE
+    }
     return found | {"all kinds": np.isin(kinds, KINDS), "all": np.ones(len(curves), dtype=bool)}
 
 

@@ -14,7 +14,7 @@ from scipy.optimize import brentq, curve_fit, least_squares, minimize
 
 import forecast
 from forecast.fit.compare import compare
-from forecast.fit.inference.bootstrap import resampled
+from forecast.fit.inference.bootstrap import resampled_row_counts
 
 from .timing import Benchmark, Cost, cpu, reference
 
@@ -71,7 +71,7 @@ def bootstrap() -> tuple[Cost, Cost]:
     data, law = points(), forecast.law("scaling/chinchilla")
     p = law.fit(data, options=DELTA).values
     begin = np.array([np.log(p["A"]), np.log(p["B"]), np.log(p["E"]), p["alpha"], p["beta"]])
-    counts = resampled("pairs", 0, 240, 40)
+    counts = resampled_row_counts("pairs", 0, 240, 40)
     return (
         cpu(lambda: law.fit(data, options=DELTA, bootstrap=4000)),
         cpu(lambda: [Chinchilla(data, c).refit(begin) for c in counts], 40 / 4000),
@@ -131,7 +131,7 @@ def from_text(replicates: int) -> tuple[Cost, Cost]:
     true = {"E": 1.0, "A": 5.0, "d": 3.0, "b": 0.5, "k": 1e-3}
     y = law.value(true, x=x) * np.exp(0.01 * np.random.default_rng(0).standard_normal(100))
     fit = law.fit({"x": x, "y": y})
-    begin, counts = np.log([fit.values[n] for n in true]), resampled("pairs", 0, 100, 40)
+    begin, counts = np.log([fit.values[n] for n in true]), resampled_row_counts("pairs", 0, 100, 40)
 
     def refit(count: Any) -> Any:
         root = np.sqrt(count)

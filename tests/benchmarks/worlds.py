@@ -68,8 +68,8 @@ record = {
 forecast.project(record, draws=8)  # imports what is needed
 began = time.process_time()
 run = forecast.project(record, draws=WORLDS)
-result_data.quantities(run)
-(answer,) = result_data.questions(run)
+result_data.quantity_rows(run)
+(answer,) = result_data.date_rows(run)
 report(began, float(answer["crossing"]["p50"][:4]) + (float(answer["crossing"]["p50"][5:7]) - 0.5) / 12)
 """
 
@@ -284,7 +284,7 @@ def read() -> tuple[Cost, Cost]:
     from forecast.scenarios.scenario import Scenario
     from forecast.tables import cache, editions
 
-    with editions.standing({}) as read:
+    with editions.use_editions({}) as read:
         forecast.project("model-capability", draws=8)
         build(Scenario.load("model-capability"))
     packages = [editions.of(path).package for path in read]
@@ -293,7 +293,7 @@ def read() -> tuple[Cost, Cost]:
     def ours() -> None:
         cache._kept.clear()
         for path in read:
-            tables.columns(path)
+            tables.to_columns(path)
 
     return cpu(ours), cpu(lambda: [pd.read_csv(file) for file in files])
 

@@ -42,5 +42,5 @@ def data(here):
     """The file ``runs.csv``: 40 points of a saturating power law with 1 % scatter."""
     x, y = saturating(40, 0.01, seed=1).values()
     kinds = np.where(np.arange(40) % 4 == 0, "moe", "dense")
-    csv_format.write(here / "runs.csv", {"x": x, "thousands": x / 1000, "y": y, "loss": y, "kind": kinds.tolist()})
+    csv_format.write_csv(here / "runs.csv", {"x": x, "thousands": x / 1000, "y": y, "loss": y, "kind": kinds.tolist()})
     return "runs.csv"

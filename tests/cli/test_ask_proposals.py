@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 import forecast
-from forecast.cli.catalogue.find import proposed
+from forecast.cli.catalogue.find import propose_questions
 from forecast.contract.registry import get_registry
 from forecast.errors import FormulaError, UnknownNameError, UsageError
 from forecast.scenarios.question_text import read_question
@@ -41,7 +41,7 @@ QUESTIONS = (
 def lines_of_titles() -> list[str]:
     """Return what is proposed for the title of every scenario and for the questions above, each line once."""
     titles = [record.spec.title for record in get_registry().records("scenario")]
-    return list(dict.fromkeys(line for text in (*QUESTIONS, *titles) for line in proposed(text)))
+    return list(dict.fromkeys(line for text in (*QUESTIONS, *titles) for line in propose_questions(text)))
 
 
 def check_runs(said, line: str) -> None:
@@ -63,10 +63,10 @@ def test_lines_that_once_failed_run(said, line):
 
 
 def test_a_model_that_needs_other_quantities_is_shown(said):
-    lines = [line for line in proposed("layers affected by size") if "layers-affected" in line]
+    lines = [line for line in propose_questions("layers affected by size") if "layers-affected" in line]
     assert lines == ["forecast models show layers-affected"]
     check_runs(said, lines[0])
-    assert "forecast ask run-cost" in proposed("what does the largest run cost so far")
+    assert "forecast ask run-cost" in propose_questions("what does the largest run cost so far")
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ def data(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     cost = [np.exp(-0.2 * (years - 1990) + np.cumsum(0.05 * rng.standard_normal(20))) for _ in "ab"]
     table = {"tech": ["a"] * 20 + ["b"] * 20 + ["c"] * 3, "year": np.r_[years, years, years[:3]]}
-    csv_format.write(tmp_path / "costs.csv", {**table, "cost": np.r_[cost[0], cost[1], 3.0, 2.0, 1.0]})
+    csv_format.write_csv(tmp_path / "costs.csv", {**table, "cost": np.r_[cost[0], cost[1], 3.0, 2.0, 1.0]})
     return "costs.csv"
 
 
@@ -77,7 +77,7 @@ def runs(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     loss = [(1.7 + 40 * steps**-0.4) * np.exp(0.01 * rng.standard_normal(20)) for _ in "ab"]
     table = {"run": ["a"] * 20 + ["b"] * 20 + ["c"] * 3, "steps": np.r_[steps, steps, steps[:3]]}
-    csv_format.write(tmp_path / "runs.csv", {**table, "loss": np.r_[loss[0], loss[1], 3.0, 2.0, 1.9]})
+    csv_format.write_csv(tmp_path / "runs.csv", {**table, "loss": np.r_[loss[0], loss[1], 3.0, 2.0, 1.9]})
     return "runs.csv"
 
 

@@ -15,7 +15,7 @@ LAWS = ("scaling/power", "scaling/saturating-power")
 @pytest.fixture
 def data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    csv_format.write(tmp_path / "curve.csv", saturating(40, 0.01, seed=1))
+    csv_format.write_csv(tmp_path / "curve.csv", saturating(40, 0.01, seed=1))
     return "curve.csv"
 
 

@@ -16,12 +16,12 @@ import pytest
 
 from forecast.base import access
 from forecast.cli.explore import server
-from forecast.cli.explore.session import LARGEST, MOST_FILES, Session
+from forecast.cli.explore.session import MAX_UPLOAD_BYTES, MAX_UPLOADS, Session
 from forecast.errors import ForecastError, UsageError
 from forecast.projection.engine import project
-from forecast.report.page import part
+from forecast.report.page import page_part
 from forecast.report.page.draw_encoding import EncodedDraws
-from forecast.report.page.page_data import answer
+from forecast.report.page.page_data import answer_data
 from forecast.scenarios.scenario import Scenario
 from toolkit import started
 
@@ -77,7 +77,7 @@ def ask(session):
             ) as client:
                 return await asyncio.gather(*(client.request(**{**ours, **each}) for each in asked or [{}]))
 
-        ours = {"method": "POST", "url": "/answer", "headers": {server.TOKEN: TOKEN}, "content": b"{}", **said}
+        ours = {"method": "POST", "url": "/answer", "headers": {server.TOKEN_HEADER: TOKEN}, "content": b"{}", **said}
         answers = asyncio.run(every())
         return answers if asked else answers[0]
 
@@ -88,7 +88,7 @@ def ask(session):
 
 
 def test_our_own_page_is_answered(ask):
-    told = ask(headers={server.TOKEN: TOKEN, "origin": HOME, "sec-fetch-site": "same-origin"})
+    told = ask(headers={server.TOKEN_HEADER: TOKEN, "origin": HOME, "sec-fetch-site": "same-origin"})
     assert told.status_code == 200
     assert told.json()["answer"]["count"] == 64
 
@@ -99,22 +99,24 @@ def test_our_own_page_is_answered(ask):
 )
 @pytest.mark.parametrize("asked", [{}, {"method": "GET", "url": "/"}])
 def test_another_host_is_refused(ask, host, asked):
-    refused = ask(**asked, headers={server.TOKEN: TOKEN, "host": host})
+    refused = ask(**asked, headers={server.TOKEN_HEADER: TOKEN, "host": host})
     assert refused.status_code == 421
     assert "answer" not in refused.text
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:8765", "http://127.0.0.1:8766"])
 def test_another_origin_is_refused(ask, origin):
-    assert ask(headers={server.TOKEN: TOKEN, "origin": origin}).status_code == 403
+    assert ask(headers={server.TOKEN_HEADER: TOKEN, "origin": origin}).status_code == 403
     assert ask(method="GET", url="/", headers={"origin": origin}).status_code == 403
 
 
 def test_another_site_is_refused(ask):
-    assert ask(headers={server.TOKEN: TOKEN, "sec-fetch-site": "cross-site"}).status_code == 403
+    assert ask(headers={server.TOKEN_HEADER: TOKEN, "sec-fetch-site": "cross-site"}).status_code == 403
 
 
-@pytest.mark.parametrize("headers", [{}, {server.TOKEN: ""}, {server.TOKEN: TOKEN[:-1]}, {server.TOKEN: TOKEN + "x"}])
+@pytest.mark.parametrize(
+    "headers", [{}, {server.TOKEN_HEADER: ""}, {server.TOKEN_HEADER: TOKEN[:-1]}, {server.TOKEN_HEADER: TOKEN + "x"}]
+)
 @pytest.mark.parametrize("url", ["/answer", "/scenario", "/upload?name=a.csv", "/about", "/appendices"])
 def test_without_the_token_nothing_is_asked(ask, headers, url):
     assert ask(url=url, headers=headers).status_code == 403
@@ -217,7 +219,7 @@ def test_an_answer_is_that_of_a_fresh_projection(ask, folder, asked, told):
         fresh = fresh.beside(project(folder / "fast.toml", draws=64))
     for _ in range(2):  # drawn, and held
         given = ask(content=json.dumps(asked)).json()
-        assert given["answer"] == json.loads(json.dumps(answer(fresh, EncodedDraws(fresh))))
+        assert given["answer"] == json.loads(json.dumps(answer_data(fresh, EncodedDraws(fresh))))
 
 
 def test_what_stands_around_an_answer_is_that_of_the_answer(ask, folder):
@@ -225,7 +227,7 @@ def test_what_stands_around_an_answer_is_that_of_the_answer(ask, folder):
     base, replaced = folder / "fast.toml", {"goal": "3e3..4e3", "machine": "hardware/linpack"}
     fresh = project(base, draws=64, with_=replaced).beside(project(base, draws=64))
     worlds, toml = EncodedDraws(fresh), Scenario.load(folder / "fast.toml").to_toml()
-    parts = {name: part(name, fresh, worlds, toml=toml) for name in ("about", "appendices")}
+    parts = {name: page_part(name, fresh, worlds, toml=toml) for name in ("about", "appendices")}
     assert "3 kFLOP/s to 3.9 kFLOP/s" in parts["appendices"]
     assert "--swap machine=hardware/linpack" in parts["appendices"]
     assert "Newest data" in parts["about"]
@@ -345,10 +347,10 @@ def test_what_is_no_question_is_refused(ask, body):
 
 
 def test_an_upload_has_a_size_a_name_and_columns(ask, session):
-    assert ask(url="/upload?name=a.csv", content=b"a" * (LARGEST + 1)).status_code == 413
+    assert ask(url="/upload?name=a.csv", content=b"a" * (MAX_UPLOAD_BYTES + 1)).status_code == 413
 
     async def endless():
-        for _ in range(LARGEST // 100_000 + 2):
+        for _ in range(MAX_UPLOAD_BYTES // 100_000 + 2):
             yield b"1,2\n" * 25_000
 
     assert ask(url="/upload?name=a.csv", content=endless()).status_code == 413  # says no length
@@ -360,7 +362,7 @@ def test_an_upload_has_a_size_a_name_and_columns(ask, session):
 
 def test_so_many_files_are_kept(folder):
     with Session(str(folder / "fast.toml"), draws=16) as session:
-        for number in range(MOST_FILES):
+        for number in range(MAX_UPLOADS):
             session.upload(f"{number}.csv", ROWS.encode())
         with pytest.raises(UsageError, match="20 files"):
             session.upload("more.csv", ROWS.encode())
@@ -403,7 +405,7 @@ def test_who_has_gone_is_not_answered(session, monkeypatch):
     async def send(message):
         sent.append(message)
 
-    headers = [(b"host", f"127.0.0.1:{PORT}".encode()), (server.TOKEN.encode(), TOKEN.encode())]
+    headers = [(b"host", f"127.0.0.1:{PORT}".encode()), (server.TOKEN_HEADER.encode(), TOKEN.encode())]
     scope = {"type": "http", "method": "POST", "path": "/answer", "query_string": b"", "headers": headers}
     asyncio.run(served(scope, receive, send))
     assert asked == []
@@ -413,7 +415,7 @@ def test_a_request_over_its_budget_is_told_so_and_the_server_lives_on(session):
     async def asked(budget, **given):
         served = server.app(session, PORT, TOKEN, budget)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120) as client:
-            ours = {"method": "POST", "url": "/answer", "headers": {server.TOKEN: TOKEN}, "content": b"{}"}
+            ours = {"method": "POST", "url": "/answer", "headers": {server.TOKEN_HEADER: TOKEN}, "content": b"{}"}
             over = await client.request(**{**ours, **given})
         served = server.app(session, PORT, TOKEN, server.Budget(seconds=60))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120) as client:
@@ -436,13 +438,13 @@ def test_a_request_over_its_budget_is_told_so_and_the_server_lives_on(session):
 
 def test_code_that_never_looks_at_its_time_is_not_waited_for(session, monkeypatch):
     released = threading.Event()
-    monkeypatch.setattr(server, "_PATIENCE", 0.0)
+    monkeypatch.setattr(server, "_WAIT_SECONDS", 0.0)
     monkeypatch.setattr(session, "answer", lambda body: released.wait(30) and {})
     served = server.app(session, PORT, TOKEN, server.Budget(seconds=0.05))
 
     async def asked():
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME) as client:
-            return await client.post("/answer", headers={server.TOKEN: TOKEN}, content=b"{}")
+            return await client.post("/answer", headers={server.TOKEN_HEADER: TOKEN}, content=b"{}")
 
     try:
         over = asyncio.run(asked())
@@ -459,7 +461,7 @@ def test_one_slow_request_does_not_block_the_others(session, monkeypatch):
 
     async def asked():
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120) as client:
-            token = {server.TOKEN: TOKEN}
+            token = {server.TOKEN_HEADER: TOKEN}
             slow = asyncio.create_task(client.post("/answer", headers=token, content=b"{}"))
             quick = await client.post("/scenario", headers=token, content=b"{}")
             waited = slow.done()
@@ -495,10 +497,10 @@ def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder)
         for _ in range(3):
             with socket.create_connection(("127.0.0.1", port)) as gone:
                 body = b'{"set": {"goal": "1e6"}}'
-                said = f"POST /answer HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{server.TOKEN}: {token}\r\n"
+                said = f"POST /answer HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{server.TOKEN_HEADER}: {token}\r\n"
                 head = f"{said}Content-Length: {len(body)}\r\n\r\n"
                 gone.sendall(head.encode() + body)
-        given = httpx.post(f"{address}answer", headers={server.TOKEN: token}, content=b"{}", timeout=120)
+        given = httpx.post(f"{address}answer", headers={server.TOKEN_HEADER: token}, content=b"{}", timeout=120)
         assert given.json()["answer"]["sentence"]
         assert httpx.post(f"{address}answer", content=b"{}").status_code == 403
         process.send_signal(signal.SIGINT)

@@ -14,7 +14,7 @@ def curve(here):
     steps = np.geomspace(1e3, 1e6, 30)
     loss = (1.7 + 40 * steps**-0.4) * np.exp(0.005 * np.random.default_rng(0).standard_normal(30))
     runs = np.where(np.arange(30) < 15, "small", "big").tolist()
-    csv_format.write(here / "curve.csv", {"steps": steps, "loss": loss, "low": loss - 2, "run": runs})
+    csv_format.write_csv(here / "curve.csv", {"steps": steps, "loss": loss, "low": loss - 2, "run": runs})
     return "curve.csv"
 
 
@@ -22,7 +22,7 @@ def curve(here):
 def series(here):
     dates = [f"{year}-{month:02d}-15" for year in range(2012, 2024) for month in (1, 7)]
     growth = 10.0 ** (np.arange(24) / 4) * np.exp(0.1 * np.random.default_rng(0).standard_normal(24))
-    csv_format.write(here / "series.csv", {"date": dates, "flops": growth})
+    csv_format.write_csv(here / "series.csv", {"date": dates, "flops": growth})
     return "series.csv"
 
 

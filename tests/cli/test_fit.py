@@ -130,7 +130,7 @@ def test_a_figure_has_a_panel_for_each_variable(capsys, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     n, d = 10 ** rng.uniform(8, 10, 60), 10 ** rng.uniform(9, 11, 60)
     loss = (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * np.exp(0.01 * rng.standard_normal(60))
-    csv_format.write(tmp_path / "runs.csv", {"N": n, "D": d, "loss": loss})
+    csv_format.write_csv(tmp_path / "runs.csv", {"N": n, "D": d, "loss": loss})
     assert run(capsys, "scaling/chinchilla", "--data", "runs.csv", "--plot", "fit.svg")[0] == 0
     drawn = (tmp_path / "fit.svg").read_text()
     assert "at D = " in drawn

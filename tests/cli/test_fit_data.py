@@ -23,7 +23,7 @@ def fit(said, here):
     """Fit a law to columns x and y."""
 
     def call(x, y, *words, law=LINE, **columns):
-        csv_format.write(here / "few.csv", {"x": np.asarray(x, float), "y": np.asarray(y, float), **columns})
+        csv_format.write_csv(here / "few.csv", {"x": np.asarray(x, float), "y": np.asarray(y, float), **columns})
         return said("fit", *law, "--data", "few.csv", *words)
 
     return call

@@ -34,7 +34,7 @@ def table():
 @pytest.fixture
 def fitted(said, here, table):
     """Run ``forecast fit scaling/power`` on that table; returns the JSON."""
-    csv_format.write(here / "runs.csv", {n: v.tolist() for n, v in table.items()})
+    csv_format.write_csv(here / "runs.csv", {n: v.tolist() for n, v in table.items()})
 
     def run(*words, law=POWER, code=0):
         done = said("fit", law, "--data", "runs.csv", "--let", "x = size", *words, "--json")
@@ -124,7 +124,7 @@ def test_many_fits_are_summed_up_and_a_failed_one_is_a_failure(said, here):
     x = [float(v) for v in (10, 20, 40, 80, 160)]
     rows = [(f, a, 3 * a**-0.4) for f in "pqr" for a in x] + [("few", 10.0, 1.0)]
     names, xs, ys = (list(column) for column in zip(*rows, strict=True))
-    csv_format.write(here / "runs.csv", {"family": names, "x": xs, "y": ys})
+    csv_format.write_csv(here / "runs.csv", {"family": names, "x": xs, "y": ys})
     found = said("fit", POWER, "--data", "runs.csv", "--by", "family")
     assert found.code == 1
     assert found.out.startswith("scaling/power over 'family': 3 of 4 converged; median beta = 3; median c = 0.4.\n")
@@ -194,7 +194,9 @@ def test_let_reaches_what_a_protocol_explains(said, here, reference_data, protoc
             tables.append({row["Model"]: row for row in csv.DictReader(lines)})
     models = [{**tables[0][m], **tables[1][m]} for m in tables[1] if m in tables[0]]
     names = {"FLOPs (1E21)": "work", "word_unscrambling_2_exact_match": "score", "parsinlu_qa_2_acc": "persian"}
-    csv_format.write(here / "mine.csv", {new: [float(m[old] or "nan") for m in models] for old, new in names.items()})
+    csv_format.write_csv(
+        here / "mine.csv", {new: [float(m[old] or "nan") for m in models] for old, new in names.items()}
+    )
     words = ("--protocol", protocol, "--select", "--let", "FLOPs (1E21) = work", *lets)
     found = said("fit", "scaling/observational", "--data", "mine.csv", *words, "--json")
     assert found.code == 0, found.err
@@ -203,7 +205,7 @@ def test_let_reaches_what_a_protocol_explains(said, here, reference_data, protoc
 
 
 def test_a_protocol_whose_columns_are_not_there_names_the_nearest(said, here):
-    csv_format.write(here / "mine.csv", {"Model Sise": [1e8] * 9, "Training FLOP": [1e19] * 9, "loss": [3.0] * 9})
+    csv_format.write_csv(here / "mine.csv", {"Model Sise": [1e8] * 9, "Training FLOP": [1e19] * 9, "loss": [3.0] * 9})
     line = said("fit", "scaling/chinchilla", "--data", "mine.csv", "--protocol", "besiroglu2024", "--select").refusal
     assert "unknown column 'Model Size'; did you mean 'Model Sise'" in line
 
@@ -213,7 +215,7 @@ def test_a_protocol_whose_columns_are_not_there_names_the_nearest(said, here):
 BARRED = """
 import sys
 from forecast.cli import main, render
-render.PATIENCE = 0.0
+render.PROGRESS_DELAY_SECONDS = 0.0
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -24,7 +24,7 @@ def runs():
 
 @pytest.fixture
 def call(said, here, runs):
-    csv_format.write(here / "runs.csv", {name: column.tolist() for name, column in runs.items()})
+    csv_format.write_csv(here / "runs.csv", {name: column.tolist() for name, column in runs.items()})
 
     def run(*words):
         done = said(*words, "--json")
@@ -91,7 +91,7 @@ def test_compare_prefers_the_law_that_made_the_runs(call):
 
 
 def test_wrong_use_is_one_line_and_nothing_on_stdout(said, runs, here):
-    csv_format.write(here / "runs.csv", {name: column.tolist() for name, column in runs.items()})
+    csv_format.write_csv(here / "runs.csv", {name: column.tolist() for name, column in runs.items()})
     for words, says in [
         (("fit", LAW, "--data", "runs.csv", *LETS, "--varying", "E"), "groups"),
         (("fit", LAW, "--data", "runs.csv", *LETS, "--groups", "famly"), "did you mean 'family'"),

@@ -72,30 +72,30 @@ def folder(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     steps = np.geomspace(10, 1e4, 40)
     loss = (1.7 + 8 * steps**-0.35) * noise(40, 0.01)
-    csv_format.write("run.csv", {"steps": steps, "loss": loss})
-    csv_format.write("curve.csv", {"x": steps, "y": loss})
+    csv_format.write_csv("run.csv", {"steps": steps, "loss": loss})
+    csv_format.write_csv("curve.csv", {"x": steps, "y": loss})
     few, part = steps[::4], loss[::4]  # each origin of a backtest fits six laws
     runs = [f"{name}" for name in ("a", "b", "c", "d") for _ in few]
     curves = np.concatenate([part * factor * noise(10, 0.01, seed) for seed, factor in enumerate((1, 1.1, 1.2, 1.3))])
-    csv_format.write("curves.csv", {"run": runs, "steps": np.tile(few, 4), "loss": curves})
+    csv_format.write_csv("curves.csv", {"run": runs, "steps": np.tile(few, 4), "loss": curves})
     dates = [f"{year}-01-01" for year in range(2000, 2026)]
     growing = 1e9 * np.exp(0.4 * np.arange(26)) * noise(26, 0.1)
-    csv_format.write("series.csv", {"date": dates, "flops": growing})
+    csv_format.write_csv("series.csv", {"date": dates, "flops": growing})
     names = [name for name in ("solar", "wind", "cells") for _ in dates]
     falling = np.concatenate([100 * np.exp(-0.05 * np.arange(26)) * noise(26, 0.05, seed) for seed in range(3)])
-    csv_format.write("costs.csv", {"technology": names, "year": np.tile(np.arange(2000, 2026), 3), "cost": falling})
+    csv_format.write_csv("costs.csv", {"technology": names, "year": np.tile(np.arange(2000, 2026), 3), "cost": falling})
     law = forecast.law("scaling/chinchilla")
     n, d = 10 ** rng.uniform(8, 10, 80), 10 ** rng.uniform(9, 11, 80)
     found = law.value(law.published("besiroglu2024").values, N=n, D=d) * noise(80, 0.01)
     of = ["dense", "moe"] * 40
     power = 3 * (n / 1e9) ** -0.1 * noise(80, 0.01)
-    csv_format.write(
+    csv_format.write_csv(
         "runs.csv",
         {"params": n, "params_b": n / 1e9, "tokens": d, "loss": found, "x": n / 1e9,
          "score": (1 + n / 1e10) * noise(80),
          "family": of, "y": power},
     )  # fmt: skip
-    csv_format.write("planned.csv", {"N": n[:3], "D": d[:3]})
+    csv_format.write_csv("planned.csv", {"N": n[:3], "D": d[:3]})
     shutil.copytree(ROOT / "datasets/forecast_datasets/supercomputers", "old")
     shutil.copy("old/supercomputers.csv", "mine.csv")
     return tmp_path

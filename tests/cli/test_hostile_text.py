@@ -50,7 +50,7 @@ PLACES = {
 @pytest.fixture
 def runs(here):
     x = [float(i) for i in range(1, 21)]
-    csv_format.write(here / "runs.csv", {"x": x, "y": [3 / v for v in x]})
+    csv_format.write_csv(here / "runs.csv", {"x": x, "y": [3 / v for v in x]})
     return here
 
 
@@ -113,7 +113,7 @@ def test_bad_input_078_a_hint_for_other_spellings(said, runs, law, hint):
 @pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log"])
 def test_bad_input_076_a_law_that_overflows_on_the_way_is_fitted(said, here, objective):
     x = [1e5 * i for i in range(1, 11)]
-    csv_format.write(here / "runs.csv", {"x": x, "y": [1 + 0.1 * i + 0.003 * (i % 3) for i in range(10)]})
+    csv_format.write_csv(here / "runs.csv", {"x": x, "y": [1 + 0.1 * i + 0.003 * (i % 3) for i in range(10)]})
     words = ("--variables", "x", "--data", "runs.csv", "--objective", objective, "--json")
     found = said("fit", "A*exp(a*x)", *words)
     assert found.code == 0

@@ -21,7 +21,7 @@ def runs(said, here):
     sizes = np.repeat([7, 13, 70], 12)
     y = np.concatenate([gain * x**-0.3 for gain in (2, 3, 4)]) * np.exp(rng.normal(0, 0.02, 36))
     columns = {"x": np.tile(x, 3), "y": y, "size": sizes}
-    csv_format.write(
+    csv_format.write_csv(
         "runs.csv", {n: np.append(c, [c[0]]) if n != "size" else np.append(c, 99) for n, c in columns.items()}
     )
     found = said(*WORDS)
@@ -103,7 +103,7 @@ def test_many_fits_are_small_multiples_of_one_style(said, runs, monkeypatch):
 def test_of_very_many_fits_the_first_are_drawn(said, here):
     x = np.arange(1.0, 7.0)
     columns = {"x": np.tile(x, 30), "y": np.tile(2 * x, 30) + np.tile([0, 0.1], 90), "who": np.repeat(np.arange(30), 6)}
-    csv_format.write("many.csv", columns)
+    csv_format.write_csv("many.csv", columns)
     words = ("fit", "a*x", "--variables", "x", "--data", "many.csv", "--by", "who", "--plot", "a.svg")
     assert said(*words).code == 0
     text = Path("a.svg").read_text()

@@ -88,14 +88,14 @@ def test_the_month_from_tables_to_scores(month, said):
     assert [(row["statement"], row["met"], row["value"]) for row in rows] == [
         ("it is fast", "2024-06-01", 300), ("it is faster", None, 300),
     ]  # fmt: skip
-    before = len(ledger.read("mine.jsonl"))
+    before = len(ledger.read_ledger("mine.jsonl"))
 
     # said anew, then decided: the outcome counts for every forecast of the statement, and is no line of another
     assert said(*record).code == 0
     words = ("--id", rows[0]["id"], "--outcome", "2024-06-01", "--on", "today", "--statement")
     added = said("resolve", "mine.jsonl", *words, "--json").json["result"]["scored"]
     assert added["alike"] == 1
-    lines = ledger.read("mine.jsonl")
+    lines = ledger.read_ledger("mine.jsonl")
     assert [line["kind"] for line in lines[before:]] == ["forecast", "forecast", "outcome", "outcome"]
     of = {line["sha256"]: line["question"] for line in lines if line["kind"] == "forecast"}
     assert {of[line["of"]] for line in lines if line["kind"] == "outcome"} == {"fast"}
@@ -135,7 +135,7 @@ def test_an_outcome_of_one_forecast_decides_the_statement_for_all_who_answered_i
     said(*record)
     said(*record, "--seed", "1")
     month("2026-02-01", TWO)
-    name = ledger.read("mine.jsonl")[0]["sha256"][:8]
+    name = ledger.read_ledger("mine.jsonl")[0]["sha256"][:8]
     said("resolve", "mine.jsonl", "--id", name, "--outcome", "never", "--on", "today")
     card = said("scorecard", "mine.jsonl", "--on", "2026-02-01", "--json").json["result"]
     rows = [row for row in card["statements"] if row["resolves"] == "the list of speeds"]

@@ -88,13 +88,13 @@ def test_where_the_bands_come_from_is_said(capsys, fit):
 def test_bad_input_022_text_is_guarded_and_numbers_are_not(capsys, fit, tmp_path):
     names = ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "plain"]
     points = [10.0, 20.0, 30.0, 40.0, 50.0]
-    csv_format.write(tmp_path / "points.csv", {"name": names, "k": points, "shift": [-1.0] * 5})
+    csv_format.write_csv(tmp_path / "points.csv", {"name": names, "k": points, "shift": [-1.0] * 5})
     code, _, _ = run(capsys, "fit.nc", "--data", "points.csv", "--let", "x = k*10", "--out", "out.csv", "--json")
     assert code == 0
     raw = (tmp_path / "out.csv").read_text().splitlines()
     assert all(line.lstrip('"')[:1] not in tuple("=+-@") for line in raw)
     assert ",-1," in raw[1] or ",-1.0," in raw[1]
-    back = csv_format.read(tmp_path / "out.csv")
+    back = csv_format.read_csv(tmp_path / "out.csv")
     assert back["name"] == names
     want = fit.predict(x=10 * np.array(points))
     assert [float(v) for v in back["median"]] == want["median"].values.tolist()
@@ -144,7 +144,7 @@ def test_groups_are_named_by_their_labels(capsys, tmp_path, monkeypatch):
     assert code == 0
     assert [p["family"] for p in points] == ["llama", "gpt-2"]
     assert points[1]["median"] - points[0]["median"] == pytest.approx(0.6, abs=0.1)
-    csv_format.write(tmp_path / "planned.csv", {"N": [1e9, 1e9], "family": ["llama", "gpt-2"]})
+    csv_format.write_csv(tmp_path / "planned.csv", {"N": [1e9, 1e9], "family": ["llama", "gpt-2"]})
     assert run(capsys, "fit.nc", "--data", "planned.csv", "--out", "out.csv")[0] == 0
     assert "llama" in (tmp_path / "out.csv").read_text()
     code, _, err = run(capsys, "fit.nc", "N=1e9", "family=lama")

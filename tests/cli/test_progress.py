@@ -35,7 +35,7 @@ def folder(here, scenario):
     """A folder with a scenario, and with runs of 200 families."""
     scenario(SCENARIO)
     runs = saturating(1000, 0.01, seed=1)
-    csv_format.write("runs.csv", {**runs, "family": [f"f{i % 200:03d}" for i in range(1000)]})
+    csv_format.write_csv("runs.csv", {**runs, "family": [f"f{i % 200:03d}" for i in range(1000)]})
     return here
 
 
@@ -48,14 +48,14 @@ def told(monkeypatch):
     def progress(label):
         yield lambda done, total: calls.setdefault(label, []).append((done, total))
 
-    monkeypatch.setattr(render, "progress", progress)
+    monkeypatch.setattr(render, "progress_bar", progress)
     return calls
 
 
 @pytest.mark.parametrize(
     ("words", "label", "total"),
     [
-        (("run", "mine.toml", "--draws", str(batches.BATCH)), "drawing", batches.BATCH),
+        (("run", "mine.toml", "--draws", str(batches.DRAWS_PER_BATCH)), "drawing", batches.DRAWS_PER_BATCH),
         (("sweep", "mine.toml", "--draws", "128", "--set", "rate=0.1,0.2,0.3"), "drawing", 3 * 128),
         (("fit", *POWER, "--by", "family"), "fitting", 200),
         (("fit", *POWER, "--bootstrap", "300"), "refitting", 300),
@@ -86,14 +86,14 @@ def _terminal(monkeypatch) -> io.StringIO:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("sys.stderr", err)
-    monkeypatch.setattr(render, "PATIENCE", -1)
-    monkeypatch.setattr(render, "REFRESHED", 0)
+    monkeypatch.setattr(render, "PROGRESS_DELAY_SECONDS", -1)
+    monkeypatch.setattr(render, "REFRESH_SECONDS", 0)
     return err
 
 
 def test_a_bar_has_its_rate_and_the_time_left(monkeypatch):
     err = _terminal(monkeypatch)
-    with render.progress("drawing worlds") as report:
+    with render.progress_bar("drawing worlds") as report:
         report(1000, 4000)
         report(3000, 4000)
     shown = err.getvalue()
@@ -107,7 +107,7 @@ def test_a_bar_has_its_rate_and_the_time_left(monkeypatch):
 
 def test_what_is_slow_is_counted_in_minutes_and_an_unknown_total_is_not_shown(monkeypatch):
     err = _terminal(monkeypatch)
-    with render.progress("downloading") as report:
+    with render.progress_bar("downloading") as report:
         report(1, math.inf)
         report(3_000_000, math.inf)
     assert re.search(r"3,000,000 at [\d,]+/s", err.getvalue())
@@ -119,7 +119,7 @@ def test_what_a_resumed_run_begins_with_is_no_speed(monkeypatch):
     err = _terminal(monkeypatch)
     rates = []
     monkeypatch.setattr(render, "_pace", lambda rate: rates.append(rate) or "")
-    with render.progress("drawing") as report:
+    with render.progress_bar("drawing") as report:
         for done in (1e12, 1e12 + 1, 1e12 + 2):
             time.sleep(0.01)
             report(done, 2e12)
@@ -129,8 +129,8 @@ def test_what_a_resumed_run_begins_with_is_no_speed(monkeypatch):
 
 def test_a_bar_that_is_told_often_looks_seldom(monkeypatch):
     err = _terminal(monkeypatch)
-    monkeypatch.setattr(render, "REFRESHED", 1000)
-    with render.progress("drawing") as report:
+    monkeypatch.setattr(render, "REFRESH_SECONDS", 1000)
+    with render.progress_bar("drawing") as report:
         for done in range(100_000):
             report(done, 100_000)
     assert err.getvalue().count("drawing") < 10
@@ -140,7 +140,7 @@ def test_a_bar_that_is_told_often_looks_seldom(monkeypatch):
     ("stop", "code", "word"), [(KeyboardInterrupt, 130, "interrupted"), (Terminated, 143, "terminated")]
 )
 def test_bad_input_020_an_interrupt_says_what_is_kept_and_resume_goes_on(said, folder, monkeypatch, stop, code, word):
-    words = ("run", "mine.toml", "--draws", str(4 * batches.BATCH + 10), "--seed", "3")
+    words = ("run", "mine.toml", "--draws", str(4 * batches.DRAWS_PER_BATCH + 10), "--seed", "3")
     assert said(*words, "--out", "whole.nc").code == 0
     monkeypatch.setattr(batches, "CHECKPOINT_SECONDS", 0)
     tell = batches._tell
@@ -154,7 +154,8 @@ def test_bad_input_020_an_interrupt_says_what_is_kept_and_resume_goes_on(said, f
         patch.setattr(batches, "_tell", stopping)
         ended = said(*words, "--out", "a.nc")
     assert ended == (
-        code, "", f"forecast: error: {word}; kept: a.nc.part with {3 * batches.BATCH:,} worlds; --resume goes on\n"
+        code, "",
+        f"forecast: error: {word}; kept: a.nc.part with {3 * batches.DRAWS_PER_BATCH:,} worlds; --resume goes on\n",
     )  # fmt: skip
     assert said(*words, "--out", "a.nc", "--resume").code == 0
     assert Path("a.nc").read_bytes() == Path("whole.nc").read_bytes()
@@ -168,5 +169,5 @@ def test_an_interrupt_before_anything_was_kept_says_so(said, folder, monkeypatch
         raise KeyboardInterrupt
 
     monkeypatch.setattr(batches, "_tell", stop)
-    words = ("run", "mine.toml", "--draws", str(2 * batches.BATCH), "--out", "a.nc")
+    words = ("run", "mine.toml", "--draws", str(2 * batches.DRAWS_PER_BATCH), "--out", "a.nc")
     assert said(*words) == (130, "", "forecast: error: interrupted; nothing was written\n")

@@ -166,7 +166,7 @@ def test_a_ledger_is_held_to_a_published_hash(said, recorded):
     chain, before = [], None
     for record in records:  # rewritten from the first line on, and hashed again
         record |= {"resolves": "my own word"}
-        chain.append(ledgers.sealed({k: v for k, v in record.items() if k not in ("previous", "sha256")}, before))
+        chain.append(ledgers.seal({k: v for k, v in record.items() if k not in ("previous", "sha256")}, before))
         before = chain[-1]["sha256"]
     Path(name).write_text("".join(f"{ledgers.canonical(record)}\n" for record in chain))
     assert said("resolve", name).code == 0

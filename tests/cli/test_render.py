@@ -11,7 +11,7 @@ from toolkit import json_of
 
 
 def test_a_table_is_aligned_with_numbers_to_the_right(capsys):
-    render.table(["name", "n"], [["a", 1], ["long name", 1000], ["日本", None]])
+    render.write_table(["name", "n"], [["a", 1], ["long name", 1000], ["日本", None]])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "name          n"
     assert lines[1] == "---------  ----"
@@ -22,7 +22,7 @@ def test_a_table_is_aligned_with_numbers_to_the_right(capsys):
 
 def test_one_long_cell_is_whole_and_widens_its_own_line_alone(capsys):
     long = " + ".join(f"a{i}*x**{i}" for i in range(40))
-    render.table(["name", "formula", "title"], [["a", "b*x", "short"], ["c", long, "long"]])
+    render.write_table(["name", "formula", "title"], [["a", "b*x", "short"], ["c", long, "long"]])
     head, dashes, short, pushed = capsys.readouterr().out.splitlines()
     assert len(long) > 240
     assert pushed == f"c     {long}  long"
@@ -32,7 +32,7 @@ def test_one_long_cell_is_whole_and_widens_its_own_line_alone(capsys):
 def test_a_table_fits_a_terminal_by_wrapping_cells_at_words(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     rows = [["damped-trend", 12, "a local line whose slope dies out, so that the level ends"], ["b", 3, "short"]]
-    render.table(["shape", "series", "what it is"], rows, indent=2)
+    render.write_table(["shape", "series", "what it is"], rows, indent=2)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 60
     assert lines[2:4] == [
@@ -44,7 +44,7 @@ def test_a_table_fits_a_terminal_by_wrapping_cells_at_words(capsys, monkeypatch)
 
 def test_a_table_whose_words_do_not_fit_is_a_block_a_row(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    render.table(["name", "formula", "n"], [["long", "x" * 36, 3], ["short", "a = 1, b = 2", None]])
+    render.write_table(["name", "formula", "n"], [["long", "x" * 36, 3], ["short", "a = 1, b = 2", None]])
     assert capsys.readouterr().out.splitlines() == [
         "long", f"  formula  {'x' * 36}", "  n        3", "short", "  formula  a = 1, b = 2",
     ]  # fmt: skip
@@ -52,7 +52,9 @@ def test_a_table_whose_words_do_not_fit_is_a_block_a_row(capsys, monkeypatch):
 
 def test_a_record_is_wrapped_below_its_value(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "50")
-    render.details({"name": "x", "note": "the mean of all shapes, stretched until its intervals hold, 90 % of them"})
+    render.write_details(
+        {"name": "x", "note": "the mean of all shapes, stretched until its intervals hold, 90 % of them"}
+    )
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 50
     assert lines[0] == "name  x"
@@ -60,7 +62,7 @@ def test_a_record_is_wrapped_below_its_value(capsys, monkeypatch):
 
 
 def test_an_empty_table_is_its_header(capsys):
-    render.table(["a", "b"], [])
+    render.write_table(["a", "b"], [])
     assert capsys.readouterr().out == "a  b\n-  -\n"
 
 
@@ -69,7 +71,7 @@ def test_a_table_is_one_line_a_row_whatever_is_in_it(rows):
     out = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", out)
-        render.table(["a", "b"], rows)
+        render.write_table(["a", "b"], rows)
     assert len(out.getvalue().split("\n")) == len(rows) + 3
     assert all(line.isprintable() for line in out.getvalue().split("\n"))
 
@@ -103,13 +105,13 @@ def test_the_headline_is_bold_only_on_a_terminal_that_wants_it(monkeypatch, envi
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.stdout", out)
-    render.headline("It never happens.")
+    render.write_headline("It never happens.")
     assert ("\x1b[1m" in out.getvalue()) == bold
     assert "It never happens." in out.getvalue()
 
 
 def test_progress_shows_nothing_off_a_terminal(capsys):
-    with render.progress("drawing") as report:
+    with render.progress_bar("drawing") as report:
         report(1, 2)
     assert capsys.readouterr() == ("", "")
 
@@ -120,8 +122,8 @@ def test_progress_on_a_terminal_waits_a_second(monkeypatch, patience):
     err.isatty = lambda: True
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stderr", err)
-    monkeypatch.setattr(render, "PATIENCE", patience - 1)
-    with render.progress("drawing") as report:
+    monkeypatch.setattr(render, "PROGRESS_DELAY_SECONDS", patience - 1)
+    with render.progress_bar("drawing") as report:
         report(1, 2)
         report(2, 2)
     assert ("drawing" in err.getvalue()) == (patience == 0.0)

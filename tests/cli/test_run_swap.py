@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast import save
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 
 WORDS = ("brain-parity", "--draws", "20", "--until", "2060", "--set", "metric=hpcg", "--set", "trend=changepoint")
 
@@ -22,7 +22,7 @@ def test_another_model_is_taken_and_nothing_else_is_drawn_anew(tmp_path):
     own, other = (np.squeeze(tree["projection"]["machine"].values) for tree in (after, alone))
     np.testing.assert_array_equal(own, other)
     np.testing.assert_array_equal(after["projection"]["brain"].values, before["projection"]["brain"].values)
-    assert headline(after).endswith(", machine = hardware/linpack@random-walk.")
+    assert opening_sentence(after).endswith(", machine = hardware/linpack@random-walk.")
     assert forecast.load(save(after, tmp_path / "p.nc")).run.identical(after)
 
 

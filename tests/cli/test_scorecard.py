@@ -10,8 +10,8 @@ import forecast
 from forecast.contract.registry import get_registry
 from forecast.evaluation import ledger, scorecard
 
-SHIPPED = scorecard.shipped(get_registry())
-RECORDS = {name: ledger.read(path) for name, path in SHIPPED.items()}
+SHIPPED = scorecard.shipped_ledgers(get_registry())
+RECORDS = {name: ledger.read_ledger(path) for name, path in SHIPPED.items()}
 SAID = [each for records in RECORDS.values() for each in scorecard.of_ledger(records)]
 PEOPLE = scorecard.public(get_registry())
 
@@ -35,7 +35,7 @@ def test_a_ledger_ships_whose_chain_holds_and_that_no_change_survives(tmp_path):
         copy = tmp_path / f"{i}.jsonl"
         copy.write_text("\n".join(altered) + "\n", encoding="ascii")
         with pytest.raises(forecast.ForecastError, match=rf":{i + 1}: the line was altered"):
-            ledger.read(copy)
+            ledger.read_ledger(copy)
 
 
 def test_at_least_25_statements_each_with_scenario_threshold_date_source_and_how_to_repeat_it():
@@ -129,7 +129,7 @@ def test_an_outcome_resolves_a_statement_of_a_copy(card, tmp_path):
     ledger_date = ledger.today()
     from forecast.evaluation import ledger_scores
 
-    ledger_scores.resolve(copy, lines[0]["sha256"], ledger_date, on=ledger_date, source="a test")
+    ledger_scores.resolve_forecast(copy, lines[0]["sha256"], ledger_date, on=ledger_date, source="a test")
     found = card(ledger_date, str(copy))
     (row,) = [each for each in found["statements"] if each["threshold"] == "3e+27 FLOP"]
     assert (row["state"], row["came"]) == ("resolved", True)

@@ -54,7 +54,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("saved")
     parts = {name: saturating(20, 0.01, seed=i) for i, name in enumerate(("=1+1", "b"))}
     columns = {n: np.concatenate([part[n] for part in parts.values()]) for n in ("x", "y")}
-    csv_format.write(folder / "runs.csv", {**columns, "family": np.repeat(list(parts), 20).tolist()})
+    csv_format.write_csv(folder / "runs.csv", {**columns, "family": np.repeat(list(parts), 20).tolist()})
     (folder / "mine.toml").write_text(SCENARIO)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

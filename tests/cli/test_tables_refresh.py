@@ -383,7 +383,7 @@ def test_an_edition_that_a_table_holds_is_compared_as_an_edition(site, said, her
     (told,) = result_data.value_answers(forecast.project("alone.toml", draws=64))
     for level in ("p05", "p50", "p95"):
         assert answer["after"][level] == pytest.approx(told["dates"][0][level], rel=1e-9)
-    untouched = forecast.tables.columns(f"./{kind}")
+    untouched = forecast.tables.to_columns(f"./{kind}")
     assert untouched.rows == (4 if kind == "wide" else 7)
 
 

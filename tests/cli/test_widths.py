@@ -84,7 +84,7 @@ def test_a_chart_that_fails_costs_no_answer(capsys, monkeypatch, file):
         raise IndexError("no such column")
 
     whole = run(capsys, file, "--draws", "64")
-    monkeypatch.setattr(screen, "_bar", fails)
+    monkeypatch.setattr(screen, "_interval_bar", fails)
     monkeypatch.setenv("FORECAST_STRICT_DISPLAY", "0")
     said = run(capsys, file, "--draws", "64")
     assert said.code == 0
@@ -92,7 +92,7 @@ def test_a_chart_that_fails_costs_no_answer(capsys, monkeypatch, file):
     assert said.out.splitlines()[0] == whole.out.splitlines()[0]
     assert "90 %" in said.out.split("\n\n")[1]
     assert "warning: the answer could not be drawn as usual (IndexError: no such column)" in said.err
-    monkeypatch.setattr(screen, "_table", fails)  # the sentence is left
+    monkeypatch.setattr(screen, "_group_table", fails)  # the sentence is left
     said = run(capsys, file, "--draws", "64")
     assert (said.code, words(said.out)) == (0, words(whole.out.split("\n\n")[0]))
     monkeypatch.setenv("FORECAST_STRICT_DISPLAY", "1")

@@ -6,10 +6,10 @@ import pytest
 
 import forecast
 from forecast.cli import main
-from forecast.conformance.answer_checks import RULES, breaches
+from forecast.conformance.answer_checks import RULES, find_breaches
 from forecast.contract.registry import get_registry
 from forecast.formula import parse_expression
-from forecast.projection.result.observed_values import standing, starting, threshold
+from forecast.projection.result.observed_values import first_step_median, last_observation, threshold
 from forecast.scenarios.scenario import Scenario
 from toolkit import json_of
 
@@ -96,7 +96,7 @@ def test_what_a_record_has_met_is_so_already_whatever_limits_it(tmp_path, monkey
     )
     run = forecast.project("s.toml", draws=64)
     assert run.dates[0].headline.already == 1
-    assert breaches(run) == []
+    assert find_breaches(run) == []
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_every_forecast_of_ours_has_todays_value_beside_it(name):
     run = forecast.project(scenario, draws=64)
     values = [a for a in run.values if a.text.isidentifier()]  # a formula of numbers has no value of today
     moving = [a for a in (*run.dates, *values) if "time" in run.worlds[first_name(a)].dims]
-    assert [a.name for a in moving if standing(a) is None and starting(a) is None] == []
+    assert [a.name for a in moving if last_observation(a) is None and first_step_median(a) is None] == []
 
 
 def first_name(answer):

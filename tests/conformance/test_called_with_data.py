@@ -11,7 +11,7 @@ def _of(forecast, observed):
     return abs(forecast.median("draw") - observed)
 
 def _mean(values, reduce_dims=None, preserve_dims=None, weights=None):
-    return scores._reduced(values, reduce_dims, preserve_dims, weights)
+    return scores._mean_over(values, reduce_dims, preserve_dims, weights)
 
 def good(forecast, observed, *, reduce_dims=None, preserve_dims=None, weights=None):
     return _mean(_of(forecast, observed), reduce_dims, preserve_dims, weights)

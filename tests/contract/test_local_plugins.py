@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from forecast.contract.registry import Registry, get_registry, resolve
+from forecast.contract.registry import Registry, get_registry, import_target
 from forecast.errors import PluginError, UsageError
 
 SOURCE = '''"""Mine alone."""
@@ -45,7 +45,7 @@ def test_a_value_with_a_slash_is_a_local_plugin_beside_the_others(mine, monkeypa
     assert (found.status, found.distribution, found.version) == ("loaded", "local", f"sha256:{digest}")
     assert (found.local, found.value, found.title) == (True, str(mine), "Mine alone.")
     assert get_registry().find("law", "my-own/line")
-    assert resolve(get_registry().find("model", "twice").spec.target, what="test")(3) == 6
+    assert import_target(get_registry().find("model", "twice").spec.target, what="test")(3) == 6
     others = [p for p in get_registry().plugins if p.name != "my-own"]
     assert others
     assert all(p.status == "loaded" and not p.local for p in others)

@@ -17,18 +17,18 @@ def raises(error):
 @pytest.mark.parametrize("error", [ValueError("no"), SystemExit(0), RecursionError(), MemoryError()])
 def test_what_foreign_code_raises_names_it(error):
     with pytest.raises(PluginError, match=f"^model 'demo/x': {type(error).__name__}"):
-        plugin_calls.guarded("model 'demo/x'", lambda: raises(error))
+        plugin_calls.call_guarded("model 'demo/x'", lambda: raises(error))
 
 
 @pytest.mark.parametrize(("error", "says"), [(FitError("too few"), r"^too few$"), (KeyboardInterrupt(), r"^$")])
 def test_our_own_errors_and_the_users_interrupt_pass(error, says):
     with pytest.raises(type(error), match=says):
-        plugin_calls.guarded("model 'demo/x'", lambda: raises(error))
+        plugin_calls.call_guarded("model 'demo/x'", lambda: raises(error))
 
 
 @pytest.mark.bad_input(68)
 def test_bad_input_068_what_foreign_code_prints_goes_to_stderr(capsys):
-    plugin_calls.guarded("x", lambda: print("hello"))
+    plugin_calls.call_guarded("x", lambda: print("hello"))
     assert capsys.readouterr() == ("", "hello\n")
 
 
@@ -41,7 +41,7 @@ def test_calls_of_two_threads_that_overlap_leave_stdout_where_it_was(capsys, fir
         inside.set()
         assert go_on.wait(20)
 
-    other = threading.Thread(target=plugin_calls.guarded, args=("model 'demo/other'", waits))
+    other = threading.Thread(target=plugin_calls.call_guarded, args=("model 'demo/other'", waits))
     before = sys.stdout
     other.start()
     assert inside.wait(20)
@@ -52,7 +52,7 @@ def test_calls_of_two_threads_that_overlap_leave_stdout_where_it_was(capsys, fir
             go_on.set()
             other.join(20)
 
-    plugin_calls.guarded("model 'demo/mine'", mine)
+    plugin_calls.call_guarded("model 'demo/mine'", mine)
     go_on.set()
     other.join(20)
     assert sys.stdout is before

@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from forecast.contract import hookspecs, registry
-from forecast.contract.registry import HOOKS, Registry, get_registry, resolve
+from forecast.contract.registry import HOOKS, Registry, get_registry, import_target
 from forecast.errors import (
     AmbiguousNameError,
     ConflictError,
@@ -279,7 +279,7 @@ def test_a_distribution_whose_entry_points_cannot_be_read_is_listed(fake_plugins
 
 
 def test_the_name_of_an_entry_point_is_checked():
-    found = Registry([EntryPoint("Bad Name\x1b[2J", "json", registry.GROUP)], select="").plugins
+    found = Registry([EntryPoint("Bad Name\x1b[2J", "json", registry.ENTRY_POINT_GROUP)], select="").plugins
     assert found[0].status == "failed"
     assert "entry point's name" in found[0].reason
 
@@ -300,7 +300,7 @@ def test_the_name_of_an_entry_point_is_checked():
 )
 def test_bad_input_082_selection(monkeypatch, select, loaded):
     monkeypatch.delenv("FORECAST_PLUGINS", raising=False)
-    entries = [EntryPoint(n, "json", registry.GROUP) for n in "abc"]
+    entries = [EntryPoint(n, "json", registry.ENTRY_POINT_GROUP) for n in "abc"]
     found = Registry(entries, select=select).plugins
     assert {p.name for p in found if p.status == "loaded"} == loaded
     assert all(p.reason == "deselected by FORECAST_PLUGINS" for p in found if p.status == "off")
@@ -309,7 +309,7 @@ def test_bad_input_082_selection(monkeypatch, select, loaded):
 @pytest.mark.bad_input(82)
 def test_bad_input_082_an_argument_goes_before_the_environment(monkeypatch):
     monkeypatch.setenv("FORECAST_PLUGINS", "a")
-    entries = [EntryPoint(n, "json", registry.GROUP) for n in "abc"]
+    entries = [EntryPoint(n, "json", registry.ENTRY_POINT_GROUP) for n in "abc"]
     assert [p.status for p in Registry(entries).plugins] == ["loaded", "off", "off"]
     assert [p.status for p in Registry(entries, select="-a").plugins] == ["off", "loaded", "loaded"]
 
@@ -317,7 +317,7 @@ def test_bad_input_082_an_argument_goes_before_the_environment(monkeypatch):
 @pytest.mark.bad_input(82)
 @pytest.mark.parametrize("select", ["alfa", "-alfa", "alpha,alfa"])
 def test_bad_input_082_a_misspelt_selection_names_variable_and_nearest(select):
-    entries = [EntryPoint(n, "json", registry.GROUP) for n in ("alpha", "beta")]
+    entries = [EntryPoint(n, "json", registry.ENTRY_POINT_GROUP) for n in ("alpha", "beta")]
     with pytest.raises(UnknownNameError, match=r"^FORECAST_PLUGINS: unknown plugin 'alfa'; did you mean 'alpha'\?"):
         Registry(entries, select=select)
 
@@ -352,13 +352,13 @@ def test_order_is_by_name_then_distribution(fake_plugins):
 @pytest.mark.parametrize("target", ["no_such_module_x:y", "json:no_such_attribute"])
 def test_a_target_that_cannot_be_loaded_names_what_wanted_it(target):
     with pytest.raises(PluginError, match=r"^shape trends/x: cannot load '"):
-        resolve(target, what="shape trends/x")
+        import_target(target, what="shape trends/x")
 
 
 def test_loading_a_target_keeps_stdout_clean(fake_plugins, capsys):
     (fake_plugins.folder / "talks.py").write_text("print('hello')\nvalue = 3\n")
     fake_plugins.modules.append("talks")
-    assert resolve("talks:value", what="test") == 3
+    assert import_target("talks:value", what="test") == 3
     assert capsys.readouterr().out == ""
 
 

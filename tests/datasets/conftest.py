@@ -22,7 +22,7 @@ class Shipped:
     """The descriptor of a table and, by resource, its rows with typed values (None is missing)."""
 
     def __init__(self, name: str) -> None:
-        self.package = descriptor.read(FOLDER / name / "datapackage.json")
+        self.package = descriptor.read_descriptor(FOLDER / name / "datapackage.json")
         self.rows: dict[str, Rows] = {}
         for resource in self.package.resources:
             with (self.package.folder / resource.path).open(encoding="utf-8", newline="") as file:

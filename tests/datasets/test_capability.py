@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.tables import columns, decimal_year
+from forecast.tables import decimal_year, to_columns
 
 
 def line(time, value):
@@ -19,12 +19,12 @@ def line(time, value):
 
 @pytest.fixture(scope="module")
 def runs():
-    return columns("datasets/training-runs")
+    return to_columns("datasets/training-runs")
 
 
 @pytest.fixture(scope="module")
 def horizons():
-    return columns("datasets/time-horizons")
+    return to_columns("datasets/time-horizons")
 
 
 def days(horizons, version, since=0.0, until=9999.0):
@@ -138,7 +138,7 @@ def test_the_editions_differ_on_the_same_model():
 
 
 def test_capability_rises_with_compute_and_time():
-    found = columns("datasets/capability")
+    found = to_columns("datasets/capability")
     known = ~np.isnan(found["training_compute"])
     assert known.sum() > 120
     assert (found["compute_confidence"][known] != "").all()
@@ -151,7 +151,7 @@ def test_capability_rises_with_compute_and_time():
 
 def test_one_version_of_each_model_is_marked_best():
     """Versions and efforts of one model are no independent points: a fit takes one of each."""
-    found = columns("datasets/capability")
+    found = to_columns("datasets/capability")
     best = found["best"] == "yes"
     assert len(set(found["name"][best])) == best.sum() == len(set(found["name"]))
     for name in ("GPT-5", "o3"):
@@ -161,7 +161,7 @@ def test_one_version_of_each_model_is_marked_best():
 
 
 def test_capability_is_that_of_the_reference_data(reference_data):
-    found = columns("datasets/capability")
+    found = to_columns("datasets/capability")
     with (reference_data / "hardware/epoch_capabilities_index.csv").open(encoding="utf-8", newline="") as file:
         reference = {row["Model version"]: row for row in csv.DictReader(file)}
     for model, index in zip(found["model"], found["eci"], strict=True):

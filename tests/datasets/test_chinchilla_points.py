@@ -22,13 +22,13 @@ def cache(tmp_path, monkeypatch):
 
 
 def in_cache(cache):
-    resource = descriptor.read(HERE / "datapackage.json").resources[0]
+    resource = descriptor.read_descriptor(HERE / "datapackage.json").resources[0]
     return cache / f"{resource.hash[7:19]}-{resource.name}.data"
 
 
 def test_nothing_of_it_is_shipped():
     assert [path.name for path in HERE.iterdir()] == ["datapackage.json"]
-    assert descriptor.read(HERE / "datapackage.json").resources[0].remote
+    assert descriptor.read_descriptor(HERE / "datapackage.json").resources[0].remote
 
 
 def test_the_described_file_is_read_into_our_schema(reference_data, cache):

@@ -14,7 +14,7 @@ import pytest
 import forecast
 import forecast_datasets
 from forecast.errors import DataError, DownloadError, QualifierError
-from forecast.tables import columns
+from forecast.tables import to_columns
 from forecast_datasets import adapters, curves
 from forecast_trends.hindcast import hindcasts
 
@@ -79,7 +79,7 @@ def test_the_shared_technologies_come_back_through_the_table(tmp_path, upstream,
     assert package["resources"][0]["path"].endswith("/zip/01516c5db7b9ab9f362b26e3259d1f0650b5b899")
     package["resources"][0]["path"] = f"{upstream.url}/zip"
     (tmp_path / "datapackage.json").write_text(json.dumps(package), encoding="utf-8")
-    found, theirs = columns(tmp_path), columns(reference_data / "technology/experience_curves_dev.csv")
+    found, theirs = to_columns(tmp_path), to_columns(reference_data / "technology/experience_curves_dev.csv")
     assert found.rows == theirs.rows == 392
     key = {(t, y): i for i, (t, y) in enumerate(zip(found["technology"], found["year"], strict=True))}
     order = [key[pair] for pair in zip(theirs["tech"], theirs["year"], strict=True)]

@@ -13,7 +13,7 @@ import pytest
 import forecast
 import forecast_datasets
 from forecast.errors import DataError, DownloadError, TableError
-from forecast.tables import columns, decimal_year, file_hash
+from forecast.tables import decimal_year, file_hash, to_columns
 from forecast.tables.schema import descriptor
 from forecast_datasets import readers
 
@@ -34,14 +34,14 @@ def cache(tmp_path, monkeypatch):
 
 def fill(cache, name, folder):
     """Put the files of a table where its download would put them."""
-    for resource in descriptor.read(HERE / name / "datapackage.json").resources:
+    for resource in descriptor.read_descriptor(HERE / name / "datapackage.json").resources:
         shutil.copy(folder / FILES[resource.name], cache / f"{resource.hash[7:19]}-{resource.name}.data")
 
 
 @pytest.mark.parametrize("name", ["gpu-trends", "microprocessors", "technologies"])
 def test_nothing_is_shipped_and_each_file_is_pinned(name):
     assert [path.name for path in (HERE / name).iterdir()] == ["datapackage.json"]
-    for resource in descriptor.read(HERE / name / "datapackage.json").resources:
+    for resource in descriptor.read_descriptor(HERE / name / "datapackage.json").resources:
         assert resource.remote
         assert resource.licenses in ("Apache-2.0", "CC-BY-4.0", "MIT")
         commit = resource.path.split("/")[5]
@@ -50,14 +50,14 @@ def test_nothing_is_shipped_and_each_file_is_pinned(name):
 
 @pytest.mark.parametrize("name", ["gpu-trends", "microprocessors"])
 def test_the_described_hash_is_that_of_the_reference_file(name, reference_data):
-    for resource in descriptor.read(HERE / name / "datapackage.json").resources:
+    for resource in descriptor.read_descriptor(HERE / name / "datapackage.json").resources:
         assert file_hash(reference_data / "hardware" / FILES[resource.name]) == resource.hash
 
 
 def test_gpu_trends_reproduce_the_published_doubling(cache, reference_data):
     """Hobbhahn & Besiroglu: FP32 peak doubles in 2.3 years; the line over all cards, 2.34, n = 1848."""
     fill(cache, "gpu-trends", reference_data / "hardware")
-    gpus = columns("datasets/gpu-trends")
+    gpus = to_columns("datasets/gpu-trends")
     time, speed = decimal_year(gpus["date"]), np.log2(gpus["peak_fp32"])
     assert len(time) == 1848
     assert 1 / np.polyfit(time, speed, 1)[0] == pytest.approx(2.34, abs=0.01)
@@ -78,7 +78,7 @@ def test_fp32_per_dollar_is_reproduced_within_its_interval(cache, reference_data
 def test_fp16_per_dollar_does_not_reproduce_because_its_column_holds_three_kinds(cache, reference_data):
     """Published: 2.30 years, 95 % from 1.69 to 3.62. A line through all gives half that; within one kind it agrees."""
     fill(cache, "gpu-trends", reference_data / "hardware")
-    gpus = columns("datasets/gpu-trends")
+    gpus = to_columns("datasets/gpu-trends")
     asked = {"shape": "trends/exponential", "x": "date", "y": "peak_fp16/price", "unit": "FLOP/s/USD"}
     found = forecast.trend("datasets/gpu-trends", **asked).fit().describe().facts
     assert found["n"] == 114
@@ -120,7 +120,7 @@ def test_the_limit_regression_is_reproduced_on_all_rows_of_the_file(reference_da
 def test_the_dated_rows_that_the_table_holds_give_another_regression(cache, reference_data):
     """Ours: 10.067, -0.397 and 0.919 with R² 0.9497, and not the published figures, which need the undated rows."""
     fill(cache, "gpu-trends", reference_data / "hardware")
-    gpus = columns("datasets/gpu-trends")
+    gpus = to_columns("datasets/gpu-trends")
     found, count, explained = regression(gpus["peak_fp32"], gpus["process"], gpus["cores"])
     assert count == 1848
     assert found == pytest.approx([10.067, -0.397, 0.919], abs=5e-4)
@@ -224,7 +224,7 @@ def test_a_table_with_an_undated_gpu_is_read_without_it(tmp_path):
 
 
 def test_another_file_in_the_cache_is_not_taken(cache):
-    resource = descriptor.read(HERE / "gpu-trends/datapackage.json").resources[0]
+    resource = descriptor.read_descriptor(HERE / "gpu-trends/datapackage.json").resources[0]
     (cache / f"{resource.hash[7:19]}-{resource.name}.data").write_text("a\n", encoding="utf-8")
     with pytest.raises((DownloadError, TableError), match="gpu-trends"):
         forecast.table("datasets/gpu-trends")
@@ -236,7 +236,7 @@ def test_what_a_described_column_measures_is_stated():
     from forecast.tables.schema import descriptor
 
     def fields(name):
-        package = descriptor.read(Path(get_registry().find("table", f"datasets/{name}").spec.descriptor))
+        package = descriptor.read_descriptor(Path(get_registry().find("table", f"datasets/{name}").spec.descriptor))
         return {f.name: dict(f.qualifiers) for r in package.resources for f in r.fields}
 
     gpus, curves = fields("gpu-trends"), fields("technologies")

@@ -16,8 +16,8 @@ import forecast
 import forecast_datasets
 from forecast.contract.registry import get_registry
 from forecast.errors import DataError, DownloadError, QualifierError
-from forecast.tables import columns, file_hash
-from forecast.tables.series import states
+from forecast.tables import file_hash, to_columns
+from forecast.tables.series import common_qualifiers
 from forecast_datasets import adapters, epoch, readers
 
 SHELF = Path(forecast_datasets.__file__).parent
@@ -118,7 +118,7 @@ def test_columns_say_what_their_unit_cannot(served, reference_data):
     folder = served("epoch-hardware", (reference_data / "hardware/epoch_ml_hardware_2025-06.csv").read_bytes())
     assert json.loads(forecast.table(folder)["price"].attrs["qualifiers"]) == {"dollars": "nominal"}
     with pytest.raises(QualifierError, match=r"fp32.*fp16|fp16.*fp32"):
-        states(str(folder), "peak_fp32 + peak_tensor_fp16")
+        common_qualifiers(str(folder), "peak_fp32 + peak_tensor_fp16")
     asked = {"shape": "trends/exponential", "x": "date", "unit": "FLOP/s"}
     said = forecast.trend(str(folder), y="peak_tensor_fp16", **asked).fit().describe()
     assert 1 < said.facts["doubling_years"] < 4
@@ -135,7 +135,7 @@ def test_the_whole_chip_list_is_told_apart_by_numbers(reference_data):
 
 def test_models_hold_our_training_runs(served, reference_data):
     folder = served("epoch-models", (reference_data / "hardware/epoch_all_models_2025-06.csv").read_bytes())
-    found, ours = columns(folder), columns("datasets/training-runs")
+    found, ours = to_columns(folder), to_columns("datasets/training-runs")
     assert found.rows == 1892
     keep = (found["notable"] == 1) & ~np.isnan(found["training_compute"])
     keep &= found["date"] >= np.datetime64("2010-01-01")
@@ -160,7 +160,7 @@ Claude 3.5 Sonnet,Claude 3.5 Sonnet,130.0,,,2024-06-20,Anthropic,United States o
 
 
 def test_the_index_is_that_of_our_edition(served):
-    found, ours = columns(served("epoch-index", INDEX.encode())), columns("datasets/capability-editions")
+    found, ours = to_columns(served("epoch-index", INDEX.encode())), to_columns("datasets/capability-editions")
     august = ours["edition"] == "2026-08"
     index = dict(zip(ours["name"][august], ours["eci"][august], strict=True))
     assert [index[model] for model in found["model"]] == found["eci"].tolist()
@@ -169,7 +169,7 @@ def test_the_index_is_that_of_our_edition(served):
 
 
 def test_prices_keep_bought_and_rented_apart(served, reference_data):
-    found = columns(served("epoch-prices", (reference_data / "hardware/epoch_hardware_prices.csv").read_bytes()))
+    found = to_columns(served("epoch-prices", (reference_data / "hardware/epoch_hardware_prices.csv").read_bytes()))
     assert found.rows == 591
     bought, rented = ~np.isnan(found["purchase"]), ~np.isnan(found["on_demand"])
     assert (bought.sum(), rented.sum(), (bought & rented).sum()) == (122, 465, 0)
@@ -219,7 +219,7 @@ def test_figures_in_another_unit_are_left_out(served, name, line, says):
     }[name]  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = columns(served(name, f"{header}\n{good}\n{line}\n".encode()))
+        found = to_columns(served(name, f"{header}\n{good}\n{line}\n".encode()))
     assert found.rows == 1
     assert sum("is left out" in str(w.message) and says in str(w.message) for w in caught) >= 1
 
@@ -229,7 +229,7 @@ def test_the_shipped_snapshots_break_no_check(served, reference_data):
                        "epoch-prices": "epoch_hardware_prices"}.items():  # fmt: skip
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message=".*is left out")
-            columns(served(name, (reference_data / f"hardware/{file}.csv").read_bytes()))
+            to_columns(served(name, (reference_data / f"hardware/{file}.csv").read_bytes()))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 import forecast
 from forecast.errors import QualifierError, TableError
-from forecast.tables import columns, decimal_year
+from forecast.tables import decimal_year, to_columns
 
 
 def reference(folder, name):
@@ -25,7 +25,7 @@ def runs(shipped):
 
 @pytest.fixture(scope="module")
 def editions():
-    return columns("datasets/capability-editions")
+    return to_columns("datasets/capability-editions")
 
 
 def by_day(rows, value):
@@ -80,7 +80,7 @@ def test_before_2016_there_are_records_alone(runs):
 
 def test_frontier_compute_grows_as_published():
     """Epoch AI: 5x a year since 2020 (90 % 4 to 6) for frontier models."""
-    found = columns("datasets/training-runs-2026")
+    found = to_columns("datasets/training-runs-2026")
     time, compute = decimal_year(found["date"]), np.log10(found["training_compute"])
     keep = (found["frontier"] == "yes") & (time >= 2020)
     assert 4 < 10 ** np.polyfit(time[keep], compute[keep], 1)[0] < 6

@@ -100,7 +100,7 @@ def test_a_figure_in_another_unit_is_refused(tmp_path, name, spoil, says):
     before, after = (file_hash(folder / f"{name}.csv") for folder in (source.parent, tmp_path))
     (tmp_path / "datapackage.json").write_text(source.read_text(encoding="utf-8").replace(before, after))
     with pytest.raises(forecast.errors.TableError, match=says):
-        tables.columns(str(tmp_path / "datapackage.json"))["field"]
+        tables.to_columns(str(tmp_path / "datapackage.json"))["field"]
 
 
 def test_computed_rows_say_so_and_when_they_could_be_known(periods):

@@ -17,14 +17,14 @@ import pytest
 import forecast
 import forecast_datasets
 from forecast.errors import TableError
-from forecast.tables.schema.descriptor import read
+from forecast.tables.schema.descriptor import read_descriptor
 
 ALL = [spec.name for spec in forecast_datasets.forecast_tables()]
 #: Fetched at first use: nothing of them is here to be checked.
 DESCRIBED = [
     spec.name
     for spec in forecast_datasets.forecast_tables()
-    if any(r.remote for r in read(Path(spec.descriptor)).resources)
+    if any(r.remote for r in read_descriptor(Path(spec.descriptor)).resources)
 ]
 NAMES = [name for name in ALL if name not in DESCRIBED]
 

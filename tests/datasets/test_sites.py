@@ -11,7 +11,7 @@ import pytest
 
 import forecast
 from forecast.errors import QualifierError, TableError
-from forecast.tables import columns
+from forecast.tables import to_columns
 
 
 def reference(folder, name):
@@ -161,7 +161,7 @@ def test_chips_made_never_fall(chips):
 
 def test_chips_have_grown_as_published():
     """Epoch AI: 3.3x a year [2.7, 4.1], 2022 to 2025."""
-    found = columns("datasets/chip-stock")
+    found = to_columns("datasets/chip-stock")
     world = (found["role"] == "world") & (found["date"] <= np.datetime64("2025-12-31"))
     years = (found["date"][world] - found["date"][world].min()) / np.timedelta64(1, "D") / 365.25
     growth = np.exp(np.polyfit(years, np.log(found["h100_equivalents"][world]), 1)[0])

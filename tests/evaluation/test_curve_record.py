@@ -8,7 +8,7 @@ import pytest
 import forecast
 from benchmarks import curves as scored
 from forecast.evaluation.curve_record import RECORD
-from forecast.fit.pool.curve_constants import SENSITIVITY, SOURCES, TUNING
+from forecast.fit.pool.curve_constants import CURVES_PER_SOURCE, SENSITIVITY, TUNING
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_those_warned_are_missed_by_far_more_than_those_not(curves, found):
 
 def test_sources_are_counted(curves):
     names = [curve.source for curve in curves]
-    assert {name: names.count(name) for name in set(names)} == SOURCES
+    assert {name: names.count(name) for name in set(names)} == CURVES_PER_SOURCE
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.evaluation.rolling_origin import backtest, benchmarks, summary
+from forecast.evaluation.rolling_origin import backtest, benchmark_models, score_rows
 from forecast.tables import decimal_year
 
 
@@ -88,7 +88,7 @@ def forecasts_of(name, time, value, frontier, family):
         data = {"t": time, "y": value}
         return forecast.trend(data, shape=shape, x="t", y="y", unit="", frontier=frontier, name=family)
 
-    return backtest(benchmarks(series, ["trends/pool"])[0], name=name)
+    return backtest(benchmark_models(series, ["trends/pool"])[0], name=name)
 
 
 @pytest.mark.slow
@@ -106,7 +106,7 @@ def forecasts_of(name, time, value, frontier, family):
 def test_the_pool_scores_as_asked_and_no_worse_than_the_last_value(group, count, score, most, reference_data):
     with ProcessPoolExecutor(2) as pool:
         found = list(pool.map(forecasts_of, *zip(*group(reference_data), strict=True)))
-    rows = {row["model"]: row for row in summary(found)}
+    rows = {row["model"]: row for row in score_rows(found)}
     own = rows["trends/pool"]
     assert own["series"] == count
     assert own["weighted-interval"] <= score

@@ -7,7 +7,7 @@ import forecast
 from forecast.errors import DataError, UsageError
 from forecast.evaluation import extrapolate as extrapolating
 from forecast.fit.pool.curve_forecast import local_noise
-from forecast.fit.pool.law_pool import FORMS, pool
+from forecast.fit.pool.law_pool import CURVE_FAMILIES, pool
 
 STEPS = np.geomspace(1e3, 1e6, 40)
 
@@ -43,7 +43,7 @@ def test_quantiles_are_those_of_the_band_whichever_way_the_curve_goes():
     shares = np.array([0.05, 0.5, 0.95])
     for y in (loss(), 1 / loss()):
         answer = forecast.extrapolate(STEPS, y, to=[2e6, 1e7], level=0.9)
-        found = extrapolating.quantiles(STEPS, y, np.array([2e6, 1e7]), shares)
+        found = extrapolating.forecast_quantiles(STEPS, y, np.array([2e6, 1e7]), shares)
         np.testing.assert_allclose(found.T, [answer.lower, answer.median, answer.upper], rtol=1e-9)
 
 
@@ -77,7 +77,7 @@ def test_form_is_part_of_the_doubt():
     """What one law alone says differs from what the others say, and the band spans it."""
     y = loss(scale=0.003)
     answer = forecast.extrapolate(STEPS, y, to=1e9)
-    assert {row["name"] for row in answer.laws} == {*(form.law for form in FORMS), "last-value", "drift"}
+    assert {row["name"] for row in answer.laws} == {*(form.law for form in CURVE_FAMILIES), "last-value", "drift"}
     assert sum(row["weight"] for row in answer.laws) == pytest.approx(1, abs=1e-9)
     assert all(answer.lower[0] < row["says"] < answer.upper[0] for row in answer.laws if row["name"] != "drift")
 
@@ -111,10 +111,10 @@ def test_rows_come_in_any_order_and_every_place_is_answered_as_asked():
 
 def test_what_comes_later_does_not_reach_the_trial_on_earlier_points():
     y = loss()
-    first = extrapolating._tried(STEPS, y, 4.0, 0.9)
+    first = extrapolating._hindcast(STEPS, y, 4.0, 0.9)
     moved = y.copy()
     moved[-1] *= 1.5
-    again = extrapolating._tried(STEPS, moved, 4.0, 0.9)
+    again = extrapolating._hindcast(STEPS, moved, 4.0, 0.9)
     assert first["from"] == again["from"]
     assert first["points"] == again["points"]
     assert again["held"] < first["held"]

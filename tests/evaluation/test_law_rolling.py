@@ -7,8 +7,8 @@ import pytest
 
 import forecast
 from forecast.errors import DataError, UnknownNameError, UsageError
-from forecast.evaluation.law_rolling import POOL, USUAL, backtest_laws
-from forecast.evaluation.rolling_origin import summary
+from forecast.evaluation.law_rolling import DEFAULT_LAWS, POOL_NAME, backtest_laws
+from forecast.evaluation.rolling_origin import score_rows
 
 X = np.geomspace(1e3, 1e6, 24)
 FLOOR = forecast.law("scaling/saturating-power")
@@ -39,7 +39,7 @@ def test_origins_are_places_with_eight_behind_and_targets_lie_beyond():
     assert (first["ahead"] > 0).all()
     np.testing.assert_allclose(first["ahead"].values[-1], np.log10(X[-1] / X[10]), rtol=1e-12)
     assert first["observed"].values[-1] == curve()["loss"][-1]
-    assert list(found["model"].values) == ["scaling/power", POOL, "last-value", "drift"]
+    assert list(found["model"].values) == ["scaling/power", POOL_NAME, "last-value", "drift"]
 
 
 @pytest.mark.parametrize(("poison", "cut"), [pytest.param(np.nan, 0, marks=pytest.mark.slow), (1e99, 3)])
@@ -87,14 +87,14 @@ def test_the_pool_is_that_of_extrapolate():
     known = found["origin"].item() >= X
     to = X[~known]
     answer = forecast.extrapolate(X[known], curve()["loss"][known], to=to)
-    said = found["forecast"].sel(model=POOL).dropna("horizon")
+    said = found["forecast"].sel(model=POOL_NAME).dropna("horizon")
     places = np.searchsorted(to, found["origin"].item() * 10 ** found["ahead"].dropna("horizon").values - 1e-6)
     np.testing.assert_allclose(said.sel(quantile=0.5), answer.median[places], rtol=1e-3)
     np.testing.assert_allclose(said.sel(quantile=0.95), answer.upper[places], rtol=1e-3)
 
 
 def test_the_law_behind_the_data_does_best_and_beats_the_last_value(two_laws):
-    rows = {row["model"]: row for row in summary([two_laws])}
+    rows = {row["model"]: row for row in score_rows([two_laws])}
     own = rows["scaling/saturating-power"]
     assert own["skill_last_value"] > 0.5
     assert own["weighted-interval"] < rows["scaling/power"]["weighted-interval"]
@@ -104,9 +104,9 @@ def test_the_law_behind_the_data_does_best_and_beats_the_last_value(two_laws):
 @pytest.mark.slow
 def test_without_a_law_the_usual_six_are_tried():
     found = backtest_laws(data=curve(), y="loss", most_origins=1)
-    assert list(found["model"].values) == [*USUAL, POOL, "last-value", "drift"]
+    assert list(found["model"].values) == [*DEFAULT_LAWS, POOL_NAME, "last-value", "drift"]
     reasons = json.loads(found.attrs["failures"])
-    assert set(reasons) <= set(USUAL)  # and a law that fails says why
+    assert set(reasons) <= set(DEFAULT_LAWS)  # and a law that fails says why
     assert all(why for each in reasons.values() for why in each.values())
 
 
@@ -120,7 +120,7 @@ def test_two_variables_go_along_what_is_asked():
     assert list(found["model"].values) == ["scaling/chinchilla", "last-value", "drift"]  # no pool of two variables
     compute = np.sort(6 * size * tokens)
     assert set(found["origin"].values) <= set(compute)
-    rows = {row["model"]: row for row in summary([found])}
+    rows = {row["model"]: row for row in score_rows([found])}
     assert rows["scaling/chinchilla"]["skill_last_value"] > 0.5
 
 
@@ -137,7 +137,7 @@ def test_points_that_need_no_logarithm_have_no_reference_but_a_forecast():
     found = backtest_laws([forecast.Law("a + b*t", variables=["t"])], data)
     assert list(found["model"].values) == ["a + b*t"]
     assert found["ahead"].values[0, 0] == pytest.approx(t[11] - t[10])
-    assert summary([found])[0]["coverage"] > 0.7
+    assert score_rows([found])[0]["coverage"] > 0.7
 
 
 def test_refusals():

@@ -34,20 +34,20 @@ def written(tmp_path):
 
 def test_what_is_appended_is_read_and_nothing_before_it_changes(written):
     before = written.read_bytes()
-    records = ledger.read(written)
+    records = ledger.read_ledger(written)
     assert [record["kind"] for record in records] == ["forecast", "forecast", "outcome"]
     assert [record["previous"] for record in records] == [None, records[0]["sha256"], records[1]["sha256"]]
     assert {key: records[0][key] for key in DATE} == DATE
     ledger.append(written, [{**VALUE, "question": "more"}])
     assert written.read_bytes().startswith(before)
-    assert ledger.find(records, records[1]["sha256"][:6])["question"] == "v"
+    assert ledger.find_forecast(records, records[1]["sha256"][:6])["question"] == "v"
 
 
 def test_a_hash_is_that_of_the_canonical_text():
     """Worked out by hand: SHA-256 of the text with sorted keys, no spaces, and no hash of its own."""
     import hashlib
 
-    made = ledger.sealed({"b": 1, "a": "é"}, None)
+    made = ledger.seal({"b": 1, "a": "é"}, None)
     text = '{"a":"\\u00e9","b":1,"previous":null}'
     assert made["sha256"] == hashlib.sha256(text.encode()).hexdigest()
 
@@ -55,7 +55,7 @@ def test_a_hash_is_that_of_the_canonical_text():
 def test_what_was_done_to_a_ledger_is_found(written):
     lines = written.read_text().splitlines()
     changed = json.dumps({**json.loads(lines[0]), "on": "2025-01-01"})
-    again = ledger.canonical(ledger.sealed({**DATE, "on": "2025-01-01"}, None))
+    again = ledger.canonical(ledger.seal({**DATE, "on": "2025-01-01"}, None))
     tampered = {
         "a line altered": ([changed, *lines[1:]], ":1: the line was altered"),
         "altered and hashed again": ([again, *lines[1:]], ":2: does not follow the line before it"),
@@ -69,7 +69,7 @@ def test_what_was_done_to_a_ledger_is_found(written):
             with case(name):
                 written.write_text("\n".join(left) + "\n")
                 with pytest.raises(DataError, match=says):
-                    ledger.read(written)
+                    ledger.read_ledger(written)
                 with pytest.raises(DataError, match=says):
                     ledger.append(written, [VALUE])
                 assert written.read_text() == "\n".join(left) + "\n"
@@ -80,7 +80,7 @@ def test_foreign_lines_are_named_with_what_was_expected(tmp_path):
 
     def sealed(**changes: object) -> str:
         record = {key: value for key, value in {**DATE, **changes}.items() if value is not ...}
-        return ledger.canonical(ledger.sealed(record, None))
+        return ledger.canonical(ledger.seal(record, None))
 
     lines = {
         "not JSON": ("__import__('os').system('true')", ":1:1:1: not JSON"),
@@ -106,47 +106,47 @@ def test_foreign_lines_are_named_with_what_was_expected(tmp_path):
             with case(name):
                 path.write_text(line + "\n")
                 with pytest.raises(DataError) as refused:
-                    ledger.read(path)
+                    ledger.read_ledger(path)
                 assert says in str(refused.value)
                 assert str(refused.value).startswith(f"{path}:1")
         with case("not UTF-8"):
             path.write_bytes(b"\xff\xfe\n")
             with pytest.raises(DataError, match=":1: not UTF-8"):
-                ledger.read(path)
+                ledger.read_ledger(path)
         with case("none"), pytest.raises(DataError, match="no such file"):
-            ledger.read(tmp_path / "none.jsonl")
+            ledger.read_ledger(tmp_path / "none.jsonl")
 
 
 def test_an_outcome_belongs_to_a_forecast(written):
-    first, value = (record["sha256"] for record in ledger.read(written)[:2])
+    first, value = (record["sha256"] for record in ledger.read_ledger(written)[:2])
     for wrong, says in (
         (outcome("0" * 64, "never"), "expected the hash of a forecast above"),
         (outcome(first, 3.0), "expected a date or never, got 3.0"),
         (outcome(value, "never"), "expected a number, got never"),
     ):
-        chained = ledger.sealed(wrong, ledger.read(written)[-1]["sha256"])
+        chained = ledger.seal(wrong, ledger.read_ledger(written)[-1]["sha256"])
         text = written.read_text()
         written.write_text(text + ledger.canonical(chained) + "\n")
         with pytest.raises(DataError, match=f":4: outcome: .*{says}"):
-            ledger.read(written)
+            ledger.read_ledger(written)
         written.write_text(text)
 
 
 def test_a_forecast_is_found_by_the_first_digits_of_its_hash(written):
-    records = ledger.read(written)
+    records = ledger.read_ledger(written)
     with pytest.raises(UnknownNameError, match="unknown forecast 'zzz'"):
-        ledger.find(records, "zzz")
+        ledger.find_forecast(records, "zzz")
     with pytest.raises(UnknownNameError):
-        ledger.find(records, "")
+        ledger.find_forecast(records, "")
     twins = [{**record, "sha256": f"abc{i}"} for i, record in enumerate(records[:2])]
     with pytest.raises(UsageError, match="begins the names of 2 forecasts"):
-        ledger.find(twins, "abc")
+        ledger.find_forecast(twins, "abc")
 
 
 def test_a_last_line_without_its_end_is_a_line(written):
     written.write_bytes(written.read_bytes().rstrip(b"\n"))
     ledger.append(written, [VALUE])
-    assert len(ledger.read(written)) == 4
+    assert len(ledger.read_ledger(written)) == 4
 
 
 def test_only_one_word_reads_the_clock(monkeypatch):
@@ -158,11 +158,11 @@ def test_only_one_word_reads_the_clock(monkeypatch):
             return cls(2031, 5, 6)
 
     monkeypatch.setattr(dates.datetime, "date", Day)
-    assert ledger.dated("today", "--on") == "2031-05-06"
-    assert ledger.dated("2026-11-22", "--on") == "2026-11-22"
+    assert ledger.parse_date("today", "--on") == "2031-05-06"
+    assert ledger.parse_date("2026-11-22", "--on") == "2026-11-22"
     for text in ("", "Today", "2026-13-01", "20261122", "2026-11-22T00:00"):
         with pytest.raises(UsageError, match="--on: expected a date such as"):
-            ledger.dated(text, "--on")
+            ledger.parse_date(text, "--on")
 
 
 PLAIN = st.recursive(
@@ -179,18 +179,18 @@ PLAIN = st.recursive(
 @given(st.dictionaries(st.text().filter(lambda key: key not in ("previous", "sha256")), PLAIN, max_size=4))
 def test_a_record_goes_through_text_and_keeps_its_hash(record):
     try:
-        text = ledger.canonical(ledger.sealed(record, None))
+        text = ledger.canonical(ledger.seal(record, None))
         text.encode("ascii")
     except UnicodeEncodeError:
         pytest.fail("the text of a record is ASCII")
     again = json.loads(text)
     assert ledger.canonical(again) == text
-    assert ledger.sealed({k: v for k, v in again.items() if k not in ("previous", "sha256")}, None) == again
+    assert ledger.seal({k: v for k, v in again.items() if k not in ("previous", "sha256")}, None) == again
 
 
 @given(st.integers(0, 10**6), st.integers(0, 127))
 def test_any_byte_that_changes_what_a_line_says_is_found(place, byte):
-    line = ledger.canonical(ledger.sealed(DATE, None))
+    line = ledger.canonical(ledger.seal(DATE, None))
     at = place % len(line)
     changed = line[:at] + chr(byte) + line[at + 1 :]
     try:
@@ -199,4 +199,4 @@ def test_any_byte_that_changes_what_a_line_says_is_found(place, byte):
         return
     if not same and isinstance(json.loads(changed), dict):
         record = json.loads(changed)
-        assert ledger.sealed({k: v for k, v in record.items() if k != "sha256"}, record.get("previous")) != record
+        assert ledger.seal({k: v for k, v in record.items() if k != "sha256"}, record.get("previous")) != record

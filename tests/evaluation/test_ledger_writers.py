@@ -34,7 +34,7 @@ def add_many(path, writer, count):
 
 def check_all_there(path, writers, each):
     assert run_all(add_many, [path] * writers, range(writers), [each] * writers) == [0] * writers
-    found = [record["question"] for record in ledger.read(path)]
+    found = [record["question"] for record in ledger.read_ledger(path)]
     assert sorted(found) == sorted(f"{w}.{n}" for w in range(writers) for n in range(each))
     for writer in range(writers):  # in the order in which each added them
         own = [name for name in found if name.startswith(f"{writer}.")]
@@ -61,7 +61,7 @@ def test_six_commands_at_once(tmp_path):
     for process in processes:
         process.join(300)
     assert [process.exitcode for process in processes] == [0] * 6
-    assert sorted(record["seed"] for record in ledger.read(tmp_path / "one.jsonl")) == list(range(6))
+    assert sorted(record["seed"] for record in ledger.read_ledger(tmp_path / "one.jsonl")) == list(range(6))
 
 
 def test_an_addition_during_another_one_follows_it(tmp_path):
@@ -72,7 +72,7 @@ def test_an_addition_during_another_one_follows_it(tmp_path):
         yield VALUE
 
     ledger.append(path, slow())
-    assert [record["question"] for record in ledger.read(path)] == ["theirs", "v"]
+    assert [record["question"] for record in ledger.read_ledger(path)] == ["theirs", "v"]
 
 
 def test_whoever_names_a_link_adds_to_the_file(tmp_path):
@@ -80,7 +80,7 @@ def test_whoever_names_a_link_adds_to_the_file(tmp_path):
     ledger.append(tmp_path / "link.jsonl", [VALUE])
     (tmp_path / "one.jsonl").chmod(0o640)
     ledger.append(tmp_path / "link.jsonl", [VALUE])
-    assert len(ledger.read(tmp_path / "one.jsonl")) == 2
+    assert len(ledger.read_ledger(tmp_path / "one.jsonl")) == 2
     assert (tmp_path / "link.jsonl").is_symlink()
     assert (tmp_path / "one.jsonl").stat().st_mode & 0o777 == 0o640
 
@@ -99,9 +99,9 @@ def kill_writers(path, times):
             time.sleep(0.001)
         os.kill(process.pid, signal.SIGKILL)
         process.join()
-        known = len(ledger.read(path))  # whole, whenever its writer ended
+        known = len(ledger.read_ledger(path))  # whole, whenever its writer ended
         ledger.append(path, [VALUE])  # what the dead left behind holds nobody up
-        assert len(ledger.read(path)) == known + 1
+        assert len(ledger.read_ledger(path)) == known + 1
     assert {each.name for each in path.parent.iterdir()} - {f"{path.name}.lock"} == {path.name}
 
 
@@ -128,12 +128,12 @@ def test_where_there_are_no_locks_nothing_is_written(tmp_path, monkeypatch, numb
         ledger.append(path, [VALUE])
     monkeypatch.undo()
     assert path.read_bytes() == before
-    assert len(ledger.read(path)) == 1
+    assert len(ledger.read_ledger(path)) == 1
 
 
 def test_who_waits_too_long_is_told_for_what(tmp_path, monkeypatch):
     path = tmp_path / "one.jsonl"
-    with locked_file.locked(path):
+    with locked_file.exclusive_lock(path):
         with (
             pytest.raises(BudgetError, match=r"one\.jsonl: waiting for another writer stopped"),
             budgets.resource_limits(seconds=0.02),
@@ -161,8 +161,10 @@ def test_nothing_is_known_on_a_day_that_has_not_come(tmp_path):
     with every() as case:
         for name, call in {
             "append": lambda: ledger.append(path, [{**VALUE, "on": "2099-01-01"}]),
-            "resolve": lambda: ledger_scores.resolve(path, added["sha256"], 2.0, on="2099-01-01"),
-            "record": lambda: ledger_entries.forecasts(run, on="2099-01-01"),  # before anything of the run is read
+            "resolve": lambda: ledger_scores.resolve_forecast(path, added["sha256"], 2.0, on="2099-01-01"),
+            "record": lambda: ledger_entries.forecast_entries(
+                run, on="2099-01-01"
+            ),  # before anything of the run is read
         }.items():
             with case(name), pytest.raises(UsageError, match="2099-01-01: comes after today, "):
                 call()
@@ -185,9 +187,9 @@ def book(tmp_path):
 
 def test_a_published_hash_fixes_everything_before_it(book):
     path, hashes, _, _ = book
-    records = ledger.read(path, expect=hashes[3])
+    records = ledger.read_ledger(path, expect=hashes[3])
     for expect, fixed in ((hashes[3], 4), (f"4:{hashes[3].upper()}", 4), ([hashes[1], f"1:{hashes[0]}"], 2), ([], 0)):
-        assert ledger.verified(records, ledger.published(expect), where="x") == fixed
+        assert ledger.verify_chain(records, ledger.parse_published_hashes(expect), where="x") == fixed
 
 
 def test_what_was_rewritten_is_found_as_closely_as_the_hashes_tell(book, tmp_path):
@@ -220,7 +222,7 @@ def test_what_was_rewritten_is_found_as_closely_as_the_hashes_tell(book, tmp_pat
         for name, (expect, says) in told.items():
             with case(name):
                 with pytest.raises(DataError) as refused:
-                    ledger.read(other, expect=expect)
+                    ledger.read_ledger(other, expect=expect)
                 assert "rewritten.jsonl: is not what was published: " in str(refused.value)
                 assert says in str(refused.value)
 
@@ -229,19 +231,19 @@ def test_what_was_cut_off_is_found(book):
     path, hashes, _, _ = book
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:3]))
     with pytest.raises(DataError, match=f"record 5 is missing: expected {hashes[4]}, and it ends with record 3; "):
-        ledger.read(path, expect=[hashes[2], f"5:{hashes[4]}"])
+        ledger.read_ledger(path, expect=[hashes[2], f"5:{hashes[4]}"])
     with pytest.raises(DataError, match="records 1 to 3 are as published: what followed was cut off"):
-        ledger.read(path, expect=[hashes[2], hashes[4]])
+        ledger.read_ledger(path, expect=[hashes[2], hashes[4]])
     path.write_text("")
     with pytest.raises(DataError, match=f"no record has the hash {hashes[4]}, and it is empty"):
-        ledger.read(path, expect=hashes[4])
+        ledger.read_ledger(path, expect=hashes[4])
 
 
 def test_nothing_is_added_to_what_is_not_what_was_published(book):
     _, hashes, other, new = book
     before = other.read_bytes()
     with pytest.raises(DataError, match="record 3 differs"):
-        ledger_scores.resolve(other, new[0], 2.0, on="2026-01-01", expect=[hashes[1], f"3:{hashes[2]}"])
+        ledger_scores.resolve_forecast(other, new[0], 2.0, on="2026-01-01", expect=[hashes[1], f"3:{hashes[2]}"])
     assert other.read_bytes() == before
 
 
@@ -250,10 +252,10 @@ def test_what_is_no_hash_is_refused(tmp_path, book):
     with every() as case:
         for text in (hashes[0][:8], f"0:{hashes[0]}", f"-1:{hashes[0]}", "", "x" * 5000, "a\0b"):
             with case(text), pytest.raises(UsageError, match="--expect: expected a hash of 64 digits"):
-                ledger.read(path, expect=[text])
+                ledger.read_ledger(path, expect=[text])
     (tmp_path / "p.txt").write_text("# none\n")
     with pytest.raises(DataError, match=r"p\.txt: holds no hash"):
-        ledger.read(path, expect=[str(tmp_path / "p.txt")])
+        ledger.read_ledger(path, expect=[str(tmp_path / "p.txt")])
     (tmp_path / "p.txt").write_text(f"{hashes[0]}\nhello\n")
     with pytest.raises(DataError, match=r"p\.txt:2: expected a hash of 64 digits or N:HASH, got hello"):
-        ledger.read(path, expect=[str(tmp_path / "p.txt")])
+        ledger.read_ledger(path, expect=[str(tmp_path / "p.txt")])

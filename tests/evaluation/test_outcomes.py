@@ -66,7 +66,7 @@ def test_forecasts_add_up_by_kind():
         DatedForecast(**CHANCE, median=0.2, outcome=1),
         DatedForecast(**CHANCE, median=0.1, outcome=0),
     ]
-    dates, values, chances = outcomes.summary(made)
+    dates, values, chances = outcomes.summary_by_kind(made)
     assert (dates["kind"], dates["n"], dates["decided"], dates["hits"]) == ("date", 4, 4, 1)
     assert dates["verdicts"] == {"hit": 1, "late": 2, "missed": 1}
     assert (dates["intervals"], dates["held"]) == (1, 0)
@@ -74,18 +74,24 @@ def test_forecasts_add_up_by_kind():
     assert (values["decided"], values["hits"], values["intervals"], values["held"]) == (2, 2, 1, 1)
     assert values["ratio"] == pytest.approx(2.5, abs=1e-12)
     assert chances["brier"] == pytest.approx((0.64 + 0.01) / 2, abs=1e-12)
-    assert outcomes.headline([dates, values, chances]) == (
+    assert outcomes.hit_rate_sentence([dates, values, chances]) == (
         "4 of 8 dated forecasts whose outcome is known came true (19% to 81% by so few); 1 of 2 stated intervals held."
     )
-    assert outcomes.headline(outcomes.summary(made[6:7])) == "No dated forecast has an outcome that counts."
-    assert outcomes.summary([]) == []
+    assert (
+        outcomes.hit_rate_sentence(outcomes.summary_by_kind(made[6:7]))
+        == "No dated forecast has an outcome that counts."
+    )
+    assert outcomes.summary_by_kind([]) == []
 
 
 def test_a_claim_is_judged_by_its_outcome():
     made = DatedForecast(**VALUE, median=100.0, low=50.0, level=0.9, outcome=40.0)
     claim = claims.evaluate(ClaimSpec(name="c", group="g", statement="s", reference="r", unit="USD", forecast=made))
     assert (claim["stated"], claim["computed"], claim["verdict"]) == ("100 (90 %: 50 to open)", 40.0, "overestimated")
-    assert claims.headline([claim, {"verdict": "hit"}, {"verdict": "hit"}]) == "3 claims: 2 hits, 1 overestimated"
+    assert (
+        claims.verdict_counts_sentence([claim, {"verdict": "hit"}, {"verdict": "hit"}])
+        == "3 claims: 2 hits, 1 overestimated"
+    )
 
 
 @pytest.mark.parametrize(

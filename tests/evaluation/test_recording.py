@@ -42,7 +42,7 @@ def run():
 
 
 def test_every_definition_and_every_date_of_a_value_is_a_forecast(run):
-    made = ledger_entries.forecasts(run, on="2026-01-01")
+    made = ledger_entries.forecast_entries(run, on="2026-01-01")
     assert [(each["question"], each["choices"]["measure"], each.get("at")) for each in made] == [
         ("reached", "1", None), ("reached", "3", None),
         ("size", "1", "2030-01-01"), ("size", "3", "2030-01-01"),
@@ -54,19 +54,19 @@ def test_every_definition_and_every_date_of_a_value_is_a_forecast(run):
         assert each["pooled"] == {"speed": {"1": 0.75, "2": 0.25}}
         assert (each["on"], each["seed"], each["draws"], each["resolves"]) == ("2026-01-01", 3, 400, "the yearbook")
         assert each["settings"] == {"start": 2026, "until": 2046, "step": "year"}
-        assert len(each["points"]) == ledger_entries.POINTS
+        assert len(each["points"]) == ledger_entries.N_QUANTILE_POINTS
     assert made[0]["threshold"] == {"side": "goal", "values": {"goal": {"value": 20.0, "unit": ""}}}
 
 
 def test_a_forecast_is_what_the_answer_says(run):
-    made = ledger_entries.forecasts(run, on="2026-01-01")
-    said = {row["choices"]["measure"]: row["crossing"] for row in result_data.pooled(run)}
+    made = ledger_entries.forecast_entries(run, on="2026-01-01")
+    said = {row["choices"]["measure"]: row["crossing"] for row in result_data.pooled_rows(run)}
     for each in made[:2]:
         crossing = said[each["choices"]["measure"]]
         assert each["quantiles"] == {q: crossing[q] for q in each["quantiles"]}
         assert each["never"] == pytest.approx(crossing["never"], abs=1e-12)
         assert each["already"] == pytest.approx(crossing["already"], abs=1e-12)
-        low = sum(p is not None and p <= 2040 for p in each["points"]) / ledger_entries.POINTS
+        low = sum(p is not None and p <= 2040 for p in each["points"]) / ledger_entries.N_QUANTILE_POINTS
         assert each["by"][1]["probability"] == pytest.approx(low, abs=0.011)
     pooled = [row for row in result_data.value_answers(run) if "weights" in row and row["name"] == "size"]
     sizes = {(row["choices"]["measure"], date["date"]): date for row in pooled for date in row["dates"]}
@@ -76,7 +76,9 @@ def test_a_forecast_is_what_the_answer_says(run):
 
 
 def test_the_probability_by_a_date_is_the_share_of_the_worlds(run):
-    one = ledger_entries.forecasts(forecast.project(SCENARIO, draws=400, with_={"speed": "1"}), on="2026-01-01")[0]
+    one = ledger_entries.forecast_entries(forecast.project(SCENARIO, draws=400, with_={"speed": "1"}), on="2026-01-01")[
+        0
+    ]
     rate = np.array(forecast.project(SCENARIO, draws=400)["projection"]["rate"])[0]
     for row, years in zip(one["by"], (10, 14), strict=True):
         assert row["probability"] == pytest.approx((np.log(20) / rate <= years)[rate > 0].sum() / 400, abs=0.003)
@@ -86,8 +88,8 @@ def test_the_probability_by_a_date_is_the_share_of_the_worlds(run):
 def test_worlds_that_are_weighed_count_as_they_do_in_the_answer():
     known = {**SCENARIO, "update": {"machine": {"log_likelihood": "-(rate - 0.2)**2/0.002"}}}
     run = forecast.project(known, draws=2000, with_={"speed": "1", "measure": "1"})
-    made = ledger_entries.forecasts(run, on="2026-01-01", questions=["reached", "size"])
-    (row,) = result_data.questions(run)
+    made = ledger_entries.forecast_entries(run, on="2026-01-01", questions=["reached", "size"])
+    (row,) = result_data.date_rows(run)
     assert made[0]["quantiles"] == {q: row["crossing"][q] for q in made[0]["quantiles"]}
     assert made[0]["by"][0]["probability"] == pytest.approx(row["dates"][0]["probability"], abs=1e-12)
     (figure, *_) = result_data.value_answers(run)
@@ -105,7 +107,7 @@ def test_an_answer_of_quantities_records_itself(tmp_path):
     assert other["previous"] == line["sha256"]
     assert [row["date"] for row in other["by"]] == ["2027-01-01", "2028-01-01"]
     assert other["already"] == pytest.approx(when.already, abs=1e-12)
-    rows = ledger_scores.listed(ledger.read(tmp_path / "mine.jsonl"))
+    rows = ledger_scores.forecast_rows(ledger.read_ledger(tmp_path / "mine.jsonl"))
     assert [row["question"] for row in rows] == [line["question"], other["question"]]
 
 
@@ -116,7 +118,7 @@ def test_the_newest_observation_is_told(tmp_path):
     assert "top500.org" in line["resolves"]
     assert list(line["data"]) == ["datasets/supercomputers"]
     with pytest.raises(UsageError, match=f"the data go on until {line['newest']}"):
-        ledger_entries.forecasts(run, on="2025-01-01", by=["2030-01-01"])
+        ledger_entries.forecast_entries(run, on="2025-01-01", by=["2030-01-01"])
 
 
 def test_what_the_source_is_survives_a_file_and_a_text(tmp_path, run):
@@ -124,7 +126,9 @@ def test_what_the_source_is_survives_a_file_and_a_text(tmp_path, run):
 
     save(run, tmp_path / "run.nc")
     again = forecast.load(tmp_path / "run.nc").run
-    assert ledger_entries.forecasts(again, on="2026-01-01") == ledger_entries.forecasts(run, on="2026-01-01")
+    assert ledger_entries.forecast_entries(again, on="2026-01-01") == ledger_entries.forecast_entries(
+        run, on="2026-01-01"
+    )
     text = Scenario.from_dict(SCENARIO).to_toml()
     assert text.count('resolves = "the yearbook"') == 3
 
@@ -132,7 +136,7 @@ def test_what_the_source_is_survives_a_file_and_a_text(tmp_path, run):
 def test_what_nobody_could_decide_is_refused_with_what_to_add(monkeypatch, run):
     def refused(scenario: object, says: str, error: type = UsageError, **options: object) -> None:
         with pytest.raises(error, match=says):
-            ledger_entries.forecasts(forecast.project(scenario, draws=50), **{"on": "2026-01-01", **options})
+            ledger_entries.forecast_entries(forecast.project(scenario, draws=50), **{"on": "2026-01-01", **options})
 
     moving = {**SCENARIO["quantities"], "goal": {"p05": 10, "p95": 30, "unit": ""}}
     unweighted = {**SCENARIO["choices"], "speed": {"values": ["1", "2"]}}
@@ -166,9 +170,11 @@ def test_what_nobody_could_decide_is_refused_with_what_to_add(monkeypatch, run):
         with case("no date at all"):
             refused(changed(), "--as-of: expected a date", on="tomorrow")
         with case("a sweep"), pytest.raises(UsageError, match="a sweep holds several answers"):
-            ledger_entries.forecasts(forecast.project(SCENARIO, draws=50, sweep={"goal": [10, 20]}), on="2026-01-01")
+            ledger_entries.forecast_entries(
+                forecast.project(SCENARIO, draws=50, sweep={"goal": [10, 20]}), on="2026-01-01"
+            )
         with case("counted worlds"), pytest.raises(UsageError, match="worlds were counted"):
-            ledger_entries.forecasts(forecast.project(SCENARIO, draws=3000, keep=50), on="2026-01-01")
+            ledger_entries.forecast_entries(forecast.project(SCENARIO, draws=3000, keep=50), on="2026-01-01")
         with (
             case("a source that is no text"),
             pytest.raises(UsageError, match=r"questions\.reached\.resolves: expected text"),

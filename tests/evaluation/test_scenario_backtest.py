@@ -168,7 +168,7 @@ def test_summaries_compare_on_what_both_forecast(found):
 
 
 def test_rows_of_a_table_are_scored_as_they_were(found, tmp_path):
-    scenario_record.write(found, tmp_path / "mine.csv")
+    scenario_record.write_record(found, tmp_path / "mine.csv")
     with (tmp_path / "mine.csv").open(encoding="utf-8", newline="") as file:
         again = scenario_scores.of_rows(list(csv.DictReader(file)), "mine", {})
     for one, two in zip(*map(scenario_scores.quantity_scores, (found, again)), strict=True):

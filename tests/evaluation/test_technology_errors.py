@@ -14,7 +14,7 @@ from scipy.special import stdtrit
 import forecast
 from forecast.evaluation.rolling_origin import backtest
 from forecast.models import Description, FittedShape, Shape
-from forecast.tables import columns
+from forecast.tables import to_columns
 
 M, AHEAD = 5, 20
 LEVELS = (0.5, 0.9)
@@ -55,7 +55,7 @@ def spread(steps, ahead):
 @pytest.fixture(scope="module")
 def technologies(reference_data):
     """Yearly costs, by technology: those without a gap and long enough for an error."""
-    table = columns(reference_data / "technology" / "experience_curves_dev.csv", where="test")
+    table = to_columns(reference_data / "technology" / "experience_curves_dev.csv", where="test")
     found = {}
     for name in np.unique(table["tech"]):
         own = table["tech"] == name

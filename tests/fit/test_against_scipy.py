@@ -11,7 +11,7 @@ from scipy.optimize import curve_fit, least_squares
 
 import forecast
 from benchmarks.fits import FORMS, Chinchilla
-from forecast.fit.inference.bootstrap import resampled
+from forecast.fit.inference.bootstrap import resampled_row_counts
 
 DELTA = {"delta": 1e-3}
 
@@ -21,7 +21,7 @@ def test_no_refit_of_240_points_is_worse_than_scipys(chinchilla_points):
     assert fit.bootstrap["converged"].all()
     p = fit.values
     begin = np.array([np.log(p["A"]), np.log(p["B"]), np.log(p["E"]), p["alpha"], p["beta"]])
-    theirs = [Chinchilla(chinchilla_points, c).refit(begin).cost for c in resampled("pairs", 0, 240, 60)]
+    theirs = [Chinchilla(chinchilla_points, c).refit(begin).cost for c in resampled_row_counts("pairs", 0, 240, 60)]
     assert (fit.bootstrap["objective"].values / theirs - 1).max() <= 1e-9
 
 
@@ -51,7 +51,7 @@ def test_no_refit_of_a_law_from_text_is_worse_than_scipys():
 
         return least_squares(residuals, np.log([fit.values[n] for n in true]), x_scale="jac")
 
-    theirs = [2 * refit(c).cost for c in resampled("pairs", 0, 100, 20)]
+    theirs = [2 * refit(c).cost for c in resampled_row_counts("pairs", 0, 100, 20)]
     assert (fit.bootstrap["objective"].values[:20] / theirs - 1).max() <= 1e-9
 
 

@@ -162,7 +162,7 @@ def test_published_standard_errors_without_correlations_give_no_interval():
 
 def test_a_law_that_is_code_is_split_as_its_formula_is():
     from forecast.formula import parse
-    from forecast.planning.constrained_minimum import OfFormula, OfLaw, lowest
+    from forecast.planning.constrained_minimum import FormulaSurface, LawSurface, lowest
 
     law = forecast.law("scaling/chinchilla")
 
@@ -175,9 +175,9 @@ def test_a_law_that_is_code_is_split_as_its_formula_is():
             raise UsageError("is code")
 
     parameters = law.published("besiroglu2024").values
-    cost = OfFormula(parse("6*N*D"), ("N", "D"))
+    cost = FormulaSurface(parse("6*N*D"), ("N", "D"))
     level = np.array([1e25])
-    exact, numeric = (lowest(OfLaw.of(one, parameters), cost, level, rising=True).u for one in (law, Code()))
+    exact, numeric = (lowest(LawSurface.of(one, parameters), cost, level, rising=True).u for one in (law, Code()))
     np.testing.assert_allclose(numeric, exact, rtol=1e-8)
 
 

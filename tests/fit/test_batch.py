@@ -409,12 +409,12 @@ def test_intervals_of_a_parameter_that_is_fixed_or_unknown_are_refused():
 def test_the_keywords_are_the_same_for_people_and_for_type_checkers():
     import inspect
 
-    from forecast.fit.options import Keywords, Request
+    from forecast.fit.options import FitKeywords, FitRequest
 
     asked = dict(inspect.signature(forecast.Law.fit).parameters)
     asked = {n: p for n, p in asked.items() if n not in ("self", "data")}
-    fields = dict(Request.__dataclass_fields__)
-    assert set(asked) == set(fields) == {*Keywords.__annotations__, "by"}
+    fields = dict(FitRequest.__dataclass_fields__)
+    assert set(asked) == set(fields) == {*FitKeywords.__annotations__, "by"}
     for name, parameter in asked.items():
         assert parameter.default == fields[name].default, name
         assert parameter.annotation == fields[name].type, name

@@ -7,7 +7,7 @@ import pytest
 import forecast
 from forecast.errors import BudgetError, FitError, UnknownNameError, UsageError
 from forecast.fit.inference import bootstrap
-from forecast.fit.inference.bootstrap import BLOCK, resampled
+from forecast.fit.inference.bootstrap import REPLICATES_PER_BLOCK, resampled_row_counts
 
 LINE = forecast.Law("a + b*x", variables=["x"])
 LAW = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])
@@ -20,12 +20,12 @@ def data(seed=0, n=60, noise=0.02):
 
 
 def test_counts_are_resampled_rows_and_fewer_are_a_prefix():
-    many = resampled("pairs", 3, 40, 2 * BLOCK + 7)
-    assert many.shape == (2 * BLOCK + 7, 40)
+    many = resampled_row_counts("pairs", 3, 40, 2 * REPLICATES_PER_BLOCK + 7)
+    assert many.shape == (2 * REPLICATES_PER_BLOCK + 7, 40)
     assert (many.sum(axis=1) == 40).all()
-    np.testing.assert_array_equal(resampled("pairs", 3, 40, 9), many[:9])
-    assert not np.array_equal(resampled("pairs", 4, 40, 9), many[:9])
-    assert not np.array_equal(many[:BLOCK], many[BLOCK : 2 * BLOCK])
+    np.testing.assert_array_equal(resampled_row_counts("pairs", 3, 40, 9), many[:9])
+    assert not np.array_equal(resampled_row_counts("pairs", 4, 40, 9), many[:9])
+    assert not np.array_equal(many[:REPLICATES_PER_BLOCK], many[REPLICATES_PER_BLOCK : 2 * REPLICATES_PER_BLOCK])
     assert many.mean(axis=0) == pytest.approx(1.0, abs=0.2)
 
 
@@ -34,7 +34,7 @@ def test_replicates_of_a_line_are_the_textbook_lines():
     x = rng.uniform(0, 9, 50)
     y = 1 + 2 * x + rng.standard_normal(50)
     fit = LINE.fit({"x": x, "y": y}, bootstrap=300, seed=2)
-    counts = resampled("pairs", 2, 50, 300)
+    counts = resampled_row_counts("pairs", 2, 50, 300)
     for i in (0, 150, 299):
         b, a = np.polyfit(x, y, 1, w=np.sqrt(counts[i]))
         assert float(fit.bootstrap["a"][i]) == pytest.approx(a, rel=1e-7)
@@ -52,7 +52,7 @@ def test_each_replicate_is_the_fit_of_its_rows(objective):
     points = data()
     options = {"delta": 0.01} if objective == "huber_log" else None
     fit = LAW.fit(points, objective=objective, options=options, bootstrap=40, seed=1)
-    counts = resampled("pairs", 1, 60, 40).astype(int)
+    counts = resampled_row_counts("pairs", 1, 60, 40).astype(int)
     assert fit.bootstrap["converged"].all()
     assert fit.bootstrap.attrs["audited"] == 24
     assert fit.bootstrap.attrs["changed"] == 0
@@ -80,7 +80,7 @@ def test_bootstrap_standard_errors_are_near_walds_where_both_hold():
 
 def test_few_points_are_solved_from_fresh_starts_and_degenerate_replicates_are_counted():
     fit = LAW.fit(data(n=5), bootstrap=400, objective="least_squares_log")
-    counts = resampled("pairs", 0, 5, 400)
+    counts = resampled_row_counts("pairs", 0, 5, 400)
     degenerate = int(np.sum((counts > 0).sum(axis=1) < 3))
     attrs = fit.bootstrap.attrs
     assert degenerate > 0

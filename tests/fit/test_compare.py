@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.errors import DataError, UnknownNameError
-from forecast.fit.compare import compare, criteria, winners
+from forecast.fit.compare import best_laws, compare, criteria
 from toolkit import saturating
 
 X = np.geomspace(10, 1e4, 40)
@@ -20,7 +20,7 @@ def laws():
 
 def test_the_law_behind_the_data_wins_by_every_measure():
     rows, about = compare(laws(), CURVE)
-    assert set(winners(rows).values()) == {("scaling/saturating-power",)}
+    assert set(best_laws(rows).values()) == {("scaling/saturating-power",)}
     assert about["objective"] == "least_squares_log"
     assert about["by"] == "x"
     assert [row["origins"] for row in rows] == [5, 5]
@@ -40,7 +40,7 @@ def test_criteria_follow_their_definitions():
 def test_no_criteria_where_the_objective_is_no_likelihood():
     rows, _ = compare(laws(), CURVE, objective="huber_log")
     assert all(row["aic"] is None and row["rollout"] is not None for row in rows)
-    assert winners(rows)["aic"] == ()
+    assert best_laws(rows)["aic"] == ()
 
 
 def test_the_rollout_forecasts_what_lies_beyond_each_origin():
@@ -70,14 +70,14 @@ def test_a_law_that_fails_is_listed_with_its_reason():
     rows, _ = compare([*laws(), many], few, objective="least_squares")
     assert "6 points cannot determine 8 parameters" in rows[2]["failed"]
     assert "failed" not in rows[0]
-    assert set(winners(rows)["aic"]) < {row["law"] for row in rows[:2]}
+    assert set(best_laws(rows)["aic"]) < {row["law"] for row in rows[:2]}
 
 
 def test_a_law_written_twice_shares_first_place():
     twice = [forecast.Law(text, variables=["x"]) for text in ("a*x**b", "exp(c)*(x/1000)**-d", "a*x")]
     rows, _ = compare(twice, {**CURVE, "y": CURVE["y"] - 1.7})
-    assert {tuple(laws) for laws in winners(rows).values()} == {("a*x**b", "exp(c)*(x/1000)**-d")}
-    assert winners(rows[1:])["aicc"] == ("exp(c)*(x/1000)**-d",)
+    assert {tuple(laws) for laws in best_laws(rows).values()} == {("a*x**b", "exp(c)*(x/1000)**-d")}
+    assert best_laws(rows[1:])["aicc"] == ("exp(c)*(x/1000)**-d",)
 
 
 def test_the_warnings_of_a_fit_stay_in_its_row():

@@ -8,11 +8,11 @@ from scipy import stats
 
 import forecast
 from forecast.fit.data.observations import read_observations
-from forecast.fit.diagnostics.collinearity import edges
+from forecast.fit.diagnostics.collinearity import edge_reasons
 from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints
 from forecast.fit.objectives import find
-from forecast.fit.options import Request
-from forecast.fit.problem.coordinates import coordinates
+from forecast.fit.options import FitRequest
+from forecast.fit.problem.coordinates import solver_coordinates
 from forecast.fit.problem.setting import Setting
 from forecast.fit.solve import newton
 from forecast.fit.solve.starts import Grid
@@ -71,9 +71,9 @@ def simulated(case, seed=11):
     y = np.log(mean) + NOISE * np.random.default_rng(seed).standard_normal((RUNS, mean.size))
     objective = find("least_squares_log")
     data = {**case.points, case.law.output: np.exp(y[0])}
-    seen = read_observations(case.law, data, Request(), objective=objective, options={}, name="law")
+    seen = read_observations(case.law, data, FitRequest(), objective=objective, options={}, name="law")
     setting = Setting(
-        law=case.law, objective=objective, options={}, coordinates=coordinates(case.law, "law"), name="law"
+        law=case.law, objective=objective, options={}, coordinates=solver_coordinates(case.law, "law"), name="law"
     )
     return setting.problem(seen), y
 
@@ -120,7 +120,7 @@ def test_the_default_interval_covers(name, capsys):
     low, high = problem.natural(found.low.T).T, problem.natural(found.high.T).T
     beyond = np.array(
         [
-            bool(edges(problem, dict(zip(problem.free, zip(a, b, strict=True), strict=True))))
+            bool(edge_reasons(problem, dict(zip(problem.free, zip(a, b, strict=True), strict=True))))
             for a, b in zip(low.T, high.T, strict=True)
         ]
     )

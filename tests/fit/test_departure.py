@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit.diagnostics.stability import ONWARD
+from forecast.fit.diagnostics.stability import CHANGE_FACTOR
 
 POWER = forecast.law("scaling/power")
 X = np.geomspace(1e3, 1e6, 40)
@@ -49,7 +49,7 @@ def test_it_is_the_difference_of_two_fits_less_what_noise_makes_of_it():
     there = np.array([1.0, np.log(at)])
     moved = there @ (latest - plain)
     noise = np.sum((z - design @ plain @ z) ** 2) / (X.size - 2)
-    departure = ONWARD * np.sqrt((moved @ z) ** 2 - noise * moved @ moved)
+    departure = CHANGE_FACTOR * np.sqrt((moved @ z) ** 2 - noise * moved @ moved)
     rho = float(fit.solutions.correlation[0])
     error = np.sqrt(noise * there @ plain @ plain.T @ there * (1 + rho) / (1 - rho))
     q = float(fit.uncertainty.quantile(0.95)[0])

@@ -273,7 +273,7 @@ def test_errors_too_small_to_show_change_nothing(size, known):
 def test_errors_in_x_that_explain_more_than_the_scatter():
     x = np.linspace(0, 10, 40)
     fit = LINE.fit({"x": x, "y": 1 + 2 * x + 0.01 * np.sin(17 * x)}, sigma_x={"x": 1.0})
-    assert fit.uncertainty.scale_known  # of the errors in x alone: nothing is left to estimate
+    assert fit.uncertainty.absolute_sigma  # of the errors in x alone: nothing is left to estimate
     assert float(fit.stderr["b"]) == pytest.approx(2 / np.sqrt(np.sum((x - 5) ** 2)), rel=0.02)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit.data.residual_autocorrelation import CLOSEST, autocorrelation, widened
+from forecast.fit.data.residual_autocorrelation import MAX_AUTOCORRELATION, autocorrelation, error_inflation
 
 LINE = forecast.Law("a + b*x", variables=["x"])
 X = np.linspace(1.0, 10.0, 60)
@@ -61,13 +61,13 @@ def test_points_without_weight_do_not_count():
 
 def test_it_is_limited():
     smooth = found(np.sin(np.linspace(0, 3, 4000)))
-    assert smooth == CLOSEST
-    assert widened(np.array(smooth)) == pytest.approx(np.sqrt(39), rel=1e-9)
+    assert smooth == MAX_AUTOCORRELATION
+    assert error_inflation(np.array(smooth)) == pytest.approx(np.sqrt(39), rel=1e-9)
 
 
 def test_the_band_of_the_law_is_wider_by_what_residuals_say():
     follows = LINE.fit({"x": X, "y": 1 + X + 0.1 * noise(0, 0.9)})
-    times = float(widened(follows.solutions.correlation)[0])
+    times = float(error_inflation(follows.solutions.correlation)[0])
     assert times > 2
     band = follows.predict(x=[5.0, 9.0], level=0.9)
     errors = follows.covariance.values
@@ -110,7 +110,7 @@ def test_many_fits_are_widened_as_one_is():
 def test_a_bootstrap_is_widened_too():
     y = 1 + X + 0.1 * noise(0, 0.9)
     fit = LINE.fit({"x": X, "y": y}, bootstrap=400, seed=0)
-    times = float(widened(fit.solutions.correlation)[0])
+    times = float(error_inflation(fit.solutions.correlation)[0])
     band, again = fit.predict(x=9.0), fit.bootstrap.isel(replicate=fit.bootstrap["converged"].values)
     plain = np.quantile(again["a"] + again["b"] * 9.0, 0.95) - float(band["median"])
     assert float(band["upper"] - band["median"]) == pytest.approx(times * plain, rel=1e-9)

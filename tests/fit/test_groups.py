@@ -7,7 +7,7 @@ import statsmodels.api as sm
 import forecast
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError
 from forecast.fit.inference.profile import problem_of_fit
-from forecast.fit.kernels.general import General
+from forecast.fit.kernels.general import ProgramKernel
 from forecast.laws.forms import Code
 
 LAW = forecast.Law("E + A*N**-a", variables=["N"], positive=["E", "A", "a"])
@@ -92,7 +92,7 @@ def test_the_shared_exponent_is_covered():
 def test_the_kernel_of_groups_is_the_general_one(link):
     fit = LAW.fit(families(0.05), groups="family", varying=("E", "a"), objective=link)
     problem = problem_of_fit(fit)
-    general = General(problem.placement(problem.logs))
+    general = ProgramKernel(problem.placement(problem.logs))
     q = problem.internal(np.array([fit.values[n] for n in problem.free]))[:, None] + np.array([[0.0, 0.05]])
     rng = np.random.default_rng(1)
     ours, theirs = problem.kernel.at(q), general.at(q)

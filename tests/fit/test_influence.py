@@ -4,7 +4,7 @@ from scipy import stats
 
 import forecast
 from forecast.errors import FitError
-from forecast.fit.diagnostics.influence import MAX_PROBABILITY, influences
+from forecast.fit.diagnostics.influence import MAX_PROBABILITY, influence_of_points
 from toolkit import saturating
 
 X, Y = saturating().values()
@@ -69,7 +69,7 @@ def test_five_clean_points_raise_few_alarms(name):
 @pytest.mark.parametrize("name", CLEAN)
 def test_clean_data_raise_an_alarm_in_five_of_a_hundred_at_most(name, n):
     samples = (sampled(name, n, seed) for seed in range(400))
-    alarms = sum(influences(law.fit(data)).deciding() is not None for law, data, _ in samples)
+    alarms = sum(influence_of_points(law.fit(data)).deciding() is not None for law, data, _ in samples)
     assert alarms <= stats.binom.isf(1e-3, 400, 0.05)
 
 
@@ -77,7 +77,7 @@ def test_clean_data_raise_an_alarm_in_five_of_a_hundred_at_most(name, n):
 def test_of_a_linear_law_the_probability_is_that_of_the_studentised_residual(outlier):
     for seed in range(5):
         law, data, _ = sampled("parabola", 8, seed, outlier)
-        found = influences(law.fit(data))
+        found = influence_of_points(law.fit(data))
         q, _ = np.linalg.qr(np.vander(data["x"], 3))
         residual, leverage = data["y"] - q @ (q.T @ data["y"]), np.sum(q * q, axis=1)
         others = (residual @ residual - residual**2 / (1 - leverage)) / 4
@@ -102,7 +102,7 @@ def test_one_outlier_of_six_sigmas_is_named(n, sigma, share):
     named = 0
     for seed in range(40):
         law, data, row = sampled("line", n, seed, 6.0)
-        place = influences(law.fit(data, sigma=sigma)).deciding()
+        place = influence_of_points(law.fit(data, sigma=sigma)).deciding()
         named += place == row
     assert named >= stats.binom.ppf(1e-2, 40, share)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import forecast
-from forecast.fit.kernels.general import General, Placement
+from forecast.fit.kernels.general import Placement, ProgramKernel
 from forecast.fit.kernels.power_sum import PowerSum, power_terms
 
 X = {"N": np.geomspace(1e7, 1e10, 17), "D": np.geomspace(3e8, 4e11, 17)[::-1].copy()}
@@ -28,7 +28,7 @@ def kernels(expression, positive, link):
     terms = power_terms(law, law.parameters, logs, {})
     assert terms is not None
     placement = Placement(law=law, variables=used, free=law.parameters, logs=logs, fixed={}, link=link)
-    return PowerSum(terms, used, law.parameters, logs, link), General(placement)
+    return PowerSum(terms, used, law.parameters, logs, link), ProgramKernel(placement)
 
 
 def points(kernel, seed, rows=5):
@@ -76,7 +76,7 @@ def test_fits_with_points_of_their_own(expression, link):
     own = {v: x * np.exp(rng.normal(0, 0.2, (5, 17))) for v, x in general.variables.items()}
     terms = power_terms(general.placement.law, general.free, general.logs, {})
     quick = PowerSum(terms, own, general.free, general.logs, link)
-    general = General(replace(general.placement, variables=own))
+    general = ProgramKernel(replace(general.placement, variables=own))
     rows = np.array([4, 1])
     first, second = rng.standard_normal((2, 2, 17))
     q = points(quick, 0, 2)
@@ -95,7 +95,10 @@ def test_a_linear_constant_at_zero_or_next_to_it_needs_no_general_route(expressi
     variables = {v: rng.uniform(1, 1000, (6, 17) if own else 17) for v in ("N", "D")}
     placement = Placement(law=law, variables=variables, free=law.parameters, logs=logs, fixed={}, link=True)
     terms = power_terms(law, law.parameters, np.ones(logs.size, dtype=bool), {})
-    general, quick = General(placement), PowerSum(terms, variables, law.parameters, logs, True)  # and none to fall to
+    general, quick = (
+        ProgramKernel(placement),
+        PowerSum(terms, variables, law.parameters, logs, True),
+    )  # and none to fall to
     rows = np.array([4, 0, 3, 1])
     q = rng.uniform(0.2, 1, (logs.size, 4))
     q[law.parameters.index("E")] = 0, 1e-12, 1e-4, 0.5

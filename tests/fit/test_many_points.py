@@ -37,7 +37,7 @@ def test_points_in_pieces_give_the_same_fit(case: str, monkeypatch: pytest.Monke
     law, data, options = CASES[case]
     law = forecast.law(law) if isinstance(law, str) else law
     whole = law.fit(data, **options)
-    monkeypatch.setattr("forecast.fit.problem.target.MANY", 100)
+    monkeypatch.setattr("forecast.fit.problem.target.MAX_UNBLOCKED_POINTS", 100)
     monkeypatch.setattr("forecast.fit.problem.target.CACHE_ELEMENTS", 64)
     pieces = law.fit(data, **options)
     for name in law.parameters:

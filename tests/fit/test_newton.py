@@ -9,7 +9,7 @@ from forecast.fit.objectives import find
 from forecast.fit.problem.problem import kernel_for
 from forecast.fit.problem.target import Target
 from forecast.fit.solve.newton import solve
-from forecast.fit.solve.steps import decrement, factored
+from forecast.fit.solve.steps import decrement, solve_damped
 
 X = np.geomspace(1, 1e4, 30)
 LAW = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])
@@ -84,7 +84,7 @@ def test_small_systems(count):
     h = np.einsum("ijb,kjb->ikb", root, root) + np.eye(4)[:, :, None]  # none is nearly singular: both are then exact
     g = rng.standard_normal((4, count))
     size = h[range(4), range(4)]
-    step, bad = factored(h, g, 0.0 * size, size)
+    step, bad = solve_damped(h, g, 0.0 * size, size)
     wanted = -np.linalg.solve(np.moveaxis(h, 2, 0), g.T[..., None])[..., 0].T
     assert not bad.any()
     np.testing.assert_allclose(step, wanted, rtol=1e-9)
@@ -92,7 +92,7 @@ def test_small_systems(count):
     np.testing.assert_allclose(decrement(g, h, free, g), -0.5 * np.sum(g * wanted, axis=0), rtol=1e-9)
     saddle = h.copy()
     saddle[0, 0] -= 5 * size[0]
-    assert factored(saddle, g, 0.0 * size, size)[1].all()
+    assert solve_damped(saddle, g, 0.0 * size, size)[1].all()
     assert np.isinf(decrement(g, saddle, free, g)).all()
 
 

@@ -65,7 +65,7 @@ def test_a_parameter_on_its_bound_has_one_side():
 def test_known_sigma_and_counts_use_the_normal():
     line = forecast.Law("a + b*x", variables=["x"])
     fit = line.fit({"x": X, "y": 2 + 3 * X}, sigma=0.5)
-    assert fit.uncertainty.scale_known
+    assert fit.uncertainty.absolute_sigma
     assert fit.verdict.endswith("all parameters identified")  # and no row of exact data decides anything
     assert fit.interval("b") == pytest.approx(fit.interval("b", method="wald"), rel=1e-6)
     counts = np.random.default_rng(1).poisson(20 + 0.01 * X)

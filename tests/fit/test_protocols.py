@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.errors import DataError, EmptyDataError, FormulaError, PluginContractError, UnknownNameError, UsageError
-from forecast.fit.protocols import check_rule, keep_rows, protocol, starts
+from forecast.fit.protocols import check_rule, keep_rows, protocol, protocol_starts
 
 RUNS = {
     "Model Size": [1e8, 2e8, 4e8, 8e8, 1.6e9, 3.2e9, 6.4e9],
@@ -122,7 +122,7 @@ def test_an_unknown_protocol_names_the_nearest():
 
 
 def test_the_grid_of_starts_is_the_full_product_in_its_coordinates():
-    grid = starts(protocol("besiroglu2024").spec)
+    grid = protocol_starts(protocol("besiroglu2024").spec)
     assert {len(v) for v in grid.values()} == {5 * 5 * 5 * 6 * 6}
     assert sorted(set(np.log(grid["E"]).round(12))) == [-1.0, -0.5, 0.0, 0.5, 1.0]
     assert sorted(set(grid["alpha"])) == [0.0, 0.5, 1.0, 1.5, 2.0]

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy.optimize import least_squares
 
 import forecast
-from forecast.fit.problem.coordinates import coordinates
+from forecast.fit.problem.coordinates import solver_coordinates
 from forecast.fit.solve import separable
 from forecast.fit.solve.separable import variable_projection
 from forecast.fit.solve.separable.basis import BasisColumns, Exponentials, basis_of
@@ -58,7 +58,7 @@ def compared(law_, data, monkeypatch, **options):
     monkeypatch.setattr(variable_projection.Projected, "solve", lambda *a: used.append(solve(*a)) or used[-1])
     quick = law_.fit(data, by="curve", objective="least_squares", **options)
     assert used[0].settled.mean() > 0.9, "the quick way does not do the work"
-    monkeypatch.setattr(separable, "projected", lambda *a: None)
+    monkeypatch.setattr(separable, "project_problem", lambda *a: None)
     return quick, law_.fit(data, by="curve", objective="least_squares", **options)
 
 
@@ -118,7 +118,7 @@ def test_curves_with_weights_points_and_lengths_of_their_own(own, monkeypatch):
 @pytest.mark.parametrize("name", LAWS)
 def test_sums_are_derivatives_of_each_other(name):
     law_, x, y, exponential = LAWS[name]
-    where = coordinates(law_, name)
+    where = solver_coordinates(law_, name)
     bent = next(p for p in law_.parameters if p not in law_.linear)
     basis = basis_of(law_, {"x": x}, bent, law_.linear, where.fixed)
     assert isinstance(basis, Exponentials if exponential else BasisColumns)

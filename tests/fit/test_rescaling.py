@@ -5,7 +5,7 @@ import pytest
 
 import forecast
 from forecast.contract.registry import get_registry
-from forecast.fit.problem.rescaling import rescaling
+from forecast.fit.problem.rescaling import find_rescaling
 from forecast.laws import Law
 
 FAR = (1e24, 1e-24)
@@ -14,7 +14,7 @@ FAR = (1e24, 1e-24)
 def factors(text, variables=("x",), **values):
     law = Law(text, variables=list(variables))
     seen = {v: np.array([10.0, 1000.0]) for v in variables}
-    return rescaling(law, seen, np.array([4.0, 9.0])), law
+    return find_rescaling(law, seen, np.array([4.0, 9.0])), law
 
 
 def test_factors_follow_from_the_formula():
@@ -45,7 +45,7 @@ def test_constants_of_a_law_tie_down_its_data(text, x, y):
 
 def test_variables_that_are_compared_keep_one_unit():
     law = Law("a*min(N, D)**c", variables=["N", "D"])
-    scaling = rescaling(law, {"N": np.array([1e4]), "D": np.array([1e8])}, np.ones(1))
+    scaling = find_rescaling(law, {"N": np.array([1e4]), "D": np.array([1e8])}, np.ones(1))
     assert scaling.factor("N") == pytest.approx([1e6])
     assert scaling.factor("D") == pytest.approx([1e6])
 
@@ -55,7 +55,7 @@ def test_each_of_many_fits_has_units_of_its_own():
     y = np.array([[4.0, 9.0, 1.0], [400.0, 900.0, 1.0]])
     x = np.array([[10.0, 1000.0, 7.0], [1.0, 100.0, 7.0]])
     given = np.array([[True, True, False]] * 2)
-    scaling = rescaling(law, {"x": x}, y, given=given)
+    scaling = find_rescaling(law, {"x": x}, y, given=given)
     found = scaling.factors({"E": np.ones(2), "A": np.ones(2), "c": np.array([0.5, 2.0])})
     assert scaling.factor("x") == pytest.approx([100, 10])
     assert scaling.factor("y") == pytest.approx([6, 600])
@@ -64,7 +64,7 @@ def test_each_of_many_fits_has_units_of_its_own():
 
 def test_points_that_many_fits_share_stay_shared():
     law = Law("max(a, x)", variables=["x"])  # the unit of x is that of the output
-    scaling = rescaling(law, {"x": np.array([10.0, 1000.0])}, np.array([[4.0, 9.0], [400.0, 900.0]]))
+    scaling = find_rescaling(law, {"x": np.array([10.0, 1000.0])}, np.array([[4.0, 9.0], [400.0, 900.0]]))
     assert scaling.factor("x") == pytest.approx([scaling.factor("y")[0]])
 
 

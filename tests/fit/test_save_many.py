@@ -111,7 +111,7 @@ TABLES = {
 def changed(path, change):
     tree = netcdf.load(path)
     parts = {name: node.to_dataset() for name, node in (("/", tree), *((f"/{n}", c) for n, c in tree.children.items()))}
-    parts["/"].attrs.pop(netcdf.HASH, None)
+    parts["/"].attrs.pop(netcdf.HASH_ATTRIBUTE, None)
     change(parts)
     return forecast.save(xr.DataTree.from_dict(parts), path.with_name("changed.nc"))
 

@@ -3,7 +3,7 @@ import pytest
 
 import forecast
 from forecast.fit.kernels.general import program_of
-from forecast.fit.solve.starts import linear_parameters, low_discrepancy, shifts
+from forecast.fit.solve.starts import linear_parameters, low_discrepancy, shift_places
 from forecast.laws.forms import Code
 
 #: Of three fits: a, b and c.
@@ -51,7 +51,7 @@ def test_a_grid_of_more_points_than_a_machine_counts_is_shared_out():
 
 
 def test_what_is_added_to_a_variable_is_looked_for_beyond_the_data():
-    places = shifts(forecast.Law("a*(x + b)**-c", variables=["x"]), {"x": np.array([10.0, 20.0])})["b"]
+    places = shift_places(forecast.Law("a*(x + b)**-c", variables=["x"]), {"x": np.array([10.0, 20.0])})["b"]
     assert places.min() < -50
     assert places.max() > 50
     assert ((places < -10) & (places > -20)).sum() == 12

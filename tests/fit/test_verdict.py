@@ -135,8 +135,8 @@ def test_limits_that_are_not_there_are_given_up_soon(seed, monkeypatch):
     law = forecast.law("scaling/broken-power")
     fit = law.fit({"x": x, law.output: y}, objective="least_squares_log")
     rounds = []
-    make = profile_endpoints.refitted
-    monkeypatch.setattr(profile_endpoints, "refitted", lambda *a, **k: rounds.append(a) or make(*a, **k))
+    make = profile_endpoints.refit
+    monkeypatch.setattr(profile_endpoints, "refit", lambda *a, **k: rounds.append(a) or make(*a, **k))
     assert "f1" in fit.diagnostics.unidentified
     assert 0 < len(rounds) <= 120
     assert any(name in fit.diagnostics.flagged for name in ("d1", "c1"))

@@ -19,7 +19,7 @@ from forecast.contract.specs import ClaimSpec
 from forecast.errors import ForecastError, FormulaError
 from forecast.fit.protocols import check_rule
 from forecast.formula import FUNCTIONS, Binary, Call, Name, Number, Unary, parse, parse_condition
-from forecast.formula.derivatives import RULES, Derivatives
+from forecast.formula.derivatives import DERIVATIVE_RULES, Derivatives
 from forecast.formula.expression_graph import ExpressionGraph
 from forecast.laws import Law
 from forecast.scenarios.scenario import Scenario
@@ -101,7 +101,7 @@ def test_first_and_second_derivatives_to_ten_digits(name, signs):
 
 
 def test_every_function_has_a_rule():
-    assert set(RULES) | {"max", "min"} == set(FUNCTIONS)
+    assert set(DERIVATIVE_RULES) | {"max", "min"} == set(FUNCTIONS)
 
 
 def test_known_positive_or_not_the_derivatives_are_the_same():
@@ -289,7 +289,7 @@ PLACES = {
     "subject_to": lambda: scenario(subject_to=[f"{HOSTILE} > 1"]),
     "claim": lambda: claim(HOSTILE),
     "rule for rows": lambda: check_rule(f"{HOSTILE} > 1"),
-    "--where": lambda: fit_arguments._meets(None, f"{HOSTILE} > 1"),
+    "--where": lambda: fit_arguments._condition_mask(None, f"{HOSTILE} > 1"),
 }
 
 
@@ -376,6 +376,6 @@ def test_laws_and_all_they_hold_are_copied():
 
 
 def test_a_derivative_too_large_for_one_formula_says_so(monkeypatch):
-    monkeypatch.setattr("forecast.formula.derivatives.MAX_DEPTH", 5)
+    monkeypatch.setattr("forecast.formula.derivatives.MAX_DERIVATIVE_DEPTH", 5)
     with pytest.raises(FormulaError, match="its derivative is too large for one formula"):
         parse("(a + x)**(b + x)**(c + x)").derivative("x")

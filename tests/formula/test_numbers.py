@@ -6,21 +6,25 @@ from hypothesis import given, strategies as st
 import forecast
 from forecast import formula
 from forecast.errors import FormulaError, UsageError
-from forecast.formula.numbers import POWERS, number
+from forecast.formula.numbers import POWERS_OF_TEN, parse_number
 from toolkit import command
 
 
-@given(st.decimals(min_value=0, max_value=9999, places=3), st.sampled_from(sorted(POWERS)), st.sampled_from(["", "-"]))
+@given(
+    st.decimals(min_value=0, max_value=9999, places=3),
+    st.sampled_from(sorted(POWERS_OF_TEN)),
+    st.sampled_from(["", "-"]),
+)
 def test_a_letter_is_its_power_of_ten_to_the_last_bit(digits, letter, sign):
-    assert number(f"{sign}{digits}{letter}") == float(f"{sign}{digits}e{POWERS[letter]}")
+    assert parse_number(f"{sign}{digits}{letter}") == float(f"{sign}{digits}e{POWERS_OF_TEN[letter]}")
     value = formula.parse(f"{digits}{letter}*x").evaluate({"x": 1.0})
-    assert value == float(f"{digits}e{POWERS[letter]}")
+    assert value == float(f"{digits}e{POWERS_OF_TEN[letter]}")
 
 
 @pytest.mark.parametrize("text", ["70b", "70K", "1e3B", "70BB", "70B1", "7_0B", "B", "", "nan", "1 B", "1G"])
 def test_other_letters_are_no_numbers(text):
     with pytest.raises(ValueError, match=r".*"):
-        number(text)
+        parse_number(text)
 
 
 def test_a_short_number_may_have_a_unit_and_stands_where_it_was_written():

@@ -144,7 +144,7 @@ class Kinds:
         data = flipped(r, data) if r.random() < 0.5 else mutated(r, data.decode()).encode("utf-8", "surrogatepass")
         path = self.folder / "case.csv"
         path.write_bytes(data)
-        tables.columns(path)
+        tables.to_columns(path)
 
     def nc(self, r: random.Random) -> None:
         """Load a saved result."""

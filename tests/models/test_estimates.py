@@ -7,7 +7,7 @@ import forecast
 from forecast.contract.specs import Input
 from forecast.errors import FormulaError, PluginContractError, ScenarioError, UnitError, UsageError
 from forecast.models.check_output import checked_model
-from forecast.streams import BLOCK, Streams
+from forecast.streams import DRAWS_PER_BLOCK, Streams
 
 INPUTS = {"synapses": {"p05": 1e14, "p95": 1e15, "unit": "FLOP"}, "rate": {"value": 2.0, "unit": "1/s"}}
 
@@ -17,14 +17,14 @@ def brain(expression="synapses*rate", **options):
 
 
 def sample(model, **drawn):
-    given = {k: np.full(BLOCK, v) if np.isscalar(v) else v for k, v in drawn.items()}
+    given = {k: np.full(DRAWS_PER_BLOCK, v) if np.isscalar(v) else v for k, v in drawn.items()}
     return model.fit().sample(np.array([2025.0, 2026.0]), given, Streams(0, model.name, 0))
 
 
 def test_the_formula_is_evaluated_over_the_draws_of_its_inputs():
-    drawn = np.linspace(1, 2, BLOCK)
+    drawn = np.linspace(1, 2, DRAWS_PER_BLOCK)
     level = sample(brain(), synapses=drawn, rate=3.0)
-    assert level.shape == (2, BLOCK)
+    assert level.shape == (2, DRAWS_PER_BLOCK)
     assert (level == 3 * drawn).all()
 
 

@@ -9,7 +9,7 @@ import forecast
 from forecast.errors import RaisedPathsWarning, UnknownNameError
 from forecast.models import Anchored, Description, FittedShape, Shape, shape, trend
 from forecast.models.shapes.frontiers import highest
-from forecast.streams import BLOCK, Streams
+from forecast.streams import DRAWS_PER_BLOCK, Streams
 from tests.toolkit import noise
 
 TIME = np.arange(2000.0, 2020.0)
@@ -81,7 +81,9 @@ def test_the_distance_from_the_level_is_an_autoregression():
             return {}
 
         def sample(self, time, streams, *, observed=False):
-            return np.exp(10.0 * (time[:, None] - 2000) + np.zeros(BLOCK))  # so fast that the maximum is the last
+            return np.exp(
+                10.0 * (time[:, None] - 2000) + np.zeros(DRAWS_PER_BLOCK)
+            )  # so fast that the maximum is the last
 
         def central(self, time):
             return np.exp(10.0 * (time - 2000))
@@ -95,7 +97,9 @@ def test_the_distance_from_the_level_is_an_autoregression():
     for row, years in ((1, 1.0), (2, 3.0), (3, 29.0)):
         kept_share = np.exp(-0.7 * years)
         spread = 0.5 * np.sqrt(1 - kept_share**2)
-        assert logs[row].mean() == pytest.approx(10 * (1 + years) + 2 * kept_share, abs=5 * spread / BLOCK**0.5)
+        assert logs[row].mean() == pytest.approx(
+            10 * (1 + years) + 2 * kept_share, abs=5 * spread / DRAWS_PER_BLOCK**0.5
+        )
         assert logs[row].std() == pytest.approx(spread, rel=0.1)
     still = Anchored(shape=Flat(), time=np.array([2000.0, 2001.0]), record=record)
     assert np.log(still.sample(np.array([2002.0]), streams())[0]) == pytest.approx(22.0, rel=1e-12)
@@ -140,7 +144,7 @@ def test_a_shape_without_an_anchored_form_is_raised_and_says_so():
             return {}
 
         def sample(self, time, streams, *, observed=False):
-            return RECORD[-1] * (1.5 + np.sin(time)[:, None] + np.zeros(BLOCK) + 0.1 * observed)
+            return RECORD[-1] * (1.5 + np.sin(time)[:, None] + np.zeros(DRAWS_PER_BLOCK) + 0.1 * observed)
 
         def central(self, time):
             return RECORD[-1] * (1.5 + np.sin(time))

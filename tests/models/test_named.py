@@ -9,7 +9,7 @@ import forecast
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import SeriesShape, TrendSpec
 from forecast.errors import ForecastError, UnknownNameError, UsageError
-from forecast.models.model_lookup import named
+from forecast.models.model_lookup import find_model
 from forecast.streams import Streams
 from toolkit import assert_bitwise
 
@@ -168,11 +168,11 @@ def test_an_option_that_a_shape_cannot_do_without_is_asked_for(odd):
 
 
 def test_a_name_with_a_shape_says_its_record_and_what_is_said_of_the_shape():
-    asked = named("gpu-best@staircase")
+    asked = find_model("gpu-best@staircase")
     assert (asked.record.full_name, asked.shape) == ("hardware/gpu-best", "trends/staircase")
     assert isinstance(asked.spec, TrendSpec)
     assert "16-bit" in asked.beside().options["features"]
-    assert named("hardware/linpack@random-walk").beside() == SeriesShape(name="trends/random-walk")
+    assert find_model("hardware/linpack@random-walk").beside() == SeriesShape(name="trends/random-walk")
 
 
 def test_every_series_has_a_shape_that_stands_beside_it():

@@ -44,9 +44,9 @@ def test_its_parameters_centre_on_the_fit():
     made = scenario(size={"value": 1e9, "unit": unit_of_input()})
     run = forecast.project(made, draws=4000)
     from forecast.laws import law
-    from forecast.tables.series import rows
+    from forecast.tables.series import rows_as_of
 
-    table = rows("datasets/outlier-features", where={"family": "FSEQ"}, as_of=None, name="test")
+    table = rows_as_of("datasets/outlier-features", where={"family": "FSEQ"}, as_of=None, name="test")
     fitted = law("resources/log-linear").fit(table, let={"x": "params"}, y="ppl_c4")
     drawn = run["posterior/resources/perplexity-from-parameters"].to_dataset()
     for name in ("a", "b"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.models import regressed
+from forecast.models import condition_draws
 from forecast.models.law_fits import fitted_law
 from forecast.streams import Streams
 from tests.toolkit import assert_bitwise, training_runs
@@ -19,7 +19,7 @@ def test_jointly_normal_draws_get_their_conditional_distribution():
     root = np.linalg.cholesky(COVARIANCE)
     normal = MEAN[:, None] + root @ np.random.default_rng(0).standard_normal((3, 200_000))
     drawn = dict(zip("abc", normal, strict=True))
-    moved = regressed(drawn, {"b": np.full(200_000, 4.0)}, "abc", COVARIANCE)
+    moved = condition_draws(drawn, {"b": np.full(200_000, 4.0)}, "abc", COVARIANCE)
     rest = np.stack([moved["a"], moved["c"]])
     slope = COVARIANCE[[0, 2], 1] / COVARIANCE[1, 1]
     expected = COVARIANCE[np.ix_([0, 2], [0, 2])] - np.outer(slope, COVARIANCE[[0, 2], 1])
@@ -30,7 +30,7 @@ def test_jointly_normal_draws_get_their_conditional_distribution():
 
 def test_what_does_not_vary_together_stays():
     drawn = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 5.0]), "other": np.array([7.0, 8.0])}
-    moved = regressed(drawn, {"b": np.zeros(2)}, ["a", "b"], np.diag([2.0, 0.0]))
+    moved = condition_draws(drawn, {"b": np.zeros(2)}, ["a", "b"], np.diag([2.0, 0.0]))
     assert (moved["a"] == drawn["a"]).all()
     assert (moved["other"] == drawn["other"]).all()
 

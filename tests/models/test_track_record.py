@@ -73,18 +73,18 @@ def test_a_record_that_has_changed_is_read_anew_and_nobody_changes_what_others_r
 
 @pytest.mark.usefixtures("kept")
 def test_weights_are_the_inverse_of_the_score_shrunk_towards_equal():
-    good, bad = track_record.weights(["good", "bad"])
+    good, bad = track_record.record_weights(["good", "bad"])
     assert good == pytest.approx(0.5 * 0.75 + 0.5 * 0.5)  # 10 series count half
     assert good + bad == pytest.approx(1)
     with pytest.raises(UsageError, match="no record of past forecasts is kept for the shape 'none'"):
-        track_record.weights(["good", "none"])
+        track_record.record_weights(["good", "none"])
 
 
 @pytest.mark.usefixtures("kept")
 def test_the_sentence_names_each_shape_once_and_nothing_without_a_record():
-    said = track_record.sentence(["x/a@good", "x/b@good", "x/c@bad", "x/d@none", "x/e@pooled", "brain/power"])
+    said = track_record.record_sentence(["x/a@good", "x/b@good", "x/c@bad", "x/d@none", "x/e@pooled", "brain/power"])
     assert said.endswith("than the last value: good 90%, +50%; bad 40%, -50%")
-    assert track_record.sentence(["x/d@none", "brain/power"]) == ""
+    assert track_record.record_sentence(["x/d@none", "brain/power"]) == ""
 
 
 def test_rivals_are_weighed_by_their_record():
@@ -95,7 +95,7 @@ def test_rivals_are_weighed_by_their_record():
         "questions": {"q": {"when": "machine >= 1e20"}},
     }
     choice = forecast.Scenario.from_dict(record).choices["trend"]
-    assert choice.weights == track_record.weights(["exponential", "random-walk"])
+    assert choice.weights == track_record.record_weights(["exponential", "random-walk"])
     assert choice.weights[0] > choice.weights[1]
 
 

@@ -15,7 +15,7 @@ from forecast.errors import (
 )
 from forecast.models import Shape, shape, trend
 from forecast.models.check_output import checked_model
-from forecast.streams import BLOCK, Streams
+from forecast.streams import DRAWS_PER_BLOCK, Streams
 
 DATA = {"year": [2000.0, 2005.0, 2010.0, 2015.0, 2020.0], "speed": [1.0, 9.0, 110.0, 900.0, 8800.0]}
 
@@ -31,7 +31,7 @@ def test_a_trend_from_a_shape_and_a_column():
     points = fitted.observed()
     assert (points.time.tolist(), points.value.tolist(), points.unit) == (DATA["year"], DATA["speed"], "TFLOP/s")
     level = fitted.sample(np.array([2025.0, 2030.0]), {}, Streams(0, "mine", 0))
-    assert level.shape == (2, BLOCK)
+    assert level.shape == (2, DRAWS_PER_BLOCK)
     assert np.median(level, axis=1) == pytest.approx(fitted.central(np.array([2025.0, 2030.0])), rel=2e-3)
 
 

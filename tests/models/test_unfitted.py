@@ -12,7 +12,7 @@ import pytest
 import forecast
 from forecast.models import Description, FittedModel, Model, OtherQuantity, Unfitted
 from forecast.models.check_output import checked_model
-from forecast.streams import BLOCK, Streams
+from forecast.streams import DRAWS_PER_BLOCK, Streams
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,7 +37,8 @@ def test_a_subclass_says_how_to_sample_and_is_a_whole_model():
     assert (half.sources, dict(half.qualifiers)) == ((), {})
     whole = forecast.estimate("a", inputs={"a": {"low": 1, "high": 3, "unit": "FLOP/s"}}, unit="FLOP/s", name="whole")
     run = forecast.project(
-        {"start": 2025, "until": 2026, "quantities": {"whole": {"model": whole}, "half": {"model": half}}}, draws=BLOCK
+        {"start": 2025, "until": 2026, "quantities": {"whole": {"model": whole}, "half": {"model": half}}},
+        draws=DRAWS_PER_BLOCK,
     )
     drawn = run["projection"]
     np.testing.assert_allclose(drawn["half"].values, np.broadcast_to(drawn["whole"].values / 2, drawn["half"].shape))

@@ -29,12 +29,12 @@ FILES = {"benchmarks": "base_llm_benchmark_eval.csv", "emergent": "base_llm_emer
 @pytest.fixture
 def scores(tmp_path, monkeypatch, reference_data):
     monkeypatch.setenv("FORECAST_DATA", str(tmp_path))
-    for resource in descriptor.read(HERE / "observational-scores/datapackage.json").resources:
+    for resource in descriptor.read_descriptor(HERE / "observational-scores/datapackage.json").resources:
         file = reference_data / "scaling" / "obsscaling" / FILES[resource.name]
         assert file_hash(file) == resource.hash
         for suffix in ("csv", "data"):
             shutil.copy(file, tmp_path / f"{resource.hash[7:19]}-{resource.name}.{suffix}")
-    return tables.columns("datasets/observational-scores")
+    return tables.to_columns("datasets/observational-scores")
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_ruans_curves(scores, column, chance, beta, alpha, train, test, rows):
 
 def test_nothing_of_the_scores_is_shipped():
     assert [path.name for path in (HERE / "observational-scores").iterdir()] == ["datapackage.json"]
-    for resource in descriptor.read(HERE / "observational-scores/datapackage.json").resources:
+    for resource in descriptor.read_descriptor(HERE / "observational-scores/datapackage.json").resources:
         assert len(resource.path.split("/")[5]) == 40
         assert resource.licenses == "Apache-2.0"
 
@@ -269,7 +269,7 @@ def test_thresholds_that_cannot_be():
 
 
 def test_the_table_of_thresholds_is_interval_censored():
-    rows = tables.columns("datasets/emergence-thresholds")
+    rows = tables.to_columns("datasets/emergence-thresholds")
     found = thresholds(rows.numeric("params_below"), rows.numeric("params"))
     assert (found.n, found.bracketed, found.above) == (22, 6, 0)
     assert found.none < 0.1  # the table lists only what emerged

@@ -13,7 +13,7 @@ from forecast_emergence.features import hindsight
 
 @pytest.fixture(scope="module")
 def rows():
-    return tables.columns("datasets/outlier-features")
+    return tables.to_columns("datasets/outlier-features")
 
 
 COLUMNS = {

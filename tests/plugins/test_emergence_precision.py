@@ -72,7 +72,7 @@ def test_the_laws_say_the_same_as_the_functions():
 
 
 def test_the_constants_are_those_of_the_table():
-    rows = tables.columns("datasets/precision-constants")
+    rows = tables.to_columns("datasets/precision-constants")
     shipped = {
         n: v
         for n, f, v in zip(rows.column("constant"), rows.column("fit"), rows.numeric("value"), strict=True)

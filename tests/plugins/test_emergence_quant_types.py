@@ -83,7 +83,7 @@ def test_nf4_is_best_on_normal_weights_and_e3m0_is_not_second():
     assert (error.sel(type="nf4") == error.min("type")).all()
     found = error.sel(block=64).to_series()
     assert found["fp4-e2m1"] < found["int4"] < found["fp4-e3m0"]
-    points = tables.columns("datasets/four-bit-points")
+    points = tables.to_columns("datasets/four-bit-points")
     perplexity = points.column("measure") == "Pile Common Crawl perplexity"
     told = dict(zip(points.column("data_type")[perplexity], points.numeric("value")[perplexity], strict=True))
     assert told["nf4-dq"] < told["float4-e3m0"] < told["float4-e2m1"] < told["int4"]
@@ -94,7 +94,7 @@ def test_nf4_is_best_on_normal_weights_and_e3m0_is_not_second():
 def test_hidden_states_have_the_measured_features(params):
     tokens, found = 1000, features(params)
     x = hidden_states(params, tokens=tokens, width=128, seed=2)
-    rows = tables.columns("datasets/outlier-features")
+    rows = tables.to_columns("datasets/outlier-features")
     at = (rows.column("family") == "FSEQ") & (rows.numeric("params") == params)
     columns = np.flatnonzero((abs(x) >= 6).any(axis=0))
     assert len(columns) == rows.numeric("outlier_count")[at][0]
@@ -143,7 +143,7 @@ def test_own_features_can_be_given_and_need_room():
 
 def test_methods_stand_as_in_table_1(large):
     """Perplexities of the 13B model and errors on its features: the same methods fail and the same ones hold."""
-    rows = tables.columns("datasets/int8-perplexity")
+    rows = tables.to_columns("datasets/int8-perplexity")
     at = rows.column("model") == "fseq-13b"
     told = dict(zip(rows.column("method")[at], rows.numeric("ppl_c4")[at], strict=True))
     assert set(METHODS) == set(told) - {"float32"}

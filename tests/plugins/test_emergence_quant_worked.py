@@ -146,7 +146,7 @@ def test_large_models_need_more_than_8_bits_without_decomposition(run):
     def best(question):
         return {
             row["choices"].get("size"): max(row["order"], key=lambda entry: entry["first"])["name"]
-            for row in result_data.rankings(run)
+            for row in result_data.ranking_rows(run)
             if row["name"] == question
         }
 

@@ -13,7 +13,7 @@ from forecast.cli import main
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, QualifierError
 from forecast.report import result_data
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +27,11 @@ def precision():
 
 
 def ranked(tree, name):
-    return [row for row in result_data.rankings(tree) if row["name"] == name]
+    return [row for row in result_data.ranking_rows(tree) if row["name"] == name]
 
 
 def test_the_shift_is_at_6_7b_by_two_regimes_and_seldom_by_the_smooth_law(emergence):
-    assert " at 6.7 billion parameters, by the law with a jump" in headline(emergence)
+    assert " at 6.7 billion parameters, by the law with a jump" in opening_sentence(emergence)
     (smooth,) = ranked(emergence, "everywhere_smooth")
     first = {entry["name"]: entry["first"] for entry in smooth["order"]}
     assert first["6.7B"] < 0.1
@@ -158,7 +158,7 @@ def test_the_price_of_a_token_starts_at_the_last_one_there_was():
     """Ten cents were asked for in 2024, where the scenario said 2025 to 2031."""
     tree = forecast.project("token-cost", draws=200, with_={"scheme": "four-bit"})
     price = tree["projection"]["price"].squeeze("scheme")
-    rows = forecast.tables.columns("datasets/token-prices")
+    rows = forecast.tables.to_columns("datasets/token-prices")
     for score in price["score"].values:
         of = (rows["benchmark"] == score) & (rows["level"] == "GPT-4-0314") & (rows["kind"] == "cheapest")
         dates = rows["date"][of]
@@ -203,7 +203,7 @@ def test_every_claim_has_its_verdict():
 
 
 def test_the_figures_that_disagree_stand_side_by_side():
-    rows = tables.columns("datasets/outlier-figures")
+    rows = tables.to_columns("datasets/outlier-figures")
     at = dict(zip(rows.column("figure"), rows.numeric("share"), strict=True))
     assert [at[f"layers-6b-{k}"] for k in ("essay", "paper", "table-4")] == [60, 65, 62]
 

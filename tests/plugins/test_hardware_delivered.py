@@ -65,7 +65,7 @@ def test_gradients_go_over_the_link_of_the_device():
     """NVLink 4 was taken for every device, so that a card on PCIe lost nothing to its slot."""
     asked = {"hidden_share": 0, "latency": 5}
     level = forecast.project("gpu-delivered", draws=8, with_=asked)["projection"].isel(time=0, draw=0)
-    links = forecast.tables.columns(Path(forecast_hardware.__file__).parent / "scenarios/links/datapackage.json")
+    links = forecast.tables.to_columns(Path(forecast_hardware.__file__).parent / "scenarios/links/datapackage.json")
     stated = dict(zip(links.column("device"), links.numeric("bandwidth"), strict=True))
     assert set(level["device"].values) <= set(stated)
     for device in ("h100-sxm5", "h100-pcie", "l40s", "b200"):

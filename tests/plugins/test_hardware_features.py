@@ -13,7 +13,7 @@ from forecast_hardware.gpu import FORMATS, MEMORY
 @pytest.fixture(scope="module")
 def peaks():
     """Verified dense rates, (device, precision, path) to date and rate."""
-    rows = forecast.tables.columns("datasets/accelerators")
+    rows = forecast.tables.to_columns("datasets/accelerators")
     keep = (rows["sparsity"] == "dense") & (rows["peak_status"] == "verified") & (rows["status"] == "verified")
     keep &= ~np.isnan(rows["peak"]) & ~np.isnat(rows["release_date"].astype("datetime64[D]"))
     found = {}
@@ -79,7 +79,7 @@ def test_4_bit_dates_from_between_the_first_and_nothing_goes_below(peaks):
 
 
 def test_hbm_dates_from_the_first_device_that_has_it():
-    rows = forecast.tables.columns("datasets/accelerators")
+    rows = forecast.tables.to_columns("datasets/accelerators")
     dated = ~np.isnat(rows["release_date"].astype("datetime64[D]"))
     stacked = np.array(["HBM" in str(kind) for kind in rows["memory_type"]]) & dated
     at = min(np.flatnonzero(stacked), key=lambda i: rows["release_date"][i])

@@ -44,7 +44,7 @@ def test_every_measure_is_there_to_2040_on_every_shape(run):
 
 def test_the_level_of_2027_is_that_of_the_table(run):
     """Within a factor of two of the best device that the table has: no unit has slipped."""
-    rows = forecast.tables.columns("datasets/accelerators")
+    rows = forecast.tables.to_columns("datasets/accelerators")
     dense = (rows["sparsity"] == "dense") & (rows["peak_status"] == "verified") & (rows["evidence"] == "released")
     now = run["projection"]["peak"].isel(time=1).median("draw")
     for precision, path in (("fp32", "vector"), ("fp16", "tensor"), ("fp8", "tensor")):
@@ -59,7 +59,7 @@ def test_the_level_of_2027_is_that_of_the_table(run):
 
 
 def test_the_rate_per_watt_begins_at_the_best_device_and_does_not_fall(run):
-    rows = forecast.tables.columns("datasets/accelerators")
+    rows = forecast.tables.to_columns("datasets/accelerators")
     dense = (rows["sparsity"] == "dense") & (rows["peak_status"] == "verified") & (rows["status"] == "verified")
     dense &= rows["evidence"] == "released"
     level = run["projection"]["per_watt"]
@@ -75,7 +75,7 @@ def test_the_rate_per_watt_begins_at_the_best_device_and_does_not_fall(run):
 
 def test_a_walk_knows_that_no_record_has_come_since_the_last():
     """Nothing released exceeds the last record: a walk from that record's date would be above it."""
-    rows = forecast.tables.columns("datasets/accelerators")
+    rows = forecast.tables.to_columns("datasets/accelerators")
     found = forecast.model("hardware/gpu-bandwidth@random-walk").fit()
     points = found.observed()
     assert points.value[-1] == np.nanmax(rows["bandwidth"][rows["evidence"] == "released"])
@@ -133,7 +133,7 @@ def test_every_shape_of_one_pool_fits_the_same_quantity(measure):
 
 
 def test_per_dollar_is_of_one_precision_for_the_reason_it_states():
-    rows = forecast.tables.columns("datasets/accelerators")
+    rows = forecast.tables.to_columns("datasets/accelerators")
     tensor = (rows["precision"] == "fp16") & (rows["path"] == "tensor") & (rows["sparsity"] == "dense")
     priced = tensor & np.isfinite(rows["launch_price"]) & np.isfinite(rows["peak"])
     verified = priced & (rows["peak_status"] == "verified") & (rows["status"] == "verified")

@@ -57,7 +57,7 @@ def test_rate_and_rate_per_watt_grow_together_and_the_rate_per_dollar_by_itself(
 
 
 def test_the_three_are_of_the_same_devices():
-    rows = forecast.tables.columns("datasets/accelerators")
+    rows = forecast.tables.to_columns("datasets/accelerators")
     kept = (rows["precision"] == "fp32") & (rows["path"] == "vector") & (rows["sparsity"] == "dense")
     kept &= (rows["peak_status"] == "verified") & (rows["status"] == "verified")
     kept &= np.isfinite(rows["peak"] + rows["tdp"] + rows["launch_price"])

@@ -22,7 +22,7 @@ def test_the_published_regression_is_a_fit_of_the_law():
 
 
 def test_the_features_of_our_table_explain_its_rates():
-    rows = forecast.tables.columns("datasets/accelerators")
+    rows = forecast.tables.to_columns("datasets/accelerators")
     keep = (rows["precision"] == "fp32") & (rows["path"] == "vector") & (rows["sparsity"] == "dense")
     keep &= (rows["evidence"] == "released") & (rows["status"] == "verified")
     keep &= ~np.isnan(rows["peak"] + rows["process"] + rows["units"])
@@ -112,7 +112,7 @@ def test_memory_that_does_shrink_changes_nothing():
 
 def test_the_cost_of_a_fab_grows_as_its_makers_announce():
     """A regression of log cost a plant on time, once more with numpy; the essay's text says 7 to 10 % a year."""
-    rows = forecast.tables.columns("datasets/fabs")
+    rows = forecast.tables.to_columns("datasets/fabs")
     keep = rows["origin"] == "announced"
     time = forecast.tables.decimal_year(rows["date"][keep])
     slope = np.polyfit(time, np.log(rows["cost"][keep] / rows["plants"][keep]), 1)[0]

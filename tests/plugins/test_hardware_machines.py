@@ -232,7 +232,7 @@ def chosen():
 
 
 def ranking(tree, use):
-    return next(r for r in result_data.rankings(tree) if r["choices"] == {"use": use})
+    return next(r for r in result_data.ranking_rows(tree) if r["choices"] == {"use": use})
 
 
 @pytest.mark.parametrize("use", ["inference-8bit", "training-16bit"])
@@ -296,7 +296,7 @@ def test_a_training_run():
     kilowatts = 1024 * level["power"].values * level["pue"].values / 1000
     assert level["energy"].values == pytest.approx(kilowatts * 24 * days / 1000)
     assert level["carbon"].values == pytest.approx((level["energy"] * level["carbon_intensity"]).values)
-    row = result_data.rankings(run)[0]
+    row = result_data.ranking_rows(run)[0]
     costs = [entry["p50"] for entry in row["order"] if entry["among"] == 1]
     assert costs == sorted(costs)
     assert len(costs) >= 5
@@ -342,8 +342,8 @@ def test_what_a_link_costs_is_what_a_ring_sends_over_it():
 def test_a_device_is_offered_at_a_price_of_the_years_before(scenario, kinds, column, years, start):
     run = forecast.project(scenario, draws=8, start=start, until=None if start is None else start + 1)
     asked = start if start is not None else Scenario.load(scenario).start
-    assert result_data.rankings(run)[0]["order"]
-    offers = forecast.tables.columns("datasets/compute-prices")
+    assert result_data.ranking_rows(run)[0]["order"]
+    offers = forecast.tables.to_columns("datasets/compute-prices")
     when = forecast.tables.decimal_year(offers.column("date"))
     recent = (when <= asked) & (when >= asked - years) & np.isin(offers.column("kind"), kinds)
     devices = forecast.table("datasets/accelerators")
@@ -374,11 +374,11 @@ def test_what_nobody_sells_any_more_is_not_named():
 
 def test_no_link_is_from_memory():
     """Thirteen of 25 were."""
-    links = forecast.tables.columns(Path(forecast_hardware.__file__).parent / "scenarios/links/datapackage.json")
+    links = forecast.tables.to_columns(Path(forecast_hardware.__file__).parent / "scenarios/links/datapackage.json")
     assert set(links.column("status")) == {"verified"}
     assert not [source for source in links.column("source") if "memory" in source]
     # one generation of a link has one bandwidth, here and in the table of links over time
-    general = forecast.tables.columns("datasets/interconnects")
+    general = forecast.tables.to_columns("datasets/interconnects")
     one_way = (general.column("direction") == "one-way") & np.isin(general.column("basis"), ("marketed", "data"))
     rates = dict(zip(general.column("link")[one_way], general.numeric("bandwidth")[one_way], strict=True))
     named = [pair for pair in zip(links.column("link"), links.numeric("bandwidth"), strict=True) if pair[0] in rates]
@@ -390,7 +390,7 @@ def test_no_link_is_from_memory():
 
 def test_a_run_of_1024_chips_does_not_go_to_devices_without_a_fast_link():
     run = forecast.project("gpu-cluster", draws=512)
-    order = result_data.rankings(run)[0]["order"]
+    order = result_data.ranking_rows(run)[0]["order"]
     assert order[0]["name"] not in ("l40s", "h100-pcie")
     level = run["projection"].isel(time=0)["scaling_efficiency"].median("draw")
     assert float(level.sel(device="l40s")) < 0.7 < float(level.sel(device="h100-sxm5"))

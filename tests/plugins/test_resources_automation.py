@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.tables import columns, decimal_year, descriptor_of, editions
+from forecast.tables import decimal_year, descriptor_of, editions, to_columns
 from forecast.tables.schema import descriptor
 
 EDITIONS = "datasets/capability-editions"
@@ -40,7 +40,7 @@ def test_data_for_robots_cost_as_much_as_the_last_hour_did():
 
 def test_the_lag_is_read_off_two_parallel_lines():
     """The regression once more with numpy, on the records as a reader would pick them."""
-    rows = columns(EDITIONS)
+    rows = to_columns(EDITIONS)
     time, index = [], []
     for kind in ("closed", "open"):
         keep = (rows["edition"] == "2026-08") & (rows["weights"] == kind) & ~np.isnan(rows["eci"])
@@ -71,7 +71,7 @@ def test_the_draws_of_the_lag_have_the_interval_that_is_said():
 
 def made_up(path, seed):
     """Write an edition in which twelve points come a year, and open models are nine months behind."""
-    package = descriptor.read(descriptor_of(EDITIONS))
+    package = descriptor.read_descriptor(descriptor_of(EDITIONS))
     names = [field.name for field in package.resources[0].fields]
     noise = np.random.default_rng(seed).normal(0, 0.2, (30, 2))
     lines = [",".join(names)]
@@ -84,13 +84,13 @@ def made_up(path, seed):
             }  # fmt: skip
             lines.append(",".join(row[name] for name in names))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return editions.tried(package, str(path), where="test")
+    return editions.try_file(package, str(path), where="test")
 
 
 def test_a_known_lag_is_found_as_often_as_is_said(tmp_path):
     held = 0
     for seed in range(20):
-        with editions.standing({descriptor_of(EDITIONS): made_up(tmp_path / f"{seed}.csv", seed)}):
+        with editions.use_editions({descriptor_of(EDITIONS): made_up(tmp_path / f"{seed}.csv", seed)}):
             facts = forecast.model("resources/open-lag").fit().describe().facts
         assert facts["value"] == pytest.approx(0.75, abs=0.05)
         held += facts["p05"] < 0.75 < facts["p95"]

@@ -7,11 +7,11 @@ import pytest
 
 import forecast
 from forecast import tables
-from forecast.streams import BLOCK, Streams
+from forecast.streams import DRAWS_PER_BLOCK, Streams
 
 
 def rows(field):
-    table = tables.columns("datasets/research-productivity", where="test")
+    table = tables.to_columns("datasets/research-productivity", where="test")
     return table.take(np.array([name == field for name in table["field"]]))
 
 
@@ -53,7 +53,7 @@ def test_lambda_is_not_told_by_effort_that_only_rises(field):
 
 
 def test_effort_has_grown_as_published_from_end_to_end():
-    table = tables.columns("datasets/research-effort", where="test")
+    table = tables.to_columns("datasets/research-effort", where="test")
     chips = np.array([name == "semiconductors" for name in table["field"]])
     effort = (table["spending"] / table["wage"])[chips]
     assert effort[-1] / effort[0] == pytest.approx(18.31, abs=0.01)
@@ -82,7 +82,7 @@ def test_the_draws_are_those_of_the_relation():
     streams = Streams(seed=0, node="x", block=0)
     fitted = forecast.model("resources/research-effort").fit()
     beta = fitted.posterior(streams)["beta"]
-    assert beta.shape == (BLOCK,)
+    assert beta.shape == (DRAWS_PER_BLOCK,)
     relation = forecast.model("resources/chip-progress-from-effort").fit()
     assert beta == pytest.approx(relation.posterior(streams)["beta"])
 
@@ -91,7 +91,7 @@ def test_claims_are_computed_from_the_rows_of_the_table():
     from forecast.claims import evaluate
     from forecast.contract.registry import get_registry
 
-    table = tables.columns("datasets/research-effort", where="test")
+    table = tables.to_columns("datasets/research-effort", where="test")
     at = {(f, int(y)): i for i, (f, y) in enumerate(zip(table["field"], table["year"], strict=True))}
     specs = {r.spec.name: r.spec for r in get_registry().records("claim") if r.plugin.name == "resources"}
     chips, us = specs["research-chips"].values, specs["research-us-productivity"].values

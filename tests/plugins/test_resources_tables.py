@@ -8,15 +8,15 @@ import xarray as xr
 
 import forecast
 from forecast.errors import DataError
-from forecast.report.headline import headline
-from forecast.streams import BLOCK, Streams
+from forecast.report.headline import opening_sentence
+from forecast.streams import DRAWS_PER_BLOCK, Streams
 
 DAYS = 365.25
 
 
 def _edition():
     """Return the one edition of the index that the models are fitted to."""
-    rows = forecast.tables.columns("datasets/capability-editions", where="test")
+    rows = forecast.tables.to_columns("datasets/capability-editions", where="test")
     return rows.take(rows.column("edition") == "2026-08")
 
 
@@ -64,7 +64,7 @@ def test_the_published_rates_are_claims():
 def test_the_frontier_of_training_compute_starts_at_the_largest_run():
     """The mean of notable models said 1.2e24 FLOP where Grok 3 had taken 4.6e26."""
     fitted = forecast.model("capability/training-compute").fit()
-    runs = forecast.tables.columns("datasets/training-runs-2026")
+    runs = forecast.tables.to_columns("datasets/training-runs-2026")
     assert fitted.observed().value[-1] == np.nanmax(runs.numeric("training_compute")) == 1e27
     level = fitted.sample(np.array([2026.75]), {}, Streams(0, "capability/training-compute", 0))
     assert level.min() >= 1e27
@@ -76,7 +76,7 @@ def test_the_frontier_of_training_compute_starts_at_the_largest_run():
 @pytest.fixture(scope="module")
 def models():
     """Log compute, years and index of the models of one edition that have all three, each less its mean."""
-    rows = forecast.tables.columns("datasets/capability-editions", where="test")
+    rows = forecast.tables.to_columns("datasets/capability-editions", where="test")
     compute, eci = rows.numeric("training_compute"), rows.numeric("eci")
     known = np.isfinite(compute) & np.isfinite(eci) & (rows.column("edition") == "2026-08")
     t = forecast.tables.decimal_year(rows.column("release_date")[known])
@@ -140,7 +140,7 @@ def test_more_of_the_resource_gives_more(name):
 def test_a_floor_under_the_horizon_is_fitted_as_by_scipy_and_lies_nearer_than_a_power_alone():
     from scipy.optimize import curve_fit
 
-    rows = forecast.tables.columns("datasets/time-horizons", where="test")
+    rows = forecast.tables.to_columns("datasets/time-horizons", where="test")
     compute, horizon = rows.numeric("training_compute") / 1e25, rows.numeric("horizon")
     known = np.isfinite(compute) & np.isfinite(horizon) & (rows.column("version") == "TH1.1")
     fit = forecast.model("resources/horizon-floor").fit().fit
@@ -187,12 +187,12 @@ def test_laws_with_a_ceiling_are_fitted_as_by_scipy_and_lie_nearer_than_the_line
 def test_compute_that_brings_nothing_is_named():
     asked = {"by_compute": 0, "compute": "as-needed"}
     with pytest.raises(DataError, match=r"compute-growth-as-needed: by_compute is 0: .* no growth of it is enough"):
-        forecast.project("scaling-ends", draws=BLOCK, with_=asked)
+        forecast.project("scaling-ends", draws=DRAWS_PER_BLOCK, with_=asked)
 
 
 def test_growth_below_zero_gives_no_more_than_there_was():
     """Growth below 0 once gave more before the start than at it: `--set wanted=-20` had 88 % *already*."""
-    asked = forecast.project("scaling-ends", draws=BLOCK, with_={"wanted": -20, "compute": "as-needed"})
+    asked = forecast.project("scaling-ends", draws=DRAWS_PER_BLOCK, with_={"wanted": -20, "compute": "as-needed"})
     assert float(asked["questions"]["ends_already"].max()) < 0.05
     run = asked["projection"]["run"]
     np.testing.assert_allclose(run, run.isel(time=0).broadcast_like(run).transpose(*run.dims), rtol=1e-12)
@@ -203,7 +203,7 @@ def test_growth_below_zero_gives_no_more_than_there_was():
 
 @pytest.fixture(scope="module")
 def run():
-    return forecast.project("scaling-ends", draws=2 * BLOCK, seed=0)
+    return forecast.project("scaling-ends", draws=2 * DRAWS_PER_BLOCK, seed=0)
 
 
 def test_growth_of_compute_is_what_progress_needs(run):
@@ -245,7 +245,7 @@ def test_what_stops_improving_stands_still(run):
 @pytest.mark.slow
 def test_what_a_run_takes_and_is_allowed_is_that_of_model_capability():
     """The same names stand for the same worlds, draw by draw, and not for numbers that were copied once."""
-    asked = {"draws": BLOCK, "seed": 0, "until": 2035.75}
+    asked = {"draws": DRAWS_PER_BLOCK, "seed": 0, "until": 2035.75}
     ours = forecast.project("scaling-ends", with_={"hardware": "continues"}, **asked)["projection"].to_dataset()
     theirs = forecast.project("model-capability", with_={"variant": "trends continue"}, step="year", **asked)
     theirs = theirs["projection"].to_dataset()
@@ -311,16 +311,16 @@ def test_the_measured_growth_of_compute_stands_beside_the_one_asked_for(run):
 def test_one_or_two_more_years_is_answered_with_a_probability_and_what_drives_it(run):
     from forecast.report import result_data
 
-    rows = [r for r in result_data.questions(run) if r["name"] == "ends"]
+    rows = [r for r in result_data.date_rows(run) if r["name"] == "ends"]
     for row in rows:
         assert [d["date"] for d in row["dates"]] == ["2026-12-10", "2027-12-10"]
         one, two = (d["probability"] for d in row["dates"])
         assert 0 <= one <= two <= 1
         reached = run["questions"].to_dataset()["ends_date"].sel(row["choices"]).values
         assert two == np.mean(reached <= np.datetime64("2027-12-10"))
-    moved = next(d["drivers"] for d in result_data.drivers(run) if d["name"] == "ends")
+    moved = next(d["drivers"] for d in result_data.driver_rows(run) if d["name"] == "ends")
     assert moved[0]["share"] > 0.1
-    assert headline(run).startswith(
+    assert opening_sentence(run).startswith(
         "If training compute grows as progress asks, money, power, chips or data run short by"
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forecast.errors import DataError, FitError, ForecastError
-from forecast.streams import BLOCK, Streams
+from forecast.streams import DRAWS_PER_BLOCK, Streams
 from forecast_trends.autoregression import regressions
 from forecast_trends.evidence import autocorrelation, first_of_each_record
 from forecast_trends.lines.changepoint import Changepoint
@@ -36,7 +36,7 @@ def test_a_noiseless_doubling_time_is_exact(shape, doubling):
     assert fitted.describe().facts["doubling_years"] == pytest.approx(doubling, rel=1e-9)
     assert fitted.central(np.array([2030.0])) == pytest.approx([3.0 * 2 ** (40 / doubling)], rel=1e-9)
     drawn = fitted.sample(np.array([2030.0]), Streams(0, "test", 0))
-    assert drawn == pytest.approx(np.full((1, BLOCK), 3.0 * 2 ** (40 / doubling)), rel=1e-6)
+    assert drawn == pytest.approx(np.full((1, DRAWS_PER_BLOCK), 3.0 * 2 ** (40 / doubling)), rel=1e-6)
 
 
 def test_a_noiseless_break_is_found_where_it_is():
@@ -227,7 +227,9 @@ def test_a_running_maximum_cannot_fall(shape):
 def test_a_flat_series_does_not_grow_and_does_not_fail(shape):
     fitted = shape.fit(np.arange(2000.0, 2012.0), np.full(12, 7.0))
     assert fitted.describe().facts["growth_per_year"] == pytest.approx(0.0, abs=1e-12)
-    assert fitted.sample(np.array([2100.0]), Streams(0, "test", 0)) == pytest.approx(np.full((1, BLOCK), 7.0), rel=1e-6)
+    assert fitted.sample(np.array([2100.0]), Streams(0, "test", 0)) == pytest.approx(
+        np.full((1, DRAWS_PER_BLOCK), 7.0), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=IDS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forecast.errors import DataError, FitError, UsageError
-from forecast.streams import BLOCK, Streams
+from forecast.streams import DRAWS_PER_BLOCK, Streams
 from forecast_trends.learning.experience import POOLED, Experience, error_variance
 from forecast_trends.learning.production import Production, swell
 from forecast_trends.lines.exponential import Exponential
@@ -52,7 +52,7 @@ def test_an_exact_curve_is_found_exactly_and_has_no_width(w, rho):
     ahead = T[-1] + np.arange(1.0, 31.0)
     assert fitted.central(ahead) == pytest.approx(50 * to_come**-w, rel=1e-9)
     assert fitted.sample(ahead, Streams(0, "test", 0)) == pytest.approx(
-        np.repeat(50 * to_come[:, None] ** -w, BLOCK, axis=1), rel=1e-5
+        np.repeat(50 * to_come[:, None] ** -w, DRAWS_PER_BLOCK, axis=1), rel=1e-5
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from forecast.errors import DataError, UnknownNameError, UsageError
 from forecast.models import Description, FittedShape, Shape
-from forecast.streams import BLOCK
+from forecast.streams import DRAWS_PER_BLOCK
 from forecast_trends.hindcast import coverage, hindcasts, improvers
 from forecast_trends.walks.echo import forecast_variance
 from forecast_trends.walks.walk import POOLED, RandomWalk
@@ -57,7 +57,7 @@ class FittedPlainLine(FittedShape):
         from scipy.stats import t
 
         found = self.result.get_prediction(np.stack([np.ones_like(time), time - 2000], axis=1))
-        at = t.ppf((np.arange(BLOCK) + 0.5) / BLOCK, self.result.df_resid)
+        at = t.ppf((np.arange(DRAWS_PER_BLOCK) + 0.5) / DRAWS_PER_BLOCK, self.result.df_resid)
         return np.exp(found.predicted_mean[:, None] + found.se_obs[:, None] * at)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.errors import DataError, FitError, ScenarioError, UnknownNameError, UsageError
-from forecast.streams import BLOCK, Streams
+from forecast.streams import DRAWS_PER_BLOCK, Streams
 from forecast_trends.limits.bounded_shape import Gompertz, Logistic
 from forecast_trends.limits.frontier import Frontier
 from forecast_trends.limits.staircase import Staircase, adoption
@@ -35,7 +35,9 @@ def test_a_noiseless_curve_below_its_given_cap_is_exact(shape, curve):
     fitted = shape(cap=1000.0).fit(YEARS[:25], curve(YEARS[:25]))
     ahead = np.array([2020.0, 2040.0])
     assert fitted.central(ahead) == pytest.approx(curve(ahead), rel=1e-6)
-    assert fitted.sample(ahead, STREAMS) == pytest.approx(np.repeat(curve(ahead)[:, None], BLOCK, axis=1), rel=1e-4)
+    assert fitted.sample(ahead, STREAMS) == pytest.approx(
+        np.repeat(curve(ahead)[:, None], DRAWS_PER_BLOCK, axis=1), rel=1e-4
+    )
 
 
 @pytest.mark.parametrize(("shape", "curve"), CURVES, ids=IDS)
@@ -70,7 +72,7 @@ def test_the_interval_of_an_identified_cap_covers():
 
 
 def test_each_draw_has_its_own_judged_cap():
-    caps = np.exp(np.random.default_rng(0).normal(np.log(5000), 0.5, BLOCK))
+    caps = np.exp(np.random.default_rng(0).normal(np.log(5000), 0.5, DRAWS_PER_BLOCK))
     fitted = Logistic(cap=5000.0).fit(YEARS[:25], logistic(YEARS[:25]))
     drawn = fitted.given({"cap": caps}).sample(np.array([2100.0]), STREAMS)[0]
     # a curve far from the points leaves hardly any evidence, and its widest draws go anywhere
@@ -142,7 +144,7 @@ def test_the_gain_and_the_steady_growth_are_told_apart():
 def test_a_gain_given_as_a_number_is_taken_as_it_is():
     t = np.linspace(2000, 2020, 40)
     fitted = Staircase(features={"wide": {**STEP["wide"], "gain": 3.0}}).fit(t, stairs(t))
-    assert np.exp(fitted.posterior(STREAMS)["log_gain_wide"]) == pytest.approx(np.full(BLOCK, 3.0), rel=2e-2)
+    assert np.exp(fitted.posterior(STREAMS)["log_gain_wide"]) == pytest.approx(np.full(DRAWS_PER_BLOCK, 3.0), rel=2e-2)
 
 
 def test_what_lies_ahead_comes_with_its_probability_and_is_used_up():
@@ -155,7 +157,7 @@ def test_what_lies_ahead_comes_with_its_probability_and_is_used_up():
     assert np.isclose(gains, 2, rtol=1e-3).mean() == pytest.approx(0.6, abs=0.05)
     assert np.isclose(gains, 1, rtol=1e-3).mean() == pytest.approx(0.4, abs=0.05)
     # after the last step only the steady growth is left
-    assert np.log(later[1] / later[0]) == pytest.approx(np.full(BLOCK, 1.5), abs=1e-3)
+    assert np.log(later[1] / later[0]) == pytest.approx(np.full(DRAWS_PER_BLOCK, 1.5), abs=1e-3)
     assert fitted.describe().facts["exhausted"] == 2024.0
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.evaluation.rolling_origin import backtest, benchmarks, summary
+from forecast.evaluation.rolling_origin import backtest, benchmark_models, score_rows
 from forecast.models import shape
 from forecast.streams import Streams
 from forecast_trends.pool import make, pool_record
@@ -223,11 +223,11 @@ def test_walks_that_slow_are_forecast_better_than_by_a_straight_line():
         growth = 0.5 * 0.95 ** np.arange(30)
         y = np.exp(np.cumsum(growth + 0.08 * rng.standard_normal(30)))
         data = {"t": np.arange(1980.0, 2010.0), "y": y}
-        models, _ = benchmarks(
+        models, _ = benchmark_models(
             lambda s, d=data: forecast.trend(d, shape=s, x="t", y="y", unit=""), ["trends/pool", "trends/exponential"]
         )
         found.append(backtest(models, most_origins=3))
-    rows = {row["model"]: row for row in summary(found)}
+    rows = {row["model"]: row for row in score_rows(found)}
     assert rows["trends/pool"]["weighted-interval"] < rows["trends/exponential"]["weighted-interval"]
     assert rows["trends/pool"]["skill_last_value"] > 0.3
     assert 0.8 <= rows["trends/pool"]["coverage"] <= 1.0

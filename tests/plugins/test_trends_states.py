@@ -11,7 +11,7 @@ from statsmodels.tsa.statespace.structural import UnobservedComponents
 
 import forecast
 from forecast.errors import DataError, FitError
-from forecast.streams import BLOCK, Streams
+from forecast.streams import DRAWS_PER_BLOCK, Streams
 from forecast_trends.points import path
 from forecast_trends.walks.damped import DampedTrend
 from forecast_trends.walks.local_linear import LocalLinear
@@ -251,7 +251,9 @@ def test_a_maximum_that_was_not_reached_is_said():
 def test_a_flat_series_does_not_grow(shape):
     fitted = shape.fit(years(12), np.full(12, 7.0))
     assert fitted.describe().summary.startswith("does not now grow")
-    assert fitted.sample(np.array([2100.0]), Streams(0, "test", 0)) == pytest.approx(np.full((1, BLOCK), 7.0), rel=1e-6)
+    assert fitted.sample(np.array([2100.0]), Streams(0, "test", 0)) == pytest.approx(
+        np.full((1, DRAWS_PER_BLOCK), 7.0), rel=1e-6
+    )
 
 
 def test_a_noiseless_exponential_is_continued_by_the_local_linear_trend():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forecast.errors import DataError, FitError, UsageError
-from forecast.streams import BLOCK, Streams
+from forecast.streams import DRAWS_PER_BLOCK, Streams
 from forecast_trends.walks.echo import Increments, drift_variance, forecast_variance
 from forecast_trends.walks.walk import POOLED, RandomWalk
 
@@ -264,7 +264,7 @@ def test_before_the_series_it_walks_backwards(fitted):
 @pytest.mark.slow
 def test_a_far_horizon_stays_finite_and_quick(fitted):
     found = fitted.sample(np.array([2021.0, 9999.0]), Streams(0, "test", 0))
-    assert found.shape == (2, BLOCK)
+    assert found.shape == (2, DRAWS_PER_BLOCK)
     assert np.isfinite(found).all()
     assert (found > 0).all()
 
@@ -278,7 +278,7 @@ def test_a_noiseless_doubling_time_is_exact(doubling):
     found = RandomWalk().fit(t, 3.0 * 2 ** ((t - 1990) / doubling))
     assert found.describe().facts["doubling_years"] == pytest.approx(doubling, rel=1e-9)
     assert found.sample(np.array([2030.0]), Streams(0, "test", 0)) == pytest.approx(
-        np.full((1, BLOCK), 3.0 * 2 ** (40 / doubling)), rel=1e-6
+        np.full((1, DRAWS_PER_BLOCK), 3.0 * 2 ** (40 / doubling)), rel=1e-6
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 import forecast
 from forecast import save
 from forecast.errors import DataError, ResultError, ScenarioError
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 
 QUANTITIES = {
     "rate": {"normal": [0.1, 0.3], "unit": ""},
@@ -97,7 +97,7 @@ def test_what_is_fixed_has_no_growth():
 
 def test_it_is_said_recorded_and_kept(tmp_path):
     tree = project(HALF)
-    assert headline(tree).endswith("; with machine.growth*0.5 since 2028.5 until 2032.")
+    assert opening_sentence(tree).endswith("; with machine.growth*0.5 since 2028.5 until 2032.")
     assert tree.attributes["changes"] == [{"of": "machine", "growth": 0.5, "since": 2028.5, "until": 2032.0}]
     assert tree.attributes["scenario_hash"] != project().attributes["scenario_hash"]
     assert "changes" not in project().to_xarray().attrs

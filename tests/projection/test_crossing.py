@@ -7,14 +7,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from forecast.projection.answers.crossing_dates import DateDraws
-from forecast.projection.crossing import QUANTILES, crossing, date_quantiles
+from forecast.projection.crossing import QUANTILES, date_quantiles, find_crossing
 
 T = np.array([2020.0, 2021.0, 2022.0, 2025.0])
 
 
 def one(greater, lesser, time=T, **options):
     """Ask about one draw."""
-    found = crossing(time, np.array(greater, dtype=float)[:, None], np.array(lesser, dtype=float)[:, None], **options)
+    found = find_crossing(
+        time, np.array(greater, dtype=float)[:, None], np.array(lesser, dtype=float)[:, None], **options
+    )
     return float(found.date[0]), bool(found.already[0]), bool(found.never[0])
 
 

@@ -82,9 +82,9 @@ def test_they_are_left_out_of_quantiles_dates_and_shares(tree, bad):
     assert float(data["q_already"]) == (~low[0][~bad]).mean()
     np.testing.assert_array_equal(data["q_failing"].values == 1, bad)
     assert "r_failing" not in data
-    row = next(r for r in result_data.quantities(tree) if r["name"] == "late")
+    row = next(r for r in result_data.quantity_rows(tree) if r["name"] == "late")
     assert row["p50"] == pytest.approx(np.quantile(levels[:, ~bad], 0.5, axis=1), rel=1e-12)
-    (asked,) = (r for r in result_data.questions(tree) if r["name"] == "q")
+    (asked,) = (r for r in result_data.date_rows(tree) if r["name"] == "q")
     assert asked["dates"][0]["probability"] == (~low[:4].all(axis=0)[~bad]).mean()
     (race,) = result_data.first_answers(tree)
     assert sum(race["first"].values()) + race["together"] + race["none"] == pytest.approx(1, abs=1e-12)

@@ -10,7 +10,7 @@ import forecast
 from forecast import save
 from forecast.errors import ResultError, ScenarioError
 from forecast.report import result_data
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 
 #: A growth rate whose distribution function is known.
 RATE = norm(0.2, 0.1 / norm.isf(0.05))
@@ -120,10 +120,10 @@ def test_choices_stay_side_by_side():
 
 def test_the_answer_opens_with_the_first_question_whatever_it_asks():
     asked = {"v": {"value": "x", "dates": [2030], "title": "Compute"}, **RACE}
-    assert headline(project(asked, draws=200)).startswith("Compute: 2.")
+    assert opening_sentence(project(asked, draws=200)).startswith("Compute: 2.")
     race = {"race": {**RACE["race"], "title": "Who wins"}, **{k: v for k, v in RACE.items() if k != "race"}}
-    assert headline(project(race, draws=200)).startswith("Who wins, by 2050: b 55 %, a 45 %, c under 1 %")
-    assert headline(project(RACE, draws=200)).startswith("'x >= 10' holds by ")
+    assert opening_sentence(project(race, draws=200)).startswith("Who wins, by 2050: b 55 %, a 45 %, c under 1 %")
+    assert opening_sentence(project(RACE, draws=200)).startswith("'x >= 10' holds by ")
 
 
 def test_it_is_kept_in_files_and_a_changed_one_is_refused(tmp_path):

@@ -44,15 +44,15 @@ def test_a_regime_has_its_labels_and_its_shares(tmp_path):
     assert values.attrs["flag_meanings"] == "fast slow none"
     assert values.attrs["flag_values"] == "0 1 2"
     assert (values.values == values.values[0]).all()  # one regime a world, at all times
-    (row,) = result_data.regimes(run)
+    (row,) = result_data.regime_rows(run)
     # three standard deviations of a share of 20,000 draws
     assert row["shares"] == pytest.approx({"fast": 0.45, "slow": 0.45, "none": 0.1}, abs=0.011)
     assert sum(row["shares"].values()) == pytest.approx(1)
-    assert result_data.quantities(run) == []
+    assert result_data.quantity_rows(run) == []
     from forecast import save
 
     save(run, tmp_path / "run.nc")
-    assert result_data.regimes(forecast.load(tmp_path / "run.nc")) == result_data.regimes(run)
+    assert result_data.regime_rows(forecast.load(tmp_path / "run.nc")) == result_data.regime_rows(run)
 
 
 def test_a_schedule_is_the_same_in_every_world():

@@ -74,7 +74,7 @@ def test_a_soft_limit_of_what_is_negative_is_an_error():
 
 def test_the_share_that_binds_is_that_of_the_closed_form():
     tree = project(limit="cap", draws=20_000)
-    (row,) = result_data.limits(tree)
+    (row,) = result_data.limit_rows(tree)
     years = np.arange(1, 26)
     # the limit takes more than 1 % off where the rate is above log(20/0.99)/years
     wanted = RATE.sf(np.log(20 / 0.99) / years)
@@ -105,7 +105,7 @@ def test_worlds_are_weighed():
         "update": {"y": {"log_likelihood": "where(y > 1.5, log(3), 0)"}},
     }
     tree = forecast.project(record, draws=4000)
-    (row,) = result_data.limits(tree)
+    (row,) = result_data.limit_rows(tree)
     share = float((tree["projection"]["x"].values[0] == 1).mean())
     assert row["binds"][0] == pytest.approx(3 * share / (3 * share + 1 - share), rel=1e-9)
 

@@ -5,7 +5,7 @@ import pytest
 
 import forecast
 from forecast.errors import ScenarioError, UnknownNameError
-from forecast.projection.result.observed_values import observed, standing
+from forecast.projection.result.observed_values import last_observation, observed_points
 
 CARD = {"model": "hardware/gpu-peak-fp32", "shape": "trends/exponential"}
 
@@ -19,7 +19,7 @@ def record(**quantities):
 
 def of(run, name="y", unit="TFLOP/s"):
     answer = run.answers["q"]
-    return observed(answer, name, unit, answer.default)
+    return observed_points(answer, name, unit, answer.default)
 
 
 def test_a_formula_is_observed_as_the_quantity_it_names_in_its_own_unit():
@@ -32,7 +32,7 @@ def test_a_formula_is_observed_as_the_quantity_it_names_in_its_own_unit():
     assert run["observed/y"]["value"].attrs["units"] == "PFLOP/s"
     assert [name for name in names if name] == [name for name in of(run, "x")[2] if name]
     # a frontier stands at its record
-    assert standing(run.answers["q"]).value == pytest.approx(max(values) / 1000)
+    assert last_observation(run.answers["q"]).value == pytest.approx(max(values) / 1000)
     again = record(y={key: value for key, value in y.items() if key != "observed"})
     assert not of(forecast.project(again, draws=16))[0].size
 

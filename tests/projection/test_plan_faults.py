@@ -150,7 +150,7 @@ def test_a_run_that_was_killed_between_blocks_goes_on_to_the_same_bytes(tmp_path
     monkeypatch.setattr(batches, "CHECKPOINT_SECONDS", 0.0)
 
     def killed(done, of):
-        if done >= 2 * batches.BATCH:
+        if done >= 2 * batches.DRAWS_PER_BATCH:
             raise KeyboardInterrupt
 
     place = tmp_path / "run.part"

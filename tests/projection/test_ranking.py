@@ -18,7 +18,7 @@ from forecast.errors import (
 )
 from forecast.projection.answers.ranking import first
 from forecast.report import figures, result_data
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.table_value import TableValue
 from forecast.scenarios.scenario import Scenario
@@ -168,15 +168,15 @@ def test_conditions_leave_out(record):
     run = forecast.project(record, draws=50, with_={"budget": 650})
     assert run["rankings"]["best_among"].values.tolist() == [1.0, 1.0, 0.0]
     assert float(run["rankings"]["best_first"].sel(card="mid")) == 1.0
-    rows = result_data.rankings(run)
+    rows = result_data.ranking_rows(run)
     assert [entry["name"] for entry in rows[0]["order"]] == ["mid", "old", "big"]
-    assert headline(run) == (
+    assert opening_sentence(run) == (
         "The highest per_dollar: mid, with a probability of over 99 %, ahead of old; "
         "with budget = 650 USD instead of 5,000 USD."
     )
     nothing = forecast.project(record, draws=50, with_={"budget": 1})
     assert (
-        headline(nothing)
+        opening_sentence(nothing)
         == "The highest per_dollar: none of 3 meets price <= budget; with budget = 1 USD instead of 5,000 USD."
     )
 
@@ -192,7 +192,7 @@ def test_what_seldom_takes_part_comes_last_unless_the_values_are_ordered(record)
     ):
         asked = {"rank": "price", "over": "card", "best": best, "subject_to": [condition], "ordered": ordered}
         record["questions"]["best"] = asked
-        (row,) = result_data.rankings(forecast.project(record, draws=500))
+        (row,) = result_data.ranking_rows(forecast.project(record, draws=500))
         assert [entry["name"] for entry in row["order"]] == names, (condition, ordered)
 
 
@@ -201,11 +201,11 @@ def test_what_takes_part_in_few_draws_is_not_listed_before_what_is_best(record):
     record["quantities"]["limit"] = {"p05": 500, "p95": 3000, "unit": "USD"}
     record["questions"]["best"] = {"rank": "memory", "over": "card", "subject_to": ["price <= limit"]}
     run = forecast.project(record, draws=500)
-    (row,) = result_data.rankings(run)
+    (row,) = result_data.ranking_rows(run)
     shares = {entry["name"]: entry["among"] for entry in row["order"]}
     assert 0 < shares["big"] < 0.1 < shares["mid"] <= shares["old"]
     assert [entry["name"] for entry in row["order"]] == ["mid", "old", "big"]
-    assert "The highest memory: mid, with" in headline(run)
+    assert "The highest memory: mid, with" in opening_sentence(run)
 
 
 def test_ordered_is_true_or_false(record):
@@ -217,12 +217,12 @@ def test_ordered_is_true_or_false(record):
 def test_the_lowest_may_be_the_best(record):
     record["questions"]["best"] = {"rank": "price + extra", "over": "card", "best": "lowest", "title": "Cheapest"}
     run = forecast.project(record, draws=50)
-    assert headline(run).startswith("Cheapest: old, with a probability of over 99 %, ahead of mid")
+    assert opening_sentence(run).startswith("Cheapest: old, with a probability of over 99 %, ahead of mid")
 
 
 def test_each_combination_of_the_other_choices_is_ranked(record):
     record["quantities"]["rate"]["where"]["precision"] = {"home": ["fp8", "fp16"], "work": "fp16"}
-    rows = result_data.rankings(forecast.project(record, draws=50))
+    rows = result_data.ranking_rows(forecast.project(record, draws=50))
     assert [row["choices"] for row in rows] == [{"use": "home"}, {"use": "work"}]
     assert json.loads(json.dumps(rows)) == rows
 
@@ -232,7 +232,7 @@ def test_a_saved_ranking_comes_back(record, tmp_path):
 
     run = forecast.project(record, draws=20)
     save(run, tmp_path / "run.nc")
-    assert result_data.rankings(forecast.load(tmp_path / "run.nc").run) == result_data.rankings(run)
+    assert result_data.ranking_rows(forecast.load(tmp_path / "run.nc").run) == result_data.ranking_rows(run)
 
 
 def test_what_is_ranked_is_in_the_provenance(record):
@@ -308,7 +308,7 @@ def test_wrong_choices(record, change, error, says):
 
 
 def test_the_command_line_shows_them(record, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("forecast.scenarios.registered.read", lambda path: record)
+    monkeypatch.setattr("forecast.scenarios.registered.read_scenario", lambda path: record)
     (tmp_path / "mine.toml").write_text("")
     words = ["run", str(tmp_path / "mine.toml"), "--draws", "50", "--set", "budget=650"]
     assert main([*words, "--show", "answers"]) == 0
@@ -321,7 +321,7 @@ def test_the_command_line_shows_them(record, tmp_path, capsys, monkeypatch):
 
 
 def test_a_ranking_is_drawn(record, tmp_path):
-    figures.plot(forecast.project(record, draws=20), tmp_path / "run.svg")
+    figures.plot_projection(forecast.project(record, draws=20), tmp_path / "run.svg")
     drawn = (tmp_path / "run.svg").read_text()
     assert "mid" in drawn
     assert "per_dollar" in drawn

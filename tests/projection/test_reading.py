@@ -5,7 +5,7 @@ import pytest
 
 import forecast
 from forecast.errors import FormulaError
-from forecast.projection.claim_values import figure
+from forecast.projection.claim_values import read_claim_value
 
 SCENARIO = {
     "start": 2025,
@@ -19,7 +19,7 @@ SCENARIO = {
 
 
 def read(text, **more):
-    return figure(forecast.project({**SCENARIO, **more}, draws=4096), text, where="demo")
+    return read_claim_value(forecast.project({**SCENARIO, **more}, draws=4096), text, where="demo")
 
 
 def test_quantiles_shares_and_levels():

@@ -9,7 +9,7 @@ import forecast
 from forecast import save
 from forecast.errors import ScenarioError, UnknownNameError, UsageError
 from forecast.report import result_data
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 from tests.toolkit import assert_bitwise
 
 YEARS = np.arange(2000.0, 2021.0)
@@ -74,25 +74,25 @@ def test_each_value_is_what_it_would_be_alone_and_all_else_is_the_same():
 def test_it_is_saved_summarised_and_said(tmp_path):
     tree = run(sweep={"goal": [1e3, 1e5], "machine.growth": [0.2, 0.4]}, with_={"share": 1})
     assert forecast.load(save(tree, tmp_path / "s.nc")).run.identical(tree)
-    rows = [row["choices"] for row in result_data.questions(tree) if row["name"] == "there"]
+    rows = [row["choices"] for row in result_data.date_rows(tree) if row["name"] == "there"]
     assert rows == [{"machine.growth": g, "goal": v} for g in ("0.2", "0.4") for v in ("1000.0", "100000.0")]
-    assert "depending on machine.growth and goal" in headline(tree)
-    assert headline(tree).endswith("with share = 1 instead of 0.5 to 1.")
-    early, late = (row["crossing"]["p50"] for row in result_data.questions(tree)[:2])
+    assert "depending on machine.growth and goal" in opening_sentence(tree)
+    assert opening_sentence(tree).endswith("with share = 1 instead of 0.5 to 1.")
+    early, late = (row["crossing"]["p50"] for row in result_data.date_rows(tree)[:2])
     assert early < late
 
 
 def test_what_is_swept_is_never_pooled_and_rivals_beside_it_are():
     plain, tree = run(RIVALS), run(RIVALS, sweep={"goal": [1e19, 1e20]})
-    assert "goal = " not in headline(plain)
-    rows = [row for row in result_data.pooled(tree) if row["name"] == "there"]
+    assert "goal = " not in opening_sentence(plain)
+    rows = [row for row in result_data.pooled_rows(tree) if row["name"] == "there"]
     assert [row["choices"] for row in rows] == [{"goal": "1e+19"}, {"goal": "1e+20"}]
-    first = next(row for row in result_data.pooled(plain) if row["name"] == "there")
+    first = next(row for row in result_data.pooled_rows(plain) if row["name"] == "there")
     assert rows[0]["crossing"] == first["crossing"]
-    assert "depending on goal (not by" in headline(tree)
+    assert "depending on goal (not by" in opening_sentence(tree)
     along = run(RIVALS, sweep={"shape": "*"})
     assert along.swept == {"shape": ["exponential", "random-walk"]}
-    assert result_data.pooled(along) == []
+    assert result_data.pooled_rows(along) == []
     for name in ("there_date", "then_date"):
         assert_bitwise(along["questions"][name].values, plain["questions"][name].values)
     assert run(RIVALS, sweep={"shape": ["random-walk"]}).swept == {"shape": ["random-walk"]}
@@ -103,7 +103,7 @@ def test_an_answer_that_stays_the_same_still_stands_along_what_it_depends_on():
     assert (tree["questions"]["there_already"] == 1).all()
     assert tree["questions"]["there"].dims == ("quantile", "goal")
     assert tree["questions"]["then"].dims == ("quantile",)
-    assert [row["choices"] for row in result_data.questions(tree) if row["name"] == "there"] == [
+    assert [row["choices"] for row in result_data.date_rows(tree) if row["name"] == "there"] == [
         {"goal": "1e-30"}, {"goal": "1e-29"}
     ]  # fmt: skip
     swapped = run(RIVALS, sweep={"machine.growth": [0.2, 0.3]}, with_={"machine": "hardware/linpack@exponential"})

@@ -95,7 +95,7 @@ def test_data_without_a_name_have_that_of_their_quantity(tmp_path):
 
 def test_a_table_that_the_code_of_a_model_reads_counts_too():
     run = forecast.project("scaling-ends", draws=8, with_={"compute": "as-needed"})
-    rows = forecast.tables.columns("datasets/capability-editions")
+    rows = forecast.tables.to_columns("datasets/capability-editions")
     last_row = rows["release_date"][~np.isnat(rows["release_date"])].max()
     assert run.newest["datasets/capability-editions"] == str(last_row.astype("datetime64[D]"))
     assert (

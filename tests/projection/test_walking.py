@@ -222,7 +222,7 @@ def compound(**stated):
     tree = forecast.project(record, draws=50)
     data = tree["projection"].to_dataset()
     np.testing.assert_array_equal(data["twice"].values, 2 * data["x"].values)
-    return data["g"].values[0], data["x"].values, result_data.limits(tree)
+    return data["g"].values[0], data["x"].values, result_data.limit_rows(tree)
 
 
 @pytest.mark.parametrize(

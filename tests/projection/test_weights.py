@@ -15,9 +15,9 @@ from forecast.base.dates import decimal_year
 from forecast.base.netcdf import content_hash
 from forecast.errors import DataError
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
-from forecast.projection.likelihood_weights import effective_sample_size, normalised, weights_of
+from forecast.projection.likelihood_weights import effective_sample_size, normalise_weights, weights_of
 from forecast.report import result_data
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 from forecast.sensitivity.first_order import first_order
 from toolkit import assert_bitwise
 
@@ -53,8 +53,8 @@ def weighed():
 
 
 def test_a_normal_prior_and_a_normal_likelihood_give_the_normal_posterior(weighed):
-    row = next(r for r in result_data.quantities(weighed) if r["name"] == "m")
-    count = result_data.updates(weighed)[0]["effective"]
+    row = next(r for r in result_data.quantity_rows(weighed) if r["name"] == "m")
+    count = result_data.update_rows(weighed)[0]["effective"]
     for name, q in QUANTILES.items():
         # four standard errors of a quantile of as many worlds
         error = np.sqrt(q * (1 - q) / count) / POSTERIOR.pdf(POSTERIOR.ppf(q))
@@ -66,7 +66,7 @@ def test_the_effective_number_is_that_of_the_closed_form(weighed):
     s2 = 0.5**2
     mean = norm(0, np.sqrt(1 + s2)).pdf(1.5) * np.sqrt(2 * np.pi * s2)
     square = norm(0, np.sqrt(1 + s2 / 2)).pdf(1.5) * np.sqrt(2 * np.pi * s2 / 2)
-    (row,) = result_data.updates(weighed)
+    (row,) = result_data.update_rows(weighed)
     assert row["effective"] / row["draws"] == pytest.approx(mean**2 / square, rel=0.03)
     assert weighed.attributes["effective_draws"] == row["effective"]
     assert weighed.attributes["update"] == {"m": "-(m - 1.5)**2/(2*0.5**2)"}
@@ -74,15 +74,15 @@ def test_the_effective_number_is_that_of_the_closed_form(weighed):
 
 
 def test_what_is_independent_of_what_is_known_stays_as_it_was(weighed):
-    row = next(r for r in result_data.quantities(weighed) if r["name"] == "other")
-    count = result_data.updates(weighed)[0]["effective"]
+    row = next(r for r in result_data.quantity_rows(weighed) if r["name"] == "other")
+    count = result_data.update_rows(weighed)[0]["effective"]
     for name, q in QUANTILES.items():
         error = np.sqrt(q * (1 - q) / count) / norm.pdf(norm.ppf(q))
         assert row[name][0] == pytest.approx(norm.ppf(q), abs=4 * error)
 
 
 def test_dates_and_shares_are_weighed(weighed):
-    one, two = result_data.questions(weighed)
+    one, two = result_data.date_rows(weighed)
     for name, q in QUANTILES.items():
         found = decimal_year(np.datetime64(one["crossing"][name], "s"))
         assert found == pytest.approx(2025 + 10 + 3 * POSTERIOR.ppf(q), abs=0.05)
@@ -100,7 +100,7 @@ def test_a_regime_has_its_posterior_share():
         update={"kind": {"log_likelihood": 'where(kind == "b", -2, 0)'}},
         until=2026,
     )
-    (row,) = result_data.regimes(run)
+    (row,) = result_data.regime_rows(run)
     assert row["shares"]["a"] == pytest.approx(0.3 / (0.3 + 0.7 * np.exp(-2)), abs=0.012)
 
 
@@ -109,7 +109,7 @@ def test_two_updates_multiply_their_likelihoods():
     quantities = {"m": PRIOR, "n": PRIOR}
     once, twice = (project(quantities, update=u, draws=3000, until=2026) for u in (SEEN, both))
     np.testing.assert_allclose(weights_of(once).values, weights_of(twice).values, rtol=1e-9)
-    assert result_data.quantities(once) == result_data.quantities(twice)
+    assert result_data.quantity_rows(once) == result_data.quantity_rows(twice)
 
 
 def test_a_path_is_weighed_by_its_first_step():
@@ -146,15 +146,15 @@ def test_what_is_known_along_a_choice_changes_everything_along_it(chosen):
     weights = weights_of(chosen)
     assert weights.dims == ("draw", "e")
     assert weights.sum("draw").values == pytest.approx([1, 1])
-    rows = [r for r in result_data.quantities(chosen) if r["name"] == "m"]
+    rows = [r for r in result_data.quantity_rows(chosen) if r["name"] == "m"]
     assert [r["choices"]["e"] for r in rows] == ["dettmers-2015", "carlsmith-2020"]
     m = chosen["projection"]["m"].isel(time=0).values
     for row in rows:
         counts = weights.sel(e=row["choices"]["e"]).values
         assert row["p50"][0] == weighted_quantiles(m, counts, [0.5])[0]
-    questions = result_data.questions(chosen)
+    questions = result_data.date_rows(chosen)
     assert [r["choices"] for r in questions] == [r["choices"] for r in rows]
-    least = min(row["effective"] for row in result_data.updates(chosen))
+    least = min(row["effective"] for row in result_data.update_rows(chosen))
     assert chosen.attributes["effective_draws"] == least
 
 
@@ -166,9 +166,9 @@ def test_a_weighed_projection_is_saved_and_drawn(chosen, weighed, tmp_path):
         save(run, tmp_path / f"{number}.nc")
         back = forecast.load(tmp_path / f"{number}.nc")
         back = back.run if isinstance(back, forecast.Answer) else back
-        for said in (result_data.questions, result_data.quantities, result_data.updates, headline):
+        for said in (result_data.date_rows, result_data.quantity_rows, result_data.update_rows, opening_sentence):
             assert said(back) == said(run)
-        assert figures.plot(run, tmp_path / f"{number}.svg").stat().st_size > 1000
+        assert figures.plot_projection(run, tmp_path / f"{number}.svg").stat().st_size > 1000
 
 
 def test_weights_are_the_same_for_any_number_of_workers_and_a_prefix():
@@ -192,7 +192,7 @@ def test_a_ranking_counts_worlds_by_their_weight():
     }  # fmt: skip
     plain, known = project(quantities, **record), project(quantities, update=SEEN, **record)
     for run, share in ((plain, norm.sf(1.0)), (known, POSTERIOR.sf(1.0))):
-        (row,) = result_data.rankings(run)
+        (row,) = result_data.ranking_rows(run)
         for entry in row["order"]:
             assert entry["among"] == pytest.approx(share, abs=0.02)
         assert sum(entry["first"] for entry in row["order"]) == pytest.approx(row["order"][0]["among"])
@@ -218,7 +218,7 @@ def test_few_effective_worlds_are_warned_of():
     sharp = {"m": {"log_likelihood": "-(m - 3)**2/(2*0.01**2)"}}
     run = project({"m": PRIOR}, update=sharp, draws=2000, until=2026)
     (warning,) = run.warnings
-    count = result_data.updates(run)[0]["effective"]
+    count = result_data.update_rows(run)[0]["effective"]
     assert count < 200
     assert str(warning).startswith(f"update: {count:.0f} of 2,000 worlds are effective; answers rest on fewer than 200")
     assert project({"m": PRIOR}, update=SEEN, draws=2000, until=2026).warnings == []
@@ -226,7 +226,7 @@ def test_few_effective_worlds_are_warned_of():
 
 def test_a_likelihood_of_zero_leaves_worlds_out():
     run = project({"m": PRIOR}, update={"m": {"log_likelihood": "log(max(m, 0))"}}, draws=20_000, until=2026)
-    (row,) = result_data.quantities(run)
+    (row,) = result_data.quantity_rows(run)
     # density m exp(-m²/2) over m > 0
     assert row["p05"][0] == pytest.approx(np.sqrt(-2 * np.log(0.95)), abs=0.03)
     assert row["p50"][0] == pytest.approx(np.sqrt(-2 * np.log(0.5)), abs=0.03)
@@ -254,12 +254,12 @@ def test_a_value_of_a_choice_may_be_impossible():
         quantities, choices={"e": ["dettmers-2015", "carlsmith-2020"]}, draws=100, until=2026,
         update={"x": {"log_likelihood": "log(max(0, sign(most/x - 1)))"}}, questions={"q": {"when": "x >= most"}},
     )  # fmt: skip
-    counts = {row["choices"]["e"]: row["effective"] for row in result_data.updates(run)}
+    counts = {row["choices"]["e"]: row["effective"] for row in result_data.update_rows(run)}
     assert counts == {"dettmers-2015": None, "carlsmith-2020": pytest.approx(100)}
     assert run.attributes["effective_draws"] == pytest.approx(100)
     reason = "update (e = dettmers-2015): no world is possible: the likelihood is 0 in each"
     assert run.attributes["failures"] == [reason]
-    never = {row["choices"]["e"]: row["crossing"]["never"] for row in result_data.questions(run)}
+    never = {row["choices"]["e"]: row["crossing"]["never"] for row in result_data.date_rows(run)}
     assert never == {"dettmers-2015": None, "carlsmith-2020": pytest.approx(1.0)}
 
 
@@ -274,7 +274,7 @@ def test_whole_weights_say_what_as_many_draws_would(rows):
     repeated = np.repeat(dates, counts.astype(int))
     found = weighted_quantiles(dates, counts, list(QUANTILES.values()))
     assert found.tolist() == date_quantiles(repeated).tolist()
-    assert effective_sample_size(normalised(np.log(np.ones(7)))) == pytest.approx(7)
+    assert effective_sample_size(normalise_weights(np.log(np.ones(7)))) == pytest.approx(7)
 
 
 def test_a_missing_value_or_weight_makes_its_own_quantiles_missing():
@@ -286,6 +286,6 @@ def test_a_missing_value_or_weight_makes_its_own_quantiles_missing():
 def test_a_projection_without_an_update_says_nothing_of_weights():
     run = project({"m": PRIOR}, draws=10, until=2026)
     assert weights_of(run) is None
-    assert result_data.updates(run) == []
+    assert result_data.update_rows(run) == []
     assert not {"update", "effective_draws", "correlations"} & set(run.to_xarray().attrs)
     assert json.loads(run.to_xarray().attrs["failures"]) == []

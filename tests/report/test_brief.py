@@ -12,9 +12,9 @@ import forecast
 from forecast.projection.result import AnswerDistribution
 from forecast.report import result_data
 from forecast.report.brief import Brief, brief
-from forecast.report.headline import Words, headline
+from forecast.report.headline import Labels, opening_sentence
 from forecast.report.rows import COLUMNS, ReportRow, RowGroup
-from forecast.report.screen import HEIGHT, lines
+from forecast.report.screen import HEIGHT, brief_lines
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.toml_text import toml_text
 
@@ -58,9 +58,9 @@ def test_a_spread_is_that_of_the_pooled_answer_and_of_each_combination(run):
     question = run.answers["q"]
     assert question.default == {"metric": "1"}
     assert list(question.rivals) == ["growth"]
-    (pooled,) = [row for row in result_data.pooled(run) if row["choices"] == {"metric": "1"}]
+    (pooled,) = [row for row in result_data.pooled_rows(run) if row["choices"] == {"metric": "1"}]
     assert question.over({"metric": "1"}).never == pooled["crossing"]["never"]
-    for row in result_data.questions(run):
+    for row in result_data.date_rows(run):
         spread = question.over(row["choices"])
         assert spread.never == row["crossing"]["never"]
         assert spread.already == row["crossing"]["already"]
@@ -88,8 +88,8 @@ def test_without_weights_the_range_of_the_medians_is_said():
     spread = run.answers["q"].over({"metric": "1"})
     expected = [2025 + math.log(8) / rate for rate in (0.6, 0.3)]
     assert spread.medians == pytest.approx(tuple(expected), abs=0.2)
-    assert headline(run).startswith("The machine does eight times its work (benchmark: FAST) between ")
-    assert "depending on growth" in headline(run)
+    assert opening_sentence(run).startswith("The machine does eight times its work (benchmark: FAST) between ")
+    assert "depending on growth" in opening_sentence(run)
 
 
 def test_a_value_is_pooled_alike():
@@ -98,7 +98,7 @@ def test_a_value_is_pooled_alike():
     rows = {tuple(r["choices"].items()): r for r in result_data.value_answers(run) if "weights" in r}
     spread = figure.over(figure.default)
     assert spread.median == pytest.approx(rows[(("metric", "1"),)]["dates"][0]["p50"], rel=1e-12)
-    assert headline(run).startswith("Work (benchmark: FAST): ")
+    assert opening_sentence(run).startswith("Work (benchmark: FAST): ")
 
 
 # --- sentences --------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def test_a_value_is_pooled_alike():
 
 def test_a_stated_number_that_is_changed_is_never_spelt_by_the_title():
     run = forecast.project(rivals(), draws=200, with_={"goal": 2})
-    said = headline(run)
+    said = opening_sentence(run)
     assert "eight times" not in said
     assert "'machine >= goal' holds" in said
     assert said.endswith("; with goal = 2 instead of 8.")
@@ -114,11 +114,11 @@ def test_a_stated_number_that_is_changed_is_never_spelt_by_the_title():
 
 def test_a_title_names_numbers_and_definitions_in_braces():
     record = rivals(questions={"q": {"when": "machine >= goal", "title": "the {metric} machine works {goal} times"}})
-    assert headline(forecast.project(record, draws=200)).startswith("The FAST machine works 8 times by 20")
-    said = headline(forecast.project(record, draws=200, with_={"goal": 2.5, "metric": "2"}))
+    assert opening_sentence(forecast.project(record, draws=200)).startswith("The FAST machine works 8 times by 20")
+    said = opening_sentence(forecast.project(record, draws=200, with_={"goal": 2.5, "metric": "2"}))
     assert said.startswith("The 2 machine works 2.5 times by 20")
     assert said.endswith("; with goal = 2.5 instead of 8, benchmark: 2.")
-    (row,) = result_data.questions(forecast.project(record, draws=50, with_={"metric": "1", "growth": "0.6"}))
+    (row,) = result_data.date_rows(forecast.project(record, draws=50, with_={"metric": "1", "growth": "0.6"}))
     assert row["title"] == "the FAST machine works 8 times"
 
 
@@ -165,8 +165,8 @@ def test_what_comes_first_is_said_below_the_chart_pooled_by_the_weights():
     (said,) = brief(run).races
     assert said.startswith(f"Which is first (benchmark: FAST), by 2040: the machine {round(100 * expected)} %, ")
     assert said.endswith(f"none {round(100 * (0.75 * steep['none'] + 0.25 * flat['none']))} %")
-    assert said in " ".join(" ".join(lines(brief(run))).split())
-    assert len(lines(brief(run))) <= HEIGHT
+    assert said in " ".join(" ".join(brief_lines(brief(run))).split())
+    assert len(brief_lines(brief(run))) <= HEIGHT
 
 
 def test_what_comes_first_is_a_range_over_rivals_without_weights_and_stands_once():
@@ -175,12 +175,14 @@ def test_what_comes_first_is_a_range_over_rivals_without_weights_and_stands_once
     record["questions"]["r"]["when"] = "machine >= 20"
     record["questions"] = {"race": record["questions"].pop("race"), **record["questions"]}
     run = forecast.project(record, draws=500)
-    assert re.match(r"Which is first \(benchmark: FAST\), by 2040: the machine under 1 % to over 99 %, ", headline(run))
+    assert re.match(
+        r"Which is first \(benchmark: FAST\), by 2040: the machine under 1 % to over 99 %, ", opening_sentence(run)
+    )
     assert brief(run).races == ()
 
 
 def test_what_moves_an_answer_is_called_by_the_words_of_its_scenario():
-    words = Words(forecast.project(rivals(), draws=50))
+    words = Labels(forecast.project(rivals(), draws=50))
     assert words.driver("growth") == "growth"
     assert words.driver("metric") == "benchmark"
     assert words.driver("hardware/hpcg@0.6.log_level") == "level (hpcg, steep)"
@@ -191,11 +193,11 @@ def test_what_moves_an_answer_is_called_by_the_words_of_its_scenario():
 
 def test_best_ones_that_agree_are_said_together():
     record = rivals(questions={"best": {"rank": "machine", "over": "growth", "title": "the fastest growth"}})
-    assert headline(forecast.project(record, draws=100)) == (
+    assert opening_sentence(forecast.project(record, draws=100)) == (
         "The fastest growth: steep for every benchmark, with a probability of over 99 %."
     )
     record["quantities"]["machine"]["expression"] = "noise*exp({growth}*({metric} - 1.5))"
-    assert headline(forecast.project(record, draws=100)) == (
+    assert opening_sentence(forecast.project(record, draws=100)) == (
         "The fastest growth: flat (benchmark: FAST), with a probability of over 99 %; "
         "steep (benchmark: 2), with a probability of over 99 %."
     )
@@ -205,7 +207,7 @@ def test_where_nothing_is_drawn_no_probability_is_said():
     record = rivals()
     record["quantities"]["noise"] = {"value": 1, "unit": ""}
     never = forecast.project(record, draws=20, with_={"goal": 1e9, "growth": "0.1"})
-    assert headline(never).startswith(
+    assert opening_sentence(never).startswith(
         "It is after 2040, if ever, that 'machine >= goal' holds (benchmark: FAST); no unc"
     )
     (group,) = brief(never).groups
@@ -231,7 +233,7 @@ def test_rows_are_the_definitions_then_the_rivals(run):
 @pytest.mark.parametrize("width", [64, 80, 120])
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_lines_fit_and_bars_stand_where_the_dates_are(run, width, ascii_only):
-    out = lines(brief(run), width, ascii_only=ascii_only)
+    out = brief_lines(brief(run), width, ascii_only=ascii_only)
     assert len(out) <= HEIGHT
     assert max(map(len, out)) <= width
     assert all(line.isascii() for line in out) or not ascii_only
@@ -256,7 +258,7 @@ def test_the_ends_of_an_axis_and_its_numbers_share_a_unit_that_is_said_once(widt
                    for n, q in spreads.items()),
         kind="value", unit="FLOP/s", ends=(1.6e14, 4.7e20), log=True,
     )  # fmt: skip
-    out = lines(Brief(sentence="It is so.", groups=(group,)), width)
+    out = brief_lines(Brief(sentence="It is so.", groups=(group,)), width)
     axis, slow, fast = next(out[i : i + 3] for i, line in enumerate(out) if "median" in line)
     assert axis.split() == ["[EFLOP/s]", "1.6e-4", "470", "median", "90", "%"]
     assert slow.split()[-4:] == ["0.01", "1.6e-4", "to", "1"]
@@ -266,7 +268,7 @@ def test_the_ends_of_an_axis_and_its_numbers_share_a_unit_that_is_said_once(widt
 
 
 def test_what_there_is_no_room_for_is_counted(run):
-    out = lines(brief(run), 80, 12)
+    out = brief_lines(brief(run), 80, 12)
     assert len(out) <= 12
     assert "1 more row," in " ".join(out)
 
@@ -282,12 +284,12 @@ def test_rows_with_the_numbers_of_the_leading_one_are_named_in_one_line():
     run = forecast.project(record, draws=300)
     (group,) = brief(run).groups
     assert [row.label for row in group.rows if row.repeats] == ["bright"]
-    out = lines(brief(run))
+    out = brief_lines(brief(run))
     assert "The same under shade: bright." in out
     assert not [line for line in out if line.startswith("shade")]
     asked = brief(run, by="shade")  # what is asked for by name is a row
     assert not [row for row in asked.groups[0].rows if row.repeats]
-    assert [line for line in lines(asked) if re.match(r"shade +bright ", line)]
+    assert [line for line in brief_lines(asked) if re.match(r"shade +bright ", line)]
 
 
 def test_a_row_is_called_by_its_question():
@@ -308,7 +310,7 @@ def test_a_long_label_is_broken_and_its_chart_keeps_its_columns():
     row = ReportRow(label=label, cells=("2027-09", "2027-05 to 2028-02", "under 1 %"),
                     spread=AnswerDistribution(quantiles=(2027.4, 2027.5, 2027.7, 2027.9, 2028.1)))  # fmt: skip
     group = RowGroup(rows=(row,), columns=COLUMNS["date"], kind="date", ends=(2025.0, 2040.0))
-    out = lines(Brief(sentence="It is so.", groups=(group,)), 80)
+    out = brief_lines(Brief(sentence="It is so.", groups=(group,)), 80)
     axis = next(line for line in out if "median" in line)
     assert axis.index("2040") + 4 - axis.index("2025") >= 24
     at = axis.index("2025")

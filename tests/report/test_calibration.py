@@ -2,7 +2,7 @@
 
 import pytest
 
-from forecast.report.figures.calibration import chart, plot
+from forecast.report.figures.calibration import chart, plot_calibration
 
 ROW = {
     "kind": "all", "horizon": "all", "series": 22, "forecasts": 808, "score": 0.5, "held": 0.8, "half": 0.44,
@@ -29,7 +29,7 @@ def test_the_figure_draws_levels_and_tenths():
     from matplotlib.figure import Figure
 
     left, right = Figure().subplots(1, 2)
-    plot({"one": [ROW], "two": [{**ROW, "held": 0.95}]}, (left, right))
+    plot_calibration({"one": [ROW], "two": [{**ROW, "held": 0.95}]}, (left, right))
     assert [text.get_text() for text in left.get_legend().get_texts()] == ["one", "two"]
     assert list(left.lines[0].get_ydata()) == [0, 0.44, 0.8, 1]
     assert list(right.patches[0].get_data().values) == pytest.approx(ROW["deciles"])

@@ -8,9 +8,9 @@ import pytest
 import forecast
 from forecast.contract.registry import get_registry
 from forecast.report.brief import brief
-from forecast.report.headline import Words
+from forecast.report.headline import Labels
 from forecast.report.rows import ranking_groups
-from forecast.report.screen import HEIGHT, lines
+from forecast.report.screen import HEIGHT, brief_lines
 from forecast.sensitivity.first_order import uncertain
 
 #: Scenarios that stand for the others in the default tier: choices and dates, a ranking.
@@ -29,7 +29,7 @@ def run(request):
 @pytest.mark.parametrize("width", [80, 120])
 def test_it_is_one_screen_without_a_broken_word(run, width):
     found = brief(run, today="2026-11-22")
-    out = lines(found, width)
+    out = brief_lines(found, width)
     assert len(out) <= HEIGHT
     assert max(map(len, out)) <= width
     words = set(" ".join(out).split())
@@ -42,7 +42,7 @@ def test_it_is_one_screen_without_a_broken_word(run, width):
 
 def test_at_80_columns_charts_have_their_width_and_labels_are_whole(run):
     found = brief(run, today="2026-11-22")
-    out = lines(found, 80)
+    out = brief_lines(found, 80)
     axes = [line for line in out if re.search(r"\S {2,}\S.* median", line) and " " * 4 in line]
     for axis in axes:
         ends = re.sub(r"^\[[^]]*\]", "", axis[: axis.index("median")]).strip()
@@ -66,5 +66,5 @@ def test_where_nothing_is_drawn_no_row_has_a_probability(run):
         for table in answer.table:
             fixed = all(each.quantiles[0] == each.quantiles[4] for each in table.taking_part)
             if fixed and all(each.first in (0, 1) for each in table.taking_part):
-                assert not [row for group in ranking_groups(answer, Words(run), most=math.inf) for row in group.rows
+                assert not [row for group in ranking_groups(answer, Labels(run), most=math.inf) for row in group.rows
                             if len(answer.table) == 1 and any(row.cells[2:])]  # fmt: skip

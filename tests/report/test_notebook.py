@@ -43,7 +43,7 @@ class Page(HTMLParser):
 
 def shown(thing):
     text = thing._repr_html_()
-    assert len(text.encode()) < notebook.LIMIT
+    assert len(text.encode()) < notebook.MAX_BYTES
     page = Page(text)
     assert {tag for tag, _ in page.tags} <= {"p", "strong", "img", "table", "thead", "tbody", "tr", "th", "td"}
     return page

@@ -10,18 +10,18 @@ import forecast
 from forecast.report import figures, sections
 from forecast.report.brief import brief
 from forecast.report.page import html
-from forecast.report.screen import lines
-from forecast.report.words.patterns import fill, patterns
+from forecast.report.screen import brief_lines
+from forecast.report.words.patterns import fill, load_patterns
 from toolkit import command, small
 
 
 @pytest.fixture
 def changed():
     """The patterns, which a test may change; they are put back."""
-    before = copy.deepcopy(patterns())
-    yield patterns()
-    patterns().clear()
-    patterns().update(before)
+    before = copy.deepcopy(load_patterns())
+    yield load_patterns()
+    load_patterns().clear()
+    load_patterns().update(before)
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +40,10 @@ def texts_of(run, tmp_path):
     answer = forecast.Answer.loaded(run, tmp_path)
     page = html(run)
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
-    figure = figures.plot(run, tmp_path / "a.svg", titled=True).read_text()
+    figure = figures.plot_projection(run, tmp_path / "a.svg", titled=True).read_text()
     return {
-        "screen": " ".join(lines(brief(run))),
-        "section": " ".join(lines(sections.section(run, "answers"))),
+        "screen": " ".join(brief_lines(brief(run))),
+        "section": " ".join(brief_lines(sections.section(run, "answers"))),
         "notebook": answer._repr_html_(),
         "json": answer.to_json(),
         "page": page,
@@ -82,7 +82,7 @@ def test_a_probability_is_worded_in_one_place(changed, tmp_path):
 def test_the_first_rule_that_holds_is_filled():
     assert fill("interval", "same", low="1", high="2") == ""
     assert fill("interval", low="1", high="2") == "1 to 2"
-    for name, rules in patterns()["texts"].items():
+    for name, rules in load_patterns()["texts"].items():
         assert rules, name
         # the last rule of a text holds whatever else does
         assert "if" not in rules[-1], name
@@ -95,7 +95,7 @@ def test_the_script_knows_every_text_that_it_says():
 
     script = "".join(each.read_text() for each in files("forecast.report.page").joinpath("script").iterdir())
     said = set(re.findall(r'\bsay\("(\w+)"', script)) | {"date", "date_in_row"}
-    assert said <= set(patterns()["texts"])
+    assert said <= set(load_patterns()["texts"])
     assert {"when", "value", "first", "rank", "best", "where", "interval", "percent"} <= said
 
 

@@ -11,30 +11,34 @@ import forecast
 from forecast import save
 from forecast.report import figures, result_data
 from forecast.report.brief import brief
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 from toolkit import growing, parity, small
 
 # --- sentences --------------------------------------------------------------------------------------------------------
 
 
 def test_one_combination_is_a_date_with_its_interval():
-    said = headline(small(growing({"value": 2.0**30.5})))
+    said = opening_sentence(small(growing({"value": 2.0**30.5})))
     assert said == ("X reaches its limit in July 2030; no uncertainty is stated.")
 
 
 def test_already_and_never_are_said_in_words():
-    assert headline(small(growing({"value": 1.0}))) == ("X reaches its limit by 2025 with a probability of over 99 %.")
-    assert headline(small(growing({"value": 1e30}))) == (
+    assert opening_sentence(small(growing({"value": 1.0}))) == (
+        "X reaches its limit by 2025 with a probability of over 99 %."
+    )
+    assert opening_sentence(small(growing({"value": 1e30}))) == (
         "The probability that x reaches its limit by 2040 is under 1 %."
     )
 
 
 def test_no_question_is_said_too():
-    assert headline(small(growing({"value": 1.0}), when="")) == ("X is 3.4e7 FLOP in 2025 and 1.1e12 FLOP in 2040.")
+    assert opening_sentence(small(growing({"value": 1.0}), when="")) == (
+        "X is 3.4e7 FLOP in 2025 and 1.1e12 FLOP in 2040."
+    )
 
 
 def test_rivals_with_weights_give_one_answer_and_what_moves_it(run):
-    said = headline(run)
+    said = opening_sentence(run)
     assert "that the fastest supercomputer matches a brain by 2027 (HPCG), and" in said
     assert "pooled" not in said  # each choice has one rival that holds all the weight
     moves = brief(run).drivers
@@ -48,9 +52,9 @@ def test_what_moves_nothing_is_not_blamed():
 
 def test_combinations_that_failed_do_not_count():
     then = forecast.project("brain-parity", draws=100, until=2100, as_of=2015.0)  # HPCG had hardly begun
-    said = headline(then)
+    said = opening_sentence(then)
     assert "(LINPACK)" in said
-    failed = [r for r in result_data.questions(then) if r["choices"]["metric"] != "linpack"]
+    failed = [r for r in result_data.date_rows(then) if r["choices"]["metric"] != "linpack"]
     assert all(v is None for r in failed for v in r["crossing"].values())
     # the metric cannot move the date where all of its values but one failed
     moves = dict(brief(then).drivers)
@@ -62,7 +66,7 @@ def test_where_everything_failed_it_cannot_be_said():
     made = {"start": 2025, "until": 2030, "quantities": {"x": {"low": -2, "high": -1, "unit": ""},
             "z": {"value": 1, "unit": ""}}, "questions": {"q": {"when": "log(x) >= z"}}}  # fmt: skip
     tree = forecast.project(made, draws=5)
-    assert headline(tree) == "It cannot be said when 'log(x) >= z' holds: every combination of choices failed."
+    assert opening_sentence(tree) == "It cannot be said when 'log(x) >= z' holds: every combination of choices failed."
 
 
 # --- plain data -------------------------------------------------------------------------------------------------------
@@ -70,7 +74,7 @@ def test_where_everything_failed_it_cannot_be_said():
 
 @pytest.mark.bad_input(55)
 def test_bad_input_055_masses_are_probabilities_and_quantiles_monotone(run):
-    for row in result_data.questions(run):
+    for row in result_data.date_rows(run):
         crossing = row["crossing"]
         assert set(crossing) == {"p05", "p25", "p50", "p75", "p95", "never", "already", "error"}
         assert 0 <= crossing["never"] <= 1
@@ -85,7 +89,7 @@ def test_bad_input_055_masses_are_probabilities_and_quantiles_monotone(run):
 
 
 def test_quantiles_of_quantities_are_those_of_the_draws(run):
-    rows = result_data.quantities(run)
+    rows = result_data.quantity_rows(run)
     assert len(rows) == 12 + 4 + 1
     for row in rows:
         assert len(row["time"]) == 74
@@ -101,10 +105,13 @@ def test_quantiles_of_quantities_are_those_of_the_draws(run):
 @pytest.mark.slow
 def test_a_loaded_projection_gives_the_same_answers(run, tmp_path):
     back = forecast.load(save(run, tmp_path / "a.nc")).run
-    assert headline(back) == headline(run)
-    assert result_data.questions(back) == result_data.questions(run)
-    assert result_data.quantities(back) == result_data.quantities(run)
-    assert figures.plot(back, tmp_path / "a.svg").read_bytes() == figures.plot(run, tmp_path / "b.svg").read_bytes()
+    assert opening_sentence(back) == opening_sentence(run)
+    assert result_data.date_rows(back) == result_data.date_rows(run)
+    assert result_data.quantity_rows(back) == result_data.quantity_rows(run)
+    assert (
+        figures.plot_projection(back, tmp_path / "a.svg").read_bytes()
+        == figures.plot_projection(run, tmp_path / "b.svg").read_bytes()
+    )
 
 
 def test_attributes_are_json_text(run):

@@ -7,7 +7,7 @@ import pytest
 import forecast
 from forecast.report import notebook, page, rows
 from forecast.report.brief import brief
-from forecast.report.screen import lines
+from forecast.report.screen import brief_lines
 from forecast.report.sections import SECTIONS, section
 
 SCENARIO = {
@@ -32,17 +32,17 @@ def run():
 
 
 def test_a_column_is_its_name_and_its_cell_and_stands_wherever_rows_are_laid_out(monkeypatch, run):
-    own = rows.cells
+    own = rows.table_cells
     monkeypatch.setitem(rows.COLUMNS, "date", (*rows.COLUMNS["date"], "at first"))
-    monkeypatch.setattr(rows, "cells", lambda answer, found: (*own(answer, found), f"{found.already:.4f} of all"))
+    monkeypatch.setattr(rows, "table_cells", lambda answer, found: (*own(answer, found), f"{found.already:.4f} of all"))
     short = brief(run)
     wanted = [row.cells[3] for row in short.groups[0].rows]
     assert len(wanted) == 3
     laid_out = {
-        "screen": "\n".join(lines(short, 120)),
-        "narrow screen": " ".join(" ".join(lines(short, 34)).split()),
-        "section": "\n".join(lines(section(run, "answers"), 120)),
-        "notebook": notebook.answer(run, lambda axis: axis.plot([0, 1])),
+        "screen": "\n".join(brief_lines(short, 120)),
+        "narrow screen": " ".join(" ".join(brief_lines(short, 34)).split()),
+        "section": "\n".join(brief_lines(section(run, "answers"), 120)),
+        "notebook": notebook.answer_html(run, lambda axis: axis.plot([0, 1])),
         "projection": notebook.projection(run),
         "page": html.unescape(page.html(run)),
     }
@@ -53,7 +53,7 @@ def test_a_column_is_its_name_and_its_cell_and_stands_wherever_rows_are_laid_out
 
 def test_a_race_has_one_set_of_rows(run):
     answer = run.firsts[0]
-    race = rows.race_group(answer, rows.Words(run))
+    race = rows.race_group(answer, rows.Labels(run))
     row = answer.sentence_row
     assert [each.share for each in race.rows[:2]] == sorted((low for low, _ in row.first.values()), reverse=True)
     assert race.rows[-1].label == "none"

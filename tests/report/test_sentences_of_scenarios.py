@@ -8,7 +8,7 @@ import forecast
 from forecast.contract.registry import get_registry
 from forecast.projection.engine import project
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
-from forecast.report.headline import Words, headline, sentence
+from forecast.report.headline import Labels, answer_sentence, opening_sentence
 from forecast.report.words.number_text import percent
 from forecast.scenarios.authored_sentences import CASES, SLOT, kind_of
 from forecast.scenarios.scenario import Scenario
@@ -43,7 +43,7 @@ def test_the_opening_question_has_a_sentence_for_every_case(name):
 def check(run):
     """Hold the sentence of an answer to its rules."""
     answer = run.opening
-    told = sentence(answer, Words(run)) if answer is not None else headline(run)
+    told = answer_sentence(answer, Labels(run)) if answer is not None else opening_sentence(run)
     assert len(told) <= LONGEST, told
     assert not re.search(r"[{}\[\]]|\w_\w|already in|\beach\b|  | \.", told), told
     assert not SLOT.search(told), told
@@ -78,9 +78,9 @@ def test_the_sentence_stays_true_under_every_lever(name):
             run = project(scenario, draws=64, cache=cache, **lever.moved(end))
             check(run)
             settings = run.settings
-            assert "; with " in headline(run) or lever.choice, (lever.name, end)
+            assert "; with " in opening_sentence(run) or lever.choice, (lever.name, end)
             slots = SLOT.findall(" ".join(run.says.get(run.opening.name, {}).values())) if run.opening else []
             if lever.name in slots and lever.name in settings.replaced:
                 # a number that the sentence names is the one that was set
-                now = Words(run).slot(lever.name, {})
-                assert now in sentence(run.opening, Words(run)), (lever.name, end, now)
+                now = Labels(run).slot(lever.name, {})
+                assert now in answer_sentence(run.opening, Labels(run)), (lever.name, end, now)

@@ -38,7 +38,7 @@ def tree():
 
 @pytest.fixture(scope="module")
 def rows(tree):
-    table = tidy.columns(tree)
+    table = tidy.tidy_columns(tree)
     assert list(table) == [*HEADS, "probability", "already", "never"]
     return [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
 
@@ -51,7 +51,7 @@ def chosen(row):
     return {choice: row[head] for choice, head in (("pace", "pace"), ("name", "name (choice)")) if row[head]}
 
 
-@pytest.mark.parametrize(("kind", "said"), [("question", result_data.questions), ("pooled", result_data.pooled)])
+@pytest.mark.parametrize(("kind", "said"), [("question", result_data.date_rows), ("pooled", result_data.pooled_rows)])
 def test_dates_are_decimal_years_and_never_is_empty(tree, rows, kind, said):
     expected = said(tree)
     found = of(rows, kind)
@@ -70,7 +70,7 @@ def test_dates_are_decimal_years_and_never_is_empty(tree, rows, kind, said):
 def test_probabilities_by_a_date_have_rows_of_their_own(tree, rows):
     expected = [
         (row["choices"], each["date"], each["probability"])
-        for row in [*result_data.questions(tree), *result_data.pooled(tree)]
+        for row in [*result_data.date_rows(tree), *result_data.pooled_rows(tree)]
         for each in row.get("dates", ())
     ]
     found = [(chosen(row), row["date"], row["probability"]) for row in of(rows, "probability")]
@@ -85,16 +85,16 @@ def test_values_races_and_regimes_are_rows(tree, rows):
         own = {event: share for choices, event, share in first if choices == race["choices"]}
         assert own == {**race["first"], "(together)": race["together"], "(none)": race["none"]}
         assert sum(own.values()) == pytest.approx(1, abs=1e-9)
-    (regime,) = result_data.regimes(tree)
+    (regime,) = result_data.regime_rows(tree)
     assert {row["of"]: row["probability"] for row in of(rows, "regime")} == regime["shares"]
 
 
 def test_steps_are_rows_and_may_stand_alone(tree, rows):
-    for asked in result_data.quantities(tree):
+    for asked in result_data.quantity_rows(tree):
         own = [r for r in of(rows, "quantity") if (r["name"], chosen(r)) == (asked["name"], asked["choices"])]
         assert [row["date"] for row in own] == asked["time"]
         assert [row["p25"] for row in own] == asked["p25"]
         assert {row["unit"] for row in own} == {asked["unit"]}
-    alone = tidy.columns(tree, only=["growth"])
+    alone = tidy.tidy_columns(tree, only=["growth"])
     assert set(alone["name"]) == {"growth"}
     assert set(alone["kind"]) == {"quantity"}

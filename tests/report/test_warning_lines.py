@@ -9,7 +9,7 @@ import pytest
 
 from forecast.cli import main
 from forecast.errors import FixedParametersWarning
-from forecast.report.warning_lines import MOST, warning_lines
+from forecast.report.warning_lines import MAX_WARNING_LINES, warning_lines
 from toolkit import json_of
 
 
@@ -29,7 +29,7 @@ def test_an_answer_has_at_most_three_lines_of_warnings_and_loses_none(words, cap
     every = json_of(capsys.readouterr().out)["warnings"]
     assert main(["run", *words, "--draws", "64"]) == 0
     told = capsys.readouterr().err.splitlines()
-    assert len(told) <= MOST
+    assert len(told) <= MAX_WARNING_LINES
     assert bool(told) == bool(every)
     assert main(["run", *words, "--draws", "64", "--show", "warnings"]) == 0
     shown = capsys.readouterr()
@@ -43,5 +43,5 @@ def test_they_stand_below_the_answer():
     both = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
     lines = both.stdout.strip().splitlines()
     first = next(place for place, line in enumerate(lines) if line.startswith("forecast: warning:"))
-    assert len(lines) - first <= MOST
+    assert len(lines) - first <= MAX_WARNING_LINES
     assert all(line.startswith("forecast: warning:") for line in lines[first:])

@@ -15,7 +15,7 @@ from forecast.contract.registry import get_registry
 from forecast.contract.specs import Input
 from forecast.errors import UnitError
 from forecast.models import OtherQuantity
-from forecast.report.headline import Words, event, value_title
+from forecast.report.headline import Labels, event, value_title
 from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.prior import Prior
 from forecast.scenarios.kinds.regime import Regime
@@ -236,7 +236,7 @@ def told(name):
     first, of rivals the pool, as the sentence tells it. Conditions that no label names are no excuse.
     """
     made = run(name)
-    words = Words(made)
+    words = Labels(made)
 
     for answer in made.dates:
         for label in {event(answer, answer.default, words), event(answer, answer.default, words, short=True)}:

@@ -6,7 +6,7 @@ import pytest
 
 import forecast
 from forecast.errors import ForecastError
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 from forecast.scenarios.scenario import Scenario
 
 BASE = {
@@ -44,7 +44,7 @@ def made(says, **more):
 
 
 def said(says, **settings):
-    return headline(forecast.project(made(says), draws=200, **settings))
+    return opening_sentence(forecast.project(made(says), draws=200, **settings))
 
 
 def test_each_case_has_its_sentence():
@@ -78,7 +78,7 @@ def test_a_value_stands_beside_what_was_observed(tmp_path):
         "questions": {"v": {"value": "s", "dates": [2030]}},
         "says": {"v": {"value": "It is {value} in {on}, {ratio} times the {now} of {now_date}"}},
     }
-    assert headline(forecast.project(record, draws=100)).startswith(
+    assert opening_sentence(forecast.project(record, draws=100)).startswith(
         "It is 33,000 in 2030, 64 times the 510 of January 2024."
     )
 
@@ -86,7 +86,7 @@ def test_a_value_stands_beside_what_was_observed(tmp_path):
 def test_it_is_kept_in_files_and_by_what_extends_it(tmp_path):
     run = forecast.project(made(SAYS), draws=50)
     forecast.save(run, tmp_path / "a.nc")
-    assert repr(forecast.load(tmp_path / "a.nc")) == headline(run)
+    assert repr(forecast.load(tmp_path / "a.nc")) == opening_sentence(run)
     again = Scenario.from_text(made(SAYS).to_toml())
     assert again.says == made(SAYS).says
 

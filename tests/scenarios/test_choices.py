@@ -7,11 +7,11 @@ import pytest
 import xarray as xr
 
 import forecast
-from forecast.base.streams import BLOCK
+from forecast.base.streams import DRAWS_PER_BLOCK
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError
 from forecast.projection.answers.pooled_rivals import rival_of_draw
 from forecast.report import result_data, sections
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 from forecast.scenarios.scenario import Scenario
 from toolkit import package, resource
 
@@ -42,21 +42,21 @@ def tree(tmp_path):
 
 def test_rivals_are_pooled_world_by_world_and_definitions_are_not(tree):
     held = rival_of_draw("trend", [0.25, 0.75], seed=0, worlds=400)
-    rows = {row["choices"]["metric"]: row for row in result_data.pooled(tree)}
+    rows = {row["choices"]["metric"]: row for row in result_data.pooled_rows(tree)}
     dates = tree["questions"]["enough_date"]
     for metric, row in rows.items():
         by_world = dates.sel(metric=metric).values[np.arange(400), held]
         assert row["crossing"]["never"] == np.isnat(by_world).mean()
         assert row["weights"] == {"trend": [0.25, 0.75]}
     assert rows["fast"]["crossing"]["never"] < rows["slow"]["crossing"]["never"]
-    said = headline(tree)
+    said = opening_sentence(tree)
     assert "pooled over trend" in said
     assert "(metric: fast)" in said
     assert "slow" not in said
 
 
 def test_weights_are_what_worlds_hold():
-    held = rival_of_draw("trend", [0.2, 0.0, 0.8], seed=3, worlds=50 * BLOCK)
+    held = rival_of_draw("trend", [0.2, 0.0, 0.8], seed=3, worlds=50 * DRAWS_PER_BLOCK)
     shares = np.bincount(held, minlength=3) / held.size
     assert shares[1] == 0
     assert shares[0] == pytest.approx(0.2, abs=0.006)  # 3.4 standard errors

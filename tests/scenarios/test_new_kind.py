@@ -19,7 +19,7 @@ from forecast.scenarios.quantities.node import Node
 class Lookup(QuantityKind):
     """Values by year, each off by a factor that a world draws once: the error of who wrote the table."""
 
-    KIND, TOLD_BY, FORM = "lookup", ("lookup",), "a lookup"
+    KIND, IDENTIFYING_KEYS, FORM = "lookup", ("lookup",), "a lookup"
 
     points: tuple[tuple[float, float], ...]
     spread: float

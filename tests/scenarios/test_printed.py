@@ -8,7 +8,7 @@ import pytest
 
 import forecast
 from forecast.contract.registry import get_registry
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 from forecast.report.words.number_text import amount
 from forecast.scenarios.scenario import Scenario
 
@@ -30,8 +30,8 @@ SETTINGS = [(name, key, value) for name in SHIPPED for key, value in named(name)
 
 @pytest.mark.parametrize(("name", "key", "value"), SETTINGS)
 def test_a_number_that_is_set_is_named_and_no_title_contradicts_it(name, key, value):
-    before = headline(forecast.project(name, draws=4))
-    said = headline(forecast.project(name, draws=4, with_={key: value}))
+    before = opening_sentence(forecast.project(name, draws=4))
+    said = opening_sentence(forecast.project(name, draws=4, with_={key: value}))
     stated, _, changed = said.rpartition("; with ")
     unit = forecast.scenario(name).quantities[key].unit
     assert changed.startswith(f"{Scenario.load(name).labels.get(key, key)} = {amount(value, unit, 6)} instead of ")

@@ -9,7 +9,7 @@ from forecast.scenarios.kinds.model_ref import ModelRef
 from forecast.scenarios.kinds.prior import Prior
 from forecast.scenarios.kinds.series_ref import SeriesRef
 from forecast.scenarios.scenario import Scenario
-from forecast.scenarios.spec import braces, fill
+from forecast.scenarios.spec import choices_in_braces, fill
 
 #: A scenario with everything in it.
 GOOD = """
@@ -248,7 +248,7 @@ def test_braces_hold_the_name_of_a_choice_and_nothing_else(write, template):
 @pytest.mark.parametrize("template", ["{", "}", "{}", "{a", "a}", "{{a}}", "{a}}", "{a{a}}", "}{"])
 def test_braces_must_match(template):
     with pytest.raises(ScenarioError, match="braces do not match"):
-        braces(template, where="here")
+        choices_in_braces(template, where="here")
 
 
 def test_a_value_with_braces_is_no_template():

@@ -16,7 +16,7 @@ from forecast.errors import (
     UnitError,
     UsageError,
 )
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 from forecast.scenarios.settings import setting_values
 from forecast.sensitivity.first_and_total import sobol_indices
 from tests.toolkit import assert_bitwise
@@ -29,7 +29,7 @@ def run(quantities, **given):
 
 
 def test_a_number_is_read_as_it_is_typed():
-    assert [setting_values.number("x", text) for text in ("24", "-1e3", " 5".strip(), ".5")] == [
+    assert [setting_values.parse_set_number("x", text) for text in ("24", "-1e3", " 5".strip(), ".5")] == [
         24.0,
         -1000.0,
         5.0,
@@ -37,15 +37,15 @@ def test_a_number_is_read_as_it_is_typed():
     ]
     for wrong in ("1_000", "nan", "inf", "", "ten", True, None, 10**400):
         with pytest.raises(UsageError, match=r"^set x: expected a finite number, got "):
-            setting_values.number("x", wrong)
+            setting_values.parse_set_number("x", wrong)
 
 
 def test_a_bound_is_named_with_its_unit_and_is_itself_allowed():
-    assert setting_values.number("memory", "0", lower=0.0) == 0.0
+    assert setting_values.parse_set_number("memory", "0", lower=0.0) == 0.0
     with pytest.raises(UsageError, match=r"^set memory: expected at least 0 GiB, got -5$"):
-        setting_values.number("memory", "-5", lower=0.0, unit="GiB")
+        setting_values.parse_set_number("memory", "-5", lower=0.0, unit="GiB")
     with pytest.raises(UsageError, match=r"^set stages: expected at least 1, got 0$"):
-        setting_values.number("stages", 0, lower=1.0)
+        setting_values.parse_set_number("stages", 0, lower=1.0)
 
 
 def test_a_quantity_that_is_stated_as_positive_cannot_be_set_below_0():
@@ -202,7 +202,7 @@ def test_an_input_is_set_alike_and_nothing_else_is_drawn_anew():
 
 def test_what_is_set_is_said_recorded_and_kept(tmp_path):
     tree = projected(brain="1..2 EFLOP/s", rate={"normal": [0, 1], "truncate": [0, float("inf")]})
-    assert headline(tree).endswith(
+    assert opening_sentence(tree).endswith(
         "; with brain = 1..2 EFLOP/s (loguniform) instead of 1 to 100 PFLOP/s, "
         "rate = {normal = [0, 1], truncate = [0, inf]} instead of 0.2 to 0.6 a year."
     )

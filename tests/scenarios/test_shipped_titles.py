@@ -74,9 +74,9 @@ def test_a_scenario_has_a_title_and_its_labels_read_as_words(scenario):
     ],
 )
 def test_a_title_follows_what_is_set(name, settings, said):
-    from forecast.report.headline import headline
+    from forecast.report.headline import opening_sentence
 
-    told = headline(forecast.project(name, draws=64, with_=settings))
+    told = opening_sentence(forecast.project(name, draws=64, with_=settings))
     assert said.lower() in told.lower()
 
 

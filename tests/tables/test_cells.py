@@ -11,7 +11,7 @@ import xarray as xr
 from hypothesis import given, strategies as st
 
 from forecast.errors import DataError, TableError
-from forecast.tables import columns, decimal_year, from_decimal_year, select, table
+from forecast.tables import decimal_year, from_decimal_year, select, table, to_columns
 from forecast.tables.schema import cells
 from toolkit import package, resource
 
@@ -75,10 +75,10 @@ def test_bad_input_037_a_bare_csv_is_as_strict(cell: str, tmp_path: Path) -> Non
     path = tmp_path / "a.csv"
     path.write_text(f'x\n"{cell}"\n')
     with pytest.raises(TableError, match=r"a\.csv:2:x: .*expected a number \(|a\.csv:2:x: .*in ASCII digits"):
-        columns(path)["x"]
+        to_columns(path)["x"]
     path.write_text("x\n1\n2\nN/A\n")
     with pytest.raises(TableError, match=r"a\.csv:4:x: 'N/A': expected a number or an empty cell"):
-        columns(path)["x"]
+        to_columns(path)["x"]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_numbers(cell: str, value: float, tmp_path: Path) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_double_round_trips_through_its_text(value: float) -> None:
-    assert cells.number(repr(value)) == value
+    assert cells.parse_cell_number(repr(value)) == value
 
 
 @given(st.text(max_size=12))
@@ -101,7 +101,7 @@ def test_the_grammar_takes_no_more_than_float_does(text: str) -> None:
         assert "_" not in text
     else:
         with pytest.raises(ValueError, match="expected a number"):
-            cells.number(text)
+            cells.parse_cell_number(text)
 
 
 def test_empty_and_declared_cells_are_missing(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_bad_input_036_dates(cell: str, day: str, tmp_path: Path) -> None:
 def test_bad_input_036_time_zones_in_frames() -> None:
     aware = pd.Series(pd.to_datetime(["2024-01-01", "2024-07-01"]).tz_localize("Europe/Berlin"))
     with pytest.raises(DataError, match="time zone"):
-        columns(pd.DataFrame({"t": aware}))["t"]
+        to_columns(pd.DataFrame({"t": aware}))["t"]
 
 
 @pytest.mark.parametrize(
@@ -236,6 +236,6 @@ def test_a_whole_column_is_read_as_its_cells_are(kind, column, required):
 
     missing, limits = frozenset(("", "NA")), {"minimum": -3000.0} if kind == "number" else {}
     field = Field(name="x", type=kind, **limits)
-    each = [validate._value(field, cell, missing, required) for cell in column]
-    whole = validate._column(field, column, missing, required)
+    each = [validate._parse_cell(field, cell, missing, required) for cell in column]
+    whole = validate._parse_column(field, column, missing, required)
     assert whole == (None if any(reason for _, reason in each) else [value for value, _ in each])

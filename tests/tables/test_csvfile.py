@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from forecast.errors import DataError, EmptyDataError, ResultError, TableError
-from forecast.tables import columns, csv_format
-from forecast.tables.csv_format import LIMIT_BYTES, parse, read, write
+from forecast.tables import csv_format, to_columns
+from forecast.tables.csv_format import MAX_CSV_BYTES, parse_csv, read_csv, write_csv
 
 
 def test_cells_are_text_and_lines_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('x,y\n1,"a\nb"\n\n2,c\n', newline="")
-    found = read(path)
+    found = read_csv(path)
     assert dict(found) == {"x": ["1", "2"], "y": ["a\nb", "c"]}
     assert found.lines == [2, 5]
     assert found.at(1, "y") == "a.csv:5:y"
@@ -31,8 +31,8 @@ def test_cells_are_text_and_lines_are_kept(tmp_path: Path) -> None:
 def test_remarks_before_the_header_are_skipped_and_counted(end: str, mark: str) -> None:
     text = mark + end.join(['# Table 4, "as printed', "# in: nats", "# no.,x", "#,x", "1,2", "# 3,4", "5"])
     with pytest.raises(TableError, match=r"a\.csv:7: 1 cells"):
-        parse(text.encode(), "a.csv")
-    found = parse(text.removesuffix("5").encode(), "a.csv")
+        parse_csv(text.encode(), "a.csv")
+    found = parse_csv(text.removesuffix("5").encode(), "a.csv")
     assert list(found) == ["#", "x"]
     assert found["#"] == ["1", "# 3"]
     assert found.lines == [5, 6]
@@ -53,7 +53,7 @@ def test_remarks_before_the_header_are_skipped_and_counted(end: str, mark: str) 
     ids=["plain", "byte-order mark", "CRLF", "mixed", "no final newline", "quoted", "blank lines"],
 )
 def test_bad_input_059_accepted_variants(data: bytes) -> None:
-    assert dict(parse(data, "a.csv")) == {"x": ["1", "3"], "y": ["2", "4"]}
+    assert dict(parse_csv(data, "a.csv")) == {"x": ["1", "3"], "y": ["2", "4"]}
 
 
 @pytest.mark.bad_input(59)
@@ -84,7 +84,7 @@ def test_bad_input_059_accepted_variants(data: bytes) -> None:
 )
 def test_bad_input_059_refused_variants(data: bytes, says: str) -> None:
     with pytest.raises(TableError, match=says) as caught:
-        parse(data, "a.csv")
+        parse_csv(data, "a.csv")
     assert "\n" not in str(caught.value)
 
 
@@ -92,7 +92,7 @@ def test_bad_input_059_refused_variants(data: bytes, says: str) -> None:
 @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", b"\n\n", b"x,y\n", b"x,y", b"# x"])
 def test_bad_input_030_no_rows(data: bytes) -> None:
     with pytest.raises(EmptyDataError, match=r"a\.csv"):
-        parse(data, "a.csv")
+        parse_csv(data, "a.csv")
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_bad_input_060_one_text_cell_in_row_900_000(tmp_path: Path) -> None:
     lines = ["x,y", *("1,2" for _ in range(1_000_000))]
     lines[900_000] = "1,oops"
     path.write_text("\n".join(lines) + "\n")
-    found = columns(path)
+    found = to_columns(path)
     assert found["x"].sum() == 1_000_000  # a column nobody spoilt is fine
     with pytest.raises(TableError, match=r"long\.csv:900001:y: 'oops': expected a number"):
         found["y"]
@@ -128,7 +128,7 @@ def test_bad_input_073_no_ordinary_file(kind: str, tmp_path: Path) -> None:
         (tmp_path / "f").write_text("x")
         path = tmp_path / "f" / "a.csv"
     with pytest.raises(DataError) as caught:
-        read(path)
+        read_csv(path)
     assert path.name.replace("\0", r"\x00") in str(caught.value)
 
 
@@ -139,7 +139,7 @@ def test_bad_input_073_permission_denied(tmp_path: Path) -> None:
     path.write_text("x\n1\n")
     path.chmod(0)
     with pytest.raises(DataError, match=r"a\.csv: permission denied"):
-        read(path)
+        read_csv(path)
 
 
 @pytest.mark.bad_input(73)
@@ -149,7 +149,7 @@ def test_bad_input_073_every_failure_of_opening_is_typed(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(os, "open", vanished)
     with pytest.raises(DataError, match=r"a\.csv: permission denied"):
-        read(tmp_path / "a.csv")
+        read_csv(tmp_path / "a.csv")
 
 
 @pytest.mark.bad_input(73)
@@ -157,7 +157,7 @@ def test_bad_input_073_every_failure_of_opening_is_typed(tmp_path: Path, monkeyp
 def test_bad_input_073_standard_input(stdin: str) -> None:
     code = (
         "import forecast.tables.csv_format as c, forecast.errors as e\n"
-        "try: c.read('/dev/stdin')\n"
+        "try: c.read_csv('/dev/stdin')\n"
         "except e.DataError as x: print(x)\n"
     )
     command = [sys.executable, "-c", code]
@@ -174,8 +174,8 @@ def test_bad_input_074_two_gigabytes_are_refused_before_reading(tmp_path: Path) 
         stream.write(b"x\n1\n")
         stream.truncate(2 * 2**30)
     tracemalloc.start()
-    with pytest.raises(DataError, match=rf"huge\.csv: 2,147,483,648 bytes; at most {LIMIT_BYTES:,}"):
-        read(path)
+    with pytest.raises(DataError, match=rf"huge\.csv: 2,147,483,648 bytes; at most {MAX_CSV_BYTES:,}"):
+        read_csv(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2**20
@@ -183,10 +183,10 @@ def test_bad_input_074_two_gigabytes_are_refused_before_reading(tmp_path: Path) 
 
 @pytest.mark.bad_input(74)
 def test_bad_input_074_too_many_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_format, "LIMIT_CELLS", 10)
-    assert len(parse(b"x,y\n" + b"1,2\n" * 5, "a.csv").lines) == 5
+    monkeypatch.setattr(csv_format, "MAX_CSV_CELLS", 10)
+    assert len(parse_csv(b"x,y\n" + b"1,2\n" * 5, "a.csv").lines) == 5
     with pytest.raises(TableError, match=r"a\.csv:7: more than 10 cells"):
-        parse(b"x,y\n" + b"1,2\n" * 6, "a.csv")
+        parse_csv(b"x,y\n" + b"1,2\n" * 6, "a.csv")
 
 
 @pytest.mark.bad_input(24)
@@ -194,11 +194,11 @@ def test_bad_input_024_control_characters_are_shown_escaped(tmp_path: Path) -> N
     path = tmp_path / "a\x1b[2Jb.csv"
     path.write_text("na\x1b[2Jme,y\n1\n")
     with pytest.raises(TableError) as caught:
-        read(path)
+        read_csv(path)
     assert "\x1b" not in str(caught.value)
     assert r"a\x1b[2Jb.csv:2" in str(caught.value)
     with pytest.raises(TableError) as caught:
-        columns({"na\x1b[2J\nme": ["a"]}).numeric("na\x1b[2J\nme")
+        to_columns({"na\x1b[2J\nme": ["a"]}).numeric("na\x1b[2J\nme")
     assert "\x1b" not in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -207,13 +207,13 @@ def test_bad_input_024_control_characters_are_shown_escaped(tmp_path: Path) -> N
 def test_bad_input_062_names_are_one_in_nfc(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("e\u0301,\u202ertl,\u200b,😀\na,b,c,d\n", encoding="utf-8")
-    assert list(read(path)) == ["\u00e9", "\u202ertl", "\u200b", "😀"]
+    assert list(read_csv(path)) == ["\u00e9", "\u202ertl", "\u200b", "😀"]
     with pytest.raises(DataError, match="given twice"):
-        columns({"e\u0301": [1.0], "\u00e9": [2.0]})
+        to_columns({"e\u0301": [1.0], "\u00e9": [2.0]})
     with pytest.raises(DataError, match="lone surrogate"):
-        write(path, {"x": ["\ud800"]})
-    write(path, {"name": ["x" * 10_000]})
-    assert read(path)["name"] == ["x" * 10_000]
+        write_csv(path, {"x": ["\ud800"]})
+    write_csv(path, {"name": ["x" * 10_000]})
+    assert read_csv(path)["name"] == ["x" * 10_000]
 
 
 @pytest.mark.bad_input(22)
@@ -231,14 +231,14 @@ def test_bad_input_022_a_spreadsheet_runs_nothing(tmp_path: Path) -> None:
         "'plain",
         "plain",
     ]
-    path = write(tmp_path / "a.csv", {"=name": texts, "x": [-1.5] * len(texts)})
+    path = write_csv(tmp_path / "a.csv", {"=name": texts, "x": [-1.5] * len(texts)})
     raw = path.read_bytes().decode()
     assert ",-1.5\n" in raw  # a number stays one
     for line in raw.splitlines():
         assert line.lstrip('"')[:1] not in tuple("=+-@\t\r")
-    back = read(path)
+    back = read_csv(path)
     assert back["=name"] == texts
-    assert columns(path)["x"].tolist() == [-1.5] * len(texts)
+    assert to_columns(path)["x"].tolist() == [-1.5] * len(texts)
 
 
 CELL = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=12)
@@ -248,20 +248,20 @@ CELL = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"
 def test_bad_input_022_what_is_written_comes_back(tmp_path_factory: pytest.TempPathFactory, rows: list) -> None:
     path = tmp_path_factory.mktemp("csv") / "a.csv"
     texts, numbers = [r[0] for r in rows], [r[1] for r in rows]
-    write(path, {"t": texts, "x": numbers})
-    back = read(path)
+    write_csv(path, {"t": texts, "x": numbers})
+    back = read_csv(path)
     assert back["t"] == texts
     np.testing.assert_array_equal([float(c) if c else np.nan for c in back["x"]], numbers)
 
 
 def test_a_lone_column_with_an_empty_cell_keeps_its_row(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", {"x": [1.0, None, 3.0]})
-    np.testing.assert_array_equal(columns(path)["x"], [1, np.nan, 3])
+    path = write_csv(tmp_path / "a.csv", {"x": [1.0, None, 3.0]})
+    np.testing.assert_array_equal(to_columns(path)["x"], [1, np.nan, 3])
 
 
 def test_dates_and_truth_are_written_as_the_schema_reads_them(tmp_path: Path) -> None:
     when = np.array(["2024-06-01", "NaT"], dtype="datetime64[s]")
-    path = write(tmp_path / "a.csv", {"when": when, "ok": [True, False], "n": np.array([1, 2])})
+    path = write_csv(tmp_path / "a.csv", {"when": when, "ok": [True, False], "n": np.array([1, 2])})
     assert path.read_text() == "when,ok,n\n2024-06-01,true,1\n,false,2\n"
 
 
@@ -277,13 +277,13 @@ def test_dates_and_truth_are_written_as_the_schema_reads_them(tmp_path: Path) ->
 )
 def test_what_has_no_csv_form_is_refused(given_columns: dict, says: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=says):
-        write(tmp_path / "a.csv", given_columns)
+        write_csv(tmp_path / "a.csv", given_columns)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_writing_to_a_missing_folder_names_it(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="nowhere"):
-        write(tmp_path / "nowhere" / "a.csv", {"a": [1]})
+        write_csv(tmp_path / "nowhere" / "a.csv", {"a": [1]})
 
 
 @pytest.mark.bad_input(74)
@@ -296,5 +296,5 @@ def test_bad_input_074_a_file_that_takes_more_memory_than_allowed_is_not_read(tm
         resource_limits(memory="5MB"),
         pytest.raises(DataError, match=r"large\.csv: reading it takes up to .*; 4\.77 MiB is the"),
     ):
-        read(path)
-    assert len(read(path).lines) == 100_000
+        read_csv(path)
+    assert len(read_csv(path).lines) == 100_000

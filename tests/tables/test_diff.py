@@ -19,7 +19,7 @@ def version(*parts, name="runs", text=None):
 
 
 def only(before, after):
-    (found,) = diff.compare(version(before), version(after))
+    (found,) = diff.compare_versions(version(before), version(after))
     return found
 
 
@@ -78,7 +78,7 @@ def test_a_key_that_stands_twice_is_an_error():
 
 def test_a_part_that_is_new_has_only_added_rows():
     one, two = part(run=["a"], loss=[1.0]), part(key=("run", "step"), run=["a"], step=[1.0], grad=[2.0])
-    first, second = diff.compare(version(one), version(one, two))
+    first, second = diff.compare_versions(version(one), version(one, two))
     assert (first.added, first.removed, first.changed) == ((), (), ())
     assert (second.key, second.before, second.after) == (("run", "step"), 0, 1)
     assert second.added == ({"run": "a", "step": 1.0},)
@@ -94,7 +94,7 @@ def test_without_a_key_whole_rows_are_counted():
 def test_two_files_are_told_apart_by_the_fewest_leading_columns(tmp_path):
     (tmp_path / "a.csv").write_text("name,year,v\nx,2000,1\nx,2001,2\ny,2000,3\n", encoding="utf-8")
     (tmp_path / "b.csv").write_text("name,year,v\nx,2000,1\nx,2001,9\n", encoding="utf-8")
-    (found,) = diff.compare(diff.read(tmp_path / "a.csv"), diff.read(tmp_path / "b.csv"))
+    (found,) = diff.compare_versions(diff.read_version(tmp_path / "a.csv"), diff.read_version(tmp_path / "b.csv"))
     assert found.key == ("name", "year")
     assert found.removed == ({"name": "y", "year": 2000.0},)
     assert [(c.before, c.after) for c in found.changed] == [(2.0, 9.0)]
@@ -102,26 +102,26 @@ def test_two_files_are_told_apart_by_the_fewest_leading_columns(tmp_path):
 
 def test_a_file_whose_rows_cannot_be_told_apart_is_an_error(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,2\n1,2\n", encoding="utf-8")
-    version = diff.read(tmp_path / "a.csv")
+    version = diff.read_version(tmp_path / "a.csv")
     with pytest.raises(UsageError, match=r"no columns tell the rows apart.*--key"):
-        diff.compare(version, version)
+        diff.compare_versions(version, version)
     with pytest.raises(UnknownNameError, match=r"unknown column 'z'"):
-        diff.read(tmp_path / "a.csv", key=["z"])
+        diff.read_version(tmp_path / "a.csv", key=["z"])
 
 
 def test_files_without_a_common_column_are_an_error(tmp_path):
     (tmp_path / "a.csv").write_text("x\n1\n", encoding="utf-8")
     (tmp_path / "b.csv").write_text("y\n1\n", encoding="utf-8")
     with pytest.raises(UsageError, match=r"'a\.csv' and 'b\.csv' have no column in common"):
-        diff.compare(diff.read(tmp_path / "a.csv"), diff.read(tmp_path / "b.csv"))
+        diff.compare_versions(diff.read_version(tmp_path / "a.csv"), diff.read_version(tmp_path / "b.csv"))
 
 
 def test_described_tables_are_compared_in_their_types(tmp_path):
     old = described(tmp_path / "old", "a,2000-01-01,1,\nb,2005,2,x\n")
     new = described(tmp_path / "new", "a,2000-01-01,1,\nb,2005-01-01,2.5,x\nc,2010,4,y\n", version="2")
-    before, after = diff.read(old), diff.read(new / "datapackage.json")
+    before, after = diff.read_version(old), diff.read_version(new / "datapackage.json")
     assert (before.version, after.version) == ("1", "2")
-    (found,) = diff.compare(before, after)
+    (found,) = diff.compare_versions(before, after)
     assert (found.added, found.removed) == (({"machine": "c"},), ())
     (change,) = found.changed  # 2005 and 2005-01-01 are one date
     assert (change.column, change.relative) == ("speed", 0.25)
@@ -131,7 +131,7 @@ def test_a_described_table_and_a_file_are_compared_by_its_key_and_its_types(tmp_
     """The name 2024-11 is text in the table; a bare file would take it for a date."""
     old = described(tmp_path / "old", "2024-06,2024-06-15,1,\n2024-11,2024-11-15,2,x\n")
     (tmp_path / "new.csv").write_text("machine,date,speed,note\n2024-11,2024-11-15,2,\n", encoding="utf-8")
-    (found,) = diff.compare(diff.read(old), diff.read(tmp_path / "new.csv"))
+    (found,) = diff.compare_versions(diff.read_version(old), diff.read_version(tmp_path / "new.csv"))
     assert found.removed == ({"machine": "2024-06"},)
     assert [(c.column, c.before, c.after) for c in found.changed] == [("note", "x", None)]
 
@@ -140,17 +140,17 @@ def test_a_described_table_and_a_file_are_compared_by_its_key_and_its_types(tmp_
 def test_a_key_given_for_a_file_stands_before_the_described_one(tmp_path, turn):
     old = described(tmp_path / "old", "a,2000-01-01,1,\nb,2001-01-01,2,x\n")
     (tmp_path / "new.csv").write_text("machine,date,speed,note\nA,2000-01-01,1,\n", encoding="utf-8")
-    pair = [diff.read(old), diff.read(tmp_path / "new.csv", key=["date"])]
-    (found,) = diff.compare(*(reversed(pair) if turn else pair))
+    pair = [diff.read_version(old), diff.read_version(tmp_path / "new.csv", key=["date"])]
+    (found,) = diff.compare_versions(*(reversed(pair) if turn else pair))
     assert found.key == ("date",)
     assert [{c.before, c.after} for c in found.changed] == [{"a", "A"}]
 
 
 def test_a_table_of_two_resources_is_compared_part_by_part():
-    shipped = diff.read("datasets/accelerators")
+    shipped = diff.read_version("datasets/accelerators")
     assert {p.key for p in shipped.parts} >= {("device",)}
     assert len(shipped.parts) == 2
-    found = diff.compare(shipped, shipped)
+    found = diff.compare_versions(shipped, shipped)
     assert [(d.added, d.removed, d.changed) for d in found] == [((), (), ())] * 2
 
 

@@ -134,7 +134,7 @@ def test_the_size_is_capped(server: str) -> None:
 
 
 def test_a_slow_server_meets_a_deadline(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "DEADLINE_S", -1.0)
+    monkeypatch.setattr(download, "DEADLINE_SECONDS", -1.0)
     with pytest.raises(DownloadError, match="takes too long"):
         fetch(server + "/runs.csv", DIGEST, "a.csv", where="demo")
 

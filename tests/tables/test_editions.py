@@ -23,12 +23,12 @@ def path(tmp_path):
 @pytest.fixture
 def other(tmp_path, path):
     (tmp_path / "new.csv").write_text(TWO, encoding="utf-8")
-    return editions.tried(descriptor.read(path), str(tmp_path / "new.csv"), where="--file")
+    return editions.try_file(descriptor.read_descriptor(path), str(tmp_path / "new.csv"), where="--file")
 
 
 def loss(path):
     """Read the table in the three ways in which it is read."""
-    table, shared, columns = tables.table(path), tables.look(path), tables.columns(str(path))
+    table, shared, columns = tables.table(path), tables.look(path), tables.to_columns(str(path))
     assert np.array_equal(table["loss"].values, shared["loss"].values)
     assert np.array_equal(table["loss"].values, columns.numeric("loss"))
     return table["loss"].values.tolist()
@@ -37,19 +37,19 @@ def loss(path):
 def test_it_stands_in_the_place_of_the_table_inside_the_block_alone(path, other):
     for _ in range(2):  # what was read is kept, of either edition
         assert loss(path) == [2.5, 2.25]
-        with editions.standing({path: other}):
+        with editions.use_editions({path: other}):
             assert loss(path) == [2.5, 2.0, 1.5]
             assert tables.table(path).attrs["hash"] == other.hash
     assert tables.table(path).attrs["name"] == "runs"
 
 
 def test_blocks_stand_in_one_another_and_an_error_ends_them(path, other):
-    with editions.standing({path: other}):
-        with editions.standing({}) as read:
+    with editions.use_editions({path: other}):
+        with editions.use_editions({}) as read:
             assert len(loss(path)) == 3
         assert read == {path}
-        own = {path: editions.Edition(package=descriptor.read(path))}
-        with contextlib.suppress(ZeroDivisionError), editions.standing(own):
+        own = {path: editions.Edition(package=descriptor.read_descriptor(path))}
+        with contextlib.suppress(ZeroDivisionError), editions.use_editions(own):
             assert len(loss(path)) == 2
             _ = 1 / 0
         assert len(loss(path)) == 3
@@ -58,12 +58,12 @@ def test_blocks_stand_in_one_another_and_an_error_ends_them(path, other):
 
 def test_what_was_read_is_noted_whether_or_not_it_is_kept_already(path, other, tmp_path):
     loss(path)
-    with editions.standing({path: other}) as read:
+    with editions.use_editions({path: other}) as read:
         assert read == set()
         tables.look(path)
         assert read == {path}
-    with editions.standing({}) as around:
-        with editions.standing({path: other}) as read:
+    with editions.use_editions({}) as around:
+        with editions.use_editions({path: other}) as read:
             tables.look(path)
         assert around == read == {path}
 
@@ -72,19 +72,19 @@ def test_another_description_of_the_same_file_is_another_edition(path, tmp_path)
     (tmp_path / "b").mkdir()
     fields = [FIELDS[0], {**FIELDS[1], "unit": "percent"}]
     package(tmp_path / "b", "runs", resource(tmp_path / "b", "runs", ONE, fields, "run"))
-    edition = editions.tried(descriptor.read(path), str(tmp_path / "b"), where="--file")
+    edition = editions.try_file(descriptor.read_descriptor(path), str(tmp_path / "b"), where="--file")
     assert tables.look(path)["loss"].attrs["unit"] == ""
-    with editions.standing({path: edition}):
+    with editions.use_editions({path: edition}):
         assert tables.look(path)["loss"].attrs["unit"] == "percent"
 
 
 def test_a_file_that_is_not_this_table_is_refused(path, tmp_path):
     (tmp_path / "bad.csv").write_text("run,cost\na,1\n", encoding="utf-8")
-    edition = editions.tried(descriptor.read(path), str(tmp_path / "bad.csv"), where="--file")
-    with editions.standing({path: edition}), pytest.raises(TableError, match=r"bad\.csv"):
+    edition = editions.try_file(descriptor.read_descriptor(path), str(tmp_path / "bad.csv"), where="--file")
+    with editions.use_editions({path: edition}), pytest.raises(TableError, match=r"bad\.csv"):
         tables.table(path)
     with pytest.raises(UsageError, match="describes a whole table: expected one file"):
-        editions.tried(descriptor.read(path), str(path), "runs", where="--file")
+        editions.try_file(descriptor.read_descriptor(path), str(path), "runs", where="--file")
 
 
 # --- editions that a table holds itself -------------------------------------------------------------------------------
@@ -100,19 +100,21 @@ def holding(tmp_path, key, **schema):
 @pytest.mark.parametrize("key", [["edition", "run"], []])
 def test_rows_of_another_edition_stand_under_either_name(tmp_path, key):
     path = holding(tmp_path, key)
-    held = editions.substituted(descriptor.read(path), "1", "2", where="--edition")
-    with editions.standing({path: held}):
-        rows = tables.columns(str(path))
+    held = editions.substitute_edition(descriptor.read_descriptor(path), "1", "2", where="--edition")
+    with editions.use_editions({path: held}):
+        rows = tables.to_columns(str(path))
         kept = {(rows.column("edition")[i], rows.column("run")[i]): rows.numeric("loss")[i] for i in range(rows.rows)}
     assert {k: v for k, v in kept.items() if np.isfinite(v)} == {("1", "a"): 2.0, ("2", "a"): 2.0}
-    own = tables.columns(str(path)).numeric("loss").tolist()
+    own = tables.to_columns(str(path)).numeric("loss").tolist()
     assert [loss for loss in own if np.isfinite(loss)] == [2.5, 2.25, 2.0]
     assert held.hash.endswith("(2 in the place of 1)")
 
 
 def test_a_column_has_the_values_of_the_other(tmp_path):
     path = holding(tmp_path, ["edition", "run"])
-    with editions.standing({path: editions.substituted(descriptor.read(path), "loss", "loss_old", where="--edition")}):
+    with editions.use_editions(
+        {path: editions.substitute_edition(descriptor.read_descriptor(path), "loss", "loss_old", where="--edition")}
+    ):
         ds = tables.table(path)
     assert ds["loss"].sel(edition="1", run="a") == ds["loss_old"].sel(edition="1", run="a") == 3
     assert np.isnan(ds["loss"].sel(edition="1", run="b"))
@@ -120,13 +122,13 @@ def test_a_column_has_the_values_of_the_other(tmp_path):
 
 def test_what_is_no_edition_is_refused(tmp_path):
     path = holding(tmp_path, ["edition", "run"])
-    described = descriptor.read(path)
+    described = descriptor.read_descriptor(path)
     with pytest.raises(UsageError, match="the columns 'run' and 'loss' differ in type, unit or qualifiers"):
-        editions.substituted(described, "run", "loss", where="--edition")
+        editions.substitute_edition(described, "run", "loss", where="--edition")
     with pytest.raises(UsageError, match="'1' stands in its own place already"):
-        editions.substituted(described, "1", "1", where="--edition")
+        editions.substitute_edition(described, "1", "1", where="--edition")
     with (
-        editions.standing({path: editions.substituted(described, "1", "3", where="--edition")}),
+        editions.use_editions({path: editions.substitute_edition(described, "1", "3", where="--edition")}),
         pytest.raises(UnknownNameError, match="table 'held': unknown edition '3'; known: 1, 2, "),
     ):
         tables.table(path)

@@ -11,7 +11,7 @@ import xarray as xr
 
 import forecast
 from forecast.errors import DataError, EmptyDataError, UsageError
-from forecast.tables import columns
+from forecast.tables import to_columns
 
 X = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
 Y = np.array([3.1, 4.9, 7.2, 8.8, 11.1, 13.0, 14.8, 17.2])
@@ -67,14 +67,14 @@ def test_bad_input_044_missing_is_missing_in_every_library():
         polars.DataFrame({"x": [1, None, 3]}),
         {"x": np.ma.array([1, 2, 3], mask=[0, 1, 0])},
     ):
-        np.testing.assert_array_equal(columns(data)["x"], [1, np.nan, 3])
+        np.testing.assert_array_equal(to_columns(data)["x"], [1, np.nan, 3])
     for data in (
         pd.DataFrame({"t": ["a", None]}),
         pd.DataFrame({"t": pd.Categorical(["a", None])}),
         polars.DataFrame({"t": ["a", None]}),
         polars.DataFrame({"t": ["a", None]}, schema={"t": polars.Categorical}),
     ):
-        assert columns(data)["t"].tolist() == ["a", ""]
+        assert to_columns(data)["t"].tolist() == ["a", ""]
     nullable = pd.DataFrame({"x": X, "y": pd.array([*Y[:-1], None], dtype="Float64")})
     with pytest.raises(DataError, match="y is missing in row 8 of 8"):
         line(nullable)
@@ -95,9 +95,9 @@ def test_bad_input_044_labels_are_respected_and_order_is_irrelevant(truth):
 @pytest.mark.bad_input(44)
 def test_bad_input_044_a_number_for_all_rows_in_a_dataset():
     ds = xr.Dataset({"x": ("run", X), "y": ("run", Y), "offset": 2.0})
-    assert columns(ds)["offset"].tolist() == [2.0] * 8
+    assert to_columns(ds)["offset"].tolist() == [2.0] * 8
     with pytest.raises(EmptyDataError):
-        columns(xr.Dataset({"x": 1.0}))
+        to_columns(xr.Dataset({"x": 1.0}))
 
 
 @pytest.mark.bad_input(44)
@@ -112,10 +112,10 @@ def test_bad_input_042_integers_become_floats_before_arithmetic():
     data = {"x": big, "y": 1e-21 * big.astype(float) ** 3 + [1.0, 1.1, 0.9, 1.0]}
     whole = line(data, let={"x": "x**3"})
     assert whole == pytest.approx(line({**data, "x": big.astype(float)}, let={"x": "x**3"}))
-    assert columns({"x": [2**53 + 1, 2**70, 1]})["x"].tolist() == [float(2**53 + 1), float(2**70), 1.0]
-    assert columns({"x": np.array([2**63], dtype=np.uint64)})["x"].tolist() == [2.0**63]
+    assert to_columns({"x": [2**53 + 1, 2**70, 1]})["x"].tolist() == [float(2**53 + 1), float(2**70), 1.0]
+    assert to_columns({"x": np.array([2**63], dtype=np.uint64)})["x"].tolist() == [2.0**63]
     with pytest.raises(DataError, match="outside the range"):
-        columns({"x": [10**400, 1]})["x"]
+        to_columns({"x": [10**400, 1]})["x"]
 
 
 @pytest.mark.bad_input(43)
@@ -123,8 +123,8 @@ def test_bad_input_043_types_of_arrays(truth):
     for kind in (np.float32, np.float16):
         assert line({"x": X.astype(kind), "y": Y.astype(np.float32)}) == pytest.approx(truth, rel=1e-5)
     assert line({"x": [decimal.Decimal(str(v)) for v in X], "y": Y}) == pytest.approx(truth, rel=1e-9)
-    assert columns({"on": np.array([True, False])})["on"].tolist() == [1.0, 0.0]
-    assert np.isnan(columns({"x": [decimal.Decimal("nan"), decimal.Decimal(1)]})["x"][0])
+    assert to_columns({"on": np.array([True, False])})["on"].tolist() == [1.0, 0.0]
+    assert np.isnan(to_columns({"x": [decimal.Decimal("nan"), decimal.Decimal(1)]})["x"][0])
     masked = np.ma.array(Y, mask=np.arange(8) == 2)
     with pytest.raises(DataError, match="y is missing in row 3 of 8"):
         line({"x": X, "y": masked})
@@ -149,7 +149,7 @@ def test_bad_input_043_polars_columns_that_are_no_numbers(what):
         "time zone": polars.Series([day]).dt.replace_time_zone("Europe/Paris"),
     })  # fmt: skip
     with pytest.raises(DataError, match=f"'{what}'"):
-        columns(frame.select(what))[what]
+        to_columns(frame.select(what))[what]
 
 
 @pytest.mark.bad_input(45)
@@ -171,13 +171,13 @@ def test_dates_of_every_library_are_one():
     days = [datetime.date(2020, 1, 1), datetime.date(2021, 6, 1)]
     want = np.array(days, dtype="datetime64[s]")
     for data in ({"t": days}, polars.DataFrame({"t": days}), pd.DataFrame({"t": pd.to_datetime(days)})):
-        np.testing.assert_array_equal(columns(data)["t"], want)
+        np.testing.assert_array_equal(to_columns(data)["t"], want)
 
 
 @pytest.mark.parametrize("data", [None, 5, [1, 2], b"x", {1, 2}, object(), np.zeros(3), pd.Series(X)])
 def test_what_is_no_table_says_so(data):
     with pytest.raises(DataError, match="expected a Dataset, DataFrame"):
-        columns(data)
+        to_columns(data)
 
 
 def test_parquet_is_read_like_a_frame(tmp_path, truth):
@@ -185,18 +185,18 @@ def test_parquet_is_read_like_a_frame(tmp_path, truth):
     path = tmp_path / "runs.parquet"
     pd.DataFrame({"x": X, "y": Y, "kind": ["a"] * 8}).to_parquet(path)
     assert line(path) == pytest.approx(truth, rel=1e-9)
-    assert columns(path)["kind"].tolist() == ["a"] * 8
+    assert to_columns(path)["kind"].tolist() == ["a"] * 8
     import pyarrow.parquet as pq
 
     assert line(pq.read_table(path)) == pytest.approx(truth, rel=1e-9)
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(DataError, match=r"runs\.parquet: not a Parquet file"):
-        columns(path)
+        to_columns(path)
     with pytest.raises(DataError, match="no such file"):
-        columns(tmp_path / "none.parquet")
+        to_columns(tmp_path / "none.parquet")
 
 
 def test_parquet_without_pyarrow_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError, match=r"lawcast\[parquet\]"):
-        columns(tmp_path / "a.parquet")
+        to_columns(tmp_path / "a.parquet")

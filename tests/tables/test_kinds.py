@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 from forecast.errors import DataError, EmptyDataError, UsageError
-from forecast.tables import columns
+from forecast.tables import to_columns
 
 
 @pytest.mark.parametrize("kind", ["dict", "frame", "dataset", "csv", "columns"])
@@ -25,9 +25,9 @@ def test_every_kind_of_data_gives_the_same_columns(kind: str, tmp_path: Path) ->
         "frame": frame,
         "dataset": xr.Dataset({n: ("i", c.values) for n, c in frame.items()}),
         "csv": path,
-        "columns": columns(plain),
+        "columns": to_columns(plain),
     }[kind]
-    found = columns(data)
+    found = to_columns(data)
     assert list(found) == ["x", "name", "when"]
     assert found.rows == 2
     assert found["x"].dtype == np.float64
@@ -41,7 +41,7 @@ def test_every_kind_of_data_gives_the_same_columns(kind: str, tmp_path: Path) ->
 
 def test_the_callers_array_is_not_shared() -> None:
     mine = np.array([1.0, 2.0])
-    columns({"x": mine})["x"][0] = 9
+    to_columns({"x": mine})["x"][0] = 9
     assert mine[0] == 1.0
 
 
@@ -51,7 +51,7 @@ def test_the_callers_array_is_not_shared() -> None:
 )
 def test_bad_input_030_nothing_in_it(data: object) -> None:
     with pytest.raises(EmptyDataError):
-        columns(data)
+        to_columns(data)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def test_bad_input_030_nothing_in_it(data: object) -> None:
 )
 def test_what_is_no_table(data: object, says: str) -> None:
     with pytest.raises(DataError, match=says):
-        list(columns(data, where="fit").values())
+        list(to_columns(data, where="fit").values())
 
 
 def test_masked_values_are_missing() -> None:
-    assert np.isnan(columns({"x": np.ma.array([1, 2], mask=[False, True])})["x"]).tolist() == [False, True]
+    assert np.isnan(to_columns({"x": np.ma.array([1, 2], mask=[False, True])})["x"]).tolist() == [False, True]
 
 
 @pytest.mark.bad_input(8)
@@ -93,5 +93,5 @@ def test_bad_input_008_numpy_archives_are_not_unpickled(tmp_path: Path) -> None:
             save = np.save if name.endswith(".npy") else np.savez
             save(stream, np.array([Payload()], dtype=object))  # type: ignore[operator]
         with pytest.raises((DataError, UsageError), match=name):
-            columns(tmp_path / name)
+            to_columns(tmp_path / name)
     assert not marker.exists()

@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.errors import AmbiguousNameError, UnknownNameError
-from forecast.tables.column_names import meant, spelled
+from forecast.tables.column_names import identifier_of, meant
 
 WIDE = {"Model Size": np.array([1e6, 1e7, 1e8, 1e9]), "loss (nats)": np.array([4.0, 3.0, 2.25, 1.6875])}
 
@@ -16,7 +16,7 @@ WIDE = {"Model Size": np.array([1e6, 1e7, 1e8, 1e9]), "loss (nats)": np.array([4
     ("column", "name"), [("Training FLOP", "Training_FLOP"), (" 95 % high ", "95_high"), ("µ", ""), ("a_b", "a_b")]
 )
 def test_a_column_as_a_formula_spells_it(column, name):
-    assert spelled(column) == name
+    assert identifier_of(column) == name
 
 
 def test_the_exact_name_goes_first():
@@ -46,7 +46,7 @@ def test_series_reach_columns_with_blanks():
     data = {"year": [2020.0, 2021.0, 2022.0], "Peak (TFLOP/s)": [1.0, 2.0, 4.0], "Launch price": [1.0, 1.0, 2.0]}
     from forecast.tables import series
 
-    _, value, _ = series.read(data, x="year", y="Peak_TFLOP_s/Launch_price")
+    _, value, _ = series.read_series(data, x="year", y="Peak_TFLOP_s/Launch_price")
     assert value.tolist() == [1.0, 2.0, 2.0]
 
 

@@ -10,9 +10,9 @@ from hypothesis import example, given, strategies as st
 
 import forecast_datasets
 from forecast.errors import ForecastError
-from forecast.tables import columns, csv_format
+from forecast.tables import csv_format, to_columns
 from forecast.tables.columns import _from_csv
-from forecast.tables.plain_csv import LARGE, Plain, plain
+from forecast.tables.plain_csv import MIN_FAST_BYTES, PlainRows, find_plain_rows
 
 SHIPPED = sorted(Path(forecast_datasets.__file__).parent.rglob("*.csv"))
 
@@ -57,7 +57,7 @@ def outcome(read, data: bytes) -> object:
 
 def values(data: bytes, monkeypatch: pytest.MonkeyPatch, large: int) -> object:
     """Return each column of a file as bytes, or the complaint about it."""
-    monkeypatch.setattr("forecast.tables.plain_csv.LARGE", large)
+    monkeypatch.setattr("forecast.tables.plain_csv.MIN_FAST_BYTES", large)
     try:
         found = _from_csv(data, "a.csv")
     except ForecastError as error:
@@ -76,7 +76,7 @@ def values(data: bytes, monkeypatch: pytest.MonkeyPatch, large: int) -> object:
 @example(b"x,y\n1.,2\n1.,3\n4,5\n")
 def test_cells_are_those_of_the_cell_by_cell_reader(data: bytes) -> None:
     careful = outcome(lambda given: csv_format._by_cell(given, "a.csv", "h"), data)
-    quick = outcome(lambda given: csv_format.parse(given, "a.csv"), data)
+    quick = outcome(lambda given: csv_format.parse_csv(given, "a.csv"), data)
     assert quick[:2] == careful[:2]
 
 
@@ -91,7 +91,7 @@ def test_columns_are_those_of_the_cell_by_cell_reader(data: bytes) -> None:
 def test_shipped_tables_are_read_alike(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = path.read_bytes()
     assert values(data, monkeypatch, 0) == values(data, monkeypatch, 1 << 40)
-    assert outcome(lambda given: csv_format.parse(given, "a"), data)[:2] == outcome(
+    assert outcome(lambda given: csv_format.parse_csv(given, "a"), data)[:2] == outcome(
         lambda given: csv_format._by_cell(given, "a", "h"), data
     )[:2]  # fmt: skip
 
@@ -100,9 +100,9 @@ def test_numbers_are_read_without_a_text_a_cell(tmp_path: Path, monkeypatch: pyt
     path = tmp_path / "runs.csv"
     rows = 40_000
     path.write_text("run,N,loss\n" + "".join(f"r{i},{1e9 + i!r},{1 / (i + 3)!r}\n" for i in range(rows)))
-    assert path.stat().st_size > LARGE
-    monkeypatch.setattr(csv_format, "parse", lambda *_: pytest.fail("read cell by cell"))
-    found = columns(path)
+    assert path.stat().st_size > MIN_FAST_BYTES
+    monkeypatch.setattr(csv_format, "parse_csv", lambda *_: pytest.fail("read cell by cell"))
+    found = to_columns(path)
     np.testing.assert_array_equal(found["N"], 1e9 + np.arange(rows))
     np.testing.assert_array_equal(found["loss"], 1 / (np.arange(rows) + 3))
     monkeypatch.undo()
@@ -114,17 +114,17 @@ def test_numbers_are_read_without_a_text_a_cell(tmp_path: Path, monkeypatch: pyt
     ["5.", "5.e3", " 1", "1 ", "\t1", "1e400", "-1e-400", "1e0000001", "nan", "-Infinity", "0." + "0" * 330],
 )
 def test_a_doubtful_number_is_left_to_the_other_reader(cell: str) -> None:
-    found = plain(f"x,y\n1,2\n{cell},3\n".encode(), 0)
+    found = find_plain_rows(f"x,y\n1,2\n{cell},3\n".encode(), 0)
     assert found is None or found.numbers(0) is None
-    assert plain(b"x,y\n1,2\n3,4\n", 0).numbers(0).tolist() == [1.0, 3.0]
+    assert find_plain_rows(b"x,y\n1,2\n3,4\n", 0).numbers(0).tolist() == [1.0, 3.0]
 
 
 def test_a_piece_ends_with_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forecast.tables.plain_csv.PIECE", 3)
+    monkeypatch.setattr("forecast.tables.plain_csv.SCAN_BYTES", 3)
     for end in ("\n", "\r\n"):
-        found = plain(f"x,y{end}".encode() + end.join(f"{i},{i / 8}" for i in range(9)).encode(), 0)
-        assert isinstance(found, Plain)
+        found = find_plain_rows(f"x,y{end}".encode() + end.join(f"{i},{i / 8}" for i in range(9)).encode(), 0)
+        assert isinstance(found, PlainRows)
         assert found.cells() == [[str(i) for i in range(9)], [str(i / 8) for i in range(9)]]
         assert found.numbers(1).tolist() == [i / 8 for i in range(9)]
-    assert plain(b"x,y\n1,2\n3,4\n 5,6\n", 0).numbers(0) is None
-    assert plain(b"x,y\n1,2\n3,4\n5,6.", 0).numbers(1) is None
+    assert find_plain_rows(b"x,y\n1,2\n3,4\n 5,6\n", 0).numbers(0) is None
+    assert find_plain_rows(b"x,y\n1,2\n3,4\n5,6.", 0).numbers(1) is None

@@ -20,9 +20,9 @@ def folder(tmp_path):
 
 def test_rows_are_flattened_once(folder, monkeypatch):
     name, calls = folder("2.5"), []
-    original = tables.rows
-    monkeypatch.setattr(tables, "rows", lambda *a, **k: (calls.append(1), original(*a, **k))[1])
-    first, second = tables.columns(name), tables.columns(name)
+    original = tables.flatten_rows
+    monkeypatch.setattr(tables, "flatten_rows", lambda *a, **k: (calls.append(1), original(*a, **k))[1])
+    first, second = tables.to_columns(name), tables.to_columns(name)
     assert len(calls) == 1
     assert list(first["loss"]) == list(second["loss"]) == [2.5, 2.25]
     assert first.units == second.units == {}
@@ -31,14 +31,14 @@ def test_rows_are_flattened_once(folder, monkeypatch):
 def test_nobody_writes_to_the_columns_of_another(folder):
     name = folder("2.5")
     for column, wrong in (("loss", -1.0), ("run", "z")):
-        mine = tables.columns(name)
+        mine = tables.to_columns(name)
         mine[column][:] = wrong
         assert mine[column][0] == wrong
-    assert list(tables.columns(name)["loss"]) == [2.5, 2.25]
-    assert list(tables.columns(name)["run"]) == ["a", "b"]
+    assert list(tables.to_columns(name)["loss"]) == [2.5, 2.25]
+    assert list(tables.to_columns(name)["run"]) == ["a", "b"]
     assert list(tables.table(name)["loss"].values) == [2.5, 2.25]
 
 
 def test_a_changed_file_is_read_anew(folder):
-    assert tables.columns(folder("2.5"))["loss"][0] == 2.5
-    assert tables.columns(folder("3.125"))["loss"][0] == 3.125
+    assert tables.to_columns(folder("2.5"))["loss"][0] == 2.5
+    assert tables.to_columns(folder("3.125"))["loss"][0] == 3.125

@@ -9,7 +9,7 @@ import pytest
 
 import forecast
 from forecast.errors import QualifierError, TableError
-from forecast.tables import columns, table
+from forecast.tables import table, to_columns
 from toolkit import package, resource
 
 CSV = "kind,year,cost,made\n" + "".join(
@@ -37,7 +37,7 @@ WRIGHT = {"let": {"Q": "made"}, "y": "cost"}
 
 def test_a_trend_is_told_to_keep_one(tmp_path):
     source = described(tmp_path)
-    for data in (source, table(source), columns(source)):
+    for data in (source, table(source), to_columns(source)):
         with pytest.raises(QualifierError, match=f"^mine: {MIXES}$"):
             forecast.trend(data, name="mine", **TREND).fit()
         facts = forecast.trend(data, where={"kind": "b"}, **TREND).fit().describe().facts
@@ -49,13 +49,13 @@ def test_a_trend_is_told_to_keep_one(tmp_path):
 def test_a_fit_keeps_one_or_tells_them_apart(tmp_path):
     source, law = described(tmp_path), forecast.law("scaling/wright")
     says = r"""scaling/wright: mixes kind a and b; keep one \(--where "kind is a"\), or fit each: by='kind'"""
-    for data in (source, table(source), columns(source)):
+    for data in (source, table(source), to_columns(source)):
         with pytest.raises(QualifierError, match=says):
             law.fit(data, **WRIGHT)
-    assert law.fit(columns(source), by="kind", **WRIGHT).params["w"].sizes == {"kind": 2}
+    assert law.fit(to_columns(source), by="kind", **WRIGHT).params["w"].sizes == {"kind": 2}
     assert law.fit(table(source), by="kind", **WRIGHT).params["w"].sizes == {"kind": 2}
-    assert law.fit(columns(source), groups="kind", **WRIGHT).n == 16
-    rows = columns(source)
+    assert law.fit(to_columns(source), groups="kind", **WRIGHT).n == 16
+    rows = to_columns(source)
     assert law.fit(rows.take(rows["kind"] == "a"), **WRIGHT).n == 8
     with pytest.raises(QualifierError, match="mixes kind a and b"):
         law.fit(table(source), by="year", let={"Q": "made"}, y="cost")
@@ -80,7 +80,7 @@ def test_a_descriptor_that_says_it_wrongly_is_refused(tmp_path, separate, says):
 
 @pytest.mark.parametrize("field", ["semiconductors", "united-states"])
 def test_productivity_of_one_field_can_be_fitted_and_both_cannot(field):
-    law, rows = forecast.law("resources/harder-ideas"), columns("datasets/research-productivity")
+    law, rows = forecast.law("resources/harder-ideas"), to_columns("datasets/research-productivity")
     asked = {"let": {"S": "effort/1e5", "A": "ideas"}, "y": "growth"}
     with pytest.raises(QualifierError, match="mixes field semiconductors and united-states"):
         law.fit("datasets/research-productivity", **asked)

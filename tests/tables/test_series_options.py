@@ -19,33 +19,35 @@ DATA = {
 
 
 def test_a_formula_over_columns():
-    time, value, unit = series.read(DATA, x="year", y="speed/price")
+    time, value, unit = series.read_series(DATA, x="year", y="speed/price")
     assert value.tolist() == [0.1, 0.3, 0.2, 0.2, 0.8]
     assert time.tolist() == [2000, 2001, 2001, 2002, 2004]
     assert unit is None
 
 
 def test_a_formula_has_the_unit_of_its_columns():
-    _time, value, unit = series.read(
+    _time, value, unit = series.read_series(
         "datasets/supercomputers", x="date", y="rmax_top1/power_top1", where={"status": "verified"}
     )
     assert forecast.units.same_dimension(unit, "FLOP/s/W")
     assert (value > 0).all()
     with pytest.raises(UnitError):
-        series.read("datasets/supercomputers", x="date", y="rmax_top1 + power_top1", where={"status": "verified"})
+        series.read_series(
+            "datasets/supercomputers", x="date", y="rmax_top1 + power_top1", where={"status": "verified"}
+        )
 
 
 def test_records_are_the_running_maximum_without_its_repetitions():
-    time, value, _ = series.read(DATA, x="year", y="speed", records=True)
+    time, value, _ = series.read_series(DATA, x="year", y="speed", records=True)
     assert value.tolist() == [1.0, 4.0, 8.0]
     assert time.tolist() == [2000.0, 2001.0, 2004.0]
 
 
 def test_rows_since_a_date():
-    time, _, _ = series.read(DATA, x="year", y="speed", since="2002-01-01")
+    time, _, _ = series.read_series(DATA, x="year", y="speed", since="2002-01-01")
     assert time.tolist() == [2002.0, 2004.0]
     with pytest.raises(EmptyDataError, match="since 2030-01-01"):
-        series.read(DATA, x="year", y="speed", since="2030-01-01")
+        series.read_series(DATA, x="year", y="speed", since="2030-01-01")
     with pytest.raises(PluginContractError, match="since"):
         forecast.TrendSpec(
             name="a", title="t", reference="r", unit="", shape="s", table="t", x="x", y="y", since="then"
@@ -58,7 +60,7 @@ def test_since_is_text_or_a_date(since):
     with pytest.raises((UsageError, EmptyDataError), match=r"trend: (since: expected a date YYYY-MM-DD, got|no row)"):
         forecast.trend(DATA, **options, since=since).fit()
     for first in ("2001-06-01", datetime.date(2001, 6, 1), np.datetime64("2001-06-01")):
-        assert series.read(DATA, x="year", y="speed", since=first)[0].tolist() == [2002.0, 2004.0]
+        assert series.read_series(DATA, x="year", y="speed", since=first)[0].tolist() == [2002.0, 2004.0]
 
 
 def test_further_columns_have_names():
@@ -68,17 +70,17 @@ def test_further_columns_have_names():
 
 def test_an_unknown_column_of_a_formula_is_named():
     with pytest.raises(UnknownNameError, match=r"'prize'.*'price'"):
-        series.read(DATA, x="year", y="speed/prize")
+        series.read_series(DATA, x="year", y="speed/prize")
 
 
 def test_rows_with_holes_are_left_out():
-    columns = forecast.tables.columns(DATA, where="test")
+    columns = forecast.tables.to_columns(DATA, where="test")
     whole = series.complete(columns, ["speed/price", "year"], "test")
     assert whole.rows == 5
     assert np.isfinite(whole.numeric("speed")).all()
     empty = {**DATA, "speed": [float("nan")] * 6}
     with pytest.raises(EmptyDataError, match="speed"):
-        series.complete(forecast.tables.columns(empty, where="test"), ["speed"], "test")
+        series.complete(forecast.tables.to_columns(empty, where="test"), ["speed"], "test")
 
 
 def test_records_end_at_the_last_date_at_which_the_last_one_still_stands():

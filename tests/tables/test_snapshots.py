@@ -12,7 +12,7 @@ import pytest
 
 from forecast import tables
 from forecast.errors import DownloadError, TableError, UnknownNameError, UsageError
-from forecast.tables import cited, csv_format, diff, table
+from forecast.tables import cited_hashes, csv_format, diff, table
 from forecast.tables.remote import snapshots, trust_on_first_use
 from forecast.tables.remote.download import cache_folder, fetch
 from forecast.tables.remote.snapshots import Snapshot
@@ -74,9 +74,9 @@ def test_the_table_says_its_hash_and_the_day_and_never_the_word(runs):
     attrs = table(runs).attrs
     assert attrs["hash"] == sha(ONE)
     assert attrs["recorded"] == DAY
-    assert cited(table(runs)) == f"{sha(ONE)} (recorded {DAY})"
-    assert diff.read(runs).hash == f"{sha(ONE)} (recorded {DAY})"
-    assert cited(table("datasets/supercomputers")) == table("datasets/supercomputers").attrs["hash"]
+    assert cited_hashes(table(runs)) == f"{sha(ONE)} (recorded {DAY})"
+    assert diff.read_version(runs).hash == f"{sha(ONE)} (recorded {DAY})"
+    assert cited_hashes(table("datasets/supercomputers")) == table("datasets/supercomputers").attrs["hash"]
 
 
 def test_an_altered_file_in_the_cache_is_fetched_again_and_never_used(runs, upstream):
@@ -121,7 +121,7 @@ def test_an_update_keeps_the_earlier_snapshot(runs, upstream, monkeypatch):
     back = take(runs, expected=sha(ONE))  # without a network
     assert (back.how, back.snapshot.fetched, back.before.hash) == ("chosen", DAY, sha(TWO))
     assert table(runs)["loss"].sizes == {"run": 2}
-    assert [s.hash for s in snapshots.find(cache_folder(), f"{upstream.url}/runs.csv").earlier] == [sha(TWO)]
+    assert [s.hash for s in snapshots.find_snapshots(cache_folder(), f"{upstream.url}/runs.csv").earlier] == [sha(TWO)]
 
 
 def test_two_snapshots_of_one_table_are_compared(runs, upstream):
@@ -130,23 +130,23 @@ def test_two_snapshots_of_one_table_are_compared(runs, upstream):
     take(runs)
     upstream.pages["/runs.csv"] = TWO
     take(runs, update=True)
-    (part,) = diff.compare(diff.read(f"{runs}@earlier"), diff.read(runs))
+    (part,) = diff.compare_versions(diff.read_version(f"{runs}@earlier"), diff.read_version(runs))
     assert (part.before, part.after, part.added) == (2, 3, ({"run": "c"},))
     assert [(c.column, c.before, c.after) for c in part.changed] == [("loss", 2.25, 2.0)]
-    assert diff.read(f"{runs}@{sha(ONE)[:15]}").hash == f"{sha(ONE)} (recorded {DAY})"
+    assert diff.read_version(f"{runs}@{sha(ONE)[:15]}").hash == f"{sha(ONE)} (recorded {DAY})"
     with pytest.raises(UsageError, match="2 snapshots begin with 'sha256:'"):
-        diff.read(f"{runs}@sha256:")
+        diff.read_version(f"{runs}@sha256:")
     with pytest.raises(UnknownNameError, match="table 'runs': unknown snapshot 'sha256:00000'"):
-        diff.read(f"{runs}@sha256:00000")
+        diff.read_version(f"{runs}@sha256:00000")
     (cache_folder() / f"{sha(ONE)[7:19]}-runs.csv").write_bytes(TWO)
     with pytest.raises(DownloadError, match=f"recorded on {DAY} .{sha(ONE)}. is altered in the cache: put a copy"):
-        diff.read(f"{runs}@earlier")
+        diff.read_version(f"{runs}@earlier")
 
 
 def test_the_expected_hash_is_the_only_one_that_is_taken(runs, upstream):
     with pytest.raises(DownloadError, match=f"has {sha(ONE)}, expected is {sha(TWO)}"):
         take(runs, expected=sha(TWO))
-    assert snapshots.read(cache_folder()) == {}
+    assert snapshots.read_snapshots(cache_folder()) == {}
     assert cached() == []
     assert take(runs, expected=sha(ONE)).how == "recorded"
     upstream.pages["/runs.csv"] = TWO
@@ -267,9 +267,9 @@ def test_an_earlier_snapshot_that_is_lost_says_what_to_do(runs, upstream):
 def test_a_file_too_large_for_a_table_is_named_as_it_was_given(runs, tmp_path):
     large = tmp_path / "large.csv"
     with large.open("wb") as stream:
-        stream.truncate(csv_format.LIMIT_BYTES + 1)
+        stream.truncate(csv_format.MAX_CSV_BYTES + 1)
     with pytest.raises(DownloadError, match=r"large\.csv is not this table.*: runs\.csv: .* bytes; at most") as caught:
-        take(runs, file=large, check=lambda path: csv_format.read(path))
+        take(runs, file=large, check=lambda path: csv_format.read_csv(path))
     assert ".part" not in str(caught.value)
     assert cached() == []
 
@@ -301,7 +301,7 @@ def test_processes_at_once_lose_nothing(tmp_path):
     )
     running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in ("a", "b", "c")]
     assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
-    assert len(snapshots.read(tmp_path)) == 60
+    assert len(snapshots.read_snapshots(tmp_path)) == 60
 
 
 def test_the_loser_of_two_first_fetches_is_told_of_its_own_file_and_leaves_nothing(runs, tmp_path, monkeypatch):

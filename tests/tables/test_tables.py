@@ -14,7 +14,7 @@ import pytest
 from forecast import tables
 from forecast.base.json_text import strict_json
 from forecast.errors import DataError, EmptyDataError, TableError, UnitError, UnknownNameError, UsageError
-from forecast.tables import columns, file_hash, rows, select, table
+from forecast.tables import file_hash, flatten_rows, select, table, to_columns
 from toolkit import package, resource, starts_in_the_c_locale
 
 CHIPS = "chip,precision,speed,launched\nA,fp32,19.5,2020-05\nA,fp16,312,2020-05\nB,fp16,989.5,2022-09-20\n"
@@ -242,7 +242,7 @@ def test_resources_share_one_grid(tmp_path: Path) -> None:
     assert ds["chip"].values.tolist() == ["A", "B", "C"]
     assert ds["maker"].values.tolist() == ["x", "", "z"]
     assert ds["maker"].dims == ("chip",)
-    flat = columns(ds)
+    flat = to_columns(ds)
     assert flat["speed"].tolist() == [19.5, 312, 989.5]
     assert flat["maker"].tolist() == ["x", "x", ""]
     del schema["primaryKey"]
@@ -282,9 +282,9 @@ def test_bad_input_004_a_column_name_is_only_a_name(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "a.csv"
     path.write_text(f'"{hostile}",y\n1,2\n')
-    assert columns(path)[hostile].tolist() == [1.0]
+    assert to_columns(path)[hostile].tolist() == [1.0]
     fields = [{"name": hostile, "type": "number", "unit": ""}]
-    assert columns(table(write(tmp_path, f'"{hostile}"\n1\n', fields, key=[])))[hostile].tolist() == [1.0]
+    assert to_columns(table(write(tmp_path, f'"{hostile}"\n1\n', fields, key=[])))[hostile].tolist() == [1.0]
     assert not (tmp_path / "marker").exists()
 
 
@@ -325,7 +325,7 @@ def test_bad_input_061_a_number_written_as_text(tmp_path: Path) -> None:
 
 def test_rows_and_select_keep_units(tmp_path: Path) -> None:
     ds = table(write(tmp_path))
-    flat = rows(ds)
+    flat = flatten_rows(ds)
     assert flat.sizes == {"row": 3}
     chosen = select(ds, {"precision": "fp16", "launched": "2020-05"})
     assert chosen["speed"].values.tolist() == [312]
@@ -341,9 +341,9 @@ def test_rows_and_select_keep_units(tmp_path: Path) -> None:
 
 def test_a_column_asked_for_by_a_wrong_name() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'speed'"):
-        columns({"speed": [1.0]}).column("sped")
+        to_columns({"speed": [1.0]}).column("sped")
     with pytest.raises(TableError, match=r"column 'name': expected numbers, got text \('a'\)"):
-        columns({"name": ["a"]}).numeric("name")
+        to_columns({"name": ["a"]}).numeric("name")
 
 
 def test_importing_tables_is_cheap() -> None:

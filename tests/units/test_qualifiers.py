@@ -10,7 +10,7 @@ from forecast.models.mixtures import from_spec as mixture
 from forecast.scenarios.graph import build
 from forecast.scenarios.scenario import Scenario
 from forecast.tables.series import of_column
-from forecast.units.qualifiers import ATTRIBUTES, check, infer, meet, of_record, of_rows, text
+from forecast.units.qualifiers import ATTRIBUTES, check, infer, meet, of_record, of_rows, qualifiers_text
 
 #: What the five pairs of the issue are: unit, attribute, two values of it.
 PAIRS = {
@@ -93,13 +93,13 @@ def test_a_product_keeps_what_its_parts_state():
     sides = {"peak": {"precision": "fp16"}, "price": {"dollars": "nominal"}, "share": {}}
     assert infer("share*peak/price", sides) == {"precision": "fp16", "dollars": "nominal"}
     assert infer("-peak**2", sides) == {"precision": "fp16"}
-    assert infer("peak/price", sides, stated={"dollars": ""}) == {"precision": "fp16"}
+    assert infer("peak/price", sides, qualifiers={"dollars": ""}) == {"precision": "fp16"}
 
 
 def test_a_stated_basis_does_not_excuse_a_sum():
     sides = {"a": {"sparsity": "dense"}, "b": {"sparsity": "sparse"}}
     with pytest.raises(QualifierError, match="in 'a \\+ b'"):
-        infer("2*(a + b)", sides, stated={"sparsity": "both"})
+        infer("2*(a + b)", sides, qualifiers={"sparsity": "both"})
 
 
 def test_the_third_of_three_is_named():
@@ -109,8 +109,8 @@ def test_the_third_of_three_is_named():
 
 
 def test_words():
-    assert text({"precision": "fp16", "path": ""}) == "precision fp16"
-    assert text({}) == "no qualifiers"
+    assert qualifiers_text({"precision": "fp16", "path": ""}) == "precision fp16"
+    assert qualifiers_text({}) == "no qualifiers"
     assert of_rows({"sparsity": "dense", "status": "verified"}) == {"sparsity": "dense"}
     assert of_record({"sparsity": "dense"}, {"sparsity": ""}) == {}
     assert meet({}, {"path": "tensor"}, left="a", right="b") == {"path": "tensor"}

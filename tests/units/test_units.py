@@ -194,7 +194,7 @@ def test_any_unit_reads_or_is_refused(text):
         found = units.unit(text)
     except UnitError:
         return
-    assert units.same_dimension(text, conversion.text(found))
+    assert units.same_dimension(text, conversion.unit_text(found))
 
 
 def test_label():
@@ -224,7 +224,7 @@ def test_plugins_add_units(monkeypatch):
     monkeypatch.setattr(reader, "registry", lambda: fresh)
     monkeypatch.setattr(conversion, "registry", lambda: fresh)
     monkeypatch.setattr(registry_module, "get_registry", lambda: SimpleNamespace(records=lambda kind: records))
-    reader._read.cache_clear()
+    reader._read_unit.cache_clear()
     try:
         assert units.factor("klot", "wafer") == pytest.approx(25_000)
         assert units.factor("byte", "bit") == pytest.approx(8)
@@ -233,7 +233,7 @@ def test_plugins_add_units(monkeypatch):
         with pytest.raises(PluginError, match="demo/mine"):
             units.unit("mine")
     finally:
-        reader._read.cache_clear()
+        reader._read_unit.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,21 @@ from typing import Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.ask.run import OPTIONS, answer, pairs, with_options
+from forecast.cli.ask.run import RUN_OPTIONS, parse_key_values, project_and_write, with_options
 from forecast.errors import UsageError, printable
 
 __all__ = ["ask"]
 
-_QUESTION = click.argument("question", nargs=-1, required=True, shell_complete=completion.names("model"))
+_QUESTION = click.argument("question", nargs=-1, required=True, shell_complete=completion.complete_names("model"))
 _COMPARE = click.option("--compare", is_flag=True, help="Put every shape of trends beside that of a series.")
 
 
-def _options(command: Any) -> Any:
-    return with_options((_QUESTION, _COMPARE, *OPTIONS), command)
+def _add_options(command: Any) -> Any:
+    return with_options((_QUESTION, _COMPARE, *RUN_OPTIONS), command)
 
 
 @click.command()
-@_options
+@_add_options
 @click.pass_context
 def ask(
     ctx: click.Context,
@@ -46,21 +46,23 @@ def ask(
     forecast ask model-capability.power --at 2030
     forecast ask when does a supercomputer match the brain
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.scenarios.question_text import RIVALS, every_shape, in_words, read_question
+    from forecast.scenarios.question_text import RIVAL_SHAPES, every_shape, in_words, read_question
 
     text = " ".join(question)
     if in_words(text):
         _propose(ctx, text, as_json=options["as_json"])
         return
-    scenario = read_question(text, at=at, until=options["until"], shapes=every_shape() if compare else RIVALS)
-    answer(ctx, "ask", scenario=scenario, at=(), settings=pairs(settings, "--set"), sweep={}, **options)
+    scenario = read_question(text, at=at, until=options["until"], shapes=every_shape() if compare else RIVAL_SHAPES)
+    project_and_write(
+        ctx, "ask", scenario=scenario, at=(), settings=parse_key_values(settings, "--set"), sweep={}, **options
+    )
 
 
 def _propose(ctx: click.Context, text: str, *, as_json: bool) -> None:
     """Propose lines to copy for a question in words, which none of our commands answers; exit as for a usage error."""
-    from forecast.cli.catalogue.find import proposed
+    from forecast.cli.catalogue.find import propose_questions
 
-    lines, shown = proposed(text), printable(text, 80)
+    lines, shown = propose_questions(text), printable(text, 80)
 
     def told() -> None:
         if not lines:

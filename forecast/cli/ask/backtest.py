@@ -13,7 +13,7 @@ from forecast.base.lazy import xr
 from forecast.cli import render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import TABLES, check_plots, out_option, plot_option, plot_width, writers
+from forecast.cli.output_files import TABLE_SUFFIXES, check_plots, file_writers, out_option, plot_option, plot_width
 from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ Tests = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 @click.option(
     "--workers", type=int, default=1, show_default=True, metavar="N", help="Processes; the result is the same."
 )
-@out_option(TABLES, "Write the scores.")
+@out_option(TABLE_SUFFIXES, "Write the scores.")
 @plot_option
 @access_options
 @json_option
@@ -135,13 +135,13 @@ def backtest(
     forecast backtest chinchilla --data runs.csv --let "N = params" --let "D = tokens" --y loss --along "6*N*D"
     forecast backtest curves.csv --along steps --y loss --by run
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit.fit_arguments import outputs
+    from forecast.cli.fit.fit_arguments import check_outputs
     from forecast.evaluation import rolling_origin
 
     check_plots(plots)
     files = [("--out", out), *(("--plot", path) for path in plots)]
-    outputs(files, subject, "X")
-    outputs(files, data)
+    check_outputs(files, subject, "X")
+    check_outputs(files, data)
     of_file = {"--x": x, "--y": y, "--by": by, "--frontier": frontier, "--frontier-rows": records, "--where": where}
     of_laws = {
         "--data": data, "--along": along, "--leave-out": leave_out, "--law": laws, "--let": let,
@@ -161,42 +161,42 @@ def backtest(
             "--score": scores,
             "--years": years,
             "--plot": plots,
-            **_said(ctx, "origins", "workers"),
+            **_typed_options(ctx, "origins", "workers"),
         }
-        _refuse({**of_file, **of_laws, **beside}, "not of a scenario that is tested as a --whole")
+        _reject_options({**of_file, **of_laws, **beside}, "not of a scenario that is tested as a --whole")
         test_whole(
             subject, vintages=vintages, quantities=quantities, scales=scales, settings=settings, draws=draws or 1024,
             seed=seed, out=out, as_json=as_json,
         )  # fmt: skip
         return
-    _refuse(of_whole, "only of a scenario that is tested as a --whole")
+    _reject_options(of_whole, "only of a scenario that is tested as a --whole")
     source: dict[str, str] = {}
     plugins: list[Plugin] = []
     notes: list[str] = []
     if data is not None or (is_file and (along is not None or laws)):
-        _refuse(
+        _reject_options(
             {"--x": x, "--frontier": frontier, "--frontier-rows": records, "--shape": shapes, "--years": years},
             "only of a series: laws go --along a column",
         )
         if data is not None and is_file:
             raise UsageError(f"X: expected a law to fit to --data, got the file '{printable(subject, 60)}'")
         named = laws if is_file else (subject, *laws)
-        rivals, plugins = _laws(named, variables)
+        rivals, plugins = _select_laws(named, variables)
         tests, source, notes = _of_laws(rivals, subject if is_file else str(data), by, where, let, along, {
             "y": y, "leave_out": leave_out, "objective": objective,
         })  # fmt: skip
     else:
-        _refuse(of_laws, "only of a law: forecast backtest LAW --data FILE, or FILE --along COLUMN")
+        _reject_options(of_laws, "only of a law: forecast backtest LAW --data FILE, or FILE --along COLUMN")
         ahead = 10.0 if years is None else years
         if is_file:
             tests, source = _of_file(subject, x, y, by, frontier, records, where, shapes, ahead)
         else:
-            _refuse(of_file, f"only of a file: '{printable(subject, 60)}' says its own")
+            _reject_options(of_file, f"only of a file: '{printable(subject, 60)}' says its own")
             tests = _of_name(subject, shapes, ahead)
     found: list[xr.Dataset] = []
     skipped: list[str] = []
-    options: dict[str, Any] = {"scores": (*rolling_origin.DEFAULT, *scores), "most_origins": origins}
-    with render.progress("forecasting") as report:
+    options: dict[str, Any] = {"scores": (*rolling_origin.DEFAULT_SCORES, *scores), "most_origins": origins}
+    with render.progress_bar("forecasting") as report:
         for i, (name, tested, _) in enumerate(tests):
 
             def told(done: int, total: int, before: int = i) -> None:
@@ -210,12 +210,12 @@ def backtest(
                 skipped.append(str(problem))
     if not found:
         raise ForecastError(f"no series could be tested; the first: {skipped[0]}")
-    rows = rolling_origin.summary(found)
+    rows = rolling_origin.score_rows(found)
     refused = {label: why for _, _, reasons in tests for label, why in reasons.items()}
-    refused |= rolling_origin.unfitted(found)
+    refused |= rolling_origin.fit_failures(found)
     result = {
         "subject": printable(Path(subject).name if is_file else subject, 200),
-        "headline": _headline(rows, found),
+        "headline": _best_model_sentence(rows, found),
         "models": rows,
         "series": [str(each.attrs["name"]) for each in found],
         "refused": [{"name": label, "reason": why} for label, why in refused.items()],
@@ -225,29 +225,29 @@ def backtest(
         "warnings": [*notes, *skipped],
         "provenance": render.provenance(plugins, computed=True, seed=seed, data=source),
     }
-    written = writers(out, answer=lambda: render.answered(result, **said), table=lambda: _columns(rows))
-    drawn = {path: partial(_plot, result, path, plot_width()) for path in plots}
-    render.emit(result, json=as_json, text=partial(_text, result), files={**written, **drawn}, **said)
+    written = file_writers(out, answer=lambda: render.json_envelope(result, **said), table=lambda: _score_columns(rows))
+    drawn = {path: partial(_plot_backtest, result, path, plot_width()) for path in plots}
+    render.emit(result, json=as_json, text=partial(_print_backtest, result), files={**written, **drawn}, **said)
 
 
-def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+def _score_columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     """Return the scores as columns: a row for each model."""
     return {key: [row.get(key) for row in rows] for key in dict.fromkeys(key for row in rows for key in row)}
 
 
-def _plot(result: dict[str, Any], path: str, width: str) -> None:
+def _plot_backtest(result: dict[str, Any], path: str, width: str) -> None:
     from forecast.report.figures.comparison_figure import plot_backtest
 
     plot_backtest(result, path, width=width)
 
 
-def _refuse(given: dict[str, Any], why: str) -> None:
+def _reject_options(given: dict[str, Any], why: str) -> None:
     """Refuse options that say nothing here."""
     if stated := [option for option, value in given.items() if value not in (None, False, ())]:
         raise UsageError(f"{', '.join(stated)}: {why}")
 
 
-def _said(ctx: click.Context, *names: str) -> dict[str, Any]:
+def _typed_options(ctx: click.Context, *names: str) -> dict[str, Any]:
     """Return the options that were typed, of those that have a default."""
     typed = click.core.ParameterSource.COMMANDLINE
     return {f"--{name}": ctx.params[name] for name in names if ctx.get_parameter_source(name) is typed}
@@ -292,11 +292,11 @@ def _of_file(
         )
     columns, source = data_of(path, COMMAND)
     rows, _ = write_outputs(columns, where)
-    parts = _parts(rows, by, Path(path).stem)
-    return [_series(name, part, x, y, frontier, records, shapes, years) for name, part in parts], source
+    parts = _rows_by_group(rows, by, Path(path).stem)
+    return [_series_from_rows(name, part, x, y, frontier, records, shapes, years) for name, part in parts], source
 
 
-def _parts(rows: Columns, by: str | None, name: str) -> Iterator[tuple[str, Columns]]:
+def _rows_by_group(rows: Columns, by: str | None, name: str) -> Iterator[tuple[str, Columns]]:
     """Walk the rows of each value of a column, and its name; all of them where there is none."""
     if by is None:
         yield name, rows
@@ -306,7 +306,7 @@ def _parts(rows: Columns, by: str | None, name: str) -> Iterator[tuple[str, Colu
         yield str(value), rows.take(groups == value)
 
 
-def _series(
+def _series_from_rows(
     name: str, rows: Columns, x: str, y: str, frontier: bool, records: bool, shapes: tuple[str, ...], years: float
 ) -> Any:
     """Return a series of a file with every shape; rows without a value or in no order of dates are no hindrance."""
@@ -318,16 +318,16 @@ def _series(
     def made(shape: Any) -> Model:
         return forecast.trend(data, shape=shape, x=x, y=y, unit="", frontier=frontier, records=records, name=name)
 
-    return _with_shapes(name, *rolling_origin.benchmarks(made, shapes), years)
+    return _with_shapes(name, *rolling_origin.benchmark_models(made, shapes), years)
 
 
-def _laws(names: tuple[str, ...], variables: tuple[str, ...]) -> tuple[list[Law], list[Plugin]]:
+def _select_laws(names: tuple[str, ...], variables: tuple[str, ...]) -> tuple[list[Law], list[Plugin]]:
     """Return the laws that are named, or the usual ones, and the plugins behind them."""
     from forecast.cli.fit import fit_arguments
-    from forecast.evaluation.law_rolling import USUAL
+    from forecast.evaluation.law_rolling import DEFAULT_LAWS
 
     rivals, plugins = [], []
-    for text in dict.fromkeys(names or USUAL):
+    for text in dict.fromkeys(names or DEFAULT_LAWS):
         law, behind = fit_arguments.law_of(text, () if fit_arguments.is_name(text) else variables)
         rivals.append(law)
         plugins += behind
@@ -349,22 +349,22 @@ def _of_laws(
 
     columns, source = fit_arguments.data_of(path, COMMAND)
     rows, note = fit_arguments.write_outputs(columns, where)
-    lets = fit_arguments.formulas(let, "--let")
+    lets = fit_arguments.parse_formulas(let, "--let")
     single = [name for name in {name for law in rivals for name in law.variables} if name not in rows]
     if along is not None and not lets and len(single) == 1:
         lets = {single[0]: along}  # laws of one variable, which is what they go along
     made: Tests = [
         (name, partial(backtest_laws, rivals, part, let=lets, along=along, **options), {})
-        for name, part in _parts(rows, by, Path(path).stem)
+        for name, part in _rows_by_group(rows, by, Path(path).stem)
     ]
     return made, source, [note] if note else []
 
 
-def _headline(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:
+def _best_model_sentence(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:
     """Say in a sentence which model was best, how good it is, and the coverage of its intervals."""
-    from forecast.evaluation.origins import REFERENCES
+    from forecast.evaluation.origins import REFERENCE_SHAPES
 
-    rivals = [row for row in rows if row["model"] not in REFERENCES]
+    rivals = [row for row in rows if row["model"] not in REFERENCE_SHAPES]
     if not rivals:
         return "No model could be fitted to the past of any series."
     most = max(row["forecasts"] for row in rivals)
@@ -389,10 +389,10 @@ def _headline(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:
     return f"{sentence}; {100 * abs(beaten):.0f} % {against} than repeating the last value."
 
 
-def _text(result: dict[str, Any]) -> None:
+def _print_backtest(result: dict[str, Any]) -> None:
     import math
 
-    render.headline(result["headline"])
+    render.write_headline(result["headline"])
     shown = []
     known = {"model", "series", "origins", "forecasts", "weighted-interval", "coverage", "width", "pit"}
     more = sorted({key for row in result["models"] for key in row} - known - {"skill_last_value", "skill_drift"})
@@ -402,7 +402,7 @@ def _text(result: dict[str, Any]) -> None:
         cells += [f"{100 * row[key]:+.0f} %" if key in row else "" for key in ("skill_last_value", "skill_drift")]
         shown.append([*cells, *(f"{row[key]:.3g}" if key in row else "" for key in more)])
     columns = ["model", "forecasts", "score", "held", "90 % within", "over last value", "over drift", *more]
-    render.table(columns, shown)
+    render.write_table(columns, shown)
     if result["refused"]:
         render.write()
         names = ", ".join(each["name"] for each in result["refused"])

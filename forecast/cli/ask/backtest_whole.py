@@ -8,7 +8,7 @@ from typing import Any
 
 from forecast.base.lazy import xr
 from forecast.cli import render
-from forecast.cli.output_files import writers
+from forecast.cli.output_files import file_writers
 from forecast.errors import printable
 from forecast.evaluation.whole import scenario_scores as scores
 
@@ -30,16 +30,16 @@ def whole(
     as_json: bool,
 ) -> None:
     """Run the scenario as of each date, score it, and write the answer."""
-    from forecast.cli.ask.run import pairs, year_known
+    from forecast.cli.ask.run import parse_key_values, year_known
     from forecast.evaluation.whole.scenario_backtest import backtest_scenario
 
-    with render.progress("projecting") as report:
+    with render.progress_bar("projecting") as report:
         found = backtest_scenario(
             Path(subject) if subject.lower().endswith(".toml") else subject,
             vintages=[year_known(text, "--vintage") for text in vintages],
             quantities=quantities,
-            scales=pairs(scales, "--scale"),
-            with_=pairs(settings, "--set"),
+            scales=parse_key_values(scales, "--scale"),
+            with_=parse_key_values(settings, "--set"),
             draws=draws,
             seed=seed,
             progress=report,
@@ -47,11 +47,11 @@ def whole(
     rows = scores.forecast_rows(found)
     result = {
         "subject": printable(Path(subject).name, 200),
-        "headline": scores.sentence(found),
+        "headline": scores.coverage_sentence(found),
         "quantities": scores.quantity_scores(found, by_ahead=True),
         "forecasts": rows,
         "published": found.attrs["published"],
-        "limits": scores.limits(found),
+        "limits": scores.limitation_lines(found),
         "refused": [
             {"name": name, "reason": f"{when}: {why}"}
             for name, told in found.attrs["failures"].items()
@@ -60,38 +60,38 @@ def whole(
     }
     said: dict[str, Any] = {
         "command": COMMAND,
-        "provenance": render.provenance(_plugins(subject), computed=True, seed=seed, draws=draws),
+        "provenance": render.provenance(_plugins_of_scenario(subject), computed=True, seed=seed, draws=draws),
     }
-    written = writers(
+    written = file_writers(
         out,
-        answer=lambda: render.answered(result, **said),
+        answer=lambda: render.json_envelope(result, **said),
         table=lambda: {key: [row[key] for row in rows] for key in rows[0]},
     )
-    render.emit(result, json=as_json, text=lambda: _text(result, found), files=written, **said)
+    render.emit(result, json=as_json, text=lambda: _print_scenario_backtest(result, found), files=written, **said)
 
 
-def _plugins(subject: str) -> list[Any]:
+def _plugins_of_scenario(subject: str) -> list[Any]:
     from forecast.contract.registry import get_registry
 
     return [] if subject.lower().endswith(".toml") else [get_registry().find("scenario", subject).plugin]
 
 
-def _text(result: Mapping[str, Any], found: xr.Dataset) -> None:
+def _print_scenario_backtest(result: Mapping[str, Any], found: xr.Dataset) -> None:
     own = str(found["model"].values[0])
-    render.headline(result["headline"])
+    render.write_headline(result["headline"])
     total = {(row["quantity"], row["model"]): row for row in result["quantities"] if row["ahead"] is None}
     names = [name for name, model in total if model == own]
     heads = ["quantity", "scored in", "forecasts", "50 % held", "90 % held", "90 % wide", "score"]
-    render.table(heads, [_cells(total[name, own]) for name in names])
+    render.write_table(heads, [_score_cells(total[name, own]) for name in names])
     render.write()
     render.prose("By what share the score is better than a rival's, on the rows that both forecast.")
     rows = [[name, *(_over(total.get((name, rival))) for rival in scores.RIVALS)] for name in names]
-    render.table(["quantity", *scores.RIVALS], rows)
+    render.write_table(["quantity", *scores.RIVALS], rows)
     render.write()
     render.prose("By months ahead: 90 % intervals that held, of so many, and the score.")
     apart = {(row["quantity"], row["ahead"]): row for row in result["quantities"] if row["model"] == own}
     ahead = [float(each) for each in found["ahead"].values]
-    render.table(
+    render.write_table(
         ["quantity", *(f"{12 * years:g}" for years in ahead)],
         [[name, *(_ahead(apart.get((name, years))) for years in ahead)] for name in names],
     )
@@ -100,7 +100,9 @@ def _text(result: Mapping[str, Any], found: xr.Dataset) -> None:
         render.write()
         render.prose("Published models, from the day they appeared:")
         heads = ["model", "of", "quantity", "forecasts", "90 % held", "score", "the scenario's there"]
-        render.table(heads, [[row["model"], result["published"][row["model"]], *_published(row)] for row in published])
+        render.write_table(
+            heads, [[row["model"], result["published"][row["model"]], *_published_cells(row)] for row in published]
+        )
     render.write()
     render.prose(
         "A score is the weighted interval score of the median and the 50 and 90 % intervals: 0 is perfect. It and the "
@@ -112,13 +114,13 @@ def _text(result: Mapping[str, Any], found: xr.Dataset) -> None:
         render.prose(f"- {len(result['refused'])} times no forecast could be made (--json says which, and why).")
 
 
-def _cells(row: Mapping[str, Any]) -> list[Any]:
+def _score_cells(row: Mapping[str, Any]) -> list[Any]:
     shares = (f"{100 * row[key]:.0f} %" for key in ("half", "held"))
     unit = scores.unit_text(row) if row["scale"] == "unit" else row["scale"]
     return [row["quantity"], unit, row["forecasts"], *shares, f"{row['width']:.3g}", f"{row['score']:.2g}"]
 
 
-def _published(row: Mapping[str, Any]) -> list[Any]:
+def _published_cells(row: Mapping[str, Any]) -> list[Any]:
     covered = f"{100 * row['held']:.0f} %" if row["width"] > 0 else "no interval"
     return [row["quantity"], row["both"], covered, f"{row['mine']:.2g}", f"{row['beside']:.2g}"]
 

@@ -11,8 +11,8 @@ import click
 
 from forecast.cli import render
 from forecast.cli.access_options import access_options
-from forecast.cli.catalogue.listing import json_option, troubles
-from forecast.cli.output_files import TABLES, out_option, writers
+from forecast.cli.catalogue.listing import json_option, listing_warnings
+from forecast.cli.output_files import TABLE_SUFFIXES, file_writers, out_option
 from forecast.errors import AmbiguousNameError, ForecastError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ __all__ = ["claims"]
 
 COMMAND = "claims"
 #: What is written stays whole on a terminal of this width.
-WIDTH = 80
+MAX_LINE_WIDTH = 80
 
 
 @click.command()
 @click.argument("identifier", metavar="[ID]", required=False)
 @click.option("--group", metavar="GROUP[,GROUP...]", help="Only the claims of these groups.")
 @click.option("--forecasts", is_flag=True, help="Only dated forecasts, and how they have done, by kind.")
-@out_option(TABLES, "Write the claims and their verdicts.")
+@out_option(TABLE_SUFFIXES, "Write the claims and their verdicts.")
 @access_options
 @json_option
 def claims(identifier: str | None, group: str | None, forecasts: bool, out: str | None, as_json: bool) -> None:
@@ -49,15 +49,15 @@ def claims(identifier: str | None, group: str | None, forecasts: bool, out: str 
         found = _meant(registry, identifier)
         for record in found:
             if group is not None:
-                _groups(group, _groups_of(record.spec), where=f"claim '{record.full_name}'")
+                _parse_groups(group, _groups_of(record.spec), where=f"claim '{record.full_name}'")
         if isinstance(found, list):
             _several(registry, found, False, out, as_json)
         else:
-            _one(found[0], out, as_json)
+            _show_claim(found[0], out, as_json)
         return
     records = _all(registry)
     if group is not None:
-        wanted = _groups(group, {g for r in records for g in _groups_of(r.spec)})
+        wanted = _parse_groups(group, {g for r in records for g in _groups_of(r.spec)})
         records = [r for r in records if wanted & _groups_of(r.spec)]
     if forecasts:
         records = [r for r in records if getattr(r.spec, "forecast", None) is not None]
@@ -90,25 +90,25 @@ def _several(registry: Registry, records: list[Record], forecasts: bool, out: st
     from forecast import claims as machinery
     from forecast.evaluation import outcomes
 
-    with render.progress("recomputing") as report:
+    with render.progress_bar("recomputing") as report:
         evaluated = machinery.evaluate_all(records, progress=report)
-    done = outcomes.summary(r.spec.forecast for r in records) if forecasts else []  # type: ignore[attr-defined]
-    headline = outcomes.headline(done) if forecasts else machinery.headline(evaluated)
+    done = outcomes.summary_by_kind(r.spec.forecast for r in records) if forecasts else []  # type: ignore[attr-defined]
+    headline = outcomes.hit_rate_sentence(done) if forecasts else machinery.verdict_counts_sentence(evaluated)
 
     def text() -> None:
-        _headline(headline)
+        _print_headline(headline)
         for row in done:
-            _write(_done(row), "  ")
+            _print_wrapped(_done(row), "  ")
         if done:
             render.write()
         for record, claim in zip(records, evaluated, strict=True):
             spec: Any = record.spec
-            _write(_judged(spec, claim), "  ")
+            _print_wrapped(_verdict_line(spec, claim), "  ")
             ends = machinery.interval(spec) if claim["verdict"] == "compatible" else None
             spread = f" (computed, 90 %: {ends[0]:.3g} to {ends[1]:.3g})" if ends else ""
-            _write(f"{claim['statement']}{spread}", "    ", "    ")
+            _print_wrapped(f"{claim['statement']}{spread}", "    ", "    ")
 
-    failed = troubles(registry, "claim")
+    failed = listing_warnings(registry, "claim")
     failed += [f"claim '{c['id']}' failed: {c['note']}" for c in evaluated if c["verdict"] == machinery.FAILED]
     whole = {"headline": headline, "kinds": done, "claims": evaluated} if forecasts else evaluated
     _emit(whole, evaluated, [r.plugin for r in records], warnings=failed, text=text, out=out, as_json=as_json)
@@ -126,44 +126,48 @@ def _emit(
 ) -> None:
     """Write the answer, and the requested file."""
     said: dict[str, Any] = {"command": COMMAND, "warnings": warnings, "provenance": render.provenance(plugins)}
-    files = writers(out, answer=lambda: render.answered(result, **said), table=lambda: _columns(rows))
+    files = file_writers(out, answer=lambda: render.json_envelope(result, **said), table=lambda: _claim_columns(rows))
     render.emit(result, json=as_json, text=text, files=files, **said)
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def _claim_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Return claims as columns: a row each, of what is one text or number."""
     keys = dict.fromkeys(key for row in rows for key in row)
     plain = [key for key in keys if not any(isinstance(row.get(key), (Mapping, list, tuple)) for row in rows)]
     return {key: [row.get(key) for row in rows] for key in plain}
 
 
-def _wrapped(text: str, later: str = "", first: str = "") -> str:
+def _wrap_text(text: str, later: str = "", first: str = "") -> str:
     return textwrap.fill(
-        printable(text, render.CELL), WIDTH, initial_indent=first, subsequent_indent=later,
+        printable(text, render.MAX_CELL_WIDTH), MAX_LINE_WIDTH, initial_indent=first, subsequent_indent=later,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
 
-def _write(text: str, later: str = "", first: str = "") -> None:
-    render.write(_wrapped(text, later, first))
+def _print_wrapped(text: str, later: str = "", first: str = "") -> None:
+    render.write(_wrap_text(text, later, first))
 
 
-def _headline(text: str) -> None:
-    *first, last = _wrapped(text).splitlines()
+def _print_headline(text: str) -> None:
+    *first, last = _wrap_text(text).splitlines()
     for line in first:
         render.write(line)
-    render.headline(last)
+    render.write_headline(last)
 
 
-def _judged(spec: Any, claim: dict[str, Any]) -> str:
+def _verdict_line(spec: Any, claim: dict[str, Any]) -> str:
     """Say in a line what was stated, what comes out and how it is judged."""
     unit = f" {claim['unit']}" if claim["unit"] not in ("", "date") else ""
     if spec.forecast is not None:
         unit = "" if spec.forecast.kind == "date" else unit
-        outcome = "no outcome yet" if claim["computed"] is None else f"outcome {_shown(claim['computed'])}{unit}"
+        outcome = (
+            "no outcome yet" if claim["computed"] is None else f"outcome {_format_number(claim['computed'])}{unit}"
+        )
         return f"{claim['id']}: {claim['verdict']} (forecast {claim['stated']}, {outcome})"
     stated = f"stated {claim['stated']}, " if claim["stated"] else ""
-    computed = "nothing computed" if claim["computed"] is None else f"computed {_shown(claim['computed'])}{unit}"
+    computed = (
+        "nothing computed" if claim["computed"] is None else f"computed {_format_number(claim['computed'])}{unit}"
+    )
     return f"{claim['id']}: {claim['verdict']} ({stated}{computed})"
 
 
@@ -187,28 +191,28 @@ def _groups_of(spec: Any) -> set[str]:
     return {spec.group, *spec.also}
 
 
-def _groups(text: str, known: set[str], where: str = "") -> set[str]:
+def _parse_groups(text: str, valid_names: set[str], where: str = "") -> set[str]:
     """Read names joined by commas; each must be the name of a group."""
     wanted = {name.strip() for name in text.split(",")}
-    for name in sorted(wanted - known):
-        raise UnknownNameError("group of claims", name, known, where=where)
+    for name in sorted(wanted - valid_names):
+        raise UnknownNameError("group of claims", name, valid_names, where=where)
     return wanted
 
 
-def _shown(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     from forecast.report.words.number_text import written
 
     return "" if value is None else written(value, 6)
 
 
-def _one(record: Any, out: str | None, as_json: bool) -> None:
+def _show_claim(record: Any, out: str | None, as_json: bool) -> None:
     from forecast import claims as machinery
 
     spec = record.spec
     claim = machinery.evaluate(spec)
     warnings = []
     try:
-        answer = machinery.needed(spec)
+        answer = machinery.required_value(spec)
     except ForecastError as problem:
         answer = None
         warnings.append(str(problem))
@@ -217,26 +221,26 @@ def _one(record: Any, out: str | None, as_json: bool) -> None:
     if answer is not None:
         claim["solved"] = answer
     ends = machinery.interval(spec) if claim["verdict"] != machinery.FAILED else None
-    line = _judged(spec, claim)
+    line = _verdict_line(spec, claim)
     if ends is not None:
         low, high = (end if math.isfinite(end) else None for end in ends)
         claim["interval"] = {"p05": low, "p95": high}
 
     def text() -> None:
-        _headline(line)
+        _print_headline(line)
         if answer is not None:
-            _write(str(answer["sentence"]))
+            _print_wrapped(str(answer["sentence"]))
             render.write()
         shown = {k: v for k, v in claim.items() if k not in ("computed", "solved", "interval")}
-        shown["computed"] = _shown(claim["computed"])
+        shown["computed"] = _format_number(claim["computed"])
         if ends is not None:
-            shown["90 % interval"] = " to ".join(map(_shown, ends))
+            shown["90 % interval"] = " to ".join(map(_format_number, ends))
         shown |= {"hedge": spec.hedge, "alias": spec.alias, "scenario": spec.scenario, "formula": spec.formula}
         width = max(len(key) for key, value in shown.items() if value)
         for key, value in shown.items():
             if value:
-                _write(f"{key:<{width}}  {printable(value, render.CELL)}", " " * (width + 2))
+                _print_wrapped(f"{key:<{width}}  {printable(value, render.MAX_CELL_WIDTH)}", " " * (width + 2))
         parts = {name: dict(getattr(spec, name)) for name in ("settings", "answers", "values", "facts")}
-        render.details({key: value for key, value in parts.items() if value})
+        render.write_details({key: value for key, value in parts.items() if value})
 
     _emit(claim, [claim], [record.plugin], warnings=warnings, text=text, out=out, as_json=as_json)

@@ -12,7 +12,7 @@ from forecast.cli import render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.level_option import level_option
-from forecast.cli.output_files import TABLES, out_option, plot_option, plot_width, report_option, writers
+from forecast.cli.output_files import TABLE_SUFFIXES, file_writers, out_option, plot_option, plot_width, report_option
 
 if TYPE_CHECKING:
     from forecast.evaluation.extrapolate import Extrapolation
@@ -33,7 +33,7 @@ COMMAND = "extrapolate"
 @click.option(
     "--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal draws, along dates."
 )
-@out_option(TABLES, "Write the places and what is expected there.")
+@out_option(TABLE_SUFFIXES, "Write the places and what is expected there.")
 @plot_option
 @report_option
 @access_options
@@ -67,34 +67,34 @@ def extrapolate(
     from forecast.cli.fit import fit_arguments
     from forecast.evaluation.extrapolate import extrapolate as carried
     from forecast.report.figures import check_format
-    from forecast.report.figures.extrapolations import plot
+    from forecast.report.figures.extrapolations import plot_extrapolation
 
     for path in plots:
         check_format(path)
-    fit_arguments.outputs([("--out", out), ("--report", report), *(("--plot", path) for path in plots)], data)
+    fit_arguments.check_outputs([("--out", out), ("--report", report), *(("--plot", path) for path in plots)], data)
     columns, source = fit_arguments.data_of(data, COMMAND)
     rows, note = fit_arguments.write_outputs(columns, where)
     along = rows.column(x)
     answer = carried(
         along,
         rows.numeric(y),
-        _places(to, dated=along.dtype.kind in "MU"),
+        _parse_places(to, dated=along.dtype.kind in "MU"),
         level,
-        reach=None if reach is None else fit_arguments.number(reach, "--threshold"),
+        reach=None if reach is None else fit_arguments.parse_option_number(reach, "--threshold"),
         names=(x, y),
         seed=seed,
     )
-    result = _plain(answer)
+    result = _as_json_data(answer)
     said: dict[str, Any] = {
         "command": COMMAND,
         "warnings": [*([note] if note else []), *answer.warnings],
-        "provenance": render.provenance(_plugins(answer), computed=True, seed=seed, data=source),
+        "provenance": render.provenance(_plugins_used(answer), computed=True, seed=seed, data=source),
     }
-    files = writers(out, answer=lambda: render.answered(result, **said), table=lambda: _columns(answer))
-    files |= {path: partial(plot, answer, path, width=plot_width()) for path in plots}
+    files = file_writers(out, answer=lambda: render.json_envelope(result, **said), table=lambda: _as_columns(answer))
+    files |= {path: partial(plot_extrapolation, answer, path, width=plot_width()) for path in plots}
     if report is not None:
         files[report] = partial(_write_page, answer, report, data, result, said)
-    render.emit(result, json=as_json, text=lambda: _text(result), files=files, **said)
+    render.emit(result, json=as_json, text=lambda: _print_extrapolation(result), files=files, **said)
 
 
 def _write_page(answer: Extrapolation, path: str, data: str, result: dict[str, Any], said: dict[str, Any]) -> None:
@@ -105,10 +105,10 @@ def _write_page(answer: Extrapolation, path: str, data: str, result: dict[str, A
     from forecast.report.page.extrapolation_page import write_extrapolation
 
     command = shlex.join(said["provenance"]["command"])
-    write_extrapolation(answer, path, of=Path(data).name, repeat=command, record=render.answered(result, **said))
+    write_extrapolation(answer, path, of=Path(data).name, repeat=command, record=render.json_envelope(result, **said))
 
 
-def _places(text: str | None, *, dated: bool) -> Any:
+def _parse_places(text: str | None, *, dated: bool) -> Any:
     """Read where to: numbers, or dates of which a bare year is its first day."""
     from forecast.cli.fit import fit_arguments
 
@@ -116,24 +116,24 @@ def _places(text: str | None, *, dated: bool) -> Any:
         return None
     parts = [part.strip() for part in text.split(",")]
     if not dated:
-        return [fit_arguments.number(part, "--to") for part in parts]
+        return [fit_arguments.parse_option_number(part, "--to") for part in parts]
     return [f"{part}-01-01" if part.isdigit() else part for part in parts]
 
 
-def _plugins(answer: Extrapolation) -> list[Any]:
+def _plugins_used(answer: Extrapolation) -> list[Any]:
     from forecast.contract.registry import get_registry
 
     kind = "shape" if answer.dates else "law"
     return [get_registry().find(kind, row["name"]).plugin for row in answer.laws if "/" in row["name"]]
 
 
-def _plain(answer: Extrapolation) -> dict[str, Any]:
+def _as_json_data(answer: Extrapolation) -> dict[str, Any]:
     from forecast.base.dates import from_decimal_year
 
     at = [str(d) for d in from_decimal_year(answer.to).astype("datetime64[D]")] if answer.dates else answer.to.tolist()
     columns = zip(at, answer.median.tolist(), answer.lower.tolist(), answer.upper.tolist(), strict=True)
     points = [dict(zip((answer.names[0], "median", "lower", "upper"), row, strict=True)) for row in columns]
-    when = {name: _day(v) if name[1:].isdigit() else v for name, v in answer.when.items()}
+    when = {name: _format_day(v) if name[1:].isdigit() else v for name, v in answer.when.items()}
     return {
         "headline": answer.sentence,
         "level": answer.level,
@@ -148,13 +148,13 @@ def _plain(answer: Extrapolation) -> dict[str, Any]:
     }
 
 
-def _day(year: float) -> str | None:
+def _format_day(year: float) -> str | None:
     from forecast.base.dates import from_decimal_year
 
     return str(from_decimal_year(year).astype("datetime64[D]")) if math.isfinite(year) else None
 
 
-def _columns(answer: Extrapolation) -> dict[str, Any]:
+def _as_columns(answer: Extrapolation) -> dict[str, Any]:
     from forecast.base.dates import from_decimal_year
 
     at = from_decimal_year(answer.to).astype("datetime64[D]").astype(str) if answer.dates else answer.to
@@ -162,16 +162,16 @@ def _columns(answer: Extrapolation) -> dict[str, Any]:
     return {answer.names[0]: at.tolist(), **{name: column.tolist() for name, column in ends.items()}}
 
 
-def _text(result: dict[str, Any]) -> None:
-    render.headline(result["headline"])
+def _print_extrapolation(result: dict[str, Any]) -> None:
+    render.write_headline(result["headline"])
     if len(result["points"]) > 1:
         names = list(result["points"][0])
         cells = [[v if isinstance(v, str) else f"{v:.5g}" for v in row.values()] for row in result["points"]]
-        render.table(names, cells)
+        render.write_table(names, cells)
         render.write()
     render.write(f"what is pooled, and what each says of {result['of']} at the end:")
     rows = [[row["name"], f"{100 * row['weight']:.0f} %", f"{row['says']:.4g}"] for row in result["pooled"]]
-    render.table(["name", "weight", "median"], rows, indent=2)
+    render.write_table(["name", "weight", "median"], rows, indent=2)
     if result["record"]:
         render.write()
         render.write("how such extrapolations have done:")

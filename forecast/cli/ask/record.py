@@ -9,7 +9,7 @@ import click
 
 from forecast.cli import render
 from forecast.cli.access_options import access_options
-from forecast.cli.ask.run import drawing, pairs, replacements
+from forecast.cli.ask.run import draw_options, merge_settings, parse_key_values
 from forecast.cli.catalogue.listing import json_option
 from forecast.errors import printable
 
@@ -19,7 +19,7 @@ COMMAND = "record"
 
 
 @click.command()
-@drawing
+@draw_options
 @click.option("--ledger", "to", required=True, metavar="FILE.jsonl", help="The ledger; a new one where there is none.")
 @click.option("--as-of", "on", required=True, metavar="DATE", help="The date of the forecast, or today; none later.")
 @click.option("--question", "questions", multiple=True, metavar="NAME", help="Only this one; may be given again.")
@@ -59,12 +59,12 @@ def record(
     from forecast.base.files import safe_output
     from forecast.evaluation import ledger, ledger_entries
     from forecast.projection.engine import project
-    from forecast.scenarios.quantities.changes import parse
+    from forecast.scenarios.quantities.changes import parse_change
 
     safe_output(to)
     on = ledger.past(on, "--as-of")
-    dates = [ledger.dated(date, "--deadline") for date in by]
-    with render.progress("drawing") as report:
+    dates = [ledger.parse_date(date, "--deadline") for date in by]
+    with render.progress_bar("drawing") as report:
         run = project(
             scenario,
             until=until,
@@ -73,26 +73,27 @@ def record(
             draws=draws,
             seed=seed,
             keep=draws,
-            with_=replacements(pairs(settings, "--set"), pairs(swaps, "--swap")),
+            with_=merge_settings(parse_key_values(settings, "--set"), parse_key_values(swaps, "--swap")),
             preset=preset,
-            what_if=[parse(text) for text in changes],
+            what_if=[parse_change(text) for text in changes],
             progress=report,
         )
     added = ledger_entries.record(run, to, on=on, questions=questions, by=dates, source=source)
-    rows = [{"id": line["sha256"][: ledger.SHORT], **line} for line in added]
-    number = next(n for n, line in enumerate(ledger.read(to), 1) if line["sha256"] == rows[-1]["sha256"])
+    rows = [{"id": line["sha256"][: ledger.SHORT_HASH_DIGITS], **line} for line in added]
+    number = next(n for n, line in enumerate(ledger.read_ledger(to), 1) if line["sha256"] == rows[-1]["sha256"])
     result = {"to": printable(to, 200), "head": rows[-1]["sha256"], "records": number, "forecasts": rows}
     render.emit(
-        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=list(map(str, run.warnings)),
+        result, json=as_json, command=COMMAND, text=partial(_print_recorded, result),
+        warnings=list(map(str, run.warnings)),
         provenance={**render.provenance(computed=True, seed=seed), "plugins": run.provenance["plugins"]},
     )  # fmt: skip
 
 
-def _text(result: dict[str, Any]) -> None:
+def _print_recorded(result: dict[str, Any]) -> None:
     from forecast.cli.ask.resolve import forecast_text
 
     rows = result["forecasts"]
-    render.headline(f"{len(rows)} forecast{'s' * (len(rows) != 1)} of {rows[0]['on']} in {result['to']}.")
+    render.write_headline(f"{len(rows)} forecast{'s' * (len(rows) != 1)} of {rows[0]['on']} in {result['to']}.")
     for row in rows:
         render.prose(f"{row['id']}  {forecast_text(row)}", hanging=10)
         for by in row.get("by", ()):

@@ -87,18 +87,20 @@ def resolve(
     if outcome is not None:
         if name is None or on is None:
             raise UsageError(f"--outcome: {'of which forecast? --id' if name is None else 'known when? --on DATE'}")
-        added = ledger_scores.resolve(ledger, name, outcome, on=on, source=source, expect=expect, alike=statement)
+        added = ledger_scores.resolve_forecast(
+            ledger, name, outcome, on=on, source=source, expect=expect, alike=statement
+        )
     day = None if on is None else lines.past(on, "--on")
-    records, hashes = lines.read(ledger), lines.published(expect)
-    fixed = lines.verified(records, hashes, where=printable(ledger))
-    rows = ledger_scores.listed(records, day)
+    records, hashes = lines.read_ledger(ledger), lines.parse_published_hashes(expect)
+    fixed = lines.verify_chain(records, hashes, where=printable(ledger))
+    rows = ledger_scores.forecast_rows(records, day)
     result: dict[str, Any] = {
         "ledger": printable(Path(ledger).name, 200),
         "head": records[-1]["sha256"] if records else None,
         "records": len(records),
         **({"published": fixed} if hashes else {}),
         **({} if added is None else {"scored": added}),
-        "scores": ledger_scores.summary(rows),
+        "scores": ledger_scores.mean_scores(rows),
         "forecasts": rows,
         **(
             {"tables": [asdict(each) for each in table_outcomes(records, day, partial(amount, digits=3))]}
@@ -110,7 +112,7 @@ def resolve(
     if added is not None and added["replaces"] is not None:
         warned = [f"forecast {added['id']}: the outcome {added['replaces']} stays in the ledger and counts no more"]
     render.emit(
-        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=warned,
+        result, json=as_json, command=COMMAND, text=partial(_print_outcomes, result), warnings=warned,
         provenance=render.provenance(computed=True),
     )  # fmt: skip
 
@@ -119,11 +121,11 @@ def forecast_text(row: Mapping[str, Any]) -> str:
     """Say one forecast in a line: the question, the median, and the 90 % interval."""
     given = "".join(f", {key} = {value}" for key, value in row["choices"].items())
     at = f" on {row['at']}" if "at" in row else ""
-    low, middle, high = (_shown(row["quantiles"][q], row["unit"]) for q in ("p05", "p50", "p95"))
+    low, middle, high = (_format_value(row["quantiles"][q], row["unit"]) for q in ("p05", "p50", "p95"))
     return printable(f"{row['question']}: {row['asked']}{at}{given}: {middle} (90 %: {low} to {high})", 400)
 
 
-def _shown(value: object, unit: str) -> str:
+def _format_value(value: object, unit: str) -> str:
     if value is None:
         return "never"
     if isinstance(value, (int, float)):
@@ -131,35 +133,35 @@ def _shown(value: object, unit: str) -> str:
     return str(value)
 
 
-def _text(result: dict[str, Any]) -> None:
+def _print_outcomes(result: dict[str, Any]) -> None:
     rows = result["forecasts"]
     open_ = [row for row in rows if row["next"] is not None]
     due = [row for row in open_ if row["due"]]
     parts = [f"{len(rows) - len(open_)} decided", f"{len(open_)} open"]
     parts += [f"{len(due)} of them due"] if any(row["due"] is not None for row in rows) else []
-    render.headline(f"{len(rows)} forecast{'s' * (len(rows) != 1)} in {result['ledger']}: {', '.join(parts)}.")
+    render.write_headline(f"{len(rows)} forecast{'s' * (len(rows) != 1)} in {result['ledger']}: {', '.join(parts)}.")
     if "published" in result:
         since = result["records"] - result["published"]
         added = f"{since} record{'s were' if since != 1 else ' was'} added since" if since else "none was added since"
         render.write(f"as published up to record {result['published']}; {added}.")
     if "scored" in result:
-        _one(result["scored"])
+        _score_line(result["scored"])
     if open_:
         render.write("open:")
         cells = [
             [row["id"], row["on"], row["next"] + " (due)" * bool(row["due"]), forecast_text(row), row["resolves"]]
             for row in sorted(open_, key=lambda row: row["next"])
         ]
-        render.table(["id", "made", "decides", "forecast", "source"], cells, indent=2)
+        render.write_table(["id", "made", "decides", "forecast", "source"], cells, indent=2)
         render.write()
     if "tables" in result:
-        _tables(result["tables"])
-    _scores(result["scores"])
+        _print_table_outcomes(result["tables"])
+    _print_scores(result["scores"])
     if result["head"]:
         render.write(f"last line: {result['head']}")
 
 
-def _tables(rows: Sequence[Mapping[str, Any]]) -> None:
+def _print_table_outcomes(rows: Sequence[Mapping[str, Any]]) -> None:
     """Say what the tables show, a line a statement, with one forecast of it: that which reads the newest rows."""
     if not rows:
         render.prose("The tables show nothing of what is open: nobody observes it there.")
@@ -169,22 +171,30 @@ def _tables(rows: Sequence[Mapping[str, Any]]) -> None:
     shown = sorted(statements.values(), key=lambda row: (row["met"] is None, row["decides"], row["statement"]))
     render.write("the tables show:")
     cells = [
-        [row["id"], row["decides"], row["statement"], f"met on {row['met']}" if row["met"] else "not met", _seen(row)]
+        [
+            row["id"],
+            row["decides"],
+            row["statement"],
+            f"met on {row['met']}" if row["met"] else "not met",
+            _format_observation(row),
+        ]
         for row in shown
     ]
-    render.table(["id", "decides", "statement", "by the tables", "the first that did, or the best"], cells, indent=2)
+    render.write_table(
+        ["id", "decides", "statement", "by the tables", "the first that did, or the best"], cells, indent=2
+    )
     render.write()
 
 
-def _seen(row: Mapping[str, Any]) -> str:
+def _format_observation(row: Mapping[str, Any]) -> str:
     named = f" ({printable(row['row'], 40)})" if row["row"] else ""
     return f"{amount(row['value'], row['unit'], digits=3)}{named}, rows to {row['newest']}"
 
 
-def _one(score: Mapping[str, Any]) -> None:
+def _score_line(score: Mapping[str, Any]) -> None:
     unit = "years" if score["asks"] == "when" else score["unit"]
     so_far = "" if score["final"] else f" so far, until {score['on']}"
-    render.prose(f"{score['id']}  {printable(score['question'], 80)}: {_shown(score['outcome'], score['unit'])}")
+    render.prose(f"{score['id']}  {printable(score['question'], 80)}: {_format_value(score['outcome'], score['unit'])}")
     for by in score["by"]:
         came = "came" if by["came"] else "did not come"
         render.prose(
@@ -200,7 +210,7 @@ def _one(score: Mapping[str, Any]) -> None:
     render.write()
 
 
-def _scores(rows: Sequence[Mapping[str, Any]]) -> None:
+def _print_scores(rows: Sequence[Mapping[str, Any]]) -> None:
     if not rows:
         render.write("No score yet: no forecast has an outcome.")
         return

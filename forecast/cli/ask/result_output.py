@@ -10,7 +10,7 @@ import click
 
 from forecast.cli import render
 from forecast.cli.ask.step_by_step import show_quantities
-from forecast.cli.output_files import figure_keywords, writers
+from forecast.cli.output_files import figure_keywords, file_writers
 from forecast.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def show_projection(
     level : float
         Of the interval that is told beside that of 90 %.
     files, plots : sequence of str
-        As `forecast.cli.output_files.writers` takes them, and figures.
+        As `forecast.cli.output_files.file_writers` takes them, and figures.
     pages : mapping of str to callable
         What writes each report.
     as_json : bool
@@ -88,7 +88,7 @@ def show_projection(
 
     def answer() -> str:
         complete = result or _result(run, everything=True, level=level)
-        return render.answered(complete, command=command, warnings=warnings, provenance=record)
+        return render.json_envelope(complete, command=command, warnings=warnings, provenance=record)
 
     render.emit(
         result,
@@ -99,8 +99,8 @@ def show_projection(
         told=[] if section == "warnings" else warning_lines([*failures, *run.warnings]),
         provenance=record,
         files={
-            **writers(*files, answer=answer, table=lambda: tidy.columns(run, only=shown), save=run.save),
-            **{path: partial(figures.plot, run, path, **drawn) for path in plots},
+            **file_writers(*files, answer=answer, table=lambda: tidy.tidy_columns(run, only=shown), save=run.save),
+            **{path: partial(figures.plot_projection, run, path, **drawn) for path in plots},
             **pages,
         },
     )
@@ -132,15 +132,15 @@ def _show(
     run: Projection, *, section: str | None, shown: Sequence[str], by: str, every: int | None, level: float
 ) -> None:
     """Write the answer on one screen, or one of its sections; then the quantities that were named, step by step."""
-    from forecast.evaluation.ledger import dated
+    from forecast.evaluation.ledger import parse_date
     from forecast.report import sections
     from forecast.report.brief import brief
-    from forecast.report.result_data import quantities
+    from forecast.report.result_data import quantity_rows
 
-    today, name = dated("today", "today"), section or ("answers" if run.swept else None)
+    today, name = parse_date("today", "today"), section or ("answers" if run.swept else None)
     render.screen(
         brief(run, today=today, by=by, level=level) if name is None else sections.section(run, name, today=today)
     )
     if shown:
         render.write()
-        show_quantities(quantities(run, only=shown), shown, every)
+        show_quantities(quantity_rows(run, only=shown), shown, every)

@@ -13,7 +13,7 @@ from forecast.cli import completion, render
 from forecast.cli.access_options import access_options
 from forecast.cli.ask.result_output import NARROWING, show_projection
 from forecast.cli.level_option import level_option
-from forecast.cli.output_files import FORMS, figure_keywords, figure_option, out_option, report_option
+from forecast.cli.output_files import RESULT_SUFFIXES, figure_keywords, figure_option, out_option, report_option
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -21,17 +21,26 @@ if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["OPTIONS", "answer", "asking", "drawing", "pairs", "replacements", "run", "with_options"]
+__all__ = [
+    "RUN_OPTIONS",
+    "draw_options",
+    "merge_settings",
+    "parse_key_values",
+    "project_and_write",
+    "run",
+    "scenario_options",
+    "with_options",
+]
 
-_SCENARIO = click.argument("scenario", shell_complete=completion.names("scenario", files=True))
+_SCENARIO = click.argument("scenario", shell_complete=completion.complete_names("scenario", files=True))
 #: What every command that draws a scenario takes, in the order in which ``--help`` shows it.
-_DRAWN: tuple[Callable[[Any], Any], ...] = (
+_DRAW_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--set",
         "settings",
         multiple=True,
         metavar="KEY=VALUE",
-        shell_complete=completion.settings,
+        shell_complete=completion.complete_settings,
         help="Narrow a choice; set a quantity, an input or a parameter: 3, '1 EFLOP/s', 1e13..1e17, "
         "'{lognormal=[1,4]}'.",
     ),
@@ -57,8 +66,8 @@ _DRAWN: tuple[Callable[[Any], Any], ...] = (
     click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes."),
 )
 #: What ``run``, ``sweep`` and ``ask`` take.
-OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    *_DRAWN,
+RUN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    *_DRAW_OPTIONS,
     click.option(
         "--as-of",
         metavar="DATE",
@@ -95,7 +104,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="Rows of your own beside those of a table that is read, in its columns and units.",
     ),
     *NARROWING,
-    out_option(FORMS, "Save the whole projection, or its answer as data or a table."),
+    out_option(RESULT_SUFFIXES, "Save the whole projection, or its answer as data or a table."),
     figure_option,
     report_option,
     click.option(
@@ -110,14 +119,14 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-def asking(command: Callable[..., None]) -> Callable[..., None]:
+def scenario_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command what ``run`` and ``sweep`` take: a scenario and its options."""
-    return with_options((_SCENARIO, *OPTIONS), command)
+    return with_options((_SCENARIO, *RUN_OPTIONS), command)
 
 
-def drawing(command: Callable[..., None]) -> Callable[..., None]:
+def draw_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command a scenario, and what says how its worlds are drawn."""
-    return with_options((_SCENARIO, *_DRAWN), command)
+    return with_options((_SCENARIO, *_DRAW_OPTIONS), command)
 
 
 def with_options(options: Sequence[Callable[[Any], Any]], command: Callable[..., None]) -> Callable[..., None]:
@@ -128,7 +137,7 @@ def with_options(options: Sequence[Callable[[Any], Any]], command: Callable[...,
 
 
 @click.command()
-@asking
+@scenario_options
 @click.option("--steps", is_flag=True, help="Print the steps of the computation and what each takes, and no answer.")
 @click.pass_context
 def run(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> None:
@@ -148,10 +157,10 @@ def run(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> Non
     forecast run brain-parity --report answer.html
     forecast run mine.toml --draws 20000 --out mine.nc --plot mine.svg --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    answer(ctx, "run", settings=pairs(settings, "--set"), sweep={}, **options)
+    project_and_write(ctx, "run", settings=parse_key_values(settings, "--set"), sweep={}, **options)
 
 
-def answer(
+def project_and_write(
     ctx: click.Context,
     command: str,
     *,
@@ -191,7 +200,7 @@ def answer(
     from forecast.projection.evaluate import measured_steps
     from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
     from forecast.report import figures, page
-    from forecast.scenarios.quantities.changes import parse
+    from forecast.scenarios.quantities.changes import parse_change
     from forecast.scenarios.question_text import at_dates
     from forecast.scenarios.scenario import Scenario
 
@@ -212,17 +221,17 @@ def answer(
         page.check_format(report)
     elif lever_draws is not None:
         raise UsageError("--lever-draws: is of the page that --report writes")
-    stated = [parse(text) for text in changes]
+    stated = [parse_change(text) for text in changes]
     if at:
         scenario = at_dates(scenario if isinstance(scenario, Scenario) else Scenario.load(scenario), at)
     grid: dict[str, Any] = {"until": until, "start": start, "step": step}
     drawn: dict[str, Any] = {"draws": draws, "seed": seed, "keep": keep, "workers": workers, "client": cluster}
     drawn |= {} if as_of is None else {"as_of": as_of}
-    drawn |= {"data": own} if (own := _own_rows(rows)) else {}
-    replaced = replacements(settings, pairs(swaps, "--swap"))
+    drawn |= {"data": own} if (own := _parse_data_option(rows)) else {}
+    replaced = merge_settings(settings, parse_key_values(swaps, "--swap"))
     # the screen reads no path of a quantity: what lies between its ends is for files, figures and tables of steps
     on_screen = not (out or plots or report or as_json or shown)
-    with render.progress("drawing") as drawing, measured_steps() as costs:
+    with render.progress_bar("drawing") as drawing, measured_steps() as costs:
         # a process that asks once keeps no draws for a second time
         cache = RunCache(SHARED_BYTES if replaced or stated or preset else 0) if not sweep else None
         projection = project(
@@ -257,14 +266,14 @@ def answer(
 
 def _print_steps(costs: Mapping[int, StepCost]) -> None:
     """Print what a block of worlds computes, in the order in which it does, and what that takes."""
-    from forecast.base.budgets import shown
+    from forecast.base.budgets import format_bytes
 
     rows = []
     for place, cost in sorted(costs.items()):
         step, reads = cost.step, " ".join(map(str, cost.step.inputs))
         name = f"{step.name} ({', '.join(step.combination)})" if step.combination else step.name
-        rows.append((place, name, step.operation, reads, shown(cost.value_bytes), round(1e3 * cost.seconds, 3)))
-    render.table(("step", "of", "operation", "reads", "holds", "ms"), rows)
+        rows.append((place, name, step.operation, reads, format_bytes(cost.value_bytes), round(1e3 * cost.seconds, 3)))
+    render.write_table(("step", "of", "operation", "reads", "holds", "ms"), rows)
     render.write(f"{len(rows):,} steps, {1e3 * sum(cost.seconds for cost in costs.values()):.0f} ms")
 
 
@@ -273,12 +282,12 @@ def year_of(text: str, option: str) -> float:
     import numpy as np
 
     from forecast.base.dates import decimal_year
-    from forecast.evaluation.ledger import dated
+    from forecast.evaluation.ledger import parse_date
 
     try:
         return float(text)
     except ValueError:
-        return float(decimal_year(np.datetime64(dated(text, option), "s")))
+        return float(decimal_year(np.datetime64(parse_date(text, option), "s")))
 
 
 def year_known(text: str, option: str) -> float:
@@ -288,11 +297,11 @@ def year_known(text: str, option: str) -> float:
     return check_has_come(year_of(text, option), option)
 
 
-def _own_rows(given: Sequence[str]) -> str | dict[str, str] | None:
+def _parse_data_option(given: Sequence[str]) -> str | dict[str, str] | None:
     """Read ``--data``: a file, or several with the table that each belongs to."""
     if len(given) == 1 and "=" not in given[0]:
         return given[0]
-    return pairs(given, "--data") or None
+    return parse_key_values(given, "--data") or None
 
 
 def _write_page(projection: Projection, scenario: str | Scenario, path: str, draws: int | None) -> None:
@@ -301,9 +310,9 @@ def _write_page(projection: Projection, scenario: str | Scenario, path: str, dra
     from forecast.report.page.lever_answers import lever_answers
 
     chosen = {} if draws is None else {"draws": draws}
-    with render.progress("moving levers") as moving:
+    with render.progress_bar("moving levers") as moving:
         moved = lever_answers(projection, scenario, progress=moving, **chosen)
-    page.write(projection, path, toml=_toml(scenario), moved=moved)
+    page.write_page(projection, path, toml=_toml(scenario), lever_answers=moved)
 
 
 def _toml(scenario: str | Scenario) -> str:
@@ -313,7 +322,7 @@ def _toml(scenario: str | Scenario) -> str:
     return (Scenario.load(scenario) if isinstance(scenario, str) else scenario).to_toml()
 
 
-def pairs(settings: Sequence[str], option: str) -> dict[str, str]:
+def parse_key_values(settings: Sequence[str], option: str) -> dict[str, str]:
     """Read ``KEY=VALUE`` texts, each key once."""
     given: dict[str, str] = {}
     for key, value in (_pair(text, option) for text in settings):
@@ -324,7 +333,7 @@ def pairs(settings: Sequence[str], option: str) -> dict[str, str]:
     return given
 
 
-def replacements(settings: Mapping[str, Any], swaps: Mapping[str, Any]) -> dict[str, Any]:
+def merge_settings(settings: Mapping[str, Any], swaps: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is set and what is swapped as one mapping; each option takes what it is for.
 
     Raises

@@ -11,7 +11,7 @@ import click
 
 from forecast.cli import render
 from forecast.cli.access_options import access_options
-from forecast.cli.catalogue.listing import json_option, troubles
+from forecast.cli.catalogue.listing import json_option, listing_warnings
 from forecast.errors import DataError, printable
 from forecast.report.words.number_text import amount, percent
 
@@ -19,7 +19,7 @@ __all__ = ["scorecard"]
 
 COMMAND = "scorecard"
 #: So many statements of each state are listed without --all.
-MOST = 12
+MAX_STATEMENTS = 12
 
 
 @click.command()
@@ -45,11 +45,11 @@ def scorecard(ledgers: tuple[str, ...], on: str, every: bool, as_json: bool) -> 
     from forecast.evaluation import ledger as lines, scorecard as card
 
     registry = get_registry().complete()
-    day = lines.dated(on, "--on")
-    paths = [Path(path) for path in ledgers] or list(card.shipped(registry).values())
+    day = lines.parse_date(on, "--on")
+    paths = [Path(path) for path in ledgers] or list(card.shipped_ledgers(registry).values())
     if not paths:
         raise DataError("scorecard: no plugin brings a ledger; expected a FILE.jsonl, as forecast record writes it")
-    read = {path: lines.read(path) for path in paths}
+    read = {path: lines.read_ledger(path) for path in paths}
     people = card.public(registry)
     said = [each for records in read.values() for each in card.of_ledger(records, partial(amount, digits=3))] + people
     result = {
@@ -61,25 +61,25 @@ def scorecard(ledgers: tuple[str, ...], on: str, every: bool, as_json: bool) -> 
         ],
     }
     render.emit(
-        result, json=as_json, command=COMMAND, text=partial(_text, result, every=every),
-        warnings=troubles(registry, "scenario"), provenance=render.provenance(computed=True),
+        result, json=as_json, command=COMMAND, text=partial(_print_scorecard, result, every=every),
+        warnings=listing_warnings(registry, "scenario"), provenance=render.provenance(computed=True),
     )  # fmt: skip
 
 
-def _text(result: dict[str, Any], *, every: bool) -> None:
+def _print_scorecard(result: dict[str, Any], *, every: bool) -> None:
     rows = result["statements"]
     states = {state: [row for row in rows if row["state"] == state] for state in ("due", "open", "resolved")}
     counts = ", ".join(f"{len(states[state])} {state}" for state in states)
-    render.headline(f"{len(rows)} statement{'s' * (len(rows) != 1)} on {result['on']}: {counts}.")
-    _scores(result)
+    render.write_headline(f"{len(rows)} statement{'s' * (len(rows) != 1)} on {result['on']}: {counts}.")
+    _print_scores(result)
     left = 0
     for state, found in states.items():
-        shown = found if every else found[:MOST]
+        shown = found if every else found[:MAX_STATEMENTS]
         left += len(found) - len(shown)
         if shown:
             render.write(f"{state}:")
-            render.table(["by", "statement", "said", *(["came"] if state == "resolved" else [])],
-                         [_cells(row) for row in shown], indent=2)  # fmt: skip
+            render.write_table(["by", "statement", "said", *(["came"] if state == "resolved" else [])],
+                         [_statement_cells(row) for row in shown], indent=2)  # fmt: skip
             render.write()
     if left:
         render.prose(f"{left} more: --all. Who decides, and each probability with its date: --json.")
@@ -87,31 +87,34 @@ def _text(result: dict[str, Any], *, every: bool) -> None:
         render.write(f"{each['ledger']}: {each['records']} records, last line {each['head']}")
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
-    said = ", ".join(f"{_who(each)} {percent(each['probability'])}" for each in row["forecasts"])
+def _statement_cells(row: Mapping[str, Any]) -> list[str]:
+    said = ", ".join(f"{_forecaster_text(each)} {percent(each['probability'])}" for each in row["forecasts"])
     came = [] if row["state"] != "resolved" else ["yes" if row["came"] else "no"]
     return [row["by"], printable(row["title"], 200), said, *came]
 
 
-def _who(each: Mapping[str, Any]) -> str:
+def _forecaster_text(each: Mapping[str, Any]) -> str:
     return printable(each["who"], 60) + (" (hindcast)" if each["kind"] == "hindcast" else "")
 
 
-def _scores(result: Mapping[str, Any]) -> None:
+def _print_scores(result: Mapping[str, Any]) -> None:
     scored: Sequence[Mapping[str, Any]] = [row for row in result["scores"] if row["n"]]
     if not scored:
         render.write("No score yet: nothing that is decided was forecast.")
         return
     render.write("scores so far, less is better (Brier: 0.25 is a coin; log score: 0.69):")
-    render.table(
+    render.write_table(
         ["who", "decided", "of", "Brier", "log score"],
-        [[_who(row), row["n"], row["of"], f"{row['brier']:.3f}", f"{row['log_score']:.3f}"] for row in scored],
+        [
+            [_forecaster_text(row), row["n"], row["of"], f"{row['brier']:.3f}", f"{row['log_score']:.3f}"]
+            for row in scored
+        ],
         indent=2,
     )
-    waiting = [f"{_who(row)} ({row['of']})" for row in result["scores"] if not row["n"]]
+    waiting = [f"{_forecaster_text(row)} ({row['of']})" for row in result["scores"] if not row["n"]]
     if waiting:
         render.prose(f"Nothing decided yet of: {', '.join(waiting)}.")
     for row in result["beside"]:
-        two = " against ".join(f"{_who(each)} {each['brier']:.3f}" for each in row["of"])
+        two = " against ".join(f"{_forecaster_text(each)} {each['brier']:.3f}" for each in row["of"])
         render.prose(f"Brier on the {row['n']} that both answered: {two}.")
     render.write()

@@ -6,17 +6,17 @@ from typing import Any
 
 import click
 
-from forecast.cli.ask.run import answer, asking, pairs
+from forecast.cli.ask.run import parse_key_values, project_and_write, scenario_options
 from forecast.errors import UsageError, printable
 
 __all__ = ["sweep"]
 
 #: All values of a choice.
-EVERY = "*"
+ALL_VALUES = "*"
 
 
 @click.command()
-@asking
+@scenario_options
 @click.pass_context
 def sweep(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> None:
     """Run SCENARIO with something set to each of several values: what --set gives several of is swept.
@@ -29,28 +29,30 @@ def sweep(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> N
     forecast sweep brain-parity --set "trend=*" --set machine.growth=0.2,0.4 --set metric=hpcg
     forecast sweep brain-parity --set "brain=1e15..1e16,1e17..1e18" --out sweep.nc --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    given = {key: _parts(value) for key, value in pairs(settings, "--set").items()}
+    given = {key: _split_top_level(value) for key, value in parse_key_values(settings, "--set").items()}
     several = {
-        key: EVERY if parts == [EVERY] else parts for key, parts in given.items() if len(parts) > 1 or EVERY in parts
+        key: ALL_VALUES if parts == [ALL_VALUES] else parts
+        for key, parts in given.items()
+        if len(parts) > 1 or ALL_VALUES in parts
     }
     for key, parts in given.items():
-        if EVERY in parts and len(parts) > 1:
+        if ALL_VALUES in parts and len(parts) > 1:
             raise UsageError(f"--set {printable(key, 60)}: '*' are all values: it stands alone")
         if not all(parts):
             raise UsageError(f"--set {printable(key, 60)}: expected values between commas, got an empty one")
-    if not several and not _sweeps(options["scenario"]):
+    if not several and not _has_sweep(options["scenario"]):
         raise UsageError("sweep: expected something to sweep: --set NAME=A,B,C, or a [sweep] in the scenario")
     alone = {key: parts[0] for key, parts in given.items() if key not in several}
-    answer(ctx, "sweep", settings=alone, sweep=several, **options)
+    project_and_write(ctx, "sweep", settings=alone, sweep=several, **options)
 
 
-def _sweeps(scenario: str) -> bool:
+def _has_sweep(scenario: str) -> bool:
     from forecast.scenarios.scenario import Scenario
 
     return bool(Scenario.load(scenario).swept)
 
 
-def _parts(text: str) -> list[str]:
+def _split_top_level(text: str) -> list[str]:
     """Split at commas, but for those inside brackets: of distributions."""
     parts, depth = [""], 0
     for sign in text:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forecast.cli import render
-from forecast.tables.diff import summary
+from forecast.tables.diff import difference_sentence
 
 if TYPE_CHECKING:
     from forecast.evaluation.table_changes import AnswerChange, Refresh, ScenarioChange, TableChange
@@ -22,7 +22,7 @@ __all__ = [
 _HEADLINE_FIGURES = {"doubling_years": ("doubling time", " years"), "growth_per_year": ("growth", " a year in logs")}
 _SIDES = ("before", "after")
 #: Rows of a table that a sentence names; answers of a scenario that are shown after the first.
-_MAX_ROWS, _MAX_ANSWERS = 3, 6
+_MAX_NAMED_ROWS, _MAX_ANSWERS = 3, 6
 
 
 # --- two versions of a table ------------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ def _row_name(key: Mapping[str, Any]) -> str:
 
 def difference_headline(parts: Sequence[Difference], trend: TrendChange | None = None) -> str:
     """Say in one sentence which rows differ, and how far a trend moves."""
-    return f"{summary(parts)}; {_trend_sentence(trend)}." if trend else f"{summary(parts)}."
+    return f"{difference_sentence(parts)}; {_trend_sentence(trend)}." if trend else f"{difference_sentence(parts)}."
 
 
 def _trend_sentence(trend: TrendChange) -> str:
@@ -80,7 +80,7 @@ def _trend_sentence(trend: TrendChange) -> str:
         return f"the figures of the trend of {y} stand below"
     figure, (label, unit) = figures[name], _HEADLINE_FIGURES[name]
     if figure.before is None or figure.after is None:
-        return f"the {label} of {y} goes from {_number(figure.before)} to {_number(figure.after)}{unit}"
+        return f"the {label} of {y} goes from {_format_number(figure.before)} to {_format_number(figure.after)}{unit}"
     if figure.before == figure.after:
         return f"the {label} of {y} stays at {figure.before:.3g}{unit}"
     interval = _interval(figure.interval_before)
@@ -90,19 +90,19 @@ def _trend_sentence(trend: TrendChange) -> str:
     return f"the {label} of {y} moves from {figure.before:.3g} to {figure.after:.3g}{unit}{share}{inside}"
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "never" if value is None else f"{value:.3g}"
 
 
 def _interval(interval: Mapping[str, float | None] | None) -> str | None:
-    return f"[{_number(interval['p05'])}, {_number(interval['p95'])}]" if interval else None
+    return f"[{_format_number(interval['p05'])}, {_format_number(interval['p95'])}]" if interval else None
 
 
 def write_difference(headline: str, parts: Sequence[Difference], trend: TrendChange | None, limit: int) -> None:
     """Write which rows differ, so many of each kind, and how a trend does."""
-    render.headline(headline)
+    render.write_headline(headline)
     rows = [(_part_name(p), p.before, p.after, len(p.added), len(p.removed), p.rows_changed) for p in parts]
-    render.table(["part", "before", "after", "added", "removed", "changed"], rows)
+    render.write_table(["part", "before", "after", "added", "removed", "changed"], rows)
     for part in parts:
         _write_rows(part, limit, label=f" of {_part_name(part)}" if len(parts) > 1 else "")
     if trend:
@@ -116,16 +116,16 @@ def _write_rows(part: Difference, limit: int, *, label: str) -> None:
             render.write(f"{kind}{label}:")
             for row in rows[:limit]:
                 render.verbatim(f"  {_row_name(row)}")
-            _write_rest(len(rows), limit)
+            _print_remaining_count(len(rows), limit)
     if part.changed:
         render.write()
         render.write(f"changed{label}:")
         cells = [
-            (_row_name(change.key), change.column, change.before, change.after, _percent(change.relative))
+            (_row_name(change.key), change.column, change.before, change.after, _format_percent(change.relative))
             for change in part.changed[:limit]
         ]
-        render.table(["row", "column", "before", "after", "change"], cells, indent=2)
-        _write_rest(len(part.changed), limit)
+        render.write_table(["row", "column", "before", "after", "change"], cells, indent=2)
+        _print_remaining_count(len(part.changed), limit)
     for kind, columns in (("added", part.columns_added), ("removed", part.columns_removed)):
         if columns:
             render.write()
@@ -134,12 +134,12 @@ def _write_rows(part: Difference, limit: int, *, label: str) -> None:
         render.verbatim(f"unit of {name}: {before} before, {after} after (converted)")
 
 
-def _write_rest(count: int, limit: int) -> None:
+def _print_remaining_count(count: int, limit: int) -> None:
     if count > limit:
         render.write(f"  … and {count - limit} more (--json lists all)")
 
 
-def _percent(share: float | None) -> str | None:
+def _format_percent(share: float | None) -> str | None:
     return None if share is None else f"{100 * share:+.3g} %"
 
 
@@ -154,13 +154,13 @@ def _write_trend(trend: TrendChange) -> None:
     if trend.figures:
         render.write()
         columns = ["figure", "before", "90 % before", "after", "90 % after", "change"]
-        render.table(columns, [_figure_cells(figure) for figure in trend.figures], indent=2)
+        render.write_table(columns, [_figure_cells(figure) for figure in trend.figures], indent=2)
 
 
 def _figure_cells(figure: FigureChange) -> list[str | None]:
     before, after = (None if value is None else f"{value:.5g}" for value in (figure.before, figure.after))
     intervals = _interval(figure.interval_before), _interval(figure.interval_after)
-    return [figure.name, before, intervals[0], after, intervals[1], _percent(figure.relative)]
+    return [figure.name, before, intervals[0], after, intervals[1], _format_percent(figure.relative)]
 
 
 # --- tables and the forecasts that rest on them -----------------------------------------------------------------------
@@ -207,7 +207,7 @@ def refresh_headline(refresh: Refresh) -> str:
 
 def write_refresh(refresh: Refresh) -> None:
     """Write what changed in tables, and how the forecasts that rest on them moved."""
-    render.headline(refresh_headline(refresh))
+    render.write_headline(refresh_headline(refresh))
     for table in refresh.tables:
         states = [f"failed: {table.error}"] if table.error else [table.state, table.difference]
         render.verbatim(f"{table.name}: {'; '.join(filter(None, states))}")
@@ -238,14 +238,15 @@ def _scenario_lines(
     """Say how a forecast moved and because of what; then how its other answers did, the largest changes first."""
     first, *others = changed
     because = _because(scenario, tables)
-    yield f"{scenario.scenario}: {_about(first)}: the forecast moved {_step(first)}, because {because}."
+    moved = f"the forecast moved {_change_sentence(first)}, because {because}."
+    yield f"{scenario.scenario}: {_answer_title(first)}: {moved}"
     for name, answers in scenario.alone.items():
-        same = next((answer for answer in answers if _about(answer) == _about(first)), None)
-        yield f"  {name} alone moves it {_step(same)}" if same else f"  {name} alone does not move it"
+        same = next((answer for answer in answers if _answer_title(answer) == _answer_title(first)), None)
+        yield f"  {name} alone moves it {_change_sentence(same)}" if same else f"  {name} alone does not move it"
     others.sort(key=lambda answer: answer.size, reverse=True)
     for answer in others[:_MAX_ANSWERS]:
-        about = _about(answer)
-        yield f"  {about.removeprefix(first.label.title).lstrip(', ') or about}: {_step(answer)}"
+        about = _answer_title(answer)
+        yield f"  {about.removeprefix(first.label.title).lstrip(', ') or about}: {_change_sentence(answer)}"
     if len(others) > _MAX_ANSWERS:
         yield f"  … and {len(others) - _MAX_ANSWERS} more of {len(scenario.answers)} answers (--json lists all)"
 
@@ -256,9 +257,9 @@ def _because(scenario: ScenarioChange, tables: Mapping[str, TableChange]) -> str
     for name, (was, now) in scenario.newest.items():
         parts = tables[name].parts
         rows = [
-            _rows("added", [row for part in parts for row in part.added]),
-            _rows("removed", [row for part in parts for row in part.removed]),
-            _rows("changed", [change.key for part in parts for change in part.changed]),
+            _row_names_text("added", [row for part in parts for row in part.added]),
+            _row_names_text("removed", [row for part in parts for row in part.removed]),
+            _row_names_text("changed", [change.key for part in parts for change in part.changed]),
         ]
         reason = f"{name} has {', '.join(filter(None, rows)) or 'other columns'}"
         if was and now:
@@ -267,24 +268,24 @@ def _because(scenario: ScenarioChange, tables: Mapping[str, TableChange]) -> str
     return "; ".join(reasons)
 
 
-def _rows(kind: str, keys: Sequence[Mapping[str, Any]]) -> str:
+def _row_names_text(kind: str, keys: Sequence[Mapping[str, Any]]) -> str:
     names = list(dict.fromkeys(map(_row_name, keys)))
     if not names:
         return ""
-    shown = "; ".join(names[:_MAX_ROWS]) + (" …" if len(names) > _MAX_ROWS else "")
+    shown = "; ".join(names[:_MAX_NAMED_ROWS]) + (" …" if len(names) > _MAX_NAMED_ROWS else "")
     return f"{len(names)} row{'s' * (len(names) != 1)} {kind} ({shown})"
 
 
-def _about(answer: AnswerChange) -> str:
+def _answer_title(answer: AnswerChange) -> str:
     label = answer.label
     at = f" ({label.at})" if label.at else ""
     return f"{label.title}{at}" + "".join(f", {name} = {value}" for name, value in label.choices.items())
 
 
-def _step(answer: AnswerChange) -> str:
+def _change_sentence(answer: AnswerChange) -> str:
     """Say from what to what an answer went, and how far its median."""
     unit = answer.label.unit
-    text = f"from {_side(answer.before, unit)} to {_side(answer.after, unit)}"
+    text = f"from {_format_side(answer.before, unit)} to {_format_side(answer.after, unit)}"
     was, now = answer.medians or (0.0, 0.0)
     if was == now:
         return text
@@ -294,13 +295,13 @@ def _step(answer: AnswerChange) -> str:
     return f"{text}, {100 * (now / was - 1):+.2g} %" if was > 0 else text
 
 
-def _side(figures: Mapping[str, Any] | None, unit: str) -> str:
+def _format_side(figures: Mapping[str, Any] | None, unit: str) -> str:
     if figures is None:
         return "nothing"  # a value of a choice that one edition does not have
     if "never" in figures:
         if figures["never"] is None:
             return "no answer"
-        low, middle, high = (_day(figures, q) for q in ("p05", "p50", "p95"))
+        low, middle, high = (_crossing_text(figures, q) for q in ("p05", "p50", "p95"))
         return f"{middle} (90 %: {low} to {high}, never {figures['never']:.1%})"
     if "best" in figures:
         return f"{figures['best']} (best in {figures['first']:.1%})"
@@ -312,7 +313,7 @@ def _side(figures: Mapping[str, Any] | None, unit: str) -> str:
     return "no answer" if figures.get("first") is None else f"{figures['first']:.1%}"
 
 
-def _day(crossing: Mapping[str, Any], quantile: str) -> str:
+def _crossing_text(crossing: Mapping[str, Any], quantile: str) -> str:
     from forecast.projection.crossing import QUANTILES
 
     if crossing[quantile] is None:

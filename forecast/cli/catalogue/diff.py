@@ -60,8 +60,10 @@ def diff(
     columns = [name.strip() for name in (key or "").split(",") if name.strip()]
     if columns and not any(source.lower().endswith(".csv") for source in (before, after)):
         raise UsageError("--key is for CSV files; a described table has its own key")
-    sides = {side: table_diff.read(source, key=columns) for side, source in (("before", before), ("after", after))}
-    parts = table_diff.compare(**sides)
+    sides = {
+        side: table_diff.read_version(source, key=columns) for side, source in (("before", before), ("after", after))
+    }
+    parts = table_diff.compare_versions(**sides)
     change = compare_trends(**sides, options=options) if options else None
     errors = [f"trend of {side}: {error}" for side, error in change.errors.items()] if change else []
     headline = change_output.difference_headline(parts, change)
@@ -97,7 +99,7 @@ def _trend_options(
     frontier: bool,
 ) -> TrendOptions | None:
     """Return what the options say of a trend, None where they say nothing; half of them are an error."""
-    from forecast.cli.fit.fit_arguments import settings
+    from forecast.cli.fit.fit_arguments import parse_settings
     from forecast.evaluation.trend_changes import TrendOptions
     from forecast.tables.schema import cells
 
@@ -118,10 +120,10 @@ def _trend_options(
         first_day = str(cells.date(since)) if since else ""
     except ValueError as error:
         raise UsageError(f"--since: '{printable(since, 40)}': {error}") from None
-    options = {name: _whole(value) for name, value in settings(option, "--option").items()}
+    options = {name: _int_if_whole(value) for name, value in parse_settings(option, "--option").items()}
     return TrendOptions(shape=shape, x=x, y=y, where=conditions, frontier=frontier, since=first_day, options=options)
 
 
-def _whole(value: float | str) -> float | str:
+def _int_if_whole(value: float | str) -> float | str:
     """Return a whole number as an int: an option may be a count."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

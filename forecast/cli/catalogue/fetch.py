@@ -23,7 +23,7 @@ COMMAND = "tables fetch"
 
 
 @click.command()
-@click.argument("name", metavar="NAME", shell_complete=completion.names("table"))
+@click.argument("name", metavar="NAME", shell_complete=completion.complete_names("table"))
 @click.option("--update", is_flag=True, help="Take what the source gives now, where no hash is published.")
 @click.option("--file", "files", multiple=True, metavar="PATH", help="Take this file instead of a download.")
 @click.option("--hash", "hashes", multiple=True, metavar="HASH", help="The snapshot that you expect: sha256:...")
@@ -45,33 +45,33 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
     from forecast.errors import UsageError, printable
     from forecast.tables.remote import download, resource_bytes
     from forecast.tables.schema import descriptor
-    from forecast.tables.schema.descriptor import RECORDED
+    from forecast.tables.schema.descriptor import RECORDED_HASH
 
-    package = descriptor.read(tables.descriptor_of(name))
+    package = descriptor.read_descriptor(tables.descriptor_of(name))
     remote = [resource for resource in package.resources if resource.remote]
     if not remote:
         raise UsageError(f"table '{printable(package.name, 80)}' is shipped: there is nothing to fetch")
-    if update and all(resource.hash != RECORDED for resource in remote):
+    if update and all(resource.hash != RECORDED_HASH for resource in remote):
         raise UsageError(f"table '{printable(package.name, 80)}' has published hashes: there is nothing to update")
     replacements = _by_resource(files, "--file", remote)
     expected = _by_resource(hashes, "--hash", remote)
     for text in expected.values():
-        if not descriptor.HASH.fullmatch(text):
+        if not descriptor.HASH_PATTERN.fullmatch(text):
             raise UsageError(f"--hash: expected 'sha256:' and 64 hexadecimal digits, got '{printable(text, 80)}'")
     with warnings.catch_warnings(record=True) as caught, access.allow(downloads=True):
         warnings.simplefilter("always")
         rows = []
         for resource in remote:
-            with render.progress(f"downloading {resource.name}") as report, download.watched(report):
+            with render.progress_bar(f"downloading {resource.name}") as report, download.report_downloads(report):
                 file, digest = replacements.get(resource.name), expected.get(resource.name)
                 copy = resource_bytes.local_copy(package, resource, file=file, update=update, expected=digest)
             usable_rows = resource_bytes.readable(resource, copy.path, resource_bytes.where_of(package, resource))
-            rows.append(_row(resource, copy, usable_rows))
+            rows.append(_resource_row(resource, copy, usable_rows))
             render.written.append(resource.name)  # an interrupt does not cost those before it
     record = resource_bytes.record_of(package)
     table_name = resource_bytes.command(package).removeprefix("forecast tables fetch ")
     result = {
-        "headline": _headline(package, rows),
+        "headline": _fetch_headline(package, rows),
         "name": table_name,
         "data version": package.version,
         "resources": rows,
@@ -80,7 +80,7 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
         result,
         json=as_json,
         command=COMMAND,
-        text=lambda: _text(result, table_name),
+        text=lambda: _print_fetch(result, table_name),
         warnings=list(dict.fromkeys(str(warning.message) for warning in caught)),
         provenance=render.provenance(
             [record.plugin] if record else [], data={row["name"]: row["hash"] for row in rows}
@@ -110,7 +110,7 @@ def _by_resource(texts: Sequence[str], option: str, remote: Sequence[Resource]) 
     return files
 
 
-def _row(resource: Resource, copy: Copy, rows: int) -> dict[str, Any]:
+def _resource_row(resource: Resource, copy: Copy, rows: int) -> dict[str, Any]:
     snapshot, before = copy.snapshot, copy.before
     return {
         "name": resource.name,
@@ -126,23 +126,23 @@ def _row(resource: Resource, copy: Copy, rows: int) -> dict[str, Any]:
     }
 
 
-def _headline(package: Package, rows: Sequence[Mapping[str, Any]]) -> str:
+def _fetch_headline(package: Package, rows: Sequence[Mapping[str, Any]]) -> str:
     states = list(dict.fromkeys(row["state"] for row in rows))
     files = "1 file" if len(rows) == 1 else f"{len(rows)} files"
     count = sum(row["rows"] for row in rows)
     return f"{package.name}: {files}, {count:,} rows, {'; '.join(states)}."
 
 
-def _text(result: Mapping[str, Any], table_name: str) -> None:
-    render.headline(result["headline"])
-    for line in _lines(result["resources"]):
+def _print_fetch(result: Mapping[str, Any], table_name: str) -> None:
+    render.write_headline(result["headline"])
+    for line in _resource_lines(result["resources"]):
         render.verbatim(line)
     if any(row["before"] for row in result["resources"]):
         render.write()
         render.verbatim(f"compare: forecast tables diff {table_name}@earlier {table_name}")
 
 
-def _lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _resource_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for row in rows:
         yield f"{row['name']}: {row['state']}"
         yield f"  hash     {row['hash']}"

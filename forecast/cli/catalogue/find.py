@@ -11,28 +11,28 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.catalogue.listing import json_option, origin, troubles
+from forecast.cli.catalogue.listing import json_option, listing_warnings, origin
 from forecast.contract.registry import Plugin, Record, Registry, get_registry
 from forecast.contract.specs import EstimateSpec, LawSpec, ModelSpec, RelationSpec, ScenarioSpec, TableSpec, TrendSpec
 from forecast.errors import DataError, ForecastError, UsageError, nearest, printable
 
-__all__ = ["find", "proposed"]
+__all__ = ["find", "propose_questions"]
 
 #: What is searched, in the order in which equals are listed.
-KINDS = ("scenario", "model", "law", "table")
+SEARCHED_KINDS = ("scenario", "model", "law", "table")
 #: Rows that people are shown.
-MOST = 20
+MAX_RESULTS = 20
 #: Most columns that names take of a line; a longer one pushes its own line alone.
-LONGEST = 27
+MAX_NAME_WIDTH = 27
 #: A word counts so much in a name, in a title and elsewhere; half of it where it is only a part of a word there.
-NAME, TITLE, ELSEWHERE = 100.0, 10.0, 1.0
+NAME_SCORE, TITLE_SCORE, OTHER_SCORE = 100.0, 10.0, 1.0
 _WORD = re.compile(r"[^\W_]+")
 #: A comparison that one line can ask.
-_COMPARED = re.compile(r"([A-Za-z_]\w*) (>=|<=|>|<) ([A-Za-z_]\w*)", re.ASCII)
+_COMPARISON = re.compile(r"([A-Za-z_]\w*) (>=|<=|>|<) ([A-Za-z_]\w*)", re.ASCII)
 #: So many lines are proposed for a question in words.
-MOST_PROPOSED = 5
+MAX_PROPOSALS = 5
 #: Words of questions that tell nothing about what is asked.
-_FILLERS = frozenset(
+_STOP_WORDS = frozenset(
     re.findall(
         r"\w+",
         "a an and are at be been by can could did do does for from get has have how if in is it its like long many may "
@@ -59,38 +59,41 @@ def find(words: tuple[str, ...], as_json: bool) -> None:
     if not search_words:
         raise UsageError("expected a word to look for, got only spaces")
     registry = get_registry().complete()
-    texts = {(r.spec.kind, r.full_name): (r, _texts(r)) for kind in KINDS for r in registry.records(kind)}
+    texts = {
+        (r.spec.kind, r.full_name): (r, _search_texts(r)) for kind in SEARCHED_KINDS for r in registry.records(kind)
+    }
     worths = {key: _worth(search_words, said) for key, (_, said) in texts.items()}
-    ranked = sorted((-worth, KINDS.index(kind), name) for (kind, name), worth in worths.items() if worth)
-    found = [texts[KINDS[kind], name][0] for _, kind, name in ranked]
+    ranked = sorted((-worth, SEARCHED_KINDS.index(kind), name) for (kind, name), worth in worths.items() if worth)
+    found = [texts[SEARCHED_KINDS[kind], name][0] for _, kind, name in ranked]
     result = [
-        {"kind": r.spec.kind, "name": r.full_name, "title": r.spec.title, "unit": _unit(r), **origin(r)} for r in found
+        {"kind": r.spec.kind, "name": r.full_name, "title": r.spec.title, "unit": _record_unit(r), **origin(r)}
+        for r in found
     ]
 
     def text() -> None:
         if result:
-            _write(result, width=render.width())
+            _print_matches(result, width=render.width())
         else:
-            render.write(_nothing(search_words, [said for _, said in texts.values()]))
+            render.write(_no_match_text(search_words, [said for _, said in texts.values()]))
 
     render.emit(
-        result, json=as_json, command="find", text=text, warnings=_warnings(registry),
-        provenance=render.provenance(_plugins(found)),
+        result, json=as_json, command="find", text=text, warnings=_listing_warnings(registry),
+        provenance=render.provenance(_plugins_of(found)),
     )  # fmt: skip
 
 
-def proposed(question: str) -> list[str]:
+def propose_questions(question: str) -> list[str]:
     """Return up to five lines to copy that ask something near a question in words; the best first.
 
     Unlike `find`, not every word must match: a question has words that nothing is called by.
     """
-    words = [word for word in _WORD.findall(question.casefold()) if word not in _FILLERS and len(word) > 1]
+    words = [word for word in _WORD.findall(question.casefold()) if word not in _STOP_WORDS and len(word) > 1]
     ranked = []
     for place, kind in enumerate(("scenario", "model")):
         for record in get_registry().records(kind):
-            name = _short({"kind": kind, "name": record.full_name})
+            name = _shortest_name({"kind": kind, "name": record.full_name})
             lines = _question_lines(record, name) if kind == "scenario" else [("", "")]
-            about = _texts(record)
+            about = _search_texts(record)
             found = []
             for order, (line, title) in enumerate(lines):
                 texts = (about[0], f"{about[1]} {title.casefold()}", about[2])
@@ -98,7 +101,7 @@ def proposed(question: str) -> list[str]:
                 if matched := sum(worth > 0 for worth in worths):
                     found.append((-matched, -sum(worths), place, name, order, line))
             ranked += sorted(found)[:1]  # of one scenario the nearest question
-    return [line or _model_line(name) for *_, name, _, line in sorted(ranked)[:MOST_PROPOSED]]
+    return [line or _model_line(name) for *_, name, _, line in sorted(ranked)[:MAX_PROPOSALS]]
 
 
 def _model_line(name: str) -> str:
@@ -129,7 +132,7 @@ def _question_lines(record: Record, name: str) -> list[tuple[str, str]]:
     for each in questions.values():
         if not isinstance(each, dict):
             continue
-        if (sides := _COMPARED.fullmatch(str(each.get("when", "")))) is not None:
+        if (sides := _COMPARISON.fullmatch(str(each.get("when", "")))) is not None:
             level = quantities.get(sides[3], {})
             fixed = isinstance(level, dict) and isinstance(level.get("value"), (int, float))
             other = f"{level['value']:g} {level.get('unit', '')}".strip() if fixed else f"{name}.{sides[3]}"
@@ -143,14 +146,14 @@ def _question_lines(record: Record, name: str) -> list[tuple[str, str]]:
     return lines or [(whole, "")]
 
 
-def _texts(record: Record) -> tuple[str, str, str]:
+def _search_texts(record: Record) -> tuple[str, str, str]:
     """Return what is searched of a record: its name, its title, and all the rest."""
     spec = record.spec
-    rest = [spec.kind, spec.reference, *_rest(record)]
+    rest = [spec.kind, spec.reference, *_other_texts(record)]
     return record.full_name.casefold(), spec.title.casefold(), "\n".join(filter(None, rest)).casefold()
 
 
-def _rest(record: Record) -> Iterator[str]:
+def _other_texts(record: Record) -> Iterator[str]:
     spec = record.spec
     if isinstance(spec, LawSpec):
         yield from (spec.unit, spec.output, spec.expression or "", *spec.variables, *spec.variables.values())
@@ -162,17 +165,17 @@ def _rest(record: Record) -> Iterator[str]:
         if isinstance(spec, EstimateSpec):
             yield from (text for each in spec.inputs for text in (each.name, each.title, each.unit, each.source))
     elif isinstance(spec, TableSpec):
-        yield from _columns(spec)
+        yield from _table_texts(spec)
     elif isinstance(spec, ScenarioSpec):
-        yield from _questions(spec)
+        yield from _question_texts(spec)
 
 
-def _columns(spec: TableSpec) -> Iterator[str]:
+def _table_texts(spec: TableSpec) -> Iterator[str]:
     """Walk a table's description and columns; a descriptor that cannot be read does not hide the others."""
     from forecast.tables.schema import descriptor
 
     try:
-        package = descriptor.read(Path(spec.descriptor))
+        package = descriptor.read_descriptor(Path(spec.descriptor))
     except DataError:
         return
     yield package.description or package.title
@@ -180,7 +183,7 @@ def _columns(spec: TableSpec) -> Iterator[str]:
         yield from (text for field in resource.fields for text in (field.name, field.title, field.unit))
 
 
-def _questions(spec: ScenarioSpec) -> Iterator[str]:
+def _question_texts(spec: ScenarioSpec) -> Iterator[str]:
     """Walk the title of a scenario, and those of its questions and its labels."""
     from forecast.cli.catalogue.scenarios import read_scenario
 
@@ -201,9 +204,9 @@ def _worth(words: Iterable[str], said: tuple[str, str, str]) -> float:
     worth = 0.0
     for word in words:
         here = 0.0
-        for text, weight in zip(said, (NAME, TITLE, ELSEWHERE), strict=True):
+        for text, weight in zip(said, (NAME_SCORE, TITLE_SCORE, OTHER_SCORE), strict=True):
             if word in text:
-                here = weight * (1.0 if _whole(word, text) else 0.5)
+                here = weight * (1.0 if _has_whole_word(word, text) else 0.5)
                 break
         if not here:
             return 0.0
@@ -211,19 +214,19 @@ def _worth(words: Iterable[str], said: tuple[str, str, str]) -> float:
     return worth
 
 
-def _whole(word: str, text: str) -> bool:
+def _has_whole_word(word: str, text: str) -> bool:
     return re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text) is not None
 
 
-def _unit(record: Record) -> str:
+def _record_unit(record: Record) -> str:
     return record.spec.unit if isinstance(record.spec, (LawSpec, ModelSpec)) else ""
 
 
-def _write(rows: list[dict[str, Any]], *, width: int) -> None:
+def _print_matches(rows: list[dict[str, Any]], *, width: int) -> None:
     """Write a line for each of the first rows: kind, name, and as much of the title as there is room for."""
-    shown = rows[:MOST]
-    names = [_short(row) for row in shown]
-    longest = min(max(map(len, names)), LONGEST)
+    shown = rows[:MAX_RESULTS]
+    names = [_shortest_name(row) for row in shown]
+    longest = min(max(map(len, names)), MAX_NAME_WIDTH)
     for row, name in zip(shown, names, strict=True):
         start = f"{row['kind']:<8}  {name:<{longest}}  "
         title = textwrap.shorten(printable(row["title"]), max(width - len(start), 2), placeholder=" …")
@@ -237,14 +240,14 @@ def _write(rows: list[dict[str, Any]], *, width: int) -> None:
         render.write(f"Run a scenario: forecast run {run}")
 
 
-def _short(row: dict[str, Any]) -> str:
+def _shortest_name(row: dict[str, Any]) -> str:
     """Return the shortest name that the other commands take: bare while it is unique."""
     bare = row["name"].partition("/")[2]
     several = sum(name.partition("/")[2] == bare for name in get_registry().names(row["kind"])) > 1
     return printable(row["name"] if several else bare, 60)
 
 
-def _nothing(words: list[str], texts: list[tuple[str, str, str]]) -> str:
+def _no_match_text(words: list[str], texts: list[tuple[str, str, str]]) -> str:
     """Say that nothing matches, and which word stands nowhere, with the nearest that does."""
     absent = next((word for word in words if not any(word in text for said in texts for text in said)), None)
     query = printable(" ".join(words), 80)
@@ -256,9 +259,9 @@ def _nothing(words: list[str], texts: list[tuple[str, str, str]]) -> str:
     return textwrap.shorten(f"Nothing mentions '{printable(absent, 40)}'{meant}", 200)
 
 
-def _warnings(registry: Registry) -> list[str]:
-    return list(dict.fromkeys(line for kind in (None, *KINDS) for line in troubles(registry, kind)))
+def _listing_warnings(registry: Registry) -> list[str]:
+    return list(dict.fromkeys(line for kind in (None, *SEARCHED_KINDS) for line in listing_warnings(registry, kind)))
 
 
-def _plugins(records: Iterable[Record]) -> list[Plugin]:
+def _plugins_of(records: Iterable[Record]) -> list[Plugin]:
     return [r.plugin for r in records]

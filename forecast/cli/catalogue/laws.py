@@ -14,7 +14,7 @@ def _spec(record: Record) -> LawSpec:
     return record.spec
 
 
-def _describe(record: Record) -> dict[str, Any]:
+def _law_details(record: Record) -> dict[str, Any]:
     from forecast.models.shapes.track_record import of_law
 
     spec = _spec(record)
@@ -33,14 +33,19 @@ def _describe(record: Record) -> dict[str, Any]:
         "output": {"name": spec.output, "unit": spec.unit},
         "objective": spec.objective,
         "variables": [
-            {"name": name, "unit": unit, "low": _end(spec.domain, name, 0), "high": _end(spec.domain, name, 1)}
+            {
+                "name": name,
+                "unit": unit,
+                "low": _range_endpoint(spec.domain, name, 0),
+                "high": _range_endpoint(spec.domain, name, 1),
+            }
             for name, unit in spec.variables.items()
         ],
         "parameters": [
             {
                 "name": name,
-                "low": _end(low_high, name, 0),
-                "high": _end(low_high, name, 1),
+                "low": _range_endpoint(low_high, name, 0),
+                "high": _range_endpoint(low_high, name, 1),
                 "example": spec.example.get(name),
             }
             for name in parameters
@@ -61,7 +66,7 @@ def _describe(record: Record) -> dict[str, Any]:
     }
 
 
-def _end(ranges: Any, name: str, side: int) -> float | None:
+def _range_endpoint(ranges: Any, name: str, side: int) -> float | None:
     return ranges[name][side] if name in ranges else None
 
 
@@ -76,5 +81,5 @@ laws = catalogue(
     "laws",
     "law",
     columns={"expression": _expression},
-    describe=_describe,
+    describe=_law_details,
 )

@@ -11,12 +11,12 @@ from forecast.cli import completion, render
 from forecast.cli.access_options import access_options
 from forecast.contract.registry import Plugin, Record, Registry, get_registry
 
-__all__ = ["catalogue", "json_option", "troubles", "with_record"]
+__all__ = ["catalogue", "json_option", "listing_warnings", "with_record"]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 
 
-def troubles(registry: Registry, kind: str | None = None) -> list[str]:
+def listing_warnings(registry: Registry, kind: str | None = None) -> list[str]:
     """Say in one line each what a listing lacks: plugins that failed, and names that two distributions offer."""
     lines = [
         f"plugin {p.origin} failed: {p.reason} (forecast plugins show {p.name})"
@@ -30,7 +30,7 @@ def troubles(registry: Registry, kind: str | None = None) -> list[str]:
     return lines
 
 
-def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
+def _add_filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that narrow a list of what has a unit and a kind."""
     unit = click.option(
         "--unit", default="", metavar="UNIT", help="Only those of this dimension: FLOP/s finds TFLOP/s too."
@@ -53,7 +53,7 @@ def origin(record: Record) -> dict[str, str]:
 def with_record(result: dict[str, Any]) -> None:
     """Write a record; where it says how its forecasts have done, with a chart of that."""
     rows = result.get("record") or []
-    render.details({**result, "record": [{k: v for k, v in row.items() if k != "deciles"} for row in rows]})
+    render.write_details({**result, "record": [{k: v for k, v in row.items() if k != "deciles"} for row in rows]})
     if rows:
         from forecast.report.figures.calibration import chart
 
@@ -99,7 +99,7 @@ def catalogue(
 
     @group.command("list", help=f"List all {noun}, or those of one plugin.")
     @click.option("--plugin", metavar="NAME", help="Only those of this plugin.")
-    @(_as_it_is if narrowed is None else _narrowing)
+    @(_as_it_is if narrowed is None else _add_filter_options)
     @json_option
     def list_(plugin: str | None, as_json: bool, unit: str = "", of_kind: str = "") -> None:
         registry = get_registry().complete()
@@ -120,15 +120,15 @@ def catalogue(
                 overview(result)
                 return
             shown = ["name", *columns, "title"]
-            render.table(shown, [[row[c] for c in shown] for row in result])
+            render.write_table(shown, [[row[c] for c in shown] for row in result])
 
         render.emit(
-            result, json=as_json, command=f"{noun} list", text=text, warnings=troubles(registry, kind),
-            provenance=render.provenance(_plugins(records)),
+            result, json=as_json, command=f"{noun} list", text=text, warnings=listing_warnings(registry, kind),
+            provenance=render.provenance(_plugins_of(records)),
         )  # fmt: skip
 
     @group.command("show", help=f"Show one {kind}; a bare name works while it is unique.")
-    @click.argument("name", shell_complete=completion.names(kind))
+    @click.argument("name", shell_complete=completion.complete_names(kind))
     @(access_options if reads else _as_it_is)
     @json_option
     def show(name: str, as_json: bool) -> None:
@@ -138,11 +138,11 @@ def catalogue(
         result |= {"reference": spec.reference, **origin(record)}
         render.emit(
             result, json=as_json, command=f"{noun} show", text=lambda: with_record(result),
-            provenance=render.provenance(_plugins([record])),
+            provenance=render.provenance(_plugins_of([record])),
         )  # fmt: skip
 
     return group
 
 
-def _plugins(records: Iterable[Record]) -> list[Plugin]:
+def _plugins_of(records: Iterable[Record]) -> list[Plugin]:
     return [r.plugin for r in records]

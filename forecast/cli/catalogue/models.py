@@ -27,16 +27,16 @@ from forecast.contract.specs import (
 from forecast.errors import UnitError, UnknownNameError, printable
 
 if TYPE_CHECKING:
-    from forecast.models.model_lookup import Named
+    from forecast.models.model_lookup import FoundModel
 
-_KINDS = {
+_MODEL_KINDS = {
     TrendSpec: "trend", EstimateSpec: "estimate", MixtureSpec: "mixture", RelationSpec: "relation",
     FunctionSpec: "function",
 }  # fmt: skip
 #: What people see at once: two screens of fifty lines, as wide as any terminal.
-LINES, WIDTH = 100, 80
+MAX_LISTED_LINES, MAX_LINE_WIDTH = 100, 80
 #: Most columns that names and units take of a line; a longer one pushes its own line alone.
-NAME, UNIT = 27, 11
+MAX_NAME_WIDTH, MAX_UNIT_WIDTH = 27, 11
 
 
 def _spec(record: Record) -> ModelSpec:
@@ -44,22 +44,22 @@ def _spec(record: Record) -> ModelSpec:
     return record.spec
 
 
-def _kind(record: Record) -> str:
-    return next((name for cls, name in _KINDS.items() if isinstance(record.spec, cls)), "model")
+def _model_kind(record: Record) -> str:
+    return next((name for cls, name in _MODEL_KINDS.items() if isinstance(record.spec, cls)), "model")
 
 
-def _shape(record: Record) -> str:
+def _default_shape(record: Record) -> str:
     """Return the shape that a series has where nobody names one."""
     return (record.spec.shape or "pooled") if isinstance(record.spec, TrendSpec) else ""
 
 
-def _narrowed(unit: str, kind: str) -> Callable[[Record], bool]:
+def _make_filter(unit: str, kind: str) -> Callable[[Record], bool]:
     """Return what tells whether a model is of this kind, and has a unit of this dimension."""
-    known = [*_KINDS.values(), "model"]
+    known = [*_MODEL_KINDS.values(), "model"]
     if kind and kind not in known:
         raise UnknownNameError("kind of model", kind, known, where="--kind")
     if not unit:
-        return lambda record: _kind(record) == kind
+        return lambda record: _model_kind(record) == kind
     from forecast import units  # pint, which a list without --unit does not load
 
     units.check(unit, unit, where="--unit")
@@ -70,7 +70,7 @@ def _narrowed(unit: str, kind: str) -> Callable[[Record], bool]:
             return units.same_dimension(unit, other)
         return False
 
-    return lambda record: kind in ("", _kind(record)) and same(_spec(record).unit)
+    return lambda record: kind in ("", _model_kind(record)) and same(_spec(record).unit)
 
 
 def _overview(rows: list[dict[str, Any]]) -> None:
@@ -78,11 +78,11 @@ def _overview(rows: list[dict[str, Any]]) -> None:
     groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
         groups.setdefault(row["plugin"], {}).setdefault(row["kind"], []).append(row)
-    short = len(rows) + sum(1 + len(kinds) for kinds in groups.values()) + 2 > LINES
+    short = len(rows) + sum(1 + len(kinds) for kinds in groups.values()) + 2 > MAX_LISTED_LINES
     for plugin, kinds in groups.items():
         render.write(f"{printable(plugin)} ({sum(map(len, kinds.values()))})")
         for kind, listed in kinds.items():
-            for line in _names(kind, listed) if short else _lines(kind, listed):
+            for line in _wrapped_names(kind, listed) if short else _model_lines(kind, listed):
                 render.write(f"  {line}")
     render.write()
     if short:
@@ -91,50 +91,60 @@ def _overview(rows: list[dict[str, Any]]) -> None:
         render.write("After @ is the shape that a trend has of its own; any other may stand there.")
 
 
-def _names(kind: str, rows: list[dict[str, Any]]) -> Iterator[str]:
+def _wrapped_names(kind: str, rows: list[dict[str, Any]]) -> Iterator[str]:
     """Walk lines that are full of names."""
-    text = f"{kind}: {', '.join(printable(_bare(row)) for row in rows)}"
-    yield from textwrap.wrap(text, WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+    text = f"{kind}: {', '.join(printable(_bare_name(row)) for row in rows)}"
+    yield from textwrap.wrap(
+        text, MAX_LINE_WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
+    )
 
 
-def _lines(kind: str, rows: list[dict[str, Any]]) -> Iterator[str]:
+def _model_lines(kind: str, rows: list[dict[str, Any]]) -> Iterator[str]:
     """Walk one line for each model, cut where it would be too wide; of a trend with the shape that it has."""
     yield f"{kind}:"
     shapes = [row["shape"].rpartition("/")[2] for row in rows]
     names = [
-        printable(f"{_bare(row)}@{shape}" if shape else _bare(row)) for row, shape in zip(rows, shapes, strict=True)
+        printable(f"{_bare_name(row)}@{shape}" if shape else _bare_name(row))
+        for row, shape in zip(rows, shapes, strict=True)
     ]
     units = [printable(row["unit"]) or "-" for row in rows]
-    name_width, unit_width = (min(max(map(len, cells)), widest) for cells, widest in ((names, NAME), (units, UNIT)))
+    name_width, unit_width = (
+        min(max(map(len, cells)), widest) for cells, widest in ((names, MAX_NAME_WIDTH), (units, MAX_UNIT_WIDTH))
+    )
     for name, unit, row in zip(names, units, rows, strict=True):
-        line = f"  {name:<{name_width}}  {unit:<{unit_width}}  {printable(row['title'], WIDTH)}".rstrip()
-        yield line if len(line) <= WIDTH - 2 else line[: WIDTH - 3].rstrip() + "…"
+        line = f"  {name:<{name_width}}  {unit:<{unit_width}}  {printable(row['title'], MAX_LINE_WIDTH)}".rstrip()
+        yield line if len(line) <= MAX_LINE_WIDTH - 2 else line[: MAX_LINE_WIDTH - 3].rstrip() + "…"
 
 
-def _bare(row: Mapping[str, Any]) -> str:
+def _bare_name(row: Mapping[str, Any]) -> str:
     return str(row["name"]).partition("/")[2]
 
 
-def _describe(record: Record) -> dict[str, Any]:
+def _model_details(record: Record) -> dict[str, Any]:
     spec = _spec(record)
-    shown: dict[str, Any] = {"kind": _kind(record), "quantity": spec.quantity, "unit": spec.unit, "note": spec.note}
+    shown: dict[str, Any] = {
+        "kind": _model_kind(record),
+        "quantity": spec.quantity,
+        "unit": spec.unit,
+        "note": spec.note,
+    }
     if spec.target is not None:
         shown |= {"code": spec.target}
     if isinstance(spec, EstimateSpec):
-        shown |= {"expression": spec.expression, "inputs": _inputs(spec.inputs)}
+        shown |= {"expression": spec.expression, "inputs": _input_rows(spec.inputs)}
     elif isinstance(spec, MixtureSpec):
-        shown |= {"weights": dict(spec.weights), "inputs": _needs(record.full_name)}
+        shown |= {"weights": dict(spec.weights), "inputs": _load_needs(record.full_name)}
     elif isinstance(spec, RelationSpec):
         shown |= {"law": spec.law, "table": spec.table, "y": spec.y, "let": dict(spec.let), "where": dict(spec.where)}
-        shown |= {"inputs": _needs(record.full_name)}
+        shown |= {"inputs": _load_needs(record.full_name)}
     else:
-        shown |= {"inputs": _needs(record.full_name)}
+        shown |= {"inputs": _load_needs(record.full_name)}
     return shown | {"qualifiers": dict(spec.qualifiers)}
 
 
-def _describe_series(entry: Named, spec: TrendSpec) -> dict[str, Any]:
+def _describe_series(entry: FoundModel, spec: TrendSpec) -> dict[str, Any]:
     """Say what a series is, and what is said of the shape beside it and of others."""
-    from forecast.models.model_lookup import POOLED
+    from forecast.models.model_lookup import POOLED_SHAPE
     from forecast.models.shapes.track_record import of_shape
     from forecast.units.qualifiers import of_record
 
@@ -144,13 +154,13 @@ def _describe_series(entry: Named, spec: TrendSpec) -> dict[str, Any]:
     shown |= {"note": "; ".join(filter(None, (spec.note, beside.note, beside.refused))), "shape": entry.shape}
     shown |= {"table": spec.table, "x": spec.x, "y": spec.y, "since": spec.since, "where": dict(spec.where)}
     shown |= {"frontier": spec.frontier, "records": spec.records, "yearly": yearly}
-    if entry.shape == POOLED:
+    if entry.shape == POOLED_SHAPE:
         shown |= {"weights": {member.shape: weight for member, weight in entry.members()}}
     # a number or a text makes no input: only an option that says more has the shape's code imported
-    judged = entry.shape == POOLED or any(isinstance(value, Mapping) for value in beside.options.values())
-    shown |= {"options": list(_options(beside.options)), "needs": list(beside.needs)}
-    shown |= {"inputs": _needs(entry.name) if judged else []}
-    shown |= {"shapes": [_said_of(each) for each in spec.shapes]}
+    judged = entry.shape == POOLED_SHAPE or any(isinstance(value, Mapping) for value in beside.options.values())
+    shown |= {"options": list(_option_rows(beside.options)), "needs": list(beside.needs)}
+    shown |= {"inputs": _load_needs(entry.name) if judged else []}
+    shown |= {"shapes": [_shape_row(each) for each in spec.shapes]}
     if entry.shape in get_registry().names("shape"):  # else it is a pool, or its plugin is not there
         shown |= {"record": of_shape(entry.shape)}
     stated = of_record(spec.where, spec.qualifiers, where=f"model '{entry.name}'")
@@ -158,12 +168,12 @@ def _describe_series(entry: Named, spec: TrendSpec) -> dict[str, Any]:
     return shown | {"qualifiers": dict(stated), "reference": reference}
 
 
-def _said_of(each: SeriesShape) -> dict[str, Any]:
+def _shape_row(each: SeriesShape) -> dict[str, Any]:
     named = {"options": ", ".join(each.options), "needs": ", ".join(each.needs)}
     return {"name": each.name, "weight": each.weight, **named, "note": each.note, "refused": each.refused}
 
 
-def _options(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _option_rows(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Walk the options of a shape: a number, a distribution with its unit and source, or a group of named records."""
     for name, value in options.items():
         if not isinstance(value, Mapping):
@@ -175,21 +185,21 @@ def _options(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"name": name, "value": stated, "unit": value.get("unit", ""), "source": value.get("source", "")}
 
 
-def _inputs(inputs: tuple[Input, ...]) -> list[dict[str, Any]]:
+def _input_rows(inputs: tuple[Input, ...]) -> list[dict[str, Any]]:
     return [
         {"name": i.name, "unit": i.unit, "distribution": dict(i.distribution), "source": i.source, "title": i.title}
         for i in inputs
     ]
 
 
-def _needs(full: str) -> list[dict[str, Any]]:
+def _load_needs(full: str) -> list[dict[str, Any]]:
     """Ask the plugin's own model what it needs; only here is its code imported."""
     from forecast.models import OtherModel, model
 
     needs = []
     for name, need in model(full).inputs.items():
         if isinstance(need, Input):
-            needs += _inputs((need,))
+            needs += _input_rows((need,))
         elif isinstance(need, OtherModel):
             needs.append({"name": name, "unit": need.model.unit, "title": "the model of this name"})
         else:
@@ -200,13 +210,13 @@ def _needs(full: str) -> list[dict[str, Any]]:
 
 
 models = catalogue(
-    "models", "model", columns={"kind": _kind, "unit": lambda r: _spec(r).unit, "shape": _shape}, describe=_describe,
-    reads=True, overview=_overview, narrowed=_narrowed,
+    "models", "model", columns={"kind": _model_kind, "unit": lambda r: _spec(r).unit, "shape": _default_shape},
+    describe=_model_details, reads=True, overview=_overview, narrowed=_make_filter,
 )  # fmt: skip
 
 
 @models.command("show")
-@click.argument("name", shell_complete=completion.names("model"))
+@click.argument("name", shell_complete=completion.complete_names("model"))
 @click.option("--shape", default="", metavar="SHAPE", help="Beside a series, where NAME is not SERIES@SHAPE.")
 @access_options
 @json_option
@@ -218,11 +228,11 @@ def show(name: str, shape: str, as_json: bool) -> None:
     forecast models show hardware/hpcg@changepoint
     forecast models show hardware/hpcg --shape trends/changepoint
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.models.model_lookup import named
+    from forecast.models.model_lookup import find_model
 
-    entry = named(name, shape=shape)
+    entry = find_model(name, shape=shape)
     spec = entry.spec
-    described = _describe_series(entry, spec) if isinstance(spec, TrendSpec) else _describe(entry.record)
+    described = _describe_series(entry, spec) if isinstance(spec, TrendSpec) else _model_details(entry.record)
     result = {"name": entry.name, "title": spec.title, "reference": spec.reference, **described, **origin(entry.record)}
     render.emit(
         result, json=as_json, command="models show", text=lambda: with_record(result),
@@ -231,7 +241,7 @@ def show(name: str, shape: str, as_json: bool) -> None:
 
 
 @models.command("attribute")
-@click.argument("name", shell_complete=completion.names("model"))
+@click.argument("name", shell_complete=completion.complete_names("model"))
 @click.option("--set", "settings", multiple=True, metavar="INPUT=NUMBER", help="Fix one of its numbers.")
 @click.option(
     "--at", type=float, default=2025.0, show_default=True, metavar="YEAR", help="When, if it changes with time."
@@ -253,7 +263,7 @@ def attribute(name: str, settings: tuple[str, ...], at: float, draws: int, seed:
     from forecast.cli.fit import fit_arguments
     from forecast.sensitivity.first_and_total import sobol_indices
 
-    shares = sobol_indices(name, draws=draws, seed=seed, with_=fit_arguments.numbers(settings, "--set"), at=at)
+    shares = sobol_indices(name, draws=draws, seed=seed, with_=fit_arguments.parse_numbers(settings, "--set"), at=at)
     rows = [
         {"name": str(key), "first": float(first), "total": float(total)}
         for key, first, total in zip(*(shares[n].values for n in ("input", "first", "total")), strict=True)
@@ -262,7 +272,7 @@ def attribute(name: str, settings: tuple[str, ...], at: float, draws: int, seed:
     model, unit = str(shares.attrs["model"]), str(shares["value"].attrs["units"])
     result = {
         "model": model,
-        "headline": _blames(model, rows, values, unit),
+        "headline": _uncertainty_sentence(model, rows, values, unit),
         "unit": unit,
         "value": values,
         "explained": shares.attrs["explained"],
@@ -270,10 +280,10 @@ def attribute(name: str, settings: tuple[str, ...], at: float, draws: int, seed:
     }
 
     def show() -> None:
-        render.headline(result["headline"])
+        render.write_headline(result["headline"])
         if rows:
             shown = [[row["name"], f"{row['first']:.1%}", f"{row['total']:.1%}"] for row in rows]
-            render.table(["input", "alone", "in total"], shown)
+            render.write_table(["input", "alone", "in total"], shown)
 
     render.emit(
         result, json=as_json, command="models attribute", text=show, warnings=[],
@@ -281,7 +291,7 @@ def attribute(name: str, settings: tuple[str, ...], at: float, draws: int, seed:
     )  # fmt: skip
 
 
-def _blames(model: str, rows: list[dict[str, Any]], values: Mapping[str, float], unit: str) -> str:
+def _uncertainty_sentence(model: str, rows: list[dict[str, Any]], values: Mapping[str, float], unit: str) -> str:
     """Say in a sentence how wide an estimate is, and whose fault it is."""
     if not rows:
         return f"{model} is {values['p50']:.3g} {unit}: none of its numbers is uncertain."

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.catalogue.listing import json_option, troubles
+from forecast.cli.catalogue.listing import json_option, listing_warnings
 from forecast.contract.registry import Plugin, get_registry
 from forecast.errors import PluginError
 
@@ -31,7 +31,7 @@ def plugins(ctx: click.Context) -> None:
         render.write(ctx.get_help())
 
 
-def _row(plugin: Plugin) -> dict[str, Any]:
+def _plugin_row(plugin: Plugin) -> dict[str, Any]:
     brings: dict[str, int] = {}
     for spec in plugin.specs:
         brings[spec.kind] = brings.get(spec.kind, 0) + 1
@@ -53,7 +53,7 @@ def _row(plugin: Plugin) -> dict[str, Any]:
 def list_(as_json: bool) -> None:
     """List every installed plugin with its status; failed ones too."""
     registry = get_registry()
-    result = [_row(p) for p in registry.plugins]
+    result = [_plugin_row(p) for p in registry.plugins]
 
     def text() -> None:
         if not result:
@@ -64,14 +64,14 @@ def list_(as_json: bool) -> None:
             brings = ", ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in row["brings"].items())
             from_ = f"{row['distribution']} {row['module'] if row['local'] else row['version']}".strip()
             rows.append([row["name"], row["status"], from_, row["reason"] or brings, row["title"]])
-        render.table(["name", "status", "distribution", "brings", "title"], rows)
+        render.write_table(["name", "status", "distribution", "brings", "title"], rows)
 
     render.emit(
         result,
         json=as_json,
         command="plugins list",
         text=text,
-        warnings=troubles(registry) if as_json else (),  # the table says it already
+        warnings=listing_warnings(registry) if as_json else (),  # the table says it already
         provenance=render.provenance(p for p in registry.plugins if p.status == "loaded"),
     )
 
@@ -82,7 +82,7 @@ def list_(as_json: bool) -> None:
 def show(name: str, as_json: bool) -> None:
     """Show one plugin: what it brings, or the traceback of its failure."""
     named = get_registry().plugin(name)
-    shown = [_details(p) for p in named]
+    shown = [_plugin_details(p) for p in named]
     # Two distributions may offer one name: both are shown, and the shape of the answer stays the same.
     result = shown[0] if len(shown) == 1 else {"name": name, "offers": shown}
 
@@ -90,7 +90,7 @@ def show(name: str, as_json: bool) -> None:
         for index, one in enumerate(shown):
             if index:
                 render.write()
-            render.details({k: v for k, v in one.items() if k != "traceback"})
+            render.write_details({k: v for k, v in one.items() if k != "traceback"})
             if one["traceback"]:
                 render.write()
                 render.verbatim(one["traceback"])
@@ -100,8 +100,8 @@ def show(name: str, as_json: bool) -> None:
     )  # fmt: skip
 
 
-def _details(plugin: Plugin) -> dict[str, Any]:
-    row = _row(plugin)
+def _plugin_details(plugin: Plugin) -> dict[str, Any]:
+    row = _plugin_row(plugin)
     row["brings"] = [
         {"kind": spec.kind, "name": f"{plugin.name}/{spec.name}", "title": spec.title, "reference": spec.reference}
         for spec in plugin.specs
@@ -131,7 +131,7 @@ def check(ctx: click.Context, name: str, as_json: bool) -> None:
         ctx.exit(done.returncode)
     registry = get_registry()
     registry.plugin(name)  # an unknown name is a usage error, not a failed check
-    with render.progress(f"checking {name}") as report:
+    with render.progress_bar(f"checking {name}") as report:
         outcomes = run_checks(name, report=report)
     count = {s: sum(o.status == s for o in outcomes) for s in ("passed", "failed", "skipped")}
     result = [{"name": o.label, "status": o.status, "message": o.message} for o in outcomes]
@@ -139,8 +139,8 @@ def check(ctx: click.Context, name: str, as_json: bool) -> None:
     def text() -> None:
         verdict = "meets" if not count["failed"] else "breaks"
         parts: Iterable[str] = (f"{n} {s}" for s, n in count.items() if n)
-        render.headline(f"Plugin {name} {verdict} its contract: {', '.join(parts)}.")
-        render.table(["check", "status", "message"], [[o.label, o.status, o.message] for o in outcomes])
+        render.write_headline(f"Plugin {name} {verdict} its contract: {', '.join(parts)}.")
+        render.write_table(["check", "status", "message"], [[o.label, o.status, o.message] for o in outcomes])
 
     render.emit(
         result, json=as_json, command="plugins check", text=text, provenance=render.provenance(registry.plugin(name))
@@ -160,7 +160,7 @@ def new(name: str, as_json: bool) -> None:
     result = {"name": name, "folder": folder.name, "files": files}
 
     def text() -> None:
-        render.headline(f"Wrote {folder.name}: a plugin with a law, a table, a model, a scenario and its tests.")
+        render.write_headline(f"Wrote {folder.name}: a plugin with a law, a table, a model, a scenario and its tests.")
         for file in files:
             render.write(f"  {folder.name}/{file}")
         render.write()
@@ -174,20 +174,20 @@ def new(name: str, as_json: bool) -> None:
 def _pip() -> str:
     """Return how to call the pip that installs into this environment: its own, or that of the Python that made it."""
     if importlib.util.find_spec("pip"):
-        return f"{_program(Path(sys.executable))} -m pip"
+        return f"{_python_command(Path(sys.executable))} -m pip"
     # venv keeps it here, because an environment's own interpreter may be a link to it
     base = Path(getattr(sys, "_base_executable", sys.executable))
-    return f"{shlex.quote(str(base))} -m pip --python {shlex.quote(str(_near(Path(sys.prefix))))}"
+    return f"{shlex.quote(str(base))} -m pip --python {shlex.quote(str(_relative_path(Path(sys.prefix))))}"
 
 
-def _program(path: Path) -> str:
+def _python_command(path: Path) -> str:
     """Return what to type for this interpreter: ``python`` where that is what an activated shell finds."""
     found = shutil.which("python")
     if found and sys.prefix != sys.base_prefix and Path(found).parent.resolve() == path.parent.resolve():
         return "python"
-    return shlex.quote(str(_near(path)))
+    return shlex.quote(str(_relative_path(path)))
 
 
-def _near(path: Path) -> Path:
+def _relative_path(path: Path) -> Path:
     """Return a path as it is written from here."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

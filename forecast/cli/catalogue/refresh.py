@@ -18,7 +18,7 @@ COMMAND = "tables refresh"
 
 
 @click.command()
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names("table"))
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.complete_names("table"))
 @click.option("--file", "files", multiple=True, metavar="NAME=PATH", help="Try this file in the place of a table.")
 @click.option(
     "--edition",
@@ -61,12 +61,12 @@ def refresh(
     forecast tables refresh --edition capability-editions:2026-08=2026-07
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.catalogue import change_output
-    from forecast.cli.catalogue.answer_labels import labelled_answers
+    from forecast.cli.catalogue.labelled_answers import labelled_answers
     from forecast.contract.registry import get_registry
     from forecast.evaluation import table_changes
 
     registry = get_registry()
-    requests = table_changes.table_requests(names, _files(files), _substitutes(substitutes))
+    requests = table_changes.table_requests(names, _parse_files(files), _parse_substitutes(substitutes))
     chosen = [registry.find("scenario", s).full_name if not s.lower().endswith(".toml") else s for s in scenarios]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -76,7 +76,7 @@ def refresh(
             read_answers=labelled_answers,
             draws=draws,
             seed=seed,
-            progress=render.progress,
+            progress=render.progress_bar,
         )
     tables = {table.name: table for table in refreshed.tables}
     render.emit(
@@ -95,7 +95,7 @@ def refresh(
         ctx.exit(1)
 
 
-def _files(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _parse_files(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Read ``NAME=PATH``."""
     for text in texts:
         name, equals, path = text.partition("=")
@@ -104,7 +104,7 @@ def _files(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield name.strip(), path
 
 
-def _substitutes(texts: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+def _parse_substitutes(texts: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Read ``NAME:THIS=OTHER``."""
     for text in texts:
         name, _, other = text.partition("=")

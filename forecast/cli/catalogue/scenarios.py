@@ -17,7 +17,7 @@ from forecast.errors import ForecastError, ScenarioError, printable
 
 __all__ = ["read_scenario", "scenarios"]
 
-LIMIT_BYTES = 2**20
+MAX_SCENARIO_BYTES = 2**20
 #: That a lever moves an answer shows in so many worlds.
 _LEVER_DRAWS = 64
 
@@ -30,32 +30,32 @@ def read_scenario(path: Path) -> dict[str, Any]:
 
     label = printable(path.name)
     try:
-        return tomllib.loads(read_bytes(path, limit=LIMIT_BYTES, error=ScenarioError).decode("utf-8-sig"))
+        return tomllib.loads(read_bytes(path, limit=MAX_SCENARIO_BYTES, error=ScenarioError).decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ScenarioError(f"{label}: not UTF-8 text") from None
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
         raise ScenarioError(f"{label}: not TOML: {printable(problem)}") from problem
 
 
-def _describe(record: Record) -> dict[str, Any]:
+def _scenario_details(record: Record) -> dict[str, Any]:
     assert isinstance(record.spec, ScenarioSpec)
     path = Path(record.spec.path)
     raw = read_scenario(path)
     return {
         "question": raw.get("title"),
-        **_offered(record.full_name),
+        **_levers_and_presets(record.full_name),
         "from": raw.get("start"),
         "until": raw.get("until"),
-        "choices": [{"name": name, "options": value} for name, value in _table(raw, "choices", path).items()],
-        "quantities": [{"name": name, "from": value} for name, value in _table(raw, "quantities", path).items()],
+        "choices": [{"name": name, "options": value} for name, value in _mapping_at(raw, "choices", path).items()],
+        "quantities": [{"name": name, "from": value} for name, value in _mapping_at(raw, "quantities", path).items()],
         "questions": [
             {"name": name, **(value if isinstance(value, Mapping) else {"when": value})}
-            for name, value in _table(raw, "questions", path).items()
+            for name, value in _mapping_at(raw, "questions", path).items()
         ],
     }
 
 
-def _offered(name: str) -> dict[str, Any]:
+def _levers_and_presets(name: str) -> dict[str, Any]:
     """Return what a reader may move, and presets, as they are typed; nothing of a scenario that cannot be read."""
     from forecast.scenarios.scenario import Scenario
 
@@ -71,18 +71,18 @@ def _offered(name: str) -> dict[str, Any]:
     return {**({"levers": levers} if levers else {}), **({"presets": presets} if presets else {})}
 
 
-def _table(raw: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
+def _mapping_at(raw: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
     value = raw.get(key, {})
     if not isinstance(value, Mapping):
         raise ScenarioError(f"{printable(path.name)}: {key}: expected a table, got {type(value).__name__}")
     return value
 
 
-scenarios = catalogue("scenarios", "scenario", columns={}, describe=_describe)
+scenarios = catalogue("scenarios", "scenario", columns={}, describe=_scenario_details)
 
 
 @scenarios.command("check")
-@click.argument("scenario", shell_complete=completion.names("scenario", files=True))
+@click.argument("scenario", shell_complete=completion.complete_names("scenario", files=True))
 @click.option("--draws", type=int, default=512, show_default=True, metavar="N", help="Joint samples.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal numbers.")
 @access_options
@@ -99,7 +99,7 @@ def check(ctx: click.Context, scenario: str, draws: int, seed: int, as_json: boo
     \b
     forecast scenarios check brain-parity
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.conformance.answer_checks import RULES, breaches
+    from forecast.conformance.answer_checks import RULES, find_breaches
     from forecast.conformance.lever_checks import lever_breaches
     from forecast.projection.engine import project
     from forecast.scenarios.scenario import Scenario
@@ -108,7 +108,7 @@ def check(ctx: click.Context, scenario: str, draws: int, seed: int, as_json: boo
     exempt = "published_on" in loaded.stated
     run = None if exempt else project(loaded, draws=draws, seed=seed)
     found = [
-        *([] if run is None else breaches(run)),
+        *([] if run is None else find_breaches(run)),
         *lever_breaches(loaded, draws=min(draws, _LEVER_DRAWS), seed=seed),
     ]
     result = {"scenario": loaded.name, "exempt": exempt, "rules": list(RULES), "breaches": [b.plain for b in found]}

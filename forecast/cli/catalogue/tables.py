@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from forecast.tables.schema.descriptor import Resource
 
 
-def _describe(record: Record) -> dict[str, Any]:
+def _table_details(record: Record) -> dict[str, Any]:
     from forecast.tables import csv_format
     from forecast.tables.schema import descriptor
 
     assert isinstance(record.spec, TableSpec)
-    package = descriptor.read(Path(record.spec.descriptor))
+    package = descriptor.read_descriptor(Path(record.spec.descriptor))
     resources = []
     fields = []
     for resource in package.resources:
         rows = None
         if not resource.remote:
-            columns = csv_format.read(package.folder / resource.path)
+            columns = csv_format.read_csv(package.folder / resource.path)
             rows = max((len(column) for column in columns.values()), default=0)
         snapshot = _snapshot(resource)
         resources.append(
@@ -38,7 +38,7 @@ def _describe(record: Record) -> dict[str, Any]:
                 "key": list(resource.key),
                 "data": resource.path if resource.remote else "shipped",
                 "licence": resource.licenses,
-                "hash": _hash(resource, snapshot),
+                "hash": _resource_hash(resource, snapshot),
                 "state": _state(resource, snapshot) if resource.remote else None,
                 "recorded": snapshot.fetched if snapshot else None,
             }
@@ -68,29 +68,29 @@ def _snapshot(resource: Resource) -> Snapshot | None:
     """Return what is recorded of a file without a published hash."""
     from forecast.tables.remote import snapshots
     from forecast.tables.remote.download import cache_folder
-    from forecast.tables.schema.descriptor import RECORDED
+    from forecast.tables.schema.descriptor import RECORDED_HASH
 
-    if resource.hash != RECORDED:
+    if resource.hash != RECORDED_HASH:
         return None
-    known = snapshots.find(cache_folder(), resource.path)
+    known = snapshots.find_snapshots(cache_folder(), resource.path)
     return known.current if known else None
 
 
-def _hash(resource: Resource, snapshot: Snapshot | None) -> str | None:
-    from forecast.tables.schema.descriptor import RECORDED
+def _resource_hash(resource: Resource, snapshot: Snapshot | None) -> str | None:
+    from forecast.tables.schema.descriptor import RECORDED_HASH
 
-    if resource.hash != RECORDED:
+    if resource.hash != RECORDED_HASH:
         return resource.hash
     return snapshot.hash if snapshot else None
 
 
 def _state(resource: Resource, snapshot: Snapshot | None) -> str:
     from forecast.tables.remote.download import cache_folder
-    from forecast.tables.schema.descriptor import RECORDED
+    from forecast.tables.schema.descriptor import RECORDED_HASH
 
     if not resource.remote:
         return "shipped"
-    if resource.hash != RECORDED:
+    if resource.hash != RECORDED_HASH:
         return "published hash"
     if snapshot is None:
         return "not fetched yet"
@@ -105,13 +105,13 @@ def _data(record: Record) -> str:
 
     assert isinstance(record.spec, TableSpec)
     try:
-        package = descriptor.read(Path(record.spec.descriptor))
+        package = descriptor.read_descriptor(Path(record.spec.descriptor))
         return "; ".join(dict.fromkeys(_state(r, _snapshot(r)) for r in package.resources))
     except DataError:
         return "cannot be read"
 
 
-tables = catalogue("tables", "table", columns={"data": _data}, describe=_describe, reads=True)
+tables = catalogue("tables", "table", columns={"data": _data}, describe=_table_details, reads=True)
 tables.add_command(diff)
 tables.add_command(fetch)
 tables.add_command(refresh)

@@ -17,7 +17,7 @@ __all__ = ["explore"]
 
 
 @click.command()
-@click.argument("scenario", default="", shell_complete=completion.names("scenario", files=True))
+@click.argument("scenario", default="", shell_complete=completion.complete_names("scenario", files=True))
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
 @click.option("--browser/--no-browser", default=None, help="Open a browser; by default on a terminal.")
 @click.option(
@@ -54,7 +54,7 @@ def explore(
     try:
         import uvicorn  # noqa: F401
 
-        from forecast.cli.explore.server import PARAMETER, Budget, listen, serve
+        from forecast.cli.explore.server import TOKEN_PARAMETER, Budget, listen, serve
         from forecast.report.page import live  # noqa: F401 - its template needs one too
     except ImportError as problem:
         name = (problem.name or "").partition(".")[0]
@@ -65,10 +65,10 @@ def explore(
         pass  # a size that is none is refused here
 
     with Session(scenario, draws=draws, seed=seed) as session, listen(port) as listening:
-        with render.progress("drawing"):
+        with render.progress_bar("drawing"):
             session.run({})  # so that a scenario that cannot be drawn is refused here, and the page comes at once
         token = secrets.token_urlsafe(32)
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}/?{PARAMETER}={token}"
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/?{TOKEN_PARAMETER}={token}"
         render.write(address)
         sys.stdout.flush()
         render.note("Ctrl-C ends it")

@@ -30,7 +30,7 @@ from starlette.routing import Route
 
 from forecast.base import budgets
 from forecast.base.json_text import strict_json, to_json
-from forecast.cli.explore.session import LARGEST, Session
+from forecast.cli.explore.session import MAX_UPLOAD_BYTES, Session
 from forecast.errors import BudgetError, ForecastError, UsageError
 from forecast.report.page import Served, live
 
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["PARAMETER", "TOKEN", "Budget", "Guard", "app", "listen", "page", "serve"]
+__all__ = ["TOKEN_HEADER", "TOKEN_PARAMETER", "Budget", "Guard", "app", "listen", "page", "serve"]
 
 HOST = "127.0.0.1"
 #: The header that carries the token, and the parameter of an address that does.
-TOKEN, PARAMETER = "x-forecast-token", "token"
+TOKEN_HEADER, TOKEN_PARAMETER = "x-forecast-token", "token"
 #: Requests that are computed at the same time, and seconds for which one over its time is waited for.
-_AT_ONCE, _PATIENCE = 4, 2.0
+_MAX_CONCURRENT_REQUESTS, _WAIT_SECONDS = 4, 2.0
 #: Bytes of a question.
 _MAX_REQUEST_BYTES = 2_000_000
 _HEADERS = (
@@ -105,9 +105,9 @@ class Guard:
         if any(site not in ("same-origin", "none") for site in told.get("sec-fetch-site", [])):
             return PlainTextResponse("Another site asks: refused.\n", 403)
         # an address with a token opens the page and nothing else: what asks for anything carries it in a header
-        given = told.get(TOKEN, [])
+        given = told.get(TOKEN_HEADER, [])
         if not given and scope["method"] in ("GET", "HEAD"):
-            given = parse_qs(scope["query_string"].decode("latin-1")).get(PARAMETER, [])
+            given = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN_PARAMETER, [])
         if len(given) != 1 or not secrets.compare_digest(given[0].encode(), self.token.encode()):
             return PlainTextResponse(
                 "The token is missing or wrong: open the whole address that forecast explore printed.\n", 403
@@ -129,7 +129,7 @@ def app(session: Session, port: int, token: str, budget: Budget | None = None) -
         What each request may take.
     """
     budget = budget or Budget()
-    opening, turn = asyncio.Lock(), asyncio.Semaphore(_AT_ONCE)
+    opening, turn = asyncio.Lock(), asyncio.Semaphore(_MAX_CONCURRENT_REQUESTS)
     first = cache(partial(page, session, token))
 
     async def home(request: Request) -> Response:
@@ -137,7 +137,7 @@ def app(session: Session, port: int, token: str, budget: Budget | None = None) -
             async with opening:  # it is made once
                 made = await _aside(first, budget)
         except ForecastError as problem:
-            return PlainTextResponse(f"{_said(problem)}\n", _status(problem))
+            return PlainTextResponse(f"{_one_line(problem)}\n", _http_status(problem))
         return HTMLResponse(made.html, headers={"content-security-policy": f"{made.policy}; frame-ancestors 'none'"})
 
     async def told(request: Request, most: int, make: Callable[[bytes], dict[str, Any]]) -> Response:
@@ -151,15 +151,15 @@ def app(session: Session, port: int, token: str, budget: Budget | None = None) -
             try:
                 return await _aside(lambda: _json(make(body)), budget)
             except ForecastError as problem:
-                return _json({"error": _said(problem)}, _status(problem))
+                return _json({"error": _one_line(problem)}, _http_status(problem))
 
     async def upload(request: Request) -> Response:
         name = request.query_params.get("name", "")
-        return await told(request, LARGEST, lambda body: session.upload(name, body))
+        return await told(request, MAX_UPLOAD_BYTES, lambda body: session.upload(name, body))
 
     def asking(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Request], Any]:
         async def answered(request: Request) -> Response:
-            return await told(request, _MAX_REQUEST_BYTES, lambda body: ask(_mapping(body)))
+            return await told(request, _MAX_REQUEST_BYTES, lambda body: ask(_parse_mapping(body)))
 
         return answered
 
@@ -174,11 +174,11 @@ def app(session: Session, port: int, token: str, budget: Budget | None = None) -
     return Guard(Starlette(routes=routes), port, token)
 
 
-def _said(problem: ForecastError) -> str:
+def _one_line(problem: ForecastError) -> str:
     return " ".join(str(problem).split())
 
 
-def _status(problem: ForecastError) -> int:
+def _http_status(problem: ForecastError) -> int:
     return 503 if isinstance(problem, BudgetError) else 400
 
 
@@ -200,7 +200,7 @@ async def _aside(make: Callable[[], T], budget: Budget) -> T:
 
     Thread(target=copy_context().run, args=(run,), daemon=True).start()
     waiting = asyncio.wrap_future(computed)
-    done, _ = await asyncio.wait([waiting], timeout=budget.seconds + _PATIENCE)
+    done, _ = await asyncio.wait([waiting], timeout=budget.seconds + _WAIT_SECONDS)
     if not done:
         waiting.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody asks what became of it
         raise BudgetError(f"the request has no answer after {budget.seconds:g} s, which --request-seconds sets")
@@ -225,7 +225,7 @@ async def _body(request: Request, most: int) -> bytes | None:
     return b"".join(parts)
 
 
-def _mapping(body: bytes) -> dict[str, Any]:
+def _parse_mapping(body: bytes) -> dict[str, Any]:
     value = strict_json(body, where="asked", error=UsageError)
     if not isinstance(value, dict):
         raise UsageError("asked: expected an object")

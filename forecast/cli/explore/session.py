@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.base import access
-from forecast.cli.ask.run import replacements
+from forecast.cli.ask.run import merge_settings
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, UsageError, printable
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from forecast.scenarios.quantities.node import Node
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["LARGEST", "MOST_FILES", "Session"]
+__all__ = ["MAX_UPLOADS", "MAX_UPLOAD_BYTES", "Session"]
 
 #: Bytes of one uploaded file, and how many of them are kept.
-LARGEST, MOST_FILES = 10_000_000, 20
+MAX_UPLOAD_BYTES, MAX_UPLOADS = 10_000_000, 20
 #: What a page may ask with, and what each must be.
 _REQUEST_KEYS: Mapping[str, type] = {
     "scenario": str,
@@ -42,9 +42,9 @@ _REQUEST_KEYS: Mapping[str, type] = {
 }
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\.csv", re.ASCII)
 #: What an uploaded column says of the quantity that it replaces.
-_COLUMN = ("data", "x", "y", "unit", "shape", "keeps")
+_COLUMN_KEYS = ("data", "x", "y", "unit", "shape", "keeps")
 #: Models that are offered for one quantity at most.
-_MOST_MODELS = 60
+_MAX_MODELS = 60
 
 
 class Session:
@@ -108,7 +108,7 @@ class Session:
 
     def _scenario(self, request: Mapping[str, Any]) -> Scenario:
         """Return the scenario that a page asks for, with what it puts in the place of its quantities."""
-        from forecast.scenarios.registered import LIMIT_BYTES
+        from forecast.scenarios.registered import MAX_SCENARIO_BYTES
         from forecast.scenarios.scenario import Scenario
 
         name = request.get("scenario") or self.first
@@ -122,8 +122,8 @@ class Session:
         stated: Mapping[str, Any] = base.stated
         where = f"{Path(base.where).name} as edited"
         if text:
-            if len(text.encode(errors="replace")) > LIMIT_BYTES:
-                raise ScenarioError(f"{where}: larger than {LIMIT_BYTES:,} bytes")
+            if len(text.encode(errors="replace")) > MAX_SCENARIO_BYTES:
+                raise ScenarioError(f"{where}: larger than {MAX_SCENARIO_BYTES:,} bytes")
             try:
                 stated = tomllib.loads(text)
             except (ValueError, RecursionError) as error:
@@ -142,10 +142,10 @@ class Session:
         """Return a quantity that is a column of an uploaded file."""
         at = f"data {printable(key, 60)}"
         if not isinstance(column, dict) or not all(isinstance(each, str) for each in column.values()):
-            raise UsageError(f"{at}: expected texts under {', '.join(_COLUMN)}")
+            raise UsageError(f"{at}: expected texts under {', '.join(_COLUMN_KEYS)}")
         for name in column:
-            if name not in _COLUMN:
-                raise UnknownNameError("key", name, _COLUMN, where=at)
+            if name not in _COLUMN_KEYS:
+                raise UnknownNameError("key", name, _COLUMN_KEYS, where=at)
         return {**column, "data": str(self._file(column.get("data", "")))}
 
     def _file(self, name: str) -> Path:
@@ -168,14 +168,15 @@ class Session:
         from forecast.scenarios.graph import build
 
         with self._reach():
-            scenario = self._scenario(_checked(request))
+            scenario = self._scenario(_check_request(request))
             quantities = build(scenario).quantities
             return {
                 "name": request.get("scenario") or self.first,
                 "title": printable(scenario.title or scenario.name, 200),
                 "toml": scenario.to_toml(),
                 "quantities": [
-                    {"name": name, "unit": node.unit, "models": _models(node)} for name, node in quantities.items()
+                    {"name": name, "unit": node.unit, "models": _similar_models(node)}
+                    for name, node in quantities.items()
                 ],
             }
 
@@ -197,15 +198,15 @@ class Session:
         return self._units[1]
 
     def _units_of(self, request: Mapping[str, Any]) -> dict[str, str]:
-        from forecast.models.mixtures import MEMBER
+        from forecast.models.mixtures import MEMBER_INPUT
         from forecast.projection.model_fits import ModelFits
         from forecast.scenarios.graph import build
         from forecast.scenarios.kinds.prior import Prior
         from forecast.scenarios.kinds.regime import Regime
-        from forecast.scenarios.settings.ports import swapped
+        from forecast.scenarios.settings.ports import swap_models
 
         with self._reach():
-            graph = build(swapped(self._scenario(request), replacements({}, request.get("swap", {}))))
+            graph = build(swap_models(self._scenario(request), merge_settings({}, request.get("swap", {}))))
             fits = ModelFits(graph, as_of=None, seed=self.seed, cache=self.cache)
             units_of = {
                 name: node.unit
@@ -213,7 +214,7 @@ class Session:
                 if isinstance(node.quantity, (Prior, Regime)) and not node.variants
             }
             for name, uncertain in graph.inputs.items():
-                if name.rpartition(".")[2] != MEMBER:  # which member of a mixture holds is picked by its name
+                if name.rpartition(".")[2] != MEMBER_INPUT:  # which member of a mixture holds is picked by its name
                     units_of[name] = uncertain.unit
             fitted: dict[str, Mapping[str, str]] = {}
             for name, model in graph.models.items():
@@ -227,27 +228,27 @@ class Session:
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer with what is changed: what the page draws, and what can be set in it."""
-        from forecast.report.page.page_data import answer, settable
+        from forecast.report.page.page_data import answer_data, settable
 
         _, run, worlds = self._last = self._answered(request)
         said = [*run.failures, *run.warnings]
         return {
-            "answer": answer(run, worlds),
+            "answer": answer_data(run, worlds),
             "settable": settable(run, worlds, self.units_of(request)),
             "warnings": [printable(text, 400) for text in said],
         }
 
     def part(self, name: str, request: Mapping[str, Any]) -> dict[str, str]:
         """Return what stands around that answer on its page: see `forecast.report.page.part`."""
-        from forecast.report.page import part
+        from forecast.report.page import page_part
 
-        request = _checked(request)
+        request = _check_request(request)
         last = self._last
         _, run, worlds = last if last is not None and last[0] == request else self._answered(request)
         if name != "about":  # it lists what nothing else on the page reads
             run = self.run(request)
         with self._reach():
-            return {"html": part(name, run, worlds, toml=self._scenario(request).to_toml())}
+            return {"html": page_part(name, run, worlds, toml=self._scenario(request).to_toml())}
 
     def _answered(self, request: Mapping[str, Any]) -> tuple[Mapping[str, Any], Projection, EncodedDraws]:
         from forecast.report.page.draw_encoding import EncodedDraws
@@ -258,16 +259,16 @@ class Session:
     def run(self, request: Mapping[str, Any], *, whole: bool = True) -> Projection:
         """Return the projection that a page asks for: the whole of it, or what an answer is made of."""
         from forecast.projection.engine import project
-        from forecast.scenarios.quantities.changes import parse
+        from forecast.scenarios.quantities.changes import parse_change
 
-        request = _checked(request)
+        request = _check_request(request)
         options: dict[str, Any] = {"draws": self.draws, "seed": self.seed, "keep": self.draws, "cache": self.cache}
         within = {key: each for key, each in request.items() if key in ("scenario", "toml", "data") and each}
         if not whole:
             options["paths"] = self._read(request)
         with self._reach():
-            replaced = replacements(request.get("set", {}), request.get("swap", {}))
-            changes = [parse(text) for text in request.get("changes", [])]
+            replaced = merge_settings(request.get("set", {}), request.get("swap", {}))
+            changes = [parse_change(text) for text in request.get("changes", [])]
             if replaced or changes:
                 # fits and draws are kept, but not what they sum up to
                 if self._base is None or self._base[0] != within:
@@ -292,25 +293,25 @@ class Session:
             raise UsageError(
                 f"upload: expected the name of a .csv file, plain letters and digits, got '{printable(name, 80)}'"
             )
-        if len(content) > LARGEST:
-            raise UsageError(f"upload: {len(content):,} bytes; at most {LARGEST:,} are taken")
+        if len(content) > MAX_UPLOAD_BYTES:
+            raise UsageError(f"upload: {len(content):,} bytes; at most {MAX_UPLOAD_BYTES:,} are taken")
         known = [path.name for path in self.folder.iterdir()]
-        if name not in known and len(known) >= MOST_FILES:
-            raise UsageError(f"upload: {MOST_FILES} files are here already; give this one the name of one of them")
+        if name not in known and len(known) >= MAX_UPLOADS:
+            raise UsageError(f"upload: {MAX_UPLOADS} files are here already; give this one the name of one of them")
         from forecast import tables
 
         path = self.folder / name
         path.write_bytes(content)
         self._last = self._units = self._base = None  # they may have been made from another file of this name
         try:
-            columns = list(tables.columns(str(path)))
+            columns = list(tables.to_columns(str(path)))
         except ForecastError:
             path.unlink()
             raise
         return {"name": name, "columns": columns}
 
 
-def _checked(request: Mapping[str, Any]) -> Mapping[str, Any]:
+def _check_request(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Refuse what no page of ours asks with."""
     for key, value in request.items():
         if key not in _REQUEST_KEYS:
@@ -324,7 +325,7 @@ def _checked(request: Mapping[str, Any]) -> Mapping[str, Any]:
     return request
 
 
-def _models(node: Node) -> list[str]:
+def _similar_models(node: Node) -> list[str]:
     """Return the names of models that measure what a quantity does, where a model makes it."""
     from forecast import units
     from forecast.contract.registry import get_registry
@@ -335,4 +336,4 @@ def _models(node: Node) -> list[str]:
         for record in get_registry().records("model")
         if own and units.same_dimension(record.spec.unit, node.unit)  # type: ignore[attr-defined]
     ]
-    return [name for name in fitting if name not in own][:_MOST_MODELS]
+    return [name for name in fitting if name not in own][:_MAX_MODELS]

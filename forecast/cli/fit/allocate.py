@@ -10,7 +10,7 @@ import click
 from forecast.cli import completion, render
 from forecast.cli.fit.fit_options import FitOptions, NumberType, emit_files, output_options, seed_option
 from forecast.cli.level_option import level_option
-from forecast.cli.output_files import TABLES
+from forecast.cli.output_files import TABLE_SUFFIXES
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -19,20 +19,22 @@ if TYPE_CHECKING:
 __all__ = ["allocate"]
 
 COMMAND = "allocate"
-COST = "6*N*D"
+DEFAULT_COST = "6*N*D"
 
 
 @click.command()
-@click.argument("fit", metavar="LAW@PUBLISHED|FIT.nc", shell_complete=completion.names("law", files=True))
+@click.argument("fit", metavar="LAW@PUBLISHED|FIT.nc", shell_complete=completion.complete_names("law", files=True))
 @click.option("--compute", type=NumberType(), required=True, help="The budget, in the unit of the cost (FLOP): 1e25.")
-@click.option("--cost", default=COST, show_default=True, help="Cost of a split, a formula over the law's variables.")
+@click.option(
+    "--cost", default=DEFAULT_COST, show_default=True, help="Cost of a split, a formula over the law's variables."
+)
 @click.option(
     "--inference-tokens", type=NumberType(), metavar="TOKENS", help="Served over the model's life: adds 2*N*TOKENS."
 )
 @level_option("Of the intervals.")
 @click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint draws of the parameters.")
 @seed_option("Equal seeds give equal intervals.")
-@output_options(TABLES, "Write the split.", reads_files=False)
+@output_options(TABLE_SUFFIXES, "Write the split.", reads_files=False)
 def allocate(fit: str, options: FitOptions, **budget: Any) -> None:
     """Find the split of a compute budget that a law says is best.
 
@@ -50,10 +52,10 @@ def allocate(fit: str, options: FitOptions, **budget: Any) -> None:
     budget |= {"level": options.level, "seed": options.seed}
     best = best_split(fitted, **budget)
     emit_files(
-        _answer(fitted, best),
-        text=lambda: _text(fitted, best),
-        table=lambda: _columns(best),
-        draw=partial(_plot, fitted, budget),
+        _as_json_data(fitted, best),
+        text=lambda: _print_allocation(fitted, best),
+        table=lambda: _split_columns(best),
+        draw=partial(_plot_allocation, fitted, budget),
         **options.files,
         command=COMMAND,
         warnings=[line for line in best.attrs["warnings"].splitlines() if line],
@@ -61,13 +63,13 @@ def allocate(fit: str, options: FitOptions, **budget: Any) -> None:
     )
 
 
-def _plot(fit: Fit, budget: dict[str, Any], path: str, width: str) -> None:
+def _plot_allocation(fit: Fit, budget: dict[str, Any], path: str, width: str) -> None:
     from forecast.report.figures.plan_figure import plot_allocation
 
     plot_allocation(fit, path, width=width, **budget)
 
 
-def _values(best: Allocation) -> dict[str, dict[str, Any]]:
+def _values_with_ends(best: Allocation) -> dict[str, dict[str, Any]]:
     names = [n for n in best.values if not n.endswith(("_lower", "_upper"))]
     return {
         name: {
@@ -80,15 +82,15 @@ def _values(best: Allocation) -> dict[str, dict[str, Any]]:
     }
 
 
-def _columns(best: Allocation) -> dict[str, list[Any]]:
+def _split_columns(best: Allocation) -> dict[str, list[Any]]:
     """Return the split as columns: a row for each quantity."""
-    values = _values(best)
+    values = _values_with_ends(best)
     parts = ("value", "lower", "upper", "unit")
     return {"quantity": list(values), **{part: [value[part] for value in values.values()] for part in parts}}
 
 
-def _answer(fit: Fit, best: Allocation) -> dict[str, Any]:
-    values = _values(best)
+def _as_json_data(fit: Fit, best: Allocation) -> dict[str, Any]:
+    values = _values_with_ends(best)
     has_interval = "no_interval" not in best.attrs
     ends = {name: {"lower": v["lower"], "upper": v["upper"]} for name, v in values.items()}
     return {
@@ -107,33 +109,35 @@ def _answer(fit: Fit, best: Allocation) -> dict[str, Any]:
     }
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     from forecast.report.words.number_text import written
 
     return written(value)
 
 
 def _value_text(name: str, value: dict[str, Any]) -> str:
-    between = "" if value["lower"] is None else f" ({_number(value['lower'])} to {_number(value['upper'])})"
-    return f"{name} = {_number(value['value'])}{between} {value['unit']}".rstrip()
+    between = (
+        "" if value["lower"] is None else f" ({_format_number(value['lower'])} to {_format_number(value['upper'])})"
+    )
+    return f"{name} = {_format_number(value['value'])}{between} {value['unit']}".rstrip()
 
 
-def _text(fit: Fit, best: Allocation) -> None:
-    values = _values(best)
+def _print_allocation(fit: Fit, best: Allocation) -> None:
+    values = _values_with_ends(best)
     split = ", ".join(_value_text(n, values[n]) for n in fit.law.variables)
     output = _value_text(fit.law.output, values[fit.law.output]).replace(" = ", ", ", 1)
-    compute = _number(best.attrs["compute"])
-    budget = f"{compute} FLOP" if best.attrs["cost"] == COST else f"a cost of {compute}"
+    compute = _format_number(best.attrs["compute"])
+    budget = f"{compute} FLOP" if best.attrs["cost"] == DEFAULT_COST else f"a cost of {compute}"
     has_interval = "no_interval" not in best.attrs
     end = f"{100 * best.attrs['level']:g} % intervals" if has_interval else f"no intervals: {best.attrs['no_interval']}"
-    render.headline(f"With {budget}, {best.attrs['fit']} reaches its best {output}, at {split} ({end}).")
+    render.write_headline(f"With {budget}, {best.attrs['fit']} reaches its best {output}, at {split} ({end}).")
     columns = ["quantity", "value", *(("lower", "upper") if has_interval else ()), "unit"]
     rows = []
     for name, value in values.items():
-        ends = [_number(value["lower"]), _number(value["upper"])] if has_interval else []
-        rows.append([name, _number(value["value"]), *ends, value["unit"]])
-    render.table(columns, rows)
+        ends = [_format_number(value["lower"]), _format_number(value["upper"])] if has_interval else []
+        rows.append([name, _format_number(value["value"]), *ends, value["unit"]])
+    render.write_table(columns, rows)
     render.write()
     source = fit.published.reference if fit.published else f"{fit.n} points: {fit.verdict}"
     note = fit.published.note if fit.published else ""
-    render.details({"cost": best.attrs["cost"], "parameters from": source, "note": note})
+    render.write_details({"cost": best.attrs["cost"], "parameters from": source, "note": note})

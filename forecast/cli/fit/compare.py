@@ -10,7 +10,7 @@ import click
 
 from forecast.cli import completion, render
 from forecast.cli.fit.fit_options import FitOptions, data_options, emit_files, output_options, seed_option
-from forecast.cli.output_files import FORMS
+from forecast.cli.output_files import RESULT_SUFFIXES
 
 __all__ = ["compare", "show_comparison"]
 
@@ -19,7 +19,7 @@ _MEASURES = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolati
 
 
 @click.command()
-@click.argument("laws", nargs=-1, required=True, metavar="LAW...", shell_complete=completion.names("law"))
+@click.argument("laws", nargs=-1, required=True, metavar="LAW...", shell_complete=completion.complete_names("law"))
 @data_options(
     let="A variable as a formula over columns.",
     y="The column, or formula, that the laws explain.",
@@ -30,7 +30,7 @@ _MEASURES = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolati
 )
 @click.option("--by", metavar="FORMULA", help="What the rollout goes along, small to large.  [default: 1st variable]")
 @seed_option()
-@output_options(FORMS, "Save the comparison, for show, or its figures.")
+@output_options(RESULT_SUFFIXES, "Save the comparison, for show, or its figures.")
 @click.pass_context
 def compare(ctx: click.Context, laws: tuple[str, ...], options: FitOptions) -> None:
     """Fit several laws to the same points: AIC, AICc and BIC, beside the error of forecasts by rollout.
@@ -55,7 +55,7 @@ def compare(ctx: click.Context, laws: tuple[str, ...], options: FitOptions) -> N
         law, behind = fit_arguments.law_of(text, () if fit_arguments.is_name(text) else options.variables)
         rivals.append(law)
         plugins += behind
-    with render.progress("fitting") as report:
+    with render.progress_bar("fitting") as report:
         table, about = comparing.compare(
             rivals,
             rows,
@@ -84,22 +84,22 @@ def show_comparison(
     """Write a comparison, new or loaded, and the files, plots and JSON of `emit_files`."""
     from forecast.fit import compare as comparing
 
-    best = comparing.winners(table)
+    best = comparing.best_laws(table)
     judged = [row["law"] for row in table if "failed" not in row]
-    reasons = [_reason(row["law"], reason) for row in table for reason in row.get("warnings", ())]
-    reasons += [_reason(row["law"], row[why]) for why in ("failed", "opposed") for row in table if why in row]
+    reasons = [_reason_for_law(row["law"], reason) for row in table for reason in row.get("warnings", ())]
+    reasons += [_reason_for_law(row["law"], row[why]) for why in ("failed", "opposed") for row in table if why in row]
     result = {
         **{key: value for key, value in about.items() if key not in ("seed", "data")},
-        "headline": _headline(best, dict(about), len(table), judged),
+        "headline": _comparison_headline(best, dict(about), len(table), judged),
         "best": {measure: names[0] if len(names) == 1 else None for measure, names in best.items()},
         "tied": {measure: list(names) for measure, names in best.items()},
-        "laws": [_whole(row) for row in table],
+        "laws": [_complete_row(row) for row in table],
     }
     emit_files(
         result,
-        text=lambda: _text(result),
-        table=lambda: _columns(result),
-        draw=partial(_plot, result),
+        text=lambda: _print_comparison(result),
+        table=lambda: _law_columns(result),
+        draw=partial(_plot_comparison, result),
         save=partial(comparing.save_comparison, table, about),
         **outputs,
         command=command,
@@ -108,30 +108,30 @@ def show_comparison(
     )
 
 
-def _plot(result: dict[str, Any], path: str, width: str) -> None:
+def _plot_comparison(result: dict[str, Any], path: str, width: str) -> None:
     from forecast.report.figures.comparison_figure import plot_comparison
 
     plot_comparison(result, path, width=width)
 
 
-def _columns(result: dict[str, Any]) -> dict[str, list[Any]]:
+def _law_columns(result: dict[str, Any]) -> dict[str, list[Any]]:
     """Return the figures as columns: a row for each law."""
     plain = [key for key in result["laws"][0] if key not in ("warnings", "without")]
     return {key: [row[key] for row in result["laws"]] for key in plain}
 
 
-def _reason(law: str, reason: str) -> str:
+def _reason_for_law(law: str, reason: str) -> str:
     """Return a reason that names its law, once."""
     return reason if reason.startswith(f"{law}:") else f"{law}: {reason}"
 
 
-def _whole(row: dict[str, Any]) -> dict[str, Any]:
+def _complete_row(row: dict[str, Any]) -> dict[str, Any]:
     keys = ("law", "parameters", "points", "converged", "objective", "aic", "aicc", "bic", "rollout", "origins")
     whole = {key: row.get(key) for key in (*keys, "origins_tried", "verdict", "failed", "opposed")}
     return {**whole, "warnings": list(row.get("warnings", ())), "without": row.get("without", {})}
 
 
-def _headline(best: dict[str, tuple[str, ...]], about: dict[str, Any], count: int, judged: list[str]) -> str:
+def _comparison_headline(best: dict[str, tuple[str, ...]], about: dict[str, Any], count: int, judged: list[str]) -> str:
     points = "the one point" if about["points"] == 1 else f"the {about['points']} points"
     if len(judged) == 1 and count == 1:
         return f"{judged[0]} is alone on {points}: name another law to compare it with."
@@ -141,39 +141,43 @@ def _headline(best: dict[str, tuple[str, ...]], about: dict[str, Any], count: in
     alike = explains == forecasts
     parts = []
     if explains:
-        sentence = f"{_does(explains, 'explain')} {points} best ({'AICc' if best['aicc'] else 'AIC'})"
-        parts.append(sentence if alike else sentence + _tied(explains))
+        sentence = f"{_subject_and_verb(explains, 'explain')} {points} best ({'AICc' if best['aicc'] else 'AIC'})"
+        parts.append(sentence if alike else sentence + _tie_note(explains))
     if forecasts:
-        link = f"and also {_does(forecasts, 'forecast', named=False)}" if alike else _does(forecasts, "forecast")
-        parts.append(f"{link} the larger ones best from the smaller ones{_tied(forecasts)}")
+        link = (
+            f"and also {_subject_and_verb(forecasts, 'forecast', named=False)}"
+            if alike
+            else _subject_and_verb(forecasts, "forecast")
+        )
+        parts.append(f"{link} the larger ones best from the smaller ones{_tie_note(forecasts)}")
     nothing = "No law goes where these data go." if judged else "No law can be judged on these data."
     return ", ".join(parts) + "." if parts else nothing
 
 
-def _does(laws: tuple[str, ...], verb: str, *, named: bool = True) -> str:
+def _subject_and_verb(laws: tuple[str, ...], verb: str, *, named: bool = True) -> str:
     """Return "A explains", or "A, B and C explain"."""
     verb += "" if len(laws) > 1 else "s"
     return f"{' and '.join(filter(None, (', '.join(laws[:-1]), laws[-1])))} {verb}" if named else verb
 
 
-def _tied(laws: tuple[str, ...]) -> str:
+def _tie_note(laws: tuple[str, ...]) -> str:
     return " (they cannot be told apart)" if len(laws) > 1 else ""
 
 
-def _text(result: dict[str, Any]) -> None:
+def _print_comparison(result: dict[str, Any]) -> None:
     from forecast.fit.objectives import find
 
-    render.headline(result["headline"])
+    render.write_headline(result["headline"])
     rows = []
     for row in result["laws"]:
-        marks = [_number(row[m]) + (" *" if row["law"] in result["tied"][m] else "") for m in _MEASURES]
+        marks = [_format_number(row[m]) + (" *" if row["law"] in result["tied"][m] else "") for m in _MEASURES]
         tried = "-" if row["origins_tried"] is None else f"{row['origins']} of {row['origins_tried']}"
         ended = "cannot follow" if row["opposed"] else "converged" if row["converged"] else "failed"
         rows.append([row["law"], row["parameters"], *marks, tried, ended])
-    render.table(["law", "parameters", *_MEASURES.values(), "origins", "fit"], rows)
+    render.write_table(["law", "parameters", *_MEASURES.values(), "origins", "fit"], rows)
     render.write()
     kind = "of logs" if find(result["objective"]).log else "in the unit of y"
-    render.details(
+    render.write_details(
         {
             "objective": result["objective"],
             "extrapolation": f"root mean square error {kind} beyond each origin, along {result['by']}",
@@ -191,8 +195,8 @@ def _text(result: dict[str, Any]) -> None:
     if lines:
         render.write()
         render.write("what is missing:")
-        render.table(["law", "measure", "reason"], lines, indent=2)
+        render.write_table(["law", "measure", "reason"], lines, indent=2)
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "-" if value is None else f"{value:.6g}"

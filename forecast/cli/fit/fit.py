@@ -10,7 +10,7 @@ from forecast.base.lazy import xr
 from forecast.cli import completion, render
 from forecast.cli.fit.fit_options import FitOptions, data_options, output_options, seed_option
 from forecast.cli.level_option import level_option
-from forecast.cli.output_files import FORMS
+from forecast.cli.output_files import RESULT_SUFFIXES
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 COMMAND = "fit"
-SCHEMES = ("pairs", "residuals", "wild", "cluster")
+SCHEME_NAMES = ("pairs", "residuals", "wild", "cluster")
 
 
 @click.command()
-@click.argument("law", shell_complete=completion.names("law"))
+@click.argument("law", shell_complete=completion.complete_names("law"))
 @data_options(
     let="A variable, or a column of --protocol, from columns.",
     y="The column, or formula, that the law explains.  [default: its output]",
@@ -45,14 +45,18 @@ SCHEMES = ("pairs", "residuals", "wild", "cluster")
     "--bootstrap", type=click.IntRange(1), metavar="N", help="Refit N resamples: errors and intervals are theirs."
 )
 @click.option(
-    "--resample", type=click.Choice(SCHEMES), default=SCHEMES[0], show_default=True, help="What --bootstrap resamples."
+    "--resample",
+    type=click.Choice(SCHEME_NAMES),
+    default=SCHEME_NAMES[0],
+    show_default=True,
+    help="What --bootstrap resamples.",
 )
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes that share the work.  [default: 1]")
 @click.option("--protocol", metavar="NAME", help="Fit as a publication did.")
 @click.option("--select", is_flag=True, help="Also choose the rows as --protocol did.")
 @level_option("Of the intervals.")
 @seed_option()
-@output_options(FORMS, "Save the fit, for show, predict and allocate, or its parameters.")
+@output_options(RESULT_SUFFIXES, "Save the fit, for show, predict and allocate, or its parameters.")
 @click.pass_context
 def fit(ctx: click.Context, /, law: str, options: FitOptions, **keywords: Any) -> None:
     """Fit LAW, a registered name or a formula in quotes, to data.
@@ -69,13 +73,13 @@ def fit(ctx: click.Context, /, law: str, options: FitOptions, **keywords: Any) -
 
     options.check_outputs()
     fitted_law, plugins, rows, source, notes = _data_of(law, options, keywords["protocol"], keywords.pop("select"))
-    with render.progress("refitting" if keywords["bootstrap"] else "fitting") as report:
-        result = fitted_law.fit(rows, **_keywords(options, **keywords), progress=report)
+    with render.progress_bar("refitting" if keywords["bootstrap"] else "fitting") as report:
+        result = fitted_law.fit(rows, **_fit_keywords(options, **keywords), progress=report)
     good = fit_output.show_fit(
         COMMAND,
         result,
         level=options.level,
-        title="" if options.by is not None else _title(fitted_law, result, keywords["protocol"]),
+        title="" if options.by is not None else _fit_title(fitted_law, result, keywords["protocol"]),
         notes=notes,
         provenance=render.provenance(plugins, computed=True, seed=options.seed, data=source),
         **options.files,
@@ -84,7 +88,7 @@ def fit(ctx: click.Context, /, law: str, options: FitOptions, **keywords: Any) -
         ctx.exit(1)
 
 
-def _title(law: Law, fit: Fit, protocol: str | None) -> str:
+def _fit_title(law: Law, fit: Fit, protocol: str | None) -> str:
     """Return what to call a fit: a protocol that fixes parameters makes a law without a name of its own."""
     if fit.law.name is None and law.name is not None:
         return f"{law.name} by {printable(protocol, 60)}"
@@ -108,7 +112,7 @@ def _data_of(
                 f"--let: '{printable(explained, 60)}' is what the law explains, and the variable '{variable}'"
             )
     columns, source = options.columns(law.name or COMMAND)
-    columns = fit_arguments.widened(columns, lets, law.variables if protocol is None else None)
+    columns = fit_arguments.with_formula_columns(columns, lets, law.variables if protocol is None else None)
     rows, note = fit_arguments.write_outputs(columns, options.where)
     notes = [note] if note else []
     if protocol is None or not select:
@@ -119,13 +123,13 @@ def _data_of(
     if options.y is not None:
         # its rules speak of what is explained by a name of their own
         name = rule.spec.y if rule.spec.y is not None and rule.spec.y.isidentifier() else law.output
-        rows = rows if name in rows else fit_arguments.widened(rows, {name: options.y}, None)
+        rows = rows if name in rows else fit_arguments.with_formula_columns(rows, {name: options.y}, None)
     selected = rule.select(rows)
     notes.append(f"--select keeps {selected.attrs['rows']} of {selected.attrs['rows_given']} rows")
     return law, plugins, selected, source, notes
 
 
-def _keywords(options: FitOptions, **keywords: Any) -> dict[str, Any]:
+def _fit_keywords(options: FitOptions, **keywords: Any) -> dict[str, Any]:
     """Return the keywords of `forecast.Law.fit`."""
     from forecast.cli.fit import fit_arguments
 
@@ -137,8 +141,8 @@ def _keywords(options: FitOptions, **keywords: Any) -> dict[str, Any]:
         "by": options.by,
         "seed": options.seed,
         "level": options.level,
-        "start": fit_arguments.numbers(start, "--start") if start else None,
-        "options": fit_arguments.settings(option, "--option") or None,
-        "sigma_x": fit_arguments.formulas(sigma_x, "--sigma-x") or None,
-        "varying": fit_arguments.names(keywords["varying"]),
+        "start": fit_arguments.parse_numbers(start, "--start") if start else None,
+        "options": fit_arguments.parse_settings(option, "--option") or None,
+        "sigma_x": fit_arguments.parse_formulas(sigma_x, "--sigma-x") or None,
+        "varying": fit_arguments.parse_names(keywords["varying"]),
     }

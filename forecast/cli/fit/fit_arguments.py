@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, UsageError, printable
-from forecast.formula.numbers import POWERS, number as read_number
+from forecast.formula.numbers import POWERS_OF_TEN, parse_number as read_number
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Plugin
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
 __all__ = [
+    "check_outputs",
     "data_of",
     "fit_of",
     "fits_of",
-    "formulas",
     "is_name",
     "law_of",
-    "names",
-    "number",
-    "numbers",
-    "outputs",
+    "parse_formulas",
+    "parse_names",
+    "parse_numbers",
+    "parse_option_number",
+    "parse_settings",
     "plugins_of",
-    "settings",
-    "widened",
+    "with_formula_columns",
     "write_outputs",
 ]
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
 
 
 def fit_of(text: str) -> tuple[Fit, list[Plugin]]:
@@ -75,7 +75,7 @@ def is_name(text: str) -> bool:
     """Tell whether a word is the name of a registered law."""
     from forecast.contract.registry import get_registry
 
-    if not _NAME.fullmatch(text):
+    if not _NAME_PATTERN.fullmatch(text):
         return False
     try:
         get_registry().find("law", text)
@@ -94,7 +94,7 @@ def law_of(text: str, variables: Sequence[str], output: str = "y") -> tuple[Law,
 
     if not text.strip():
         raise UsageError("LAW: expected the name of a law or a formula, got nothing")
-    if not variables and _NAME.fullmatch(text):
+    if not variables and _NAME_PATTERN.fullmatch(text):
         record = get_registry().find("law", text)
         return law(record.full_name), [record.plugin]
     names = [v.strip() for words in variables for v in words.split(",")]
@@ -113,53 +113,53 @@ def plugins_of(law: Law) -> list[Plugin]:
         return []
 
 
-def numbers(words: Iterable[str], what: str) -> dict[str, float]:
+def parse_numbers(words: Iterable[str], what: str) -> dict[str, float]:
     """Read ``a=1,b=2`` or several such words as names and numbers."""
     by_name: dict[str, float] = {}
-    for name, text in _pairs((part for word in words for part in word.split(",")), what, "NAME=NUMBER"):
+    for name, text in _parse_pairs((part for word in words for part in word.split(",")), what, "NAME=NUMBER"):
         if name in by_name:
             raise UsageError(f"{what}: '{printable(name, 60)}' is given twice")
-        by_name[name] = number(text, f"{what}: '{printable(name, 60)}'")
+        by_name[name] = parse_option_number(text, f"{what}: '{printable(name, 60)}'")
     return by_name
 
 
-def number(text: str, what: str) -> float:
+def parse_option_number(text: str, what: str) -> float:
     """Read one number as people or Python write it, ``70B``, ``nan`` and ``inf`` included."""
     try:
         if "_" in text or not text.isascii():
             raise ValueError
-        return read_number(text.strip()) if text.strip()[-1:] in POWERS else float(text)
+        return read_number(text.strip()) if text.strip()[-1:] in POWERS_OF_TEN else float(text)
     except ValueError:
         raise UsageError(f"{what}: expected a number, got '{printable(text, 40)}'") from None
 
 
-def settings(words: Iterable[str], what: str) -> dict[str, float | str]:
+def parse_settings(words: Iterable[str], what: str) -> dict[str, float | str]:
     """Read words like ``tau=0.9`` and ``trials=n``: a number where it is one, else a column or formula."""
     values: dict[str, float | str] = {}
-    for name, text in formulas(words, what, "NAME=NUMBER or NAME=COLUMN").items():
+    for name, text in parse_formulas(words, what, "NAME=NUMBER or NAME=COLUMN").items():
         try:
-            values[name] = number(text, what)
+            values[name] = parse_option_number(text, what)
         except UsageError:
             values[name] = text
     return values
 
 
-def names(words: Iterable[str]) -> tuple[str, ...]:
+def parse_names(words: Iterable[str]) -> tuple[str, ...]:
     """Read ``E,A``, or several such words, as names."""
     return tuple(part.strip() for word in words for part in word.split(","))
 
 
-def formulas(words: Iterable[str], what: str, form: str = "VARIABLE = FORMULA") -> dict[str, str]:
+def parse_formulas(words: Iterable[str], what: str, form: str = "VARIABLE = FORMULA") -> dict[str, str]:
     """Read words like ``N = params_b*1e9`` as names and formulas."""
     by_name: dict[str, str] = {}
-    for name, text in _pairs(words, what, form):
+    for name, text in _parse_pairs(words, what, form):
         if name in by_name:
             raise UsageError(f"{what}: '{printable(name, 60)}' is given twice")
         by_name[name] = text
     return by_name
 
 
-def _pairs(words: Iterable[str], what: str, form: str) -> list[tuple[str, str]]:
+def _parse_pairs(words: Iterable[str], what: str, form: str) -> list[tuple[str, str]]:
     pairs = []
     for word in words:
         name, equals, text = word.partition("=")
@@ -176,15 +176,15 @@ def data_of(source: str, where: str) -> tuple[Columns, dict[str, str]]:
 
     if not source.strip():
         raise UsageError("--data: expected a table or a file, got nothing")
-    columns = tables.columns(source, where=where)
+    columns = tables.to_columns(source, where=where)
     suffix = Path(source).suffix.lower()
     if suffix in (".csv", ".parquet", ".pq"):
         return columns, {Path(source).name: files.file_hash(source)}
     dataset = tables.table(source)
-    return columns, {str(dataset.attrs.get("name", "") or Path(source).name): tables.cited(dataset)}
+    return columns, {str(dataset.attrs.get("name", "") or Path(source).name): tables.cited_hashes(dataset)}
 
 
-def widened(columns: Columns, lets: Mapping[str, str], allowed: Iterable[str] | None) -> Columns:
+def with_formula_columns(columns: Columns, lets: Mapping[str, str], allowed: Iterable[str] | None) -> Columns:
     """Return the columns with those that formulas over them say; they stand in for columns of the same name.
 
     Parameters
@@ -205,7 +205,7 @@ def widened(columns: Columns, lets: Mapping[str, str], allowed: Iterable[str] | 
     return columns.replaced(made, {name: columns.units[lets[name]] for name in made if lets[name] in columns.units})
 
 
-def outputs(paths: Sequence[tuple[str, str | None]], source: str | None, named: str = "--data") -> None:
+def check_outputs(paths: Sequence[tuple[str, str | None]], source: str | None, named: str = "--data") -> None:
     """Refuse, before the work, outputs that cannot be written, that are one file, or that are the data.
 
     Parameters
@@ -237,7 +237,7 @@ def write_outputs(columns: Columns, conditions: Sequence[str]) -> tuple[Columns,
     """
     keep = np.ones(columns.rows, dtype=bool)
     for text in conditions:
-        keep &= _meets(columns, text)
+        keep &= _condition_mask(columns, text)
     if not keep.any():
         condition_text = " and ".join(printable(c, 60) for c in conditions)
         raise EmptyDataError(f"{columns.label}: no row of {columns.rows} meets --where {condition_text}")
@@ -246,16 +246,16 @@ def write_outputs(columns: Columns, conditions: Sequence[str]) -> tuple[Columns,
     return (columns.take(keep) if left < columns.rows else columns), note
 
 
-def _meets(columns: Columns, text: str) -> Any:
+def _condition_mask(columns: Columns, text: str) -> Any:
 
     from forecast.formula import parse_row_condition
-    from forecast.tables import decimal_year, wanted
+    from forecast.tables import decimal_year, wanted_value
     from forecast.tables.column_names import meant
 
     column, word, value = text.partition(" is ")
     if word:
         values = columns.column(column.strip())
-        return values == wanted(values, "", value.strip(), f"--where '{printable(text, 60)}'")
+        return values == wanted_value(values, "", value.strip(), f"--where '{printable(text, 60)}'")
     condition = parse_row_condition(text, where="--where")
     known: dict[str, Any] = {}
     for name in condition.names:

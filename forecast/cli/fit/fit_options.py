@@ -13,8 +13,8 @@ import click
 from forecast.cli import completion, render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import Decorator, check_plots, out_option, plot_option, plot_width, writers
-from forecast.formula.numbers import POWERS, number
+from forecast.cli.output_files import Decorator, check_plots, file_writers, out_option, plot_option, plot_width
+from forecast.formula.numbers import POWERS_OF_TEN, parse_number
 
 if TYPE_CHECKING:
     from forecast.tables.columns import Columns
@@ -52,7 +52,7 @@ class FitOptions:
         """Names and the formulas over columns that stand for them."""
         from forecast.cli.fit import fit_arguments
 
-        return fit_arguments.formulas(self.let, "--let")
+        return fit_arguments.parse_formulas(self.let, "--let")
 
     def check_outputs(self, source: str | None = None, named: str = "--data") -> None:
         """Refuse files that cannot be written, before the work.
@@ -67,7 +67,7 @@ class FitOptions:
         from forecast.cli.fit import fit_arguments
 
         paths = [("--out", self.out), *(("--plot", path) for path in self.plots)]
-        fit_arguments.outputs(paths, source or self.data, named)
+        fit_arguments.check_outputs(paths, source or self.data, named)
         check_plots(self.plots)
 
     def columns(self, where: str) -> tuple[Columns, dict[str, str]]:
@@ -82,7 +82,7 @@ class FitOptions:
         return {"files": (self.out,), "plots": self.plots, "as_json": self.as_json}
 
 
-def _together(*options: Decorator) -> Decorator:
+def _combine_options(*options: Decorator) -> Decorator:
     """Add options in this order."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,7 +108,7 @@ class NumberType(click.ParamType):  # type: ignore[type-arg]  # generic only in 
         if not isinstance(value, str):
             return float(value)
         try:
-            return number(value.strip()) if value.strip()[-1:] in POWERS else float(value)
+            return parse_number(value.strip()) if value.strip()[-1:] in POWERS_OF_TEN else float(value)
         except ValueError:
             self.fail(f"{value!r} is not a valid float.", param, ctx)
 
@@ -120,12 +120,12 @@ def seed_option(help: str = "Equal seeds give equal bytes.") -> Decorator:
 
 def data_options(*, let: str, y: str, variables: str) -> Decorator:
     """Make the options that say what laws are fitted to, from the help of three of them."""
-    return _together(
+    return _combine_options(
         click.option(
             "--data",
             required=True,
             metavar="TABLE|FILE",
-            shell_complete=completion.names("table", files=True),
+            shell_complete=completion.complete_names("table", files=True),
             help="A table's name, or a .csv or .parquet file.",
         ),
         let_option(let),
@@ -150,7 +150,7 @@ def output_options(forms: Sequence[str], out: str, *, reads_files: bool = True) 
         Whether the command has the options of `access_options`.
     """
     access = (access_options,) if reads_files else ()
-    return _together(out_option(forms, out), plot_option, *access, json_option, _with_record)
+    return _combine_options(out_option(forms, out), plot_option, *access, json_option, _with_record)
 
 
 def _with_record(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,7 +180,7 @@ def emit_files(
     ----------
     result : dict
     text, table, save : callable
-        As in `forecast.cli.render.emit` and `forecast.cli.output_files.writers`.
+        As in `forecast.cli.render.emit` and `forecast.cli.output_files.file_writers`.
     draw : callable
         Draws to a path, for a width of the page.
     files, plots : sequence of str
@@ -188,6 +188,6 @@ def emit_files(
     **answer
         Its ``command``, ``warnings`` and ``provenance``.
     """
-    writes = writers(*files, answer=lambda: render.answered(result, **answer), table=table, save=save)
+    writes = file_writers(*files, answer=lambda: render.json_envelope(result, **answer), table=table, save=save)
     writes |= {path: partial(draw, path, plot_width()) for path in plots}
     render.emit(result, json=as_json, text=text, files=writes, **answer)

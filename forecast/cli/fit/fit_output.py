@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from forecast.fit.fits import Fits
     from forecast.laws import Law
 
-__all__ = ["many", "one", "show_fit", "write_many", "write_one"]
+__all__ = ["fit_data", "fits_data", "show_fit", "write_many", "write_one"]
 
 #: Fits that are judged one by one, which takes the time of an interval for each; of more only the outcome is said.
-JUDGED = 100
+MAX_JUDGED_FITS = 100
 #: Parameters named in a headline.
-NAMED = 6
+MAX_NAMED_PARAMETERS = 6
 #: Reasons of failures that are listed.
-REASONS = 10
+MAX_LISTED_REASONS = 10
 
 
-def _formula(law: Law) -> str:
+def _formula_text(law: Law) -> str:
     return law.text if hasattr(law, "text") else f"{law.output} = {law.expression}"
 
 
@@ -59,19 +59,19 @@ def show_fit(
     from forecast.fit.fit import Fit
 
     several = not isinstance(fit, Fit)
-    result = one(fit, level, title or fit.name) if isinstance(fit, Fit) else many(fit, level)
+    result = fit_data(fit, level, title or fit.name) if isinstance(fit, Fit) else fits_data(fit, level)
 
     def draw(path: str, width: str) -> object:
         from forecast.report.figures import fit_figure, many_fits
 
         if not isinstance(fit, Fit):
-            return many_fits.plot(fit, path, width=width)
-        return fit_figure.plot(fit, path, width=width)
+            return many_fits.plot_many_fits(fit, path, width=width)
+        return fit_figure.plot_fit(fit, path, width=width)
 
     emit_files(
         result,
         text=lambda: write_many(result) if several else write_one(result),
-        table=lambda: _columns(result),
+        table=lambda: _parameter_columns(result),
         draw=draw,
         save=fit.save,
         **outputs,
@@ -82,7 +82,7 @@ def show_fit(
     return fit.converged is not False if isinstance(fit, Fit) else bool(fit.converged.values.all())
 
 
-def _columns(result: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _parameter_columns(result: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return the parameters as columns: a row for each, of every fit."""
     rows = []
     for fit in result.get("fits", (result,)):
@@ -91,17 +91,17 @@ def _columns(result: Mapping[str, Any]) -> dict[str, list[Any]]:
         for parameter in fit["parameters"]:
             figures = {key: parameter[key] for key in ("value", "stderr", "lower", "upper")}
             rows.append({**label, "parameter": parameter["name"], **figures, **about})
-    return {key: [_finite(row[key]) for row in rows] for key in rows[0]}
+    return {key: [_none_if_not_finite(row[key]) for row in rows] for key in rows[0]}
 
 
-def _finite(value: Any) -> Any:
+def _none_if_not_finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # One fit --------------------------------------------------------------------------------------------------------------
 
 
-def one(fit: Fit, level: float, title: str) -> dict[str, Any]:
+def fit_data(fit: Fit, level: float, title: str) -> dict[str, Any]:
     """Return a fit, called by a title, as plain data."""
     from forecast.fit.inference.interval import origin
 
@@ -114,8 +114,8 @@ def one(fit: Fit, level: float, title: str) -> dict[str, Any]:
     parameters = [_parameter(fit, name, level) for name in fit.values]
     return {
         "law": fit.law.name,
-        "formula": _formula(fit.law),
-        "headline": _headline(fit, title, parameters, level),
+        "formula": _formula_text(fit.law),
+        "headline": _fit_headline(fit, title, parameters, level),
         "points": fit.n,
         "objective": {"name": fit.objective_name, "value": fit.objective, "delta": fit.delta},
         "converged": fit.converged,
@@ -143,8 +143,10 @@ def _parameter(fit: Fit, name: str, level: float) -> dict[str, Any]:
     return {**row, "lower": low, "upper": high, "identified": ridge is None, "why": ridge}
 
 
-def _headline(fit: Fit, title: str, parameters: list[dict[str, Any]], level: float) -> str:
-    sentences = [_parameter_text(row) for row in parameters[:NAMED]] + (["…"] if len(parameters) > NAMED else [])
+def _fit_headline(fit: Fit, title: str, parameters: list[dict[str, Any]], level: float) -> str:
+    sentences = [_parameter_text(row) for row in parameters[:MAX_NAMED_PARAMETERS]] + (
+        ["…"] if len(parameters) > MAX_NAMED_PARAMETERS else []
+    )
     begin = "" if fit.converged else "Not converged: "
     return f"{begin}{title} on {fit.n} points: {', '.join(sentences)} ({100 * level:g} % intervals)."
 
@@ -155,18 +157,20 @@ def _parameter_text(row: dict[str, Any]) -> str:
 
 
 def write_one(result: dict[str, Any]) -> None:
-    """Write what `one` returned."""
-    render.headline(result["headline"])
+    """Write what `fit_data` returned."""
+    render.write_headline(result["headline"])
     rows = []
     for row in result["parameters"]:
-        ends = [_number(row["lower"]), _number(row["upper"])]
-        rows.append([row["name"], _number(row["value"], 8), _number(row["stderr"]), *ends, row["identified"]])
+        ends = [_format_number(row["lower"]), _format_number(row["upper"])]
+        rows.append(
+            [row["name"], _format_number(row["value"], 8), _format_number(row["stderr"]), *ends, row["identified"]]
+        )
     percent = f"{result['level']:.0%}"
-    render.table(["parameter", "value", "std error", f"{percent} lower", "upper", "identified"], rows)
+    render.write_table(["parameter", "value", "std error", f"{percent} lower", "upper", "identified"], rows)
     render.write()
     objective = result["objective"]
     delta = "" if objective["delta"] is None else f" (delta {objective['delta']:.4g})"
-    render.details(
+    render.write_details(
         {
             "formula": result["formula"],
             "points": result["points"],
@@ -181,7 +185,7 @@ def write_one(result: dict[str, Any]) -> None:
 # Many fits ------------------------------------------------------------------------------------------------------------
 
 
-def many(fits: Fits, level: float) -> dict[str, Any]:
+def fits_data(fits: Fits, level: float) -> dict[str, Any]:
     """Return the fits of ``--by`` as plain data: each of them, and what they have in common."""
     names = list(fits.law.parameters)
     ends = {name: fits.interval(name, level) for name in names}
@@ -194,7 +198,7 @@ def many(fits: Fits, level: float) -> dict[str, Any]:
         }
         for name in names
     }
-    verdicts = fits.verdict if len(fits) <= JUDGED else fits.outcome
+    verdicts = fits.verdict if len(fits) <= MAX_JUDGED_FITS else fits.outcome
     shown = (fits.converged[fits.by], fits.n, fits.converged, fits.objective, verdicts)
     rows = [
         {
@@ -211,12 +215,12 @@ def many(fits: Fits, level: float) -> dict[str, Any]:
     ]
     common = _common(fits, names)
     good = int(fits.converged.sum())
-    title = fits.law.name or _formula(fits.law)
-    middle = [f"median {row['name']} = {row['p50']:.4g}" for row in common[:NAMED]]
+    title = fits.law.name or _formula_text(fits.law)
+    middle = [f"median {row['name']} = {row['p50']:.4g}" for row in common[:MAX_NAMED_PARAMETERS]]
     count = f"all {len(rows)} converged" if good == len(rows) else f"{good} of {len(rows)} converged"
     return {
         "law": fits.law.name,
-        "formula": _formula(fits.law),
+        "formula": _formula_text(fits.law),
         "headline": f"{title} over '{printable(fits.by, 60)}': {'; '.join([count, *middle])}.",
         "by": fits.by,
         "count": len(rows),
@@ -243,23 +247,25 @@ def _common(fits: Fits, names: list[str]) -> list[dict[str, Any]]:
 
 
 def write_many(result: dict[str, Any]) -> None:
-    """Write what `many` returned, without the single fits."""
-    render.headline(result["headline"])
+    """Write what `fits_data` returned, without the single fits."""
+    render.write_headline(result["headline"])
     if result["parameters"]:
-        cells = [[row["name"], *(_number(row[q]) for q in ("p50", "p05", "p95"))] for row in result["parameters"]]
-        render.table(["parameter", "median of fits", "5 %", "95 %"], cells)
+        cells = [
+            [row["name"], *(_format_number(row[q]) for q in ("p50", "p05", "p95"))] for row in result["parameters"]
+        ]
+        render.write_table(["parameter", "median of fits", "5 %", "95 %"], cells)
         render.write()
     reasons: dict[str, list[str]] = {}
     for row in result["fits"]:
         if row["verdict"] != "converged":
             reasons.setdefault(row["verdict"], []).append(render.cell(row["name"]))
     if reasons:
-        shown = sorted(reasons.items(), key=lambda pair: -len(pair[1]))[:REASONS]
-        render.table(["fits", "verdict", "the first"], [[len(who), why, who[0]] for why, who in shown])
-        if len(reasons) > REASONS:
-            render.write(f"… {len(reasons) - REASONS} more verdicts: --json")
+        shown = sorted(reasons.items(), key=lambda pair: -len(pair[1]))[:MAX_LISTED_REASONS]
+        render.write_table(["fits", "verdict", "the first"], [[len(who), why, who[0]] for why, who in shown])
+        if len(reasons) > MAX_LISTED_REASONS:
+            render.write(f"… {len(reasons) - MAX_LISTED_REASONS} more verdicts: --json")
         render.write()
-    render.details(
+    render.write_details(
         {
             "formula": result["formula"],
             "fits": f"{result['converged']} of {result['count']} converged; --json lists them",
@@ -268,5 +274,5 @@ def write_many(result: dict[str, Any]) -> None:
     )
 
 
-def _number(value: float | None, digits: int = 5) -> str:
+def _format_number(value: float | None, digits: int = 5) -> str:
     return "-" if value is None else f"{value:.{digits}g}"

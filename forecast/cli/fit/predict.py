@@ -14,7 +14,7 @@ from forecast.base.lazy import xr
 from forecast.cli import completion, render
 from forecast.cli.fit.fit_options import FitOptions, emit_files, let_option, output_options
 from forecast.cli.level_option import level_option
-from forecast.cli.output_files import TABLES
+from forecast.cli.output_files import TABLE_SUFFIXES
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 COMMAND = "predict"
-_MOST_SHOWN = 50
+_MAX_PRINTED_ROWS = 50
 #: Fits whose own warnings are repeated; the others are counted.
-_MOST_WARNED = 10
+_MAX_WARNED_FITS = 10
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
-@click.argument("fit", metavar="LAW@PUBLISHED|FIT.nc", shell_complete=completion.names("law", files=True))
+@click.argument("fit", metavar="LAW@PUBLISHED|FIT.nc", shell_complete=completion.complete_names("law", files=True))
 @click.argument("values", nargs=-1, metavar="[VARIABLE=NUMBER[,NUMBER...]]...")
 @click.option("--data", metavar="TABLE|FILE", help="Points to predict: a table's name, or a .csv or .parquet file.")
 @let_option("A variable as a formula over columns of --data.")
 @level_option("Of both bands.")
 @click.option("--statistic", type=click.Choice(["median", "mean"]), default="median", show_default=True, help="Centre.")
-@output_options(TABLES, "Write the points and predictions.")
+@output_options(TABLE_SUFFIXES, "Write the points and predictions.")
 @click.pass_context
 def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: str, options: FitOptions) -> None:
     """Predict at points: the law, the confidence band of the law, and the band of one observation.
@@ -60,16 +60,16 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
     if options.plots and isinstance(fitted, Fits):
         raise UsageError("--plot: many fits are drawn by 'forecast show FILE.nc --plot'")
     columns, source = (None, {}) if options.data is None else options.columns(COMMAND)
-    level, points = options.level, _points(fitted, values, columns, options.lets)
+    level, points = options.level, _parse_points(fitted, values, columns, options.lets)
     if isinstance(fitted, Fits):
         answer = _by_many(fitted, points, level, statistic)
     else:
         answer = fitted.predict(level=level, statistic=statistic, **points)
-    rows = _rows(fitted, answer)
+    rows = _prediction_rows(fitted, answer)
     centre = "mean" if statistic == "mean" else "median"
     result = {
         "fit": answer.attrs["fit"],
-        "headline": _headline(fitted, rows, answer, centre),
+        "headline": _prediction_headline(fitted, rows, answer, centre),
         "level": level,
         "unit": fitted.law.unit,
         "points": rows,
@@ -77,16 +77,16 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
         "bands": answer.attrs.get("bands"),
         "mean_by": answer.attrs.get("mean_by"),
         "extrapolation_decades": answer.attrs.get("extrapolation_decades"),
-        "beside_extrapolate": _beside(fitted, points),
+        "beside_extrapolate": _hindcast_scores(fitted, points),
         "converged": bool(fitted.converged.values.all()) if isinstance(fitted, Fits) else fitted.converged,
         "verdict": fitted.summary().splitlines()[0] if isinstance(fitted, Fits) else fitted.verdict,
         "reference": fitted.published.reference if fitted.published else fitted.law.reference,
     }
     emit_files(
         result,
-        text=lambda: _text(fitted, result),
-        table=lambda: _columns(columns, fitted, answer),
-        draw=partial(_plot, fitted, rows, level),
+        text=lambda: _print_predictions(fitted, result),
+        table=lambda: _prediction_columns(columns, fitted, answer),
+        draw=partial(_plot_predictions, fitted, rows, level),
         **options.files,
         command=COMMAND,
         warnings=[line for line in answer.attrs["warnings"].splitlines() if line],
@@ -96,23 +96,23 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
         ctx.exit(1)
 
 
-def _beside(fit: Fit | Fits, points: dict[str, Any]) -> dict[str, float] | None:
+def _hindcast_scores(fit: Fit | Fits, points: dict[str, Any]) -> dict[str, float] | None:
     """Return how the law and `forecast.extrapolate` would have done on the last points of a curve; None of others."""
     if _by(fit) or fit.solutions is None or len(fit.law.variables) != 1:
         return None
-    from forecast.evaluation.law_rolling import beside_pool
+    from forecast.evaluation.law_rolling import compare_with_pool
 
     (places,) = points.values()
-    return beside_pool(fit, float(np.max(places)))  # type: ignore[arg-type]
+    return compare_with_pool(fit, float(np.max(places)))  # type: ignore[arg-type]
 
 
-def _plot(fit: Any, rows: list[dict[str, Any]], level: float, path: str, width: str) -> None:
+def _plot_predictions(fit: Any, rows: list[dict[str, Any]], level: float, path: str, width: str) -> None:
     from forecast.report.figures.plan_figure import plot_predictions
 
     plot_predictions(fit, rows, path, level=level, width=width)
 
 
-def _keys(fit: Fit | Fits) -> list[str]:
+def _key_columns(fit: Fit | Fits) -> list[str]:
     """Return what names a point: the variables of the law, after the label of a fit among many."""
     return [*_by(fit), *fit.law.variables]
 
@@ -123,7 +123,9 @@ def _by(fit: Fit | Fits) -> list[str]:
     return [fit.by] if isinstance(fit, Fits) else []
 
 
-def _points(fit: Fit | Fits, words: tuple[str, ...], columns: Columns | None, lets: dict[str, str]) -> dict[str, Any]:
+def _parse_points(
+    fit: Fit | Fits, words: tuple[str, ...], columns: Columns | None, lets: dict[str, str]
+) -> dict[str, Any]:
     """Return the values of the variables, and the labels of fits where they are named, (points,) each."""
     from forecast.cli.fit import fit_arguments
     from forecast.fit.data.observations import _compute
@@ -138,12 +140,14 @@ def _points(fit: Fit | Fits, words: tuple[str, ...], columns: Columns | None, le
         where = f"'{printable(name.strip(), 60)}'"
         parts = [part.strip() for part in text.split(",")]
         named = name.strip() in (*fit.law.levels, *_by(fit))  # a group, or a fit, is named by its label
-        points[name.strip()] = np.array(parts if named else [fit_arguments.number(part, where) for part in parts])
+        points[name.strip()] = np.array(
+            parts if named else [fit_arguments.parse_option_number(part, where) for part in parts]
+        )
     if columns is None:
         if lets:
             raise UsageError("--let: needs --data, whose columns it is a formula over")
     else:
-        for name in _keys(fit):
+        for name in _key_columns(fit):
             if name in points:
                 continue
             if name in (*fit.law.levels, *_by(fit)) and name in columns:
@@ -173,11 +177,11 @@ def _by_many(fits: Fits, points: dict[str, Any], level: float, statistic: str) -
         return xr.Dataset(
             {n: ("point", v) for n, v in columns.items()}, {n: ("point", v) for n, v in names.items()}, whole.attrs
         )
-    labels = _labelled(fits, points[fits.by])
+    labels = _match_labels(fits, points[fits.by])
     predicted: dict[str, Any] = {}
     notes: list[list[str]] = []
     attrs: dict[str, Any] = {"level": level, "fit": fits.name}
-    with render.progress("predicting") as report:
+    with render.progress_bar("predicting") as report:
         distinct = list(dict.fromkeys(labels.tolist()))
         for done, label in enumerate(distinct):
             report(done, len(distinct))
@@ -189,13 +193,15 @@ def _by_many(fits: Fits, points: dict[str, Any], level: float, statistic: str) -
             except FitError as problem:  # of this fit alone
                 notes.append([str(problem)])
                 continue
-            notes.append([f"{fits.by} {_label(label)}: {line}" for line in part.attrs["warnings"].splitlines() if line])
+            notes.append(
+                [f"{fits.by} {_format_label(label)}: {line}" for line in part.attrs["warnings"].splitlines() if line]
+            )
             far = part.attrs.get("extrapolation_decades", 0.0)
             attrs["extrapolation_decades"] = max(far, attrs.get("extrapolation_decades", 0.0))
             for name, values in part.data_vars.items():
                 predicted.setdefault(str(name), np.full(labels.size, np.nan))[rows] = values.values
-    lines = [line for each in notes[:_MOST_WARNED] for line in each]
-    if more := sum(map(bool, notes[_MOST_WARNED:])):
+    lines = [line for each in notes[:_MAX_WARNED_FITS] for line in each]
+    if more := sum(map(bool, notes[_MAX_WARNED_FITS:])):
         lines.append(f"{fits.name}: {more} more fits warn")
     names = {fits.by: labels, **variables}
     attrs["warnings"] = "\n".join(lines)
@@ -205,33 +211,33 @@ def _by_many(fits: Fits, points: dict[str, Any], level: float, statistic: str) -
     )
 
 
-def _labelled(fits: Fits, labels: Any) -> Any:
+def _match_labels(fits: Fits, labels: Any) -> Any:
     """Return labels as the fits have them: 7, 7.0 and "7" are one number."""
-    index_of = {_label(label): place for place, label in enumerate(fits.labels.tolist())}
+    index_of = {_format_label(label): place for place, label in enumerate(fits.labels.tolist())}
     numeric, places = fits.labels.dtype.kind in "iuf", []
     for each in labels.tolist():
         text = str(each)
         if numeric:
             with contextlib.suppress(ValueError):
-                text = _label(float(text))
+                text = _format_label(float(text))
         if text not in index_of:
             raise UnknownNameError(fits.by, printable(text, 60), list(index_of), where=fits.name)
         places.append(index_of[text])
     return fits.labels[np.array(places, dtype=int)]
 
 
-def _label(label: Any) -> str:
+def _format_label(label: Any) -> str:
     """Return a label as people write it."""
     return f"{label:.12g}" if isinstance(label, (int, float)) and not isinstance(label, bool) else str(label)
 
 
-def _rows(fit: Fit | Fits, answer: xr.Dataset) -> list[dict[str, Any]]:
-    columns = {n: answer[n].values for n in (*_keys(fit), *map(str, answer.data_vars))}
+def _prediction_rows(fit: Fit | Fits, answer: xr.Dataset) -> list[dict[str, Any]]:
+    columns = {n: answer[n].values for n in (*_key_columns(fit), *map(str, answer.data_vars))}
     count = answer.sizes["point"]
-    return [{n: _plain(v[i]) for n, v in columns.items()} for i in range(count)]
+    return [{n: _json_value(v[i]) for n, v in columns.items()} for i in range(count)]
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, str):
         return str(value)
     if not hasattr(value, "dtype") or value.dtype.kind not in "biuf":
@@ -239,10 +245,10 @@ def _plain(value: Any) -> Any:
     return float(value) if math.isfinite(value) else None
 
 
-def _columns(columns: Columns | None, fit: Fit | Fits, answer: xr.Dataset) -> dict[str, Any]:
+def _prediction_columns(columns: Columns | None, fit: Fit | Fits, answer: xr.Dataset) -> dict[str, Any]:
     """Return the points, with the other columns of the data, and what is predicted there."""
     table: dict[str, Any] = {}
-    keys = _keys(fit)
+    keys = _key_columns(fit)
     if columns is not None and columns.rows == answer.sizes["point"]:
         table |= {n: columns[n] for n in columns if n not in answer.data_vars and n not in keys}
     for name in (*keys, *map(str, answer.data_vars)):
@@ -251,22 +257,23 @@ def _columns(columns: Columns | None, fit: Fit | Fits, answer: xr.Dataset) -> di
     return table
 
 
-def _headline(fit: Fit | Fits, rows: list[dict[str, Any]], answer: xr.Dataset, centre: str) -> str:
+def _prediction_headline(fit: Fit | Fits, rows: list[dict[str, Any]], answer: xr.Dataset, centre: str) -> str:
     row = rows[0]
-    label = "".join(f"{by} {_label(row[by])}: " for by in _by(fit))
+    label = "".join(f"{by} {_format_label(row[by])}: " for by in _by(fit))
     at = label + ", ".join(
-        f"{n} = {'nan' if row[n] is None else _number(row[n])} {unit}".rstrip() for n, unit in fit.law.variables.items()
+        f"{n} = {'nan' if row[n] is None else _format_number(row[n])} {unit}".rstrip()
+        for n, unit in fit.law.variables.items()
     )
     many = "" if len(rows) == 1 else f" (the first of {len(rows)} points)"
     begin = "Not converged: " if fit.converged is False else ""
-    output = f"{fit.law.output} = {_number(row[centre])} {fit.law.unit}".rstrip()
+    output = f"{fit.law.output} = {_format_number(row[centre])} {fit.law.unit}".rstrip()
     if row[centre] is None:
         return f"{begin}{fit.name} cannot be computed at {at}{many}{_because(answer)}."
     if row.get("lower") is None or row.get("upper") is None:
         why = answer.attrs.get("no_interval", "none at this point").removeprefix(f"{fit.name}: no interval: ")
         return f"{begin}{fit.name} predicts {output} at {at}{many}; no interval: {why}."
-    band = f"the law lies in {_number(row['lower'])} to {_number(row['upper'])}"
-    one = f"one observation in {_number(row['observed_lower'])} to {_number(row['observed_upper'])}"
+    band = f"the law lies in {_format_number(row['lower'])} to {_format_number(row['upper'])}"
+    one = f"one observation in {_format_number(row['observed_lower'])} to {_format_number(row['observed_upper'])}"
     sure = f"{100 * answer.attrs['level']:g} %"
     return f"{begin}{fit.name} predicts {output} at {at}{many}; with {sure} probability {band}, {one}."
 
@@ -276,13 +283,13 @@ def _because(answer: xr.Dataset) -> str:
     return f": {why}" if why else ""
 
 
-def _text(fit: Fit | Fits, result: dict[str, Any]) -> None:
-    render.headline(result["headline"])
+def _print_predictions(fit: Fit | Fits, result: dict[str, Any]) -> None:
+    render.write_headline(result["headline"])
     rows = result["points"]
     names = list(rows[0])
-    render.table(names, [[_number(row[n]) for n in names] for row in rows[:_MOST_SHOWN]])
-    if len(rows) > _MOST_SHOWN:
-        render.write(f"… {len(rows) - _MOST_SHOWN} more points: --out FILE.csv or --json")
+    render.write_table(names, [[_format_number(row[n]) for n in names] for row in rows[:_MAX_PRINTED_ROWS]])
+    if len(rows) > _MAX_PRINTED_ROWS:
+        render.write(f"… {len(rows) - _MAX_PRINTED_ROWS} more points: --out FILE.csv or --json")
     render.write()
     far, beside = result["extrapolation_decades"], result["beside_extrapolate"]
     better = None
@@ -290,7 +297,7 @@ def _text(fit: Fit | Fits, result: dict[str, Any]) -> None:
         (name,) = fit.law.variables
         errors = f"{100 * beside['law']:.2g} %, forecast extrapolate by {100 * beside['extrapolate']:.2g} %"
         better = f"from {name} = {beside['from']:.4g}, as far back as this goes ahead, the law missed by {errors}"
-    render.details(
+    render.write_details(
         {
             "unit": result["unit"],
             "mean": result["mean_by"],
@@ -306,7 +313,7 @@ def _text(fit: Fit | Fits, result: dict[str, Any]) -> None:
     )
 
 
-def _number(value: Any) -> str:
+def _format_number(value: Any) -> str:
     from forecast.report.words.number_text import written
 
     return value if isinstance(value, str) else "-" if value is None else written(value, 5)

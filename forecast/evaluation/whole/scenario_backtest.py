@@ -26,11 +26,11 @@ from forecast.base.lazy import xr
 from forecast.errors import AsOfWarning, ForecastError, UnknownNameError, UsageError, printable
 from forecast.evaluation.scores import LEVELS
 from forecast.evaluation.whole import scenario_rivals as rivals
-from forecast.evaluation.whole.scenario_rivals import NEAR, SAME, Series
+from forecast.evaluation.whole.scenario_rivals import MATCH_YEARS, SAME_DATE_ATOL_YEARS, ObservedQuantity
 from forecast.evaluation.whole.scenario_scores import (
     EXTRAPOLATED,
-    LAST,
-    OWN,
+    LAST_VALUE_RIVAL,
+    OWN_TREND,
     RIVALS,
     SCALES,
     month_of,
@@ -43,21 +43,21 @@ from forecast.scenarios.scenario import Scenario
 
 Array = NDArray[np.float64]
 
-__all__ = ["AHEAD", "backtest_scenario"]
+__all__ = ["HORIZON_YEARS", "backtest_scenario"]
 
 #: Years ahead, and from one vintage to the next; so many vintages unless others are named.
-AHEAD, APART, MOST_VINTAGES = (0.5, 1.0, 2.0), 0.5, 7
+HORIZON_YEARS, VINTAGE_STEP_YEARS, MAX_VINTAGES = (0.5, 1.0, 2.0), 0.5, 7
 #: A plain number of which all observations lie within this factor is scored in points, and not in powers of ten.
-SPAN = 10.0
+MAX_LINEAR_RATIO = 10.0
 #: Rows that tell neither a date to begin at nor whether they are a record.
-FEWEST = 3
+MIN_ROWS = 3
 
 
 def backtest_scenario(
     scenario: str | Path | Scenario,
     *,
     vintages: Sequence[float] = (),
-    ahead: Sequence[float] = AHEAD,
+    ahead: Sequence[float] = HORIZON_YEARS,
     quantities: Sequence[str] = (),
     scales: Mapping[str, str] | None = None,
     published: bool = True,
@@ -120,19 +120,19 @@ def backtest_scenario(
     (2023.5, True)
     """
     whole = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
-    steps = _steps(ahead)
+    steps = _check_horizons(ahead)
     # without questions: of rivals each quantity keeps those that have data for it, and not for all that is asked
     bare = whole.restated({key: each for key, each in whole.stated.items() if key not in ("questions", "says")})
     settings = {name: each.values[0] for name, each in bare.choices.items() if each.kind == "definition"}
     settings |= dict(with_ or {})
     today = project(bare, with_=settings, draws=1, seed=seed)
-    series = {name: _series(today, name) for name in today["observed"].children} if "observed" in today else {}
-    sources = _sources(bare, today, series)
+    series = {name: _observed_series(today, name) for name in today["observed"].children} if "observed" in today else {}
+    sources = _trend_sources(bare, today, series)
     names = _chosen(series, sources, bare, quantities, whole.name)
-    cuts = sorted(map(float, vintages)) or _vintages([series[name] for name in names])
+    cuts = sorted(map(float, vintages)) or _default_vintages([series[name] for name in names])
     if not cuts:
         raise UsageError(f"'{printable(whole.name, 60)}': too little is observed to be cut: name vintages")
-    scales_of = _scales({name: (series[name], today.quantities[name].unit) for name in names}, scales or {})
+    scales_of = _score_scales({name: (series[name], today.quantities[name].unit) for name in names}, scales or {})
     packs = list(rivals.published_models(whole, set(names), cuts[-1])) if published else []
     label = whole.name.rpartition("/")[2]
     past = _Past(
@@ -162,7 +162,7 @@ def backtest_scenario(
                 past.failed(f"{pack.name}: {name}", pack.year, problem)
                 continue
             for cut, made in zip(cuts, levels.reshape(*dates.shape, -1), strict=True):
-                if cut >= pack.year - SAME:
+                if cut >= pack.year - SAME_DATE_ATOL_YEARS:
                     past.put(name, cut, pack.name, made)
         if progress is not None:
             progress(len(cuts) + i + 1, len(cuts) + len(packs))
@@ -211,20 +211,20 @@ def _fill(past: _Past, label: str, cut: float, run: Projection, sources: Mapping
         if np.isfinite(said).any():
             past.put(name, cut, label, said)
         else:
-            past.failed(f"{label}: {name}", cut, _reason(run))
+            past.failed(f"{label}: {name}", cut, _missing_reason(run))
         if (own := sources.get(name)) in run.worlds:
-            past.put(name, cut, OWN, rivals.quantiles_at(run, str(own), dates, scale))
+            past.put(name, cut, OWN_TREND, rivals.quantiles_at(run, str(own), dates, scale))
         if "observed" not in run or name not in run["observed"].children:
             continue
-        known = replace(_series(run, name), record=past.records[name])
-        for rival, carried in ((EXTRAPOLATED, rivals.extrapolated), (LAST, rivals.last_value)):
+        known = replace(_observed_series(run, name), record=past.records[name])
+        for rival, carried in ((EXTRAPOLATED, rivals.extrapolate_series), (LAST_VALUE_RIVAL, rivals.last_value)):
             try:
                 past.put(name, cut, rival, carried(known, dates, scale, seed))
             except ForecastError as problem:
                 past.failed(f"{rival}: {name}", cut, problem)
 
 
-def _reason(run: Projection) -> str:
+def _missing_reason(run: Projection) -> str:
     """Say why a quantity has no forecast as of a date."""
     count = sum(isinstance(each, AsOfWarning) and each.what == "model" for each in run.warnings)
     if count:
@@ -235,14 +235,14 @@ def _reason(run: Projection) -> str:
 # --- what is scored ---------------------------------------------------------------------------------------------------
 
 
-def _steps(ahead: Sequence[float]) -> Array:
+def _check_horizons(ahead: Sequence[float]) -> Array:
     steps = np.unique(np.asarray(ahead, dtype=float))
-    if not steps.size or not (steps > 0).all() or not np.allclose(steps % APART, 0):
+    if not steps.size or not (steps > 0).all() or not np.allclose(steps % VINTAGE_STEP_YEARS, 0):
         raise UsageError("ahead: expected years ahead, multiples of half a year: 0.5, 1, 2")
     return steps
 
 
-def _sources(scenario: Scenario, run: Projection, series: Mapping[str, Series]) -> dict[str, str]:
+def _trend_sources(scenario: Scenario, run: Projection, series: Mapping[str, ObservedQuantity]) -> dict[str, str]:
     """Return the trend of a quantity's own observations, which is its rival.
 
     It is what the quantity names by ``observed``, or a quantity of the same rows that the scenario does not show.
@@ -258,7 +258,11 @@ def _sources(scenario: Scenario, run: Projection, series: Mapping[str, Series]) 
 
 
 def _chosen(
-    series: Mapping[str, Series], sources: Mapping[str, str], scenario: Scenario, wanted: Sequence[str], label: str
+    series: Mapping[str, ObservedQuantity],
+    sources: Mapping[str, str],
+    scenario: Scenario,
+    wanted: Sequence[str],
+    label: str,
 ) -> list[str]:
     """Return the quantities that are scored, those that are shown first; a series that another names is its rival."""
     where = f"'{printable(label, 60)}'"
@@ -267,13 +271,13 @@ def _chosen(
     for name in wanted:
         if name not in series:
             raise UnknownNameError("observed quantity", name, list(series), where=where)
-    behind = {source for name in series if name in sources for source in _behind(scenario, sources[name])}
+    behind = {source for name in series if name in sources for source in _series_and_sources(scenario, sources[name])}
     names = list(dict.fromkeys(wanted)) or [name for name in series if name not in behind]
     shown = {name: place for place, name in enumerate(scenario.shown)}
     return sorted(names, key=lambda name: shown.get(name, len(shown)))
 
 
-def _behind(scenario: Scenario, name: str) -> Iterator[str]:
+def _series_and_sources(scenario: Scenario, name: str) -> Iterator[str]:
     """Walk a series and what it is a formula of."""
     yield name
     made = scenario.quantities.get(name)
@@ -281,7 +285,7 @@ def _behind(scenario: Scenario, name: str) -> Iterator[str]:
         yield from made.tree.names
 
 
-def _series(run: Projection, name: str) -> Series:
+def _observed_series(run: Projection, name: str) -> ObservedQuantity:
     """Return what was observed of a quantity; of rivals that change it, of the one that weighs most."""
     seen = run["observed"][name].to_dataset()
     keep = np.isfinite(seen["value"].values)
@@ -294,36 +298,38 @@ def _series(run: Projection, name: str) -> Series:
     order = np.argsort(time, kind="stable")
     value = units.convert(seen["value"].values[keep], str(seen["value"].attrs["units"]), run.quantities[name].unit)
     time, value = time[order], np.asarray(value, dtype=float)[order]
-    return Series(time=time, value=value, record=seen["value"].attrs.get("keeps") == "frontier" or _rises(time, value))
+    return ObservedQuantity(
+        time=time, value=value, record=seen["value"].attrs.get("keeps") == "frontier" or _is_record(time, value)
+    )
 
 
-def _rises(time: Array, value: Array) -> bool:
+def _is_record(time: Array, value: Array) -> bool:
     """Tell whether rows never fall and are less than half a year apart: they are a record, or as good as one."""
-    several = len(time) > FEWEST
-    return several and bool((np.diff(value) >= 0).all()) and float(np.median(np.diff(time))) < APART
+    several = len(time) > MIN_ROWS
+    return several and bool((np.diff(value) >= 0).all()) and float(np.median(np.diff(time))) < VINTAGE_STEP_YEARS
 
 
-def _vintages(series: Iterable[Series]) -> list[float]:
+def _default_vintages(series: Iterable[ObservedQuantity]) -> list[float]:
     """Return the last half-years after which half a year of some series is known, and before which three rows are."""
-    several = [each for each in series if len(each.time) > FEWEST]
+    several = [each for each in series if len(each.time) > MIN_ROWS]
     if not several:
         return []
-    last = max(each.time[-1] for each in several) + NEAR - AHEAD[0]
+    last = max(each.time[-1] for each in several) + MATCH_YEARS - HORIZON_YEARS[0]
     first = min(each.time[2] for each in several)
-    latest = float(np.floor((last + SAME) / APART) * APART)
-    return [cut for cut in (latest - APART * i for i in reversed(range(MOST_VINTAGES))) if cut > first]
+    latest = float(np.floor((last + SAME_DATE_ATOL_YEARS) / VINTAGE_STEP_YEARS) * VINTAGE_STEP_YEARS)
+    return [cut for cut in (latest - VINTAGE_STEP_YEARS * i for i in reversed(range(MAX_VINTAGES))) if cut > first]
 
 
-def _scales(of: Mapping[str, tuple[Series, str]], stated: Mapping[str, str]) -> dict[str, str]:
+def _score_scales(of: Mapping[str, tuple[ObservedQuantity, str]], stated: Mapping[str, str]) -> dict[str, str]:
     """Return in what each quantity is scored."""
     for name, scale in stated.items():
         if name not in of:
             raise UnknownNameError("scored quantity", name, list(of), where="scales")
         if scale not in SCALES:
             raise UnknownNameError("scale", scale, list(SCALES), where=f"scales: {printable(name, 60)}")
-    return {name: stated.get(name) or _scale(seen.value, unit) for name, (seen, unit) in of.items()}
+    return {name: stated.get(name) or _default_scale(seen.value, unit) for name, (seen, unit) in of.items()}
 
 
-def _scale(value: Array, unit: str) -> str:
+def _default_scale(value: Array, unit: str) -> str:
     low, high = value.min(), value.max()
-    return "unit" if low <= 0 or (not unit and high < SPAN * low) else "log10"
+    return "unit" if low <= 0 or (not unit and high < MAX_LINEAR_RATIO * low) else "log10"

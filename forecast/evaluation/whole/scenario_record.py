@@ -8,15 +8,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from forecast.base.files import replacing
+from forecast.base.files import replace_atomically
 from forecast.base.lazy import xr
 from forecast.errors import DataError, ForecastError, PluginError, printable
 from forecast.evaluation.whole import scenario_scores as scores
 
-__all__ = ["of_scenario", "screen_line", "sentences", "write"]
+__all__ = ["of_scenario", "record_sentences", "screen_line", "write_record"]
 
 #: So many quantities are named on a screen.
-_MOST = 3
+_MAX_QUANTITIES = 3
 
 
 def of_scenario(name: str) -> xr.Dataset | None:
@@ -41,11 +41,11 @@ def of_scenario(name: str) -> xr.Dataset | None:
         return None
     spec = registry.find("scenario", name).spec
     assert isinstance(spec, ScenarioSpec)
-    return _read(spec.record, name) if spec.record else None
+    return _read_rows(spec.record, name) if spec.record else None
 
 
 @lru_cache(maxsize=8)
-def _read(path: str, name: str) -> xr.Dataset:
+def _read_rows(path: str, name: str) -> xr.Dataset:
     try:
         with Path(path).open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
@@ -58,11 +58,11 @@ def _read(path: str, name: str) -> xr.Dataset:
         raise PluginError(f"scenario '{name}': its record of past forecasts cannot be read: {why}") from None
 
 
-def write(found: xr.Dataset, path: Path) -> None:
+def write_record(found: xr.Dataset, path: Path) -> None:
     """Write the forecasts of `forecast.backtest_scenario` whose outcome is known as such a table."""
     on = found.attrs["published"]
     rows = scores.forecast_rows(found)
-    with replacing(path) as arriving, arriving.open("w", encoding="utf-8", newline="") as file:
+    with replace_atomically(path) as arriving, arriving.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [*rows[0], "published_on"], lineterminator="\n")
         writer.writeheader()
         for row in rows:
@@ -86,14 +86,14 @@ def screen_line(name: str, shown: Sequence[str], labels: Mapping[str, str]) -> s
     found = _readable(name)
     if found is None or isinstance(found, str):
         return found
-    # every screen has this line, and rivals are for `sentences` alone
+    # every screen has this line, and rivals are for `record_sentences` alone
     rows = {row["quantity"]: row for row in scores.quantity_scores(found.isel(model=[0]))}
     of = [each for each in shown if each in rows] or list(rows)
-    told = ", ".join(f"{labels.get(each, each)} {_covered(rows[each])}" for each in of[:_MOST])
-    return f"Record {_when(found)}: 90 % intervals held {told}; values of today's editions"
+    told = ", ".join(f"{labels.get(each, each)} {_coverage_text(rows[each])}" for each in of[:_MAX_QUANTITIES])
+    return f"Record {_vintages_text(found)}: 90 % intervals held {told}; values of today's editions"
 
 
-def sentences(name: str, labels: Mapping[str, str]) -> list[str] | None:
+def record_sentences(name: str, labels: Mapping[str, str]) -> list[str] | None:
     """Say of each quantity how good it was, beside its rivals, and what such a record cannot tell.
 
     None where the scenario keeps no record; where that cannot be read, why.
@@ -103,30 +103,32 @@ def sentences(name: str, labels: Mapping[str, str]) -> list[str] | None:
         return [found] if found else None
     rows = scores.quantity_scores(found)
     months = 12 * float(found["ahead"].max())
-    out = [f"record {_when(found)}, up to {months:.0f} months ahead; {'; '.join(scores.limits(found))}"]
+    out = [
+        f"record {_vintages_text(found)}, up to {months:.0f} months ahead; {'; '.join(scores.limitation_lines(found))}"
+    ]
     scenario = str(found["model"].values[0])
     for own in (row for row in rows if row["model"] == scenario):
         of = own["quantity"]
         rivals = [row for row in rows if row["quantity"] == of and row["model"] != scenario and row["both"]]
-        beside = ", ".join(_beside(row, own) for row in rivals)
+        beside = ", ".join(_rival_text(row, own) for row in rivals)
         out.append(
             f"record of {labels.get(of, of)}: 50 % intervals held {100 * own['half']:.0f} %, 90 % intervals "
-            f"{_covered(own)}, {own['width']:.3g} {scores.unit_text(own)} wide; score {own['score']:.2g}"
+            f"{_coverage_text(own)}, {own['width']:.3g} {scores.unit_text(own)} wide; score {own['score']:.2g}"
             f"{f'; {beside}' if beside else ''}"
         )
     return out
 
 
-def _beside(rival: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+def _rival_text(rival: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """Say the score of a rival, and the scenario's on the same rows where these are fewer."""
     fewer = f" (it {rival['beside']:.2g} on these {rival['both']})" if rival["both"] < own["forecasts"] else ""
     return f"{rival['model']} {rival['mine']:.2g}{fewer}"
 
 
-def _covered(row: Mapping[str, Any]) -> str:
+def _coverage_text(row: Mapping[str, Any]) -> str:
     return f"{round(row['held'] * row['forecasts'])} of {row['forecasts']}"
 
 
-def _when(found: xr.Dataset) -> str:
+def _vintages_text(found: xr.Dataset) -> str:
     cuts = found["origin"].values
-    return f"as of {len(cuts)} dates from {cuts[0]:.0f} (at most {scores.years_apart(cuts)} independent)"
+    return f"as of {len(cuts)} dates from {cuts[0]:.0f} (at most {scores.max_independent_vintages(cuts)} independent)"

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.evaluation.extrapolate import dated_quantiles
-from forecast.evaluation.origins import REFERENCES
+from forecast.evaluation.origins import REFERENCE_SHAPES
 from forecast.evaluation.scores import LEVELS
-from forecast.evaluation.whole.scenario_scores import DIGITS, Scale
-from forecast.projection.claim_values import worlds
+from forecast.evaluation.whole.scenario_scores import ROUND_DIGITS, Scale
+from forecast.projection.claim_values import claim_draws
 from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.engine import project
 from forecast.projection.result import Projection
@@ -26,16 +26,24 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-__all__ = ["Published", "Series", "extrapolated", "last_value", "published_levels", "published_models", "quantiles_at"]
+__all__ = [
+    "ObservedQuantity",
+    "Published",
+    "extrapolate_series",
+    "last_value",
+    "published_levels",
+    "published_models",
+    "quantiles_at",
+]
 
 #: Years within which what was observed counts as observed at a date.
-NEAR = 0.25
+MATCH_YEARS = 0.25
 #: Dates this many years apart are one; and steps, since half a year of the calendar is not half of its days.
-SAME, SAME_STEP = 1e-6, 0.02
+SAME_DATE_ATOL_YEARS, STEP_ATOL_YEARS = 1e-6, 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
-class Series:
+class ObservedQuantity:
     """What was observed of a quantity.
 
     Parameters
@@ -50,7 +58,7 @@ class Series:
     value: Array
     record: bool
 
-    def same_as(self, other: Series) -> bool:
+    def same_as(self, other: ObservedQuantity) -> bool:
         """Tell whether both are of the same rows."""
         return np.array_equal(self.time, other.time) and np.array_equal(self.value, other.value)
 
@@ -61,30 +69,34 @@ class Series:
         """
         seen = scale.of(self.value)
         if self.record:
-            known = seen[self.time <= date + SAME]
-            return float(known.max()) if known.size and date <= self.time[-1] + NEAR + SAME else np.nan
-        near = seen[np.abs(self.time - date) <= NEAR + SAME]
+            known = seen[self.time <= date + SAME_DATE_ATOL_YEARS]
+            return (
+                float(known.max())
+                if known.size and date <= self.time[-1] + MATCH_YEARS + SAME_DATE_ATOL_YEARS
+                else np.nan
+            )
+        near = seen[np.abs(self.time - date) <= MATCH_YEARS + SAME_DATE_ATOL_YEARS]
         return float(near.mean()) if near.size else np.nan
 
 
-def extrapolated(known: Series, dates: Array, scale: Scale, seed: int) -> Array:
+def extrapolate_series(series: ObservedQuantity, dates: Array, scale: Scale, seed: int) -> Array:
     """Carry the rows on as `forecast.extrapolate` does; a record never falls."""
-    found = dated_quantiles(known.time, known.value, dates, LEVELS, seed)
-    return scale.of(np.maximum(found, known.value.max()) if known.record else found)
+    found = dated_quantiles(series.time, series.value, dates, LEVELS, seed)
+    return scale.of(np.maximum(found, series.value.max()) if series.record else found)
 
 
-def last_value(known: Series, dates: Array, scale: Scale, seed: int) -> Array:
+def last_value(series: ObservedQuantity, dates: Array, scale: Scale, seed: int) -> Array:
     """Repeat the last value, or the record, with the spread of a random walk without drift."""
     from forecast.base.streams import Streams
 
-    seen = scale.of(known.value)
-    if known.record:
+    seen = scale.of(series.value)
+    if series.record:
         seen = np.maximum.accumulate(seen)
     span = float(np.ptp(seen)) or 1.0  # the walk is one of logarithms: what is scored on a scale walks on it
-    walk = REFERENCES["last-value"].fit(known.time, np.exp((seen - seen[-1]) / span))
+    walk = REFERENCE_SHAPES["last-value"].fit(series.time, np.exp((seen - seen[-1]) / span))
     drawn = span * np.log(walk.sample(dates, Streams(seed=seed, node="last value", block=0))) + seen[-1]
-    ends = np.quantile(np.maximum(drawn, seen[-1]) if known.record else drawn, LEVELS, axis=1).T
-    return np.asarray(np.round(ends, DIGITS))
+    ends = np.quantile(np.maximum(drawn, seen[-1]) if series.record else drawn, LEVELS, axis=1).T
+    return np.asarray(np.round(ends, ROUND_DIGITS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,21 +127,23 @@ class Published:
 def published_models(scenario: Scenario, names: set[str], last: float) -> Iterator[Published]:
     """Walk the published models that appeared by the last vintage and share a quantity with the scenario."""
     from forecast.contract.registry import get_registry
-    from forecast.evaluation.shared_questions import shared_questions, sharing
+    from forecast.evaluation.shared_questions import scenarios_sharing, shared_questions
 
     registry: Registry = get_registry()
     questions = shared_questions(registry)
-    ours = {about: name for about, (name, _) in _about(scenario, questions).items() if name in names}
-    for other, _ in sharing(registry, questions) if ours else ():
+    ours = {about: name for about, (name, _) in _matching_quantities(scenario, questions).items() if name in names}
+    for other, _ in scenarios_sharing(registry, questions) if ours else ():
         on = str(other.stated.get("published_on", ""))
-        both = {ours[about]: found for about, found in _about(other, questions).items() if about in ours}
+        both = {ours[about]: found for about, found in _matching_quantities(other, questions).items() if about in ours}
         if on and both and other.name != scenario.name:
             pack = Published(name=other.name.rpartition("/")[2], scenario=other, on=on, quantities=both)
-            if pack.year <= last + SAME:
+            if pack.year <= last + SAME_DATE_ATOL_YEARS:
                 yield pack
 
 
-def _about(scenario: Scenario, questions: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, Mapping[str, str]]]:
+def _matching_quantities(
+    scenario: Scenario, questions: Mapping[str, Mapping[str, Any]]
+) -> dict[str, tuple[str, Mapping[str, str]]]:
     """Return the quantity that stands for each shared one, and the values of choices under which it does."""
     found: dict[str, tuple[str, Mapping[str, str]]] = {}
     pairs = [(each.shared, each.when.left.text) for each in scenario.questions.values()]
@@ -183,13 +197,13 @@ def quantiles_at(
     values = values.isel({str(d): 0 for d in values.dims if d not in ("time", "draw") and str(d) not in run.rivals})
 
     def levels(place: int) -> tuple[Array, Array]:
-        drawn, weights = worlds(run, values.isel(time=place) if "time" in values.dims else values, where=name)
+        drawn, weights = claim_draws(run, values.isel(time=place) if "time" in values.dims else values, where=name)
         own = run.quantities[name].unit
         return scale.of(drawn if unit is None else units.convert(drawn, own, unit, where=name)), weights
 
     for i, date in enumerate(dates):
         place = int(np.abs(run.years - date).argmin())
-        if abs(run.years[place] - date) <= SAME_STEP:
+        if abs(run.years[place] - date) <= STEP_ATOL_YEARS:
             drawn, weights = levels(place)
         elif between and run.years[0] < date < run.years[-1]:
             after = int(np.searchsorted(run.years, date))
@@ -199,5 +213,5 @@ def quantiles_at(
         else:
             continue
         if np.isfinite(drawn).any():
-            out[i] = np.round(weighted_quantiles(drawn, weights, LEVELS), DIGITS)
+            out[i] = np.round(weighted_quantiles(drawn, weights, LEVELS), ROUND_DIGITS)
     return out

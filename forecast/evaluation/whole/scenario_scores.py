@@ -17,30 +17,30 @@ from forecast.evaluation.scores import LEVELS, coverage, weighted_interval
 Array = NDArray[np.float64]
 
 __all__ = [
-    "DIGITS",
     "EXTRAPOLATED",
-    "LAST",
-    "OWN",
+    "LAST_VALUE_RIVAL",
+    "OWN_TREND",
     "RIVALS",
+    "ROUND_DIGITS",
     "SCALES",
     "Scale",
+    "coverage_sentence",
     "forecast_rows",
-    "limits",
+    "limitation_lines",
+    "max_independent_vintages",
     "month_of",
     "of_rows",
     "quantity_scores",
     "scored_forecasts",
-    "sentence",
     "unit_text",
-    "years_apart",
 ]
 
 #: Digits of a forecast and of what came: a record that stands still is inside an interval that ends at it.
-DIGITS = 9
+ROUND_DIGITS = 9
 #: Rivals that every observed quantity has, by their names in a result.
-OWN, EXTRAPOLATED, LAST = "own trend", "extrapolate", "last value"
-RIVALS = (OWN, EXTRAPOLATED, LAST)
-_QUANTILES = ("p05", "p25", "p50", "p75", "p95")
+OWN_TREND, EXTRAPOLATED, LAST_VALUE_RIVAL = "own trend", "extrapolate", "last value"
+RIVALS = (OWN_TREND, EXTRAPOLATED, LAST_VALUE_RIVAL)
+_QUANTILE_KEYS = ("p05", "p25", "p50", "p75", "p95")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Scale:
         """Return values on the scale; what has no place there is NaN."""
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self.forward(np.asarray(values, dtype=float))
-        return np.asarray(np.round(np.where(np.isfinite(found), found, np.nan), DIGITS), dtype=float)
+        return np.asarray(np.round(np.where(np.isfinite(found), found, np.nan), ROUND_DIGITS), dtype=float)
 
 
 SCALES = {
@@ -123,7 +123,7 @@ def quantity_scores(found: xr.Dataset, *, by_ahead: bool = False) -> list[dict[s
     ahead = enumerate(map(float, found["ahead"].values)) if by_ahead else ()
     parts = [(None, slice(None)), *((years, slice(j, j + 1)) for j, years in ahead)]
     rows = [
-        {**about[k], "model": str(model), "ahead": years, **_row({part: of[part][k, :, :, at] for part in of}, m)}
+        {**about[k], "model": str(model), "ahead": years, **_score_row({part: of[part][k, :, :, at] for part in of}, m)}
         for k in range(len(about))
         for years, at in parts
         for m, model in enumerate(found["model"].values)
@@ -135,7 +135,7 @@ def quantity_scores(found: xr.Dataset, *, by_ahead: bool = False) -> list[dict[s
 _SCORES = ("weighted-interval", "half", "coverage", "width")
 
 
-def _row(of: Mapping[str, Array], model: int) -> dict[str, Any]:
+def _score_row(of: Mapping[str, Array], model: int) -> dict[str, Any]:
     """Return the scores of a model on one quantity, (model, vintage, ahead) each; the first model is the scenario."""
     scores, own = of["weighted-interval"][model], of["weighted-interval"][0]
     made = ~np.isnan(scores)
@@ -143,17 +143,17 @@ def _row(of: Mapping[str, Array], model: int) -> dict[str, Any]:
     return {
         "forecasts": int(made.sum()),
         "vintages": int(made.any(axis=1).sum()),
-        "half": _mean(of["half"][model]),
-        "held": _mean(of["coverage"][model]),
-        "width": _mean(of["width"][model]),
-        "score": _mean(scores),
+        "half": _nan_mean(of["half"][model]),
+        "held": _nan_mean(of["coverage"][model]),
+        "width": _nan_mean(of["width"][model]),
+        "score": _nan_mean(scores),
         "both": int(both.sum()),
-        "mine": _mean(np.where(both, scores, np.nan)),
-        "beside": _mean(np.where(both, own, np.nan)),
+        "mine": _nan_mean(np.where(both, scores, np.nan)),
+        "beside": _nan_mean(np.where(both, own, np.nan)),
     }
 
 
-def _mean(values: Array) -> float | None:
+def _nan_mean(values: Array) -> float | None:
     known = ~np.isnan(values)
     return float(np.nanmean(values)) if known.any() else None
 
@@ -168,8 +168,8 @@ def forecast_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     for k, m, i, j in np.argwhere(known.values):
         each = found.isel(quantity=k, model=m, origin=i, ahead=j)
         about = {key: str(each[key].values) for key in ("quantity", "unit", "scale", "model")}
-        stated = dict(zip(_QUANTILES, map(float, each["forecast"].values), strict=True))
-        when = {"vintage": _date(float(each["origin"])), "ahead": float(each["ahead"])}
+        stated = dict(zip(_QUANTILE_KEYS, map(float, each["forecast"].values), strict=True))
+        when = {"vintage": _iso_date(float(each["origin"])), "ahead": float(each["ahead"])}
         rows.append({**about, **when, **stated, "observed": float(each["observed"])})
     return rows
 
@@ -199,7 +199,7 @@ def of_rows(rows: Sequence[Mapping[str, Any]], scenario: str, published: Mapping
         forecasts = np.full((*came.shape, len(models), len(LEVELS)), np.nan)
         for row in rows:
             at = names.index(row["quantity"]), cuts.index(row["vintage"]), steps.index(float(row["ahead"]))
-            forecasts[(*at, models.index(row["model"]))] = [float(row[key]) for key in _QUANTILES]
+            forecasts[(*at, models.index(row["model"]))] = [float(row[key]) for key in _QUANTILE_KEYS]
             came[at] = float(row["observed"])
         years = decimal_year(np.array(cuts, dtype="datetime64[s]"))
     except (KeyError, ValueError, TypeError) as problem:
@@ -215,7 +215,7 @@ def of_rows(rows: Sequence[Mapping[str, Any]], scenario: str, published: Mapping
 # --- in sentences -----------------------------------------------------------------------------------------------------
 
 
-def sentence(found: xr.Dataset) -> str:
+def coverage_sentence(found: xr.Dataset) -> str:
     """Say in a sentence how often the intervals of the scenario covered.
 
     Raises
@@ -240,10 +240,10 @@ def sentence(found: xr.Dataset) -> str:
     )
 
 
-def limits(found: xr.Dataset) -> list[str]:
+def limitation_lines(found: xr.Dataset) -> list[str]:
     """Say what such a record cannot tell."""
     cuts, on = found["origin"].values, found.attrs["published"]
-    apart = years_apart(cuts)
+    apart = max_independent_vintages(cuts)
     lines = [
         "rows are chosen by their dates, and hold the values of today's editions where no older one is kept",
         "priors, weights and forms of the scenario are today's, chosen in sight of what came",
@@ -256,7 +256,7 @@ def limits(found: xr.Dataset) -> list[str]:
     return lines
 
 
-def years_apart(cuts: Array) -> int:
+def max_independent_vintages(cuts: Array) -> int:
     """Return how many vintages lie a year apart, at most."""
     count, last = 0, -np.inf
     for cut in cuts:
@@ -267,8 +267,8 @@ def years_apart(cuts: Array) -> int:
 
 def month_of(year: float) -> str:
     """Return the month of a decimal year, ISO."""
-    return _date(year)[:7]
+    return _iso_date(year)[:7]
 
 
-def _date(year: float) -> str:
+def _iso_date(year: float) -> str:
     return str(from_decimal_year(np.array([year]))[0])[:10]

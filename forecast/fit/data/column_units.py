@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.errors import UnitError, printable
-from forecast.fit.options import Request
+from forecast.fit.options import FitRequest
 
 if TYPE_CHECKING:
     from forecast.laws import Law
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["in_order", "in_units"]
 
 
-def in_order(data: Any, request: Request, name: str) -> Request:
+def in_order(data: Any, request: FitRequest, name: str) -> FitRequest:
     """Return the request with weights, errors and groups that have row labels in the order of the data's rows.
 
     Raises
@@ -29,18 +29,18 @@ def in_order(data: Any, request: Request, name: str) -> Request:
     errors = request.sigma_x if isinstance(request.sigma_x, Mapping) else {}
     if not labelled and not any(hasattr(v, "reindex") for v in errors.values()):
         return request
-    from forecast.tables.frames import beside
+    from forecast.tables.frames import align_to_data
 
     return request.but(
-        weights=beside(data, request.weights, f"{name}: weights"),
-        sigma=beside(data, request.sigma, f"{name}: sigma"),
-        groups=beside(data, request.groups, f"{name}: groups"),
-        sigma_x={n: beside(data, v, f"{name}: sigma_x: '{printable(n, 60)}'") for n, v in errors.items()}
+        weights=align_to_data(data, request.weights, f"{name}: weights"),
+        sigma=align_to_data(data, request.sigma, f"{name}: sigma"),
+        groups=align_to_data(data, request.groups, f"{name}: groups"),
+        sigma_x={n: align_to_data(data, v, f"{name}: sigma_x: '{printable(n, 60)}'") for n, v in errors.items()}
         or request.sigma_x,
     )
 
 
-def in_units(law: Law, data: Any, request: Request, name: str) -> Any:
+def in_units(law: Law, data: Any, request: FitRequest, name: str) -> Any:
     """Return data in which every column that is a variable of the law, or its output, is in the law's unit.
 
     A column without a unit, or with one that we do not know, is taken as it is; so is what a formula computes: inside
@@ -73,18 +73,18 @@ def in_units(law: Law, data: Any, request: Request, name: str) -> Any:
     array([1.e+12, 2.e+12])
     """
     from forecast import tables, units
-    from forecast.tables.columns import stated_units
+    from forecast.tables.columns import declared_units
 
     let = request.let or {}
     wanted = [(let.get(v, v), unit, f"variable '{v}'") for v, unit in law.variables.items()]
     wanted.append((request.y if request.y is not None else law.output, law.unit, "y"))
     grid = request.by is not None and request.by in getattr(data, "dims", ())
-    columns = None if grid else tables.columns(data, where=name)
-    known = columns.units if columns is not None else stated_units(data.variables)
+    columns = None if grid else tables.to_columns(data, where=name)
+    known = columns.units if columns is not None else declared_units(data.variables)
     changed, became = {}, {}
     for column, unit, what in wanted:
         stated = known.get(column)
-        if not unit or stated is None or stated == unit or not _known(stated):
+        if not unit or stated is None or stated == unit or not _is_unit(stated):
             continue
         values = np.asarray(data[column].values if columns is None else columns[column])
         if values.dtype.kind in "fiu":
@@ -96,7 +96,7 @@ def in_units(law: Law, data: Any, request: Request, name: str) -> Any:
 
 
 @functools.lru_cache(256)
-def _known(unit: str) -> bool:
+def _is_unit(unit: str) -> bool:
     from forecast import units
 
     try:

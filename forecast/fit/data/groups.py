@@ -14,15 +14,24 @@ from forecast.errors import DataError, FitError, UnknownNameError, UsageError, p
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
-    from forecast.fit.options import Request
+    from forecast.fit.options import FitRequest
     from forecast.laws import Law
 
-__all__ = ["FEW", "check", "check_scheme", "coded", "labels_of", "number_label", "of_groups", "started"]
+__all__ = [
+    "MIN_GROUPS",
+    "check_scheme",
+    "check_varying",
+    "expand_start",
+    "group_codes",
+    "labels_of",
+    "number_label",
+    "of_groups",
+]
 
 Array = NDArray[np.float64]
 
 #: Fewer groups than this say little about how groups differ.
-FEW = 10
+MIN_GROUPS = 10
 
 
 def labels_of(column: Any, size: int, name: str) -> tuple[NDArray[np.str_], NDArray[np.int64], tuple[str, ...]]:
@@ -65,7 +74,7 @@ def number_label(value: Any) -> str:
     return f"{float(value):.15g}"
 
 
-def coded(law: Law, name: str, given: Any, where: str) -> Any:
+def group_codes(law: Law, name: str, given: Any, where: str) -> Any:
     """Return the places of labels, text or numbers, among the groups of a law; other variables are left as they are.
 
     Raises
@@ -81,7 +90,7 @@ def coded(law: Law, name: str, given: Any, where: str) -> Any:
     return law._coded(name, given.copy(data=texts) if hasattr(given, "dims") else texts)
 
 
-def check(request: Request, name: str) -> tuple[str, ...]:
+def check_varying(request: FitRequest, name: str) -> tuple[str, ...]:
     """Return the names of own parameters.
 
     Raises
@@ -118,7 +127,7 @@ def check_scheme(resample: str, varying: Iterable[str], sigma_x: Iterable[str], 
         )
 
 
-def of_groups(law: Law, seen: Observations, varying: tuple[str, ...], name: str) -> tuple[Law, Observations]:
+def of_groups(law: Law, observations: Observations, varying: tuple[str, ...], name: str) -> tuple[Law, Observations]:
     """Return the law with own parameters for each group, and the data with the group as a variable.
 
     Raises
@@ -126,35 +135,37 @@ def of_groups(law: Law, seen: Observations, varying: tuple[str, ...], name: str)
     DataError
         If there is one group only, or one has fewer points than parameters of its own.
     """
-    if seen.groups is None:
-        return law, seen
-    if len(seen.group_labels) < 2:
-        raise DataError(f"{name}: groups: expected at least 2 different labels, got one ('{seen.group_labels[0]}')")
+    if observations.groups is None:
+        return law, observations
+    if len(observations.group_labels) < 2:
+        raise DataError(
+            f"{name}: groups: expected at least 2 different labels, got one ('{observations.group_labels[0]}')"
+        )
     if not varying:
-        return law, seen
+        return law, observations
     for parameter in varying:
         if parameter not in law.parameters:
             raise UnknownNameError("parameter", printable(parameter, 60), law.parameters, where=f"{name}: varying")
-    counts = np.bincount(seen.groups[seen.weights > 0], minlength=len(seen.group_labels))
-    for label, count in zip(seen.group_labels, counts, strict=True):
+    counts = np.bincount(observations.groups[observations.weights > 0], minlength=len(observations.group_labels))
+    for label, count in zip(observations.group_labels, counts, strict=True):
         if count < len(varying):
             points = "1 point" if count == 1 else f"{count} points"
             raise FitError(
                 f"{name}: group '{printable(label, 60)}' has {points} for {len(varying)} parameters of its own "
                 f"({', '.join(varying)}); leave it out, or let it share one"
             )
-    by = re.sub(r"[^A-Za-z0-9]+", "_", seen.by).strip("_") or "group"
+    by = re.sub(r"[^A-Za-z0-9]+", "_", observations.by).strip("_") or "group"
     if not re.match("[A-Za-z]", by):
         by = f"group_{by}"
     taken = {n.lower() for n in (*law.parameters, *law.variables, law.output)}
     while by.lower() in taken:
         by += "_"
-    made = law.grouped(by, seen.group_labels, varying=varying)
-    codes = seen.groups.astype(float)
-    return made, replace(seen, variables={**seen.variables, by: codes}, groups=None, by=by)
+    made = law.grouped(by, observations.group_labels, varying=varying)
+    codes = observations.groups.astype(float)
+    return made, replace(observations, variables={**observations.variables, by: codes}, groups=None, by=by)
 
 
-def started(law: Law, start: Mapping[str, float] | None) -> Mapping[str, float] | None:
+def expand_start(law: Law, start: Mapping[str, float] | None) -> Mapping[str, float] | None:
     """Return a start in which what is given for an own parameter is every group's."""
     from forecast.laws.grouped import Grouped
 

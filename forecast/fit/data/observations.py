@@ -14,7 +14,7 @@ from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
 from forecast.fit.data.groups import labels_of
 from forecast.fit.objectives.objective import Objective, RowRule
-from forecast.fit.options import Request
+from forecast.fit.options import FitRequest
 
 if TYPE_CHECKING:
     from forecast.laws import Law
@@ -25,9 +25,9 @@ __all__ = ["Observations", "points_of", "read_observations"]
 Array = NDArray[np.float64]
 
 #: Where y is nowhere larger than this, or its inverse, sums of squares leave the range of numbers.
-SMALLEST = 1e-120
+MIN_MAGNITUDE = 1e-120
 #: An error in a variable over this many times its largest value is in another unit.
-TOO_FAR = 1e6
+MAX_ERROR_RATIO = 1e6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,7 +40,7 @@ class Observations:
         One column a variable of the law: (n,) of one data set and where all curves share the points, else (B, n).
     y, weights : ndarray
         (n,) of one data set, (B, n) of curves.
-    scale_known : bool
+    absolute_sigma : bool
         The weights come from known standard deviations.
     columns : mapping of str to ndarray
         What the objective asks for at each point: trials, chance; shaped as `y`.
@@ -65,7 +65,7 @@ class Observations:
     variables: Mapping[str, Array]
     y: Array
     weights: Array
-    scale_known: bool = False
+    absolute_sigma: bool = False
     columns: Mapping[str, Array] = field(default_factory=dict)
     sigma_x: Mapping[str, Array] = field(default_factory=dict)
     groups: NDArray[np.int64] | None = None
@@ -124,7 +124,7 @@ class Observations:
         return found
 
 
-def _numbers(column: Any, where: str) -> Array:
+def _as_numbers(column: Any, where: str) -> Array:
     from forecast import tables
 
     values = np.asarray(column)
@@ -141,12 +141,12 @@ def _evaluate(text: object, columns: Mapping[str, Any], where: str) -> Array:
     if not isinstance(text, str):
         raise UsageError(f"{where}: expected a column or a formula, got {type(text).__name__}")
     if text in columns:
-        return _numbers(columns[text], f"{where}: column '{printable(text, 60)}'")
+        return _as_numbers(columns[text], f"{where}: column '{printable(text, 60)}'")
     from forecast.tables.column_names import meant
 
     parsed = formula.parse(text, where=where)
     column = {name: meant(name, columns, where) for name in parsed.names}
-    values = {name: _numbers(columns[c], f"{where}: column '{printable(c, 60)}'") for name, c in column.items()}
+    values = {name: _as_numbers(columns[c], f"{where}: column '{printable(c, 60)}'") for name, c in column.items()}
     return np.asarray(parsed.evaluate(values), dtype=float)
 
 
@@ -222,8 +222,8 @@ class _Grid:
         if isinstance(given, str):
             return self.as_curves(_evaluate(given, self.columns, where))
         if isinstance(given, xr.DataArray) and set(map(str, given.dims)) <= set(self.dims):
-            return _numbers(self._placed(given.variable), where)
-        values = _numbers(given, where)
+            return _as_numbers(self._placed(given.variable), where)
+        values = _as_numbers(given, where)
         if values.shape not in ((), self.shape[1:], self.shape):
             raise DataError(f"{where}: expected numbers of shape {self.shape} or {self.shape[1:]}, got {values.shape}")
         return self.as_curves(values)
@@ -232,7 +232,7 @@ class _Grid:
 def _row_numbers(given: Any, columns: Mapping[str, Any], size: int, where: str) -> Array:
     if isinstance(given, str):
         return _compute(given, columns, where)
-    values = _numbers(np.asarray(given), where)
+    values = _as_numbers(np.asarray(given), where)
     if values.shape not in ((), (size,)):
         raise DataError(f"{where}: expected {size} numbers, one a row, got shape {values.shape}")
     return np.broadcast_to(values, (size,)).copy()
@@ -262,7 +262,7 @@ def points_of(law: Law, data: Any, stated: Mapping[str, Any], name: str) -> dict
     """
     from forecast.fit.data.column_units import in_units
 
-    columns = in_units(law, data, Request(), name)
+    columns = in_units(law, data, FitRequest(), name)
     if columns.rows == 0:
         raise EmptyDataError(f"{name}: no rows to predict")
     found: dict[str, Any] = dict(stated)
@@ -274,7 +274,7 @@ def points_of(law: Law, data: Any, stated: Mapping[str, Any], name: str) -> dict
 
 
 def read_observations(
-    law: Law, data: Any, request: Request, *, objective: Objective, options: Mapping[str, Any], name: str
+    law: Law, data: Any, request: FitRequest, *, objective: Objective, options: Mapping[str, Any], name: str
 ) -> Observations:
     """Return what a fit of `law` sees of `data`: one data set, or with ``request.by`` the curves of it side by side.
 
@@ -292,7 +292,7 @@ def read_observations(
 
     by = request.by
     wide = by is not None and isinstance(data, xr.Dataset) and by in data.dims and len(data.dims) > 1
-    source = _Grid(data, str(by), name) if wide else _Rows(tables.columns(data, where=name), by, name)
+    source = _Grid(data, str(by), name) if wide else _Rows(tables.to_columns(data, where=name), by, name)
     if 0 in source.shape:
         raise EmptyDataError(f"{name}: no rows to fit")
     let = dict(request.let or {})
@@ -319,17 +319,17 @@ def read_observations(
     if by is not None:
         fills = {n: 1.0 if (usual := objective.options[n].default) is None else usual for n in columns}
         curves = _pad_curves(source, variables, y, weights, columns, absent, faults, fills)
-        return replace(curves, scale_known=known, called=called)
+        return replace(curves, absolute_sigma=known, called=called)
     for fault in faults:
         if fault.bad.any():
             raise DataError(f"{name}: {fault.text((0, int(np.argmax(fault.bad))), _format_rows(fault.bad))}")
     flat = {v: np.ascontiguousarray(column[0]) for v, column in variables.items()}
-    groups, labels, group_name = _groups(request, source.columns, y.size, name)
+    groups, labels, group_name = _read_groups(request, source.columns, y.size, name)
     return Observations(
         variables=flat,
         y=np.ascontiguousarray(y[0]),
         weights=np.ascontiguousarray(weights[0]),
-        scale_known=known,
+        absolute_sigma=known,
         columns={option: np.ascontiguousarray(column[0]) for option, column in columns.items()},
         sigma_x=_errors_in_x(law, request, source.columns, flat, objective, name),
         groups=groups,
@@ -339,7 +339,7 @@ def read_observations(
     )
 
 
-def _weights(request: Request, source: _Rows | _Grid, name: str) -> tuple[Array, Array | None]:
+def _weights(request: FitRequest, source: _Rows | _Grid, name: str) -> tuple[Array, Array | None]:
     """Return the weights of the points, (B, n), and the standard deviations they come from, where these are given."""
     if request.weights is not None and request.sigma is not None:
         raise UsageError(f"{name}: give weights or sigma, not both")
@@ -392,7 +392,7 @@ def _faults(
         return
     sizes = np.where(there & np.isfinite(y), np.abs(y), 0.0)
     largest = sizes.max(axis=1, keepdims=True)
-    beyond = (largest > 0) & ~((largest > SMALLEST) & (largest < 1 / SMALLEST))
+    beyond = (largest > 0) & ~((largest > MIN_MAGNITUDE) & (largest < 1 / MIN_MAGNITUDE))
     if beyond.any():
         factor = 1 / min(max(float(largest[beyond][0]), 1e-307), 1e300)
         yield RowRule(
@@ -450,8 +450,8 @@ def _filled(values: Array, good: NDArray[np.bool_]) -> Array:
     return np.where(good, values, first[:, None])
 
 
-def _groups(
-    request: Request, columns: Mapping[str, Any], size: int, name: str
+def _read_groups(
+    request: FitRequest, columns: Mapping[str, Any], size: int, name: str
 ) -> tuple[NDArray[np.int64] | None, tuple[str, ...], str]:
     """Read the group of each row: its place among the labels, the labels, and what they are called."""
     given = request.groups
@@ -468,7 +468,7 @@ def _groups(
 
 def _errors_in_x(
     law: Law,
-    request: Request,
+    request: FitRequest,
     columns: Mapping[str, Any],
     variables: Mapping[str, Array],
     objective: Objective,
@@ -496,11 +496,11 @@ def _errors_in_x(
         bad = ~(np.isfinite(errors) & (errors >= 0))
         if bad.any():
             raise DataError(f"{where}: expected standard deviations of at least 0, not so in {_format_rows(bad)}")
-        far = TOO_FAR * float(np.abs(variables[variable]).max())
+        far = MAX_ERROR_RATIO * float(np.abs(variables[variable]).max())
         if far and errors.max() > far:
             rows = _format_rows(errors > far)
             raise DataError(
-                f"{where}: standard deviations of more than {TOO_FAR:.0e} times its largest value in {rows}; "
+                f"{where}: standard deviations of more than {MAX_ERROR_RATIO:.0e} times its largest value in {rows}; "
                 "give them in the unit of the variable"
             )
         if (errors > 0).any():

@@ -12,14 +12,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["autocorrelation", "widened"]
+__all__ = ["autocorrelation", "error_inflation"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: What sqrt(n) times the autocorrelation of independent residuals exceeds in one case of twenty.
-CHANCE = 1.645
+ONE_SIDED_Z95 = 1.645
 #: Residuals that follow each other more closely than this leave no evidence to speak of.
-CLOSEST = 0.95
+MAX_AUTOCORRELATION = 0.95
 
 
 def autocorrelation(along: Array, residuals: Array, weights: Array) -> Array:
@@ -42,12 +42,12 @@ def autocorrelation(along: Array, residuals: Array, weights: Array) -> Array:
         r = np.take_along_axis(np.where(given, residuals * np.sqrt(weights), 0.0), order, axis=1)
         rho = np.einsum("bn,bn->b", r[:, 1:], r[:, :-1]) / np.einsum("bn,bn->b", r, r)
         n = given.sum(axis=1)
-        sure = 1 - CHANCE**2 / (n * rho**2)
+        sure = 1 - ONE_SIDED_Z95**2 / (n * rho**2)
         unbiased = rho + (1 + 4 * rho) / n
-    return np.where((rho > 0) & (sure > 0) & ~shared, np.minimum(unbiased * sure, CLOSEST), 0.0)
+    return np.where((rho > 0) & (sure > 0) & ~shared, np.minimum(unbiased * sure, MAX_AUTOCORRELATION), 0.0)
 
 
-def widened(rho: Array) -> Array:
+def error_inflation(rho: Array) -> Array:
     """Return by what standard errors of a level grow where residuals follow each other.
 
     Examples

@@ -14,12 +14,12 @@ from forecast.formula.tree import Binary, Name, Number
 if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["edges", "together"]
+__all__ = ["edge_reasons", "together"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Variables whose scatter about a line is below this share of their spread vary together.
-COLLINEAR = 1e-6
+MAX_SCATTER_SHARE = 1e-6
 
 
 def together(problem: Problem, values: Mapping[str, float]) -> dict[str, str]:
@@ -34,10 +34,10 @@ def together(problem: Problem, values: Mapping[str, float]) -> dict[str, str]:
     names = list(varied)
     for i, first in enumerate(names):
         for second in names[i + 1 :]:
-            text = _line(first, varied[first], second, varied[second])
+            text = _relation_text(first, varied[first], second, varied[second])
             if not text:
                 continue
-            tied = _tied(problem, values, (first, second))
+            tied = _separate_parameters(problem, values, (first, second))
             if not (tied[first] and tied[second]):
                 continue
             for name in (*tied[first], *tied[second]):
@@ -45,18 +45,18 @@ def together(problem: Problem, values: Mapping[str, float]) -> dict[str, str]:
     return reasons
 
 
-def _line(first: str, a: Array, second: str, b: Array) -> str:
+def _relation_text(first: str, a: Array, second: str, b: Array) -> str:
     """Say how two variables go together, in logarithms or as they are; empty where they do not."""
     if (a > 0).all() and (b > 0).all():
-        slope, offset, apart = _regressed(np.log(a), np.log(b))
-        if apart < COLLINEAR:
+        slope, offset, apart = _regress(np.log(a), np.log(b))
+        if apart < MAX_SCATTER_SHARE:
             power = "" if abs(slope - 1) < 1e-6 else f"**{slope:.4g}"
             return f"{second} = {np.exp(offset):.4g}*{first}{power}"
-    slope, offset, apart = _regressed(a, b)
-    return f"{second} = {offset:.4g} + {slope:.4g}*{first}" if apart < COLLINEAR else ""
+    slope, offset, apart = _regress(a, b)
+    return f"{second} = {offset:.4g} + {slope:.4g}*{first}" if apart < MAX_SCATTER_SHARE else ""
 
 
-def _regressed(a: Array, b: Array) -> tuple[float, float, float]:
+def _regress(a: Array, b: Array) -> tuple[float, float, float]:
     """Return slope, offset, and the share of the spread that is left."""
     x, y = a - a.mean(), b - b.mean()
     slope = float(x @ y / (x @ x)) if x @ x > 0 else 0.0
@@ -64,7 +64,7 @@ def _regressed(a: Array, b: Array) -> tuple[float, float, float]:
     return slope, float(b.mean() - slope * a.mean()), left
 
 
-def _tied(problem: Problem, values: Mapping[str, float], pair: tuple[str, str]) -> dict[str, list[str]]:
+def _separate_parameters(problem: Problem, values: Mapping[str, float], pair: tuple[str, str]) -> dict[str, list[str]]:
     """Return for each of two variables the parameters whose terms see it and not the other."""
     law = problem.law
 
@@ -86,7 +86,7 @@ def _tied(problem: Problem, values: Mapping[str, float], pair: tuple[str, str]) 
     return {n: [p for p in problem.free if alone[n][order.index(p)]] for n in pair}
 
 
-def edges(problem: Problem, ends: Mapping[str, tuple[float, float]]) -> dict[str, str]:
+def edge_reasons(problem: Problem, ends: Mapping[str, tuple[float, float]]) -> dict[str, str]:
     """Return places in the law (a midpoint, a break) whose interval reaches the end of the data, with the reason.
 
     A place is a parameter that is subtracted from a variable, or that divides it inside a sum with a number.

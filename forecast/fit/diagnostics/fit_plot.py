@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["draw", "drawable", "panel"]
+__all__ = ["drawable", "panel", "plot_fit"]
 
 #: An axis is logarithmic where its values are positive and span more than this factor.
-_DECADE = 10.0
-_POINTS = 200
+_LOG_AXIS_RATIO = 10.0
+_N_CURVE_POINTS = 200
 
 
 def drawable(fit: Fit) -> list[str]:
@@ -33,11 +33,11 @@ def drawable(fit: Fit) -> list[str]:
     return [name for name in fit.law.variables if name not in fit.law.levels]
 
 
-def draw(fit: Fit | Fits, axis: Axes | None, variable: str | None, level: float, by: str | None = None) -> Axes:
+def plot_fit(fit: Fit | Fits, axis: Axes | None, variable: str | None, level: float, by: str | None = None) -> Axes:
     """Draw a fit on axes, or the first of many over the dimension `by`, a colour each; see `forecast.Fit.plot`."""
     with plot_style.style():
         axis = plot_style.new_axes() if axis is None else axis
-        for one, own in _parts(fit, by):
+        for one, own in _plotted_fits(fit, by):
             if one.data is None:
                 raise UsageError(f"{fit.name}: nothing to draw: parameters as they were published bring no points")
             name = variable if variable is not None else drawable(one)[0]
@@ -48,12 +48,12 @@ def draw(fit: Fit | Fits, axis: Axes | None, variable: str | None, level: float,
     return axis
 
 
-def _parts(fit: Fit | Fits, by: str | None) -> Iterator[tuple[Fit, tuple[str, Any, str] | None]]:
+def _plotted_fits(fit: Fit | Fits, by: str | None) -> Iterator[tuple[Fit, tuple[str, Any, str] | None]]:
     """Go over the fits that are drawn, each with its colour, line and label where there are several."""
     if by is None:
         yield fit, None  # type: ignore[misc]
         return
-    styles = zip(plot_style.COLOURS, plot_style.LINES, strict=False)
+    styles = zip(plot_style.COLOURS, plot_style.LINE_STYLES, strict=False)
     for value, (colour, line) in zip(fit.labels, styles, strict=False):  # type: ignore[union-attr]
         with contextlib.suppress(ForecastError):  # it failed; `outcome` says why
             yield fit.select(value), (colour, line, printable(f"{by} = {value}", 40))  # type: ignore[union-attr]
@@ -68,7 +68,7 @@ def _middle(values: Array, groups: bool) -> float:
 
 
 def _log(values: Array) -> bool:
-    return bool(values.size and values.min() > 0 and values.max() > _DECADE * values.min())
+    return bool(values.size and values.min() > 0 and values.max() > _LOG_AXIS_RATIO * values.min())
 
 
 def panel(
@@ -101,9 +101,9 @@ def panel(
     fixed = {n: _middle(p, n in fit.law.levels) for n, p in points.items() if n != name}
     log_x = _log(x)
     low, high = float(x.min()), float(x.max())
-    grid = np.geomspace(low, high, _POINTS) if log_x else np.linspace(low, high, _POINTS)
-    places: dict[str, Any] = {name: grid, **{n: np.full(_POINTS, v) for n, v in fixed.items()}}
-    named = {n: np.full(_POINTS, fit.law.levels[n][int(fixed[n])]) for n in fit.law.levels}
+    grid = np.geomspace(low, high, _N_CURVE_POINTS) if log_x else np.linspace(low, high, _N_CURVE_POINTS)
+    places: dict[str, Any] = {name: grid, **{n: np.full(_N_CURVE_POINTS, v) for n, v in fixed.items()}}
+    named = {n: np.full(_N_CURVE_POINTS, fit.law.levels[n][int(fixed[n])]) for n in fit.law.levels}
     law = fit.predict(level=level, **{**places, **named})
     if fixed:
         here = fit.law.value(fit.values, **points)
@@ -124,16 +124,16 @@ def panel(
     drawn = np.concatenate([seen, law["median"].values])
     if log_x:
         axis.set_xscale("log")
-        plot_style.spread(axis.xaxis)
+        plot_style.set_log_ticks(axis.xaxis)
     if _log(drawn[np.isfinite(drawn)]):
         axis.set_yscale("log")
-        plot_style.spread(axis.yaxis)
+        plot_style.set_log_ticks(axis.yaxis)
     unit = fit.law.variables[name]
     axis.set_xlabel(printable(f"{name} [{unit}]" if unit else name, 60))
     axis.set_ylabel(printable(f"{fit.law.output} [{fit.law.unit}]" if fit.law.unit else fit.law.output, 60))
     if fixed:
         at = {
-            n: fit.law.levels[n][int(v)] if n in fit.law.levels else plot_style.number(float(f"{v:.3g}"))
+            n: fit.law.levels[n][int(v)] if n in fit.law.levels else plot_style.format_tick(float(f"{v:.3g}"))
             for n, v in fixed.items()
         }
         axis.set_title(printable("at " + ", ".join(f"{n} = {v}" for n, v in at.items()), 60))

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import printable
-from forecast.fit.data.residual_autocorrelation import widened
-from forecast.fit.diagnostics.collinearity import edges, together
+from forecast.fit.data.residual_autocorrelation import error_inflation
+from forecast.fit.diagnostics.collinearity import edge_reasons, together
 from forecast.fit.diagnostics.direction import opposite_direction
-from forecast.fit.diagnostics.influence import influences
+from forecast.fit.diagnostics.influence import influence_of_points
 from forecast.fit.diagnostics.lack_of_fit import LackOfFit, lack_of_fit
 from forecast.fit.inference import profile
-from forecast.fit.inference.uncertainty import ROUNDED
-from forecast.fit.problem.target import ROUNDING
+from forecast.fit.inference.uncertainty import ROUNDING_REASON
+from forecast.fit.problem.target import RESIDUAL_RTOL
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -35,15 +35,15 @@ __all__ = ["Diagnostics", "diagnose"]
 Array: TypeAlias = NDArray[np.float64]
 
 #: Identifiability is judged at this level, whatever the level of the requested intervals.
-JUDGED_LEVEL = 0.95
+DIAGNOSIS_LEVEL = 0.95
 #: An interval of a positive parameter over this many decades is no knowledge.
-DECADES = 4.0
+MAX_INTERVAL_DECADES = 4.0
 #: Parameters whose estimates are correlated by more than this are named as a ridge.
-RIDGE = 0.9999
+RIDGE_CORRELATION = 0.9999
 #: Bands that autocorrelation widens by less than this are not worth a word.
-WIDER = 1.25
+MIN_INFLATION = 1.25
 #: Influence is judged up to this number of points.
-MANY = 20_000
+MAX_INFLUENCE_POINTS = 20_000
 #: Smaller probabilities are rounding.
 LEAST_PROBABILITY = 1e-15
 
@@ -102,7 +102,7 @@ class Diagnostics:
         if self.flaw:
             phrases.append(f"no intervals: {self.flaw}")
         if self.exact:
-            phrases.append(ROUNDED)
+            phrases.append(ROUNDING_REASON)
         if self.unidentified:
             phrases.append(f"not identified: {', '.join(self.unidentified)}")
         phrases += [f"{name} limited on one side only ({why})" for name, why in self.one_sided.items()]
@@ -122,7 +122,7 @@ class Diagnostics:
         if self.flaw:
             lines.append(f"{name}: no intervals: {self.flaw}")
         if self.exact:
-            lines.append(f"{name}: {ROUNDED}: intervals are as wide as the rounding of y")
+            lines.append(f"{name}: {ROUNDING_REASON}: intervals are as wide as the rounding of y")
         about = f"{name}: parameter"
         lines += [f"{about} '{n}' is not identified by these data: {why}" for n, why in self.unidentified.items()]
         lines += [f"{about} '{n}' is limited on one side only: {why}" for n, why in self.one_sided.items()]
@@ -148,41 +148,41 @@ def diagnose(fit: Fit) -> Diagnostics:
     one_sided: dict[str, str] = {}
     beyond: dict[str, str] = {}
     for i, name in enumerate(problem.free):
-        hidden, low, high = profile.hidden_ridges(solutions, i, JUDGED_LEVEL)
+        hidden, low, high = profile.hidden_ridges(solutions, i, DIAGNOSIS_LEVEL)
         if hidden[0]:
             reach = f"[{low[0]:.4g}, {high[0]:.4g}]"
             reasons.setdefault(name, f"its standard error misses a ridge: refitting the others widens it to {reach}")
     if solutions.likelihood and solutions.affordable[0]:
-        profiled = profile.endpoints_of(solutions, JUDGED_LEVEL, np.array([0]))
+        profiled = profile.endpoints_of(solutions, DIAGNOSIS_LEVEL, np.array([0]))
         if not profiled.better:
-            _read(problem, profiled, reasons, one_sided, on_bounds)
+            _check_profile(problem, profiled, reasons, one_sided, on_bounds)
             pairs = [profiled.ends(i) for i in range(problem.k)]
             ends = {n: (float(low[0]), float(high[0])) for n, (low, high) in zip(problem.free, pairs, strict=True)}
-            beyond = {n: why for n, why in edges(problem, ends).items() if n not in reasons}
+            beyond = {n: why for n, why in edge_reasons(problem, ends).items() if n not in reasons}
     return Diagnostics(
         unidentified=reasons,
         one_sided={n: why for n, why in one_sided.items() if n not in reasons},
         edges=beyond,
-        ridges=() if flaw else _ridges(fit, problem, reasons),
+        ridges=() if flaw else _ridge_warning(fit, problem, reasons),
         influential="" if flaw or not fit.converged else _influential(fit, problem),
         opposed=opposite_direction(solutions),
-        lack_of_fit=_missed(fit, problem),
-        following="" if flaw or exact else _following(solutions),
+        lack_of_fit=_lack_of_fit_test(fit, problem),
+        following="" if flaw or exact else _autocorrelation_warning(solutions),
         flaw=flaw,
         exact=exact,
     )
 
 
-def _following(made: Solutions) -> str:
+def _autocorrelation_warning(solutions: Solutions) -> str:
     """Say how residuals follow each other, where that widens a band by more than a little."""
-    rho = float(made.correlation[0])
-    times = float(widened(np.array(rho)))
-    if times < WIDER:
+    rho = float(solutions.correlation[0])
+    times = float(error_inflation(np.array(rho)))
+    if times < MIN_INFLATION:
         return ""
     return f"residuals follow each other (rho = {rho:.2f}): bands of predictions are {times:.2g} times as wide"
 
 
-def _missed(fit: Fit, problem: Problem) -> LackOfFit | None:
+def _lack_of_fit_test(fit: Fit, problem: Problem) -> LackOfFit | None:
     """Test the law where rows share their variables; errors in these leave no rows that surely do."""
     if fit.data is None or fit.data.sigma_x:
         return None
@@ -190,7 +190,7 @@ def _missed(fit: Fit, problem: Problem) -> LackOfFit | None:
     return lack_of_fit(problem, at, grouped=bool(fit.uncertainty and fit.uncertainty.clusters))
 
 
-def _read(
+def _check_profile(
     problem: Problem,
     profiled: ProfileCurve,
     reasons: dict[str, str],
@@ -209,7 +209,9 @@ def _read(
             one_sided[name] = "nothing limits it from above"
         elif open_low and not problem.logs[i]:
             one_sided[name] = "nothing limits it from below"
-        elif problem.logs[i] and not open_low and high - low > DECADES * np.log(10.0) and name not in bounds:
+        elif (
+            problem.logs[i] and not open_low and high - low > MAX_INTERVAL_DECADES * np.log(10.0) and name not in bounds
+        ):
             decades = (high - low) / np.log(10.0)
             reasons.setdefault(name, f"its interval spans {decades:.1f} decades")
 
@@ -226,11 +228,11 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
     optima = profile.optimum(fit, problem)
     p = np.array([fit.values[n] for n in problem.free])
     lengths = np.linalg.norm(np.nan_to_num(problem.slopes(p)), axis=0)
-    squared = float(known.quantile(0.5 + JUDGED_LEVEL / 2)[0]) ** 2
+    squared = float(known.quantile(0.5 + DIAGNOSIS_LEVEL / 2)[0]) ** 2
     with np.errstate(all="ignore"):
         unit = np.ones(problem.k)
         if made.profilable[0]:
-            unit = profile.allowed(made, np.array([0]), optima, JUDGED_LEVEL)[:, 0] / squared
+            unit = profile.allowed_rise(made, np.array([0]), optima, DIAGNOSIS_LEVEL)[:, 0] / squared
     reasons: dict[str, str] = {}
     for j, name in enumerate(problem.free):
         if np.isfinite(problem.lower[j]) and (problem.logs[j] or problem.lower[j] > 0):
@@ -253,11 +255,11 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
         # twice what is lost: it was chosen to fit best, and so gains more than a parameter in its place (Davies, 1987)
         count = 1 + 2 * len(lost)
         if known.flaw() or known.exact[0]:
-            absent = value <= (10 * ROUNDING * problem.size()) ** 2
+            absent = value <= (10 * RESIDUAL_RTOL * problem.size()) ** 2
         else:
-            edge = 2 * gammaincinv(count / 2, JUDGED_LEVEL)  # the quantile of chi squared
-            if not known.scale_known and problem.objective.scale != "known":
-                edge = count * fdtri(count, max(int(known.dof[0]), 1), JUDGED_LEVEL)
+            edge = 2 * gammaincinv(count / 2, DIAGNOSIS_LEVEL)  # the quantile of chi squared
+            if not known.absolute_sigma and problem.objective.scale != "known":
+                edge = count * fdtri(count, max(int(known.dof[0]), 1), DIAGNOSIS_LEVEL)
             absent = float(value - optima.value[0]) <= edge * unit[j]
         if absent:
             for i in lost:
@@ -265,7 +267,7 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
     return reasons
 
 
-def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str, ...]:
+def _ridge_warning(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str, ...]:
     """Describe the weakest direction where parameters cannot move but together."""
     keep = [i for i, n in enumerate(problem.free) if fit.uncertainty and n not in fit.uncertainty.on_bounds()]
     if len(keep) < 2:
@@ -278,7 +280,7 @@ def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str
     if not np.isfinite(table).all():
         return ()
     apart = np.abs(table - np.diag(np.diag(table)))
-    if apart.max() < RIDGE and not reasons:
+    if apart.max() < RIDGE_CORRELATION and not reasons:
         return ()
     _, vectors = np.linalg.eigh(table)
     weak = vectors[:, -1]
@@ -303,11 +305,11 @@ def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str
 
 def _influential(fit: Fit, problem: Problem) -> str:
     """Name the row that decides a parameter, where it lies farther off than chance puts the worst of so many rows."""
-    if problem.value_at(np.array([fit.values[n] for n in problem.free])) <= (10 * ROUNDING * problem.size()) ** 2:
+    if problem.value_at(np.array([fit.values[n] for n in problem.free])) <= (10 * RESIDUAL_RTOL * problem.size()) ** 2:
         return ""  # nothing but rounding would move
-    if (fit.n or 0) > MANY:
+    if (fit.n or 0) > MAX_INFLUENCE_POINTS:
         return ""
-    moved = influences(fit)
+    moved = influence_of_points(fit)
     place = moved.deciding()
     if place is None:
         return ""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.base.lazy import xr
-from forecast.fit.data.residual_autocorrelation import widened
+from forecast.fit.data.residual_autocorrelation import error_inflation
 from forecast.fit.inference.profile import optimum, problem_of_fit, refute
 from forecast.fit.sizes import OPTIMUM_RTOL
 from forecast.fit.solve import newton
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["Influence", "influence", "influences"]
+__all__ = ["Influence", "influence", "influence_of_points"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ class Influence:
 
 def influence(fit: Fit) -> xr.Dataset:
     """Return what leaving out each point does; see `forecast.Fit.influence`."""
-    found = influences(fit)
+    found = influence_of_points(fit)
     columns = {n: ("row", found.values[j]) for j, n in enumerate(found.names)}
     columns |= {f"{n}_shift": ("row", found.shifts[j]) for j, n in enumerate(found.names)}
     columns |= {"largest": ("row", found.largest), "probability": ("row", found.probability)}
@@ -83,25 +83,25 @@ def influence(fit: Fit) -> xr.Dataset:
     return xr.Dataset(columns, coords={"row": found.rows + 1}, attrs=told)
 
 
-def influences(fit: Fit) -> Influence:
+def influence_of_points(fit: Fit) -> Influence:
     """Return what leaving out each point does, as arrays: xarray takes longer to import than all of this does."""
     problem = problem_of_fit(fit, "influence")
     optima = optimum(fit, problem)
     rows = np.flatnonzero(problem.weights > 0)
-    moves, left = _first(problem, optima)[:, rows], np.full(rows.size, np.nan)
-    scale_known = fit.solutions is not None and fit.solutions.curves.scale_known
-    errors = _errors(problem, optima, scale_known=scale_known)
-    stepped = np.sort(np.argsort(-_size(moves, errors), kind="stable")[:MAX_STEPPED_POINTS])
-    moves[:, stepped], left[stepped] = _step(problem, optima, rows[stepped])
-    order = [-_size(moves, errors), np.where(np.isnan(left), np.inf, left)]
+    moves, left = _first_order_shifts(problem, optima)[:, rows], np.full(rows.size, np.nan)
+    scale_known = fit.solutions is not None and fit.solutions.curves.absolute_sigma
+    errors = _standard_errors(problem, optima, scale_known=scale_known)
+    stepped = np.sort(np.argsort(-_shift_in_errors(moves, errors), kind="stable")[:MAX_STEPPED_POINTS])
+    moves[:, stepped], left[stepped] = _leave_one_out_steps(problem, optima, rows[stepped])
+    order = [-_shift_in_errors(moves, errors), np.where(np.isnan(left), np.inf, left)]
     top = np.unique([np.argsort(by, kind="stable")[:MAX_SOLVED_POINTS] for by in order])
     if problem.n > problem.k + 1:
-        moves[:, top], left[top] = _without(problem, optima, rows[top])
+        moves[:, top], left[top] = _refit_without(problem, optima, rows[top])
         _check_optimum(fit, problem, optima, moves[:, top])
     with np.errstate(all="ignore"):
         shift = moves / errors[:, None]
     shift = np.where(np.isfinite(shift), shift, 0.0)
-    lasting = 1.0 if fit.solutions is None else float(widened(fit.solutions.correlation)[0])
+    lasting = 1.0 if fit.solutions is None else float(error_inflation(fit.solutions.correlation)[0])
     probability = _probability(problem, optima, left, lasting, scale_known=scale_known)
     return Influence(rows, problem.free, problem.natural((optima.q + moves).T).T, shift, probability)
 
@@ -145,13 +145,13 @@ def _check_optimum(fit: Fit, problem: Problem, optima: Optima, moves: Array) -> 
         refute(fit.solutions, 0, ends.q[:, best], float(ends.value[best]))
 
 
-def _size(moves: Array, errors: Array) -> Array:
+def _shift_in_errors(moves: Array, errors: Array) -> Array:
     with np.errstate(all="ignore"):
         size = np.abs(moves / errors[:, None])
     return np.asarray(np.where(np.isfinite(size), size, 0.0).max(axis=0))
 
 
-def _pieces(problem: Problem, optima: Optima) -> tuple[Array, Array]:
+def _slopes_and_derivatives(problem: Problem, optima: Optima) -> tuple[Array, Array]:
     """Return slopes (k, n) and weighted first derivatives of the loss (n,)."""
     target = optima.target
     state = target.kernel.at(optima.q)
@@ -160,27 +160,30 @@ def _pieces(problem: Problem, optima: Optima) -> tuple[Array, Array]:
     return target.kernel.jacobian(state)[:, 0], (first * problem.weights)[0]
 
 
-def _first(problem: Problem, optima: Optima) -> Array:
+def _first_order_shifts(problem: Problem, optima: Optima) -> Array:
     """Return to first order how the parameters move, (k, n)."""
-    slopes, first = _pieces(problem, optima)
+    slopes, first = _slopes_and_derivatives(problem, optima)
     found = optima.inverse[:, :, 0] @ (slopes * first)
     return np.asarray(np.where(np.isfinite(found), found, 0.0))
 
 
-def _weights(problem: Problem, rows: NDArray[np.int64]) -> Array:
+def _leave_one_out_weights(problem: Problem, rows: NDArray[np.int64]) -> Array:
     weights = np.repeat(problem.weights[None], rows.size, axis=0)
     weights[np.arange(rows.size), rows] = 0.0
     return weights
 
 
-def _step(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+def _leave_one_out_steps(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> tuple[Array, Array]:
     """Return the Newton step without each of the rows, (k, rows), and the objective that it leaves, (rows,)."""
     found, left = np.empty((problem.k, rows.size)), np.empty(rows.size)
     block = max(1, 2_000_000 // problem.weights.size)
     for first in range(0, rows.size, block):
         budgets.check_time("the influence of points", first, rows.size, "points")
         some = slice(first, first + block)
-        target, at = problem.target(_weights(problem, rows[some])), np.repeat(optima.q, rows[some].size, axis=1)
+        target, at = (
+            problem.target(_leave_one_out_weights(problem, rows[some])),
+            np.repeat(optima.q, rows[some].size, axis=1),
+        )
         value, g, h = target.evaluate(at)
         size = np.sqrt(np.abs(np.einsum("iib->ib", h)))
         size[size <= 0] = 1.0
@@ -192,17 +195,19 @@ def _step(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> tuple[Ar
     return found, left
 
 
-def _without(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+def _refit_without(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> tuple[Array, Array]:
     """Solve without each of the rows; return the moves, (k, rows), and the objective that is left, (rows,)."""
-    begun = np.concatenate([np.repeat(optima.q, rows.size, axis=1), optima.q + _step(problem, optima, rows)[0]], axis=1)
-    weights = np.concatenate([_weights(problem, rows)] * 2)
+    begun = np.concatenate(
+        [np.repeat(optima.q, rows.size, axis=1), optima.q + _leave_one_out_steps(problem, optima, rows)[0]], axis=1
+    )
+    weights = np.concatenate([_leave_one_out_weights(problem, rows)] * 2)
     solved = newton.solve(problem.target(weights), begun, problem.lower, problem.upper, problem.logs)
     best = np.arange(rows.size)
     best += np.where(solved.value[rows.size :] < solved.value[: rows.size], rows.size, 0)
     return solved.q[:, best] - optima.q, solved.value[best]
 
 
-def _errors(problem: Problem, optima: Optima, *, scale_known: bool) -> Array:
+def _standard_errors(problem: Problem, optima: Optima, *, scale_known: bool) -> Array:
     """Return standard errors in the solver's coordinates, (k,)."""
     spread = np.einsum("iib->ib", optima.inverse)[:, 0]
     if problem.objective.scale == "known":
@@ -211,7 +216,7 @@ def _errors(problem: Problem, optima: Optima, *, scale_known: bool) -> Array:
         return np.asarray(
             np.sqrt(2 * spread * (1.0 if scale_known else optima.value[0] / max(problem.n - problem.k, 1)))
         )
-    slopes, first = _pieces(problem, optima)
+    slopes, first = _slopes_and_derivatives(problem, optima)
     bread = optima.inverse[:, :, 0]
     meat = (slopes * first**2) @ slopes.T
     with np.errstate(invalid="ignore"):  # rounding may leave a variance below 0 where columns are collinear

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["MISSES", "LackOfFit", "lack_of_fit"]
+__all__ = ["MAX_P_VALUE", "LackOfFit", "lack_of_fit"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Below this probability a law is said to miss.
-MISSES = 0.01
+MAX_P_VALUE = 0.01
 #: Pure error of less than this share of the observations is rounding: rows that are copies tell nothing.
-COPIES = 1e-10
+MIN_PURE_ERROR_SHARE = 1e-10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class LackOfFit:
 
     def phrase(self) -> str:
         """Say that the law misses; nothing where it does not."""
-        if self.p >= MISSES:
+        if self.p >= MAX_P_VALUE:
             return ""
         return (
             f"the law misses{' or groups differ' if self.grouped else ''}: lack of fit p = {self.p:.2g} "
@@ -89,7 +89,7 @@ def lack_of_fit(problem: Problem, p: Array, *, grouped: bool = False) -> LackOfF
     apart = float(np.sum(weights * (y - means[place]) ** 2))
     residuals = problem.residuals_at(p)[rows]
     left = float(np.sum(weights * residuals**2)) - apart
-    if not np.isfinite(left) or apart <= (COPIES * problem.size()) ** 2:
+    if not np.isfinite(left) or apart <= (MIN_PURE_ERROR_SHARE * problem.size()) ** 2:
         return None
     statistic = max(left, 0.0) / free / (apart / pure)
     return LackOfFit(p=float(fdtrc(free, pure, statistic)), statistic=statistic, dof=(free, pure), grouped=grouped)

@@ -23,16 +23,18 @@ __all__ = ["stability_tests"]
 Array: TypeAlias = NDArray[np.float64]
 
 #: The last points are looked at most: a point weighs as its place to this power, as in `forecast.extrapolate`.
-RECENCY = 2.0
+RECENCY_POWER = 2.0
 #: The weighted fit has seen the beginning of a change that goes on: as much again is still to come.
-ONWARD = 2.0
+CHANGE_FACTOR = 2.0
 #: Directions in which the points say less than this share of the most are left alone.
-RANK = 1e-6
+DIRECTION_RANK_RTOL = 1e-6
 
 Slopes = Callable[[NDArray[np.int64], Mapping[str, Array]], Array]
 
 
-def stability_tests(made: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], slopes: Slopes) -> Array:
+def stability_tests(
+    solutions: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], slopes: Slopes
+) -> Array:
     """Return how far the law may be wrong at points beyond the data, (B, p), as a standard deviation; 0 inside.
 
     Of laws of one positive variable under least squares; of others nothing is known. It rises from 0 at the last point
@@ -40,7 +42,7 @@ def stability_tests(made: Solutions, rows: NDArray[np.int64], points: Mapping[st
 
     Parameters
     ----------
-    made : Solutions
+    solutions : Solutions
     rows : ndarray of int
         Which fits.
     points : mapping of str to ndarray
@@ -50,21 +52,21 @@ def stability_tests(made: Solutions, rows: NDArray[np.int64], points: Mapping[st
     """
     size = next(iter(points.values())).shape[-1]
     found = np.zeros((rows.size, size))
-    if not made.ordered or made.objective.scale != "residual":
+    if not solutions.ordered or solutions.objective.scale != "residual":
         return found
-    if made.known.clusters or made.errs_in_x or not size:
+    if solutions.known.clusters or solutions.errs_in_x or not size:
         return found
     ((name, at),) = points.items()
-    along, left, weights = (each[rows] for each in made.residuals())
+    along, left, weights = (each[rows] for each in solutions.residuals())
     given = (weights > 0) & np.isfinite(left)
     at = np.broadcast_to(at, found.shape)
     first, last = np.where(given, along, np.inf).min(axis=1), np.where(given, along, -np.inf).max(axis=1)
-    enough = given.sum(axis=1) > len(made.known.names) + 1
-    able = enough & (first > 0) & (first < last) & ~made.known.exact[rows]
+    enough = given.sum(axis=1) > len(solutions.known.names) + 1
+    able = enough & (first > 0) & (first < last) & ~solutions.known.exact[rows]
     with np.errstate(all="ignore"):
         for end, side in ((last, 1.0), (first, -1.0)):
             some = np.flatnonzero(able & (side * at > side * end[:, None]).any(axis=1))
-            step = max(1, TABLE_ELEMENTS // (along.shape[1] * len(made.known.names)))
+            step = max(1, TABLE_ELEMENTS // (along.shape[1] * len(solutions.known.names)))
             for begin in range(0, some.size, step):
                 own = some[begin : begin + step]
                 there = slopes(rows[own], {name: at[own]})
@@ -84,13 +86,13 @@ def _departure(here: Array, there: Array, left: Array, weights: Array, apart: Ar
     size[size == 0] = 1.0
     here, there = here / size, there / size
     root = np.sqrt(weights)[:, :, None]
-    recent = np.exp(0.5 * RECENCY * np.minimum(apart, 0.0))[:, :, None]
-    whole = np.linalg.pinv(here * root, rcond=RANK)
-    latest = np.linalg.pinv(here * root * recent, rcond=RANK) * np.swapaxes(recent, 1, 2)
+    recent = np.exp(0.5 * RECENCY_POWER * np.minimum(apart, 0.0))[:, :, None]
+    whole = np.linalg.pinv(here * root, rcond=DIRECTION_RANK_RTOL)
+    latest = np.linalg.pinv(here * root * recent, rcond=DIRECTION_RANK_RTOL) * np.swapaxes(recent, 1, 2)
     moved = latest - whole  # (B, k, n), from residuals of weight 1 to the parameters' difference
     residuals = np.nan_to_num(left) * root[:, :, 0]
     freedom = (weights > 0).sum(axis=1) - here.shape[2]
     noise = np.einsum("bn,bn->b", residuals, residuals) / freedom
     shift = np.einsum("bpk,bkn,bn->bp", there, moved, residuals, optimize=True)
     chance = noise[:, None] * np.einsum("bpk,bkn,bjn,bpj->bp", there, moved, moved, there, optimize=True)
-    return np.asarray(np.nan_to_num(ONWARD * np.sqrt(np.maximum(shift**2 - chance, 0.0))))
+    return np.asarray(np.nan_to_num(CHANGE_FACTOR * np.sqrt(np.maximum(shift**2 - chance, 0.0))))

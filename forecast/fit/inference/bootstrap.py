@@ -20,7 +20,15 @@ from forecast.base.budgets import check_memory
 from forecast.errors import DataError, FitError, UsageError
 from forecast.fit.data.groups import check_scheme, labels_of
 from forecast.fit.inference.replicates import Replicates
-from forecast.fit.inference.resample import BLOCK, SCHEMES, Resample, Sample, check, draw, resampled
+from forecast.fit.inference.resample import (
+    REPLICATES_PER_BLOCK,
+    SCHEMES,
+    Resample,
+    Sample,
+    check_replicates,
+    draw_blocks,
+    resampled_row_counts,
+)
 from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target
@@ -34,26 +42,34 @@ from forecast.laws.grouped import Grouped
 if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
 
-__all__ = ["FEW", "Replicates", "Resampling", "bootstrap", "bootstrapped", "repeated", "resampled"]
+__all__ = [
+    "MIN_WARM_START_POINTS",
+    "Replicates",
+    "Resampling",
+    "bootstrap",
+    "resampled_row_counts",
+    "run_bootstrap",
+    "with_replicates",
+]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Curves whose bootstraps are done together.
-CURVES = 8
+CURVES_PER_BATCH = 8
 #: Blocks that are solved together, at most.
-TOGETHER = 8
+MAX_BLOCKS_PER_SOLVE = 8
 #: How many numbers there are, at most, for each weight: the law, its derivatives and what is computed of them.
-COPIES = 60
+BOOTSTRAP_MEMORY_FACTOR = 60
 #: Below this number of points every replicate is solved from fresh starts.
-FEW = 20
+MIN_WARM_START_POINTS = 20
 #: How many replicates are audited, from how many starts each; beyond which share of changes all are solved anew.
-AUDIT, STARTS, TOLERATED = 24, 2, 0.1
+AUDITED_REPLICATES, STARTS_PER_AUDIT, MAX_CHANGED_SHARE = 24, 2, 0.1
 #: Points of the grid that an audit looks at: a sample of replicates takes a sample of the starts.
 AUDIT_POINTS = 384
 #: Steps of a replicate at most; and of an audit, whose starts of no promise would otherwise wander for long.
-STEPS, AUDIT_STEPS = 200, 40
+MAX_REPLICATE_STEPS, MAX_AUDIT_STEPS = 200, 40
 #: An objective lower by more than this share is another optimum.
-BETTER = 1e-6
+BETTER_RTOL = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +93,7 @@ class Resampling:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ReplicateBlock:
     """Some blocks of replicates, refitted: arrays (k, B) and (B,)."""
 
     q: Array
@@ -118,22 +134,24 @@ def bootstrap(
     plan = _plan(problem.n, resampling.replicates)
     points = problem.weights.size
     check_memory(
-        8 * COPIES * points * min(_size(points), BLOCK), f"{where}: bootstrap: {points:,} points take", error=FitError
+        8 * BOOTSTRAP_MEMORY_FACTOR * points * min(_replicates_per_batch(points), REPLICATES_PER_BLOCK),
+        f"{where}: bootstrap: {points:,} points take",
+        error=FitError,
     )
-    few = problem.n < FEW
+    few = problem.n < MIN_WARM_START_POINTS
     reached = 0
 
     def done(i: int) -> None:
         nonlocal reached
-        reached += len(plan[i]) * BLOCK
+        reached += len(plan[i]) * REPLICATES_PER_BLOCK
         if progress is not None:
             progress(min(reached, resampling.replicates), resampling.replicates)
 
     with budgets.work(lambda: f"{where}: bootstrap, {reached:,} of {resampling.replicates:,} replicates done"):
         # the first block tells whether the optimum of all data can be trusted as a start
-        parts = [_refit(problem, at, resampling, labels, plan[0], few, AUDIT)]
+        parts = [_refit(problem, at, resampling, labels, plan[0], few, AUDITED_REPLICATES)]
         head = parts[0]
-        if not few and head.changed.sum() > TOLERATED * max(head.audited.sum(), 1):
+        if not few and head.changed.sum() > MAX_CHANGED_SHARE * max(head.audited.sum(), 1):
             few = True
             parts = [_refit(problem, at, resampling, labels, plan[0], few, 0)]
         done(0)
@@ -144,8 +162,10 @@ def bootstrap(
             for blocks in plan[1:]
         ]
         parts += share(_refit, rest, workers, where=where, done=lambda i: done(i + 1))
-    whole = _joined(parts)
-    cut = _Part(*(getattr(whole, n)[..., : resampling.replicates] for n in _Part.__dataclass_fields__))
+    whole = _concatenate_parts(parts)
+    cut = _ReplicateBlock(
+        *(getattr(whole, n)[..., : resampling.replicates] for n in _ReplicateBlock.__dataclass_fields__)
+    )
     values = problem.natural(cut.q.T).T
     return Replicates(
         names=problem.free,
@@ -161,8 +181,8 @@ def bootstrap(
     )
 
 
-def repeated(
-    made: Solutions,
+def with_replicates(
+    solutions: Solutions,
     resampling: Resampling,
     *,
     labels: NDArray[np.int64] | None = None,
@@ -173,16 +193,16 @@ def repeated(
 
     The replicates of one curve are shared among the workers; of many, the curves are.
     """
-    good = np.flatnonzero(made.settled)
-    found: list[Replicates | None] = [None] * made.settled.size
-    if made.settled.size == 1 and good.size:
-        ask: dict[str, Any] = {"labels": labels, "workers": workers, "progress": progress, "where": made.name}
-        one = bootstrap(made.problem(), made.q[:, 0], resampling, **ask)
-        if (better := _better_optimum(made, one)) is not None:
-            made = better
-            one = bootstrap(made.problem(), made.q[:, 0], resampling, **ask)
-        return replace(made, assessed=made.known, replicates=(one,))
-    chunks = [good[i : i + CURVES] for i in range(0, good.size, CURVES)]
+    good = np.flatnonzero(solutions.settled)
+    found: list[Replicates | None] = [None] * solutions.settled.size
+    if solutions.settled.size == 1 and good.size:
+        ask: dict[str, Any] = {"labels": labels, "workers": workers, "progress": progress, "where": solutions.name}
+        one = bootstrap(solutions.problem(), solutions.q[:, 0], resampling, **ask)
+        if (better := _better_optimum(solutions, one)) is not None:
+            solutions = better
+            one = bootstrap(solutions.problem(), solutions.q[:, 0], resampling, **ask)
+        return replace(solutions, assessed=solutions.known, replicates=(one,))
+    chunks = [good[i : i + CURVES_PER_BATCH] for i in range(0, good.size, CURVES_PER_BATCH)]
     reached = 0
 
     def done(i: int) -> None:
@@ -191,11 +211,11 @@ def repeated(
         if progress is not None:
             progress(reached, good.size * resampling.replicates)
 
-    pieces = [(tuple(made.problem(int(b)) for b in rows), made.q[:, rows], resampling) for rows in chunks]
-    some = share(_of_some, pieces, workers, where=made.name, done=done)
+    pieces = [(tuple(solutions.problem(int(b)) for b in rows), solutions.q[:, rows], resampling) for rows in chunks]
+    some = share(_of_some, pieces, workers, where=solutions.name, done=done)
     for b, one in zip(good, (each for part in some for each in part), strict=True):
         found[b] = one
-    return replace(made, assessed=made.known, replicates=tuple(found))
+    return replace(solutions, assessed=solutions.known, replicates=tuple(found))
 
 
 def _better_optimum(made: Solutions, replicates: Replicates) -> Solutions | None:
@@ -203,15 +223,15 @@ def _better_optimum(made: Solutions, replicates: Replicates) -> Solutions | None
     if not replicates.changed:
         return None
     problem = made.problem()
-    starts = problem.internal(replicates.good[:, :AUDIT].T).T
+    starts = problem.internal(replicates.good[:, :AUDITED_REPLICATES].T).T
     ends = newton.solve(problem.target(), starts, problem.lower, problem.upper, problem.logs)
     value = np.where(ends.settled, ends.value, np.inf)
     if problem.poles is not None:
         value[problem.poles.mask(problem.natural(ends.q.T).T)] = np.inf
     best = int(np.argmin(value))
-    if not value[best] < float(made.value[0]) * (1 - BETTER) - problem.rounding():
+    if not value[best] < float(made.value[0]) * (1 - BETTER_RTOL) - problem.rounding():
         return None
-    agree = np.count_nonzero(value <= value[best] * (1 + BETTER) + problem.rounding())
+    agree = np.count_nonzero(value <= value[best] * (1 + BETTER_RTOL) + problem.rounding())
     moved = replace(
         made, q=ends.q[:, [best]], converged=np.array([agree > 1]), starts=np.array([[agree], [value.size]]), doubts={},
         remarks={}, assessed=None,
@@ -224,8 +244,8 @@ def _of_some(problems: tuple[Problem, ...], at: Array, resampling: Resampling) -
     return [bootstrap(problem, at[:, i], resampling) for i, problem in enumerate(problems)]
 
 
-def bootstrapped(
-    made: Solutions | None,
+def run_bootstrap(
+    solutions: Solutions | None,
     replicates: int,
     *,
     where: str,
@@ -244,25 +264,25 @@ def bootstrapped(
     from forecast.base.streams import check_seed
     from forecast.fit.inference.profile import check_data
 
-    made = check_data(made, where, "bootstrap")
-    known, law, many = made.curves.groups, made.law, made.settled.size > 1
-    check(replicates, resample, groups is not None or known is not None, made.objective, where)
-    check_scheme(resample, law._form.slots if isinstance(law._form, Grouped) else (), made.curves.sigma_x, where)
+    solutions = check_data(solutions, where, "bootstrap")
+    known, law, many = solutions.curves.groups, solutions.law, solutions.settled.size > 1
+    check_replicates(replicates, resample, groups is not None or known is not None, solutions.objective, where)
+    check_scheme(resample, law._form.slots if isinstance(law._form, Grouped) else (), solutions.curves.sigma_x, where)
     check_seed(seed)
     check_workers(workers, where, law)
     if many and (groups is not None or resample == "cluster"):
         raise UsageError(f"{where}: by= does not take resample='cluster': fit one curve at a time")
     if groups is not None and not SCHEMES[resample].groups:
         raise UsageError(f"{where}: resample='{resample}' takes no groups=")
-    if not many and made.known.flaw():
-        raise FitError(f"{where}: no bootstrap: {made.known.flaw()}")
+    if not many and solutions.known.flaw():
+        raise FitError(f"{where}: no bootstrap: {solutions.known.flaw()}")
     labels = known if SCHEMES[resample].groups else None
     if groups is not None:
-        _, labels, names = labels_of(groups, made.curves.y.shape[1], where)
+        _, labels, names = labels_of(groups, solutions.curves.y.shape[1], where)
         if len(names) < 2:
             raise DataError(f"{where}: groups: expected at least 2 different labels, got one")
     resampling = Resampling(replicates=replicates, resample=resample, seed=seed)
-    return repeated(made, resampling, labels=labels, workers=workers, progress=progress)
+    return with_replicates(solutions, resampling, labels=labels, workers=workers, progress=progress)
 
 
 def _plan(n: int, replicates: int) -> list[range]:
@@ -270,21 +290,23 @@ def _plan(n: int, replicates: int) -> list[range]:
 
     The more there are in one solve the less each costs; a short bootstrap is not to wait for many.
     """
-    most = int(np.clip(TABLE_ELEMENTS // (BLOCK * max(n, 1)), 1, TOGETHER))
+    most = int(np.clip(TABLE_ELEMENTS // (REPLICATES_PER_BLOCK * max(n, 1)), 1, MAX_BLOCKS_PER_SOLVE))
     found = [range(0, 1)]
-    while found[-1].stop * BLOCK < replicates:
+    while found[-1].stop * REPLICATES_PER_BLOCK < replicates:
         first = found[-1].stop
         found.append(range(first, first + min(3 if first == 1 else first, most)))
     return found
 
 
-def _size(points: int) -> int:
+def _replicates_per_batch(points: int) -> int:
     """Return how many replicates are drawn and solved together."""
     return max(TABLE_ELEMENTS // max(points, 1), 1)
 
 
-def _joined(parts: list[_Part]) -> _Part:
-    return _Part(*(np.concatenate([getattr(p, n) for p in parts], axis=-1) for n in _Part.__dataclass_fields__))
+def _concatenate_parts(parts: list[_ReplicateBlock]) -> _ReplicateBlock:
+    return _ReplicateBlock(
+        *(np.concatenate([getattr(p, n) for p in parts], axis=-1) for n in _ReplicateBlock.__dataclass_fields__)
+    )
 
 
 def _refit(
@@ -295,30 +317,32 @@ def _refit(
     blocks: range,
     every: bool,
     audit: int,
-) -> _Part:
+) -> _ReplicateBlock:
     """Draw some blocks and refit them; `audit` of the first replicates, or every one, from fresh starts too."""
     sample = Sample(problem, at, labels)
-    warm = _Warm(sample)
+    warm = _WarmStarts(sample)
     grid = None
     if resampling.fresh and (every or audit):
         grid = (
             Grid(problem, seed=resampling.seed) if every else Grid(problem, seed=resampling.seed, points=AUDIT_POINTS)
         )
-    parts: list[_Part] = []
+    parts: list[_ReplicateBlock] = []
     reached = 0
-    for drawn in draw(sample, resampling.resample, resampling.seed, blocks, _size(problem.weights.size)):
+    for drawn in draw_blocks(
+        sample, resampling.resample, resampling.seed, blocks, _replicates_per_batch(problem.weights.size)
+    ):
         parts.append(_solve(warm, drawn, grid, None if every else max(audit - reached, 0)))
         reached += parts[-1].value.size
-        budgets.check_time("refitting", reached, len(blocks) * BLOCK, "replicates of a round")
-        if blocks.start * BLOCK + reached >= resampling.replicates:
+        budgets.check_time("refitting", reached, len(blocks) * REPLICATES_PER_BLOCK, "replicates of a round")
+        if blocks.start * REPLICATES_PER_BLOCK + reached >= resampling.replicates:
             break
-    return _joined(parts)
+    return _concatenate_parts(parts)
 
 
-def _solve(starts: _Warm, drawn: Resample, grid: Grid | None, audit: int | None) -> _Part:
+def _solve(starts: _WarmStarts, resample: Resample, grid: Grid | None, audit: int | None) -> _ReplicateBlock:
     """Refit some replicates; `audit` of the first, or every one where that is None, from a grid's starts too."""
     sample, problem = starts.sample, starts.problem
-    target = _target(problem, drawn)
+    target = _resampled_target(problem, resample)
     warm = starts.starts(target)
     count = warm.shape[1]
     audited = np.zeros(count, dtype=bool)
@@ -329,24 +353,26 @@ def _solve(starts: _Warm, drawn: Resample, grid: Grid | None, audit: int | None)
             fresh, ids = _fresh(problem, grid, target, np.flatnonzero(audited))
     if ids.size:  # all in one queue: the few that take long then cost no rounds of their own
         both = target.take(np.append(np.arange(count), ids))
-        steps = AUDIT_STEPS if audit is not None else STEPS
-        ends = _solved(problem, both, np.concatenate([warm, fresh], axis=1), steps)
-        found, changed = _audited(ends, count, ids)
-        if steps < STEPS and not found.settled.all():
+        steps = MAX_AUDIT_STEPS if audit is not None else MAX_REPLICATE_STEPS
+        ends = _solve_replicates(problem, both, np.concatenate([warm, fresh], axis=1), steps)
+        found, changed = _audit(ends, count, ids)
+        if steps < MAX_REPLICATE_STEPS and not found.settled.all():
             _go_on(problem, target, found, np.flatnonzero(~found.settled))
     else:
-        found, changed = _solved(problem, target, warm), np.zeros(count, dtype=bool)
-    poor = _poor(sample, drawn, count)
+        found, changed = _solve_replicates(problem, target, warm), np.zeros(count, dtype=bool)
+    poor = _poor(sample, resample, count)
     found.settled[poor] = False
-    return _Part(found.q, found.value, found.settled, poor, audited, changed)
+    return _ReplicateBlock(found.q, found.value, found.settled, poor, audited, changed)
 
 
-def _target(problem: Problem, drawn: Resample) -> Target:
-    target = problem.target(drawn.weights)
-    return target if drawn.y is None else replace(target, y=drawn.y)
+def _resampled_target(problem: Problem, resample: Resample) -> Target:
+    target = problem.target(resample.weights)
+    return target if resample.y is None else replace(target, y=resample.y)
 
 
-def _solved(problem: Problem, target: Target, starts: Array, steps: int = STEPS) -> NewtonResult:
+def _solve_replicates(
+    problem: Problem, target: Target, starts: Array, steps: int = MAX_REPLICATE_STEPS
+) -> NewtonResult:
     return newton.solve(
         target, starts, problem.lower, problem.upper, problem.logs,
         iterations=steps, tolerance=STEP_TOLERANCE, blind=UNCHECKED_STEP_TOLERANCE,
@@ -355,17 +381,17 @@ def _solved(problem: Problem, target: Target, starts: Array, steps: int = STEPS)
 
 def _go_on(problem: Problem, target: Target, found: NewtonResult, ids: NDArray[np.int64]) -> None:
     """Take more steps in some replicates from where they are."""
-    ends = _solved(problem, target.take(ids), found.q[:, ids])
+    ends = _solve_replicates(problem, target.take(ids), found.q[:, ids])
     better = ends.value <= found.value[ids]
     chosen = ids[better]
     found.q[:, chosen], found.value[chosen] = ends.q[:, better], ends.value[better]
     found.settled[chosen] = ends.settled[better]
 
 
-def _poor(sample: Sample, drawn: Resample, count: int) -> NDArray[np.bool_]:
+def _poor(sample: Sample, resample: Resample, count: int) -> NDArray[np.bool_]:
     """Tell which replicates have fewer different points than parameters."""
     rows, k = sample.rows, sample.problem.k
-    if drawn.weights.ndim == 1:
+    if resample.weights.ndim == 1:
         return np.zeros(count, dtype=bool)
     group = sample.groups
     groups = int(group.max()) + 1
@@ -373,11 +399,11 @@ def _poor(sample: Sample, drawn: Resample, count: int) -> NDArray[np.bool_]:
         return np.zeros(count, dtype=bool)
     order = np.argsort(group, kind="stable")
     begins = np.searchsorted(group[order], np.arange(groups))
-    present = np.logical_or.reduceat(drawn.weights[:, rows[order]] > 0, begins, axis=1)
+    present = np.logical_or.reduceat(resample.weights[:, rows[order]] > 0, begins, axis=1)
     return np.asarray(present.sum(axis=1) < k)
 
 
-class _Warm:
+class _WarmStarts:
     """Starts for replicates: the optimum of all data, and one step from it along the replicate's own gradient."""
 
     def __init__(self, sample: Sample) -> None:
@@ -429,24 +455,24 @@ def _fresh(problem: Problem, grid: Grid, target: Target, chosen: NDArray[np.int6
     """Return the best few of the grid's starts for each of some replicates, and whose they are."""
     candidates = grid.starts[:, grid.order[:512]]
     losses = np.empty((chosen.size, candidates.shape[1]))
-    step = _size(problem.weights.size)
+    step = _replicates_per_batch(problem.weights.size)
     for column in range(0, candidates.shape[1], step):
         budgets.check_time("the search for starts", column, candidates.shape[1], "starts")
         columns = slice(column, column + step)
         with np.errstate(all="ignore"):
             f = problem.kernel.at(candidates[:, columns]).f.copy()
         for first in range(0, chosen.size, 1024):
-            losses[first : first + 1024, columns] = _losses(problem, target, f, chosen[first : first + 1024])
-    places = np.argsort(losses, axis=1, kind="stable")[:, :STARTS]
+            losses[first : first + 1024, columns] = _candidate_losses(problem, target, f, chosen[first : first + 1024])
+    places = np.argsort(losses, axis=1, kind="stable")[:, :STARTS_PER_AUDIT]
     return candidates[:, places.ravel()], np.repeat(chosen, places.shape[1])
 
 
-def _audited(both: NewtonResult, count: int, ids: NDArray[np.int64]) -> tuple[NewtonResult, NDArray[np.bool_]]:
+def _audit(both: NewtonResult, count: int, ids: NDArray[np.int64]) -> tuple[NewtonResult, NDArray[np.bool_]]:
     """Return what `count` warm starts led to, or a fresh start of the same replicate where that is better."""
     found = NewtonResult(**{name: getattr(both, name)[..., :count] for name in NewtonResult.__dataclass_fields__})
     value, settled = both.value[count:], both.settled[count:]
     with np.errstate(invalid="ignore"):
-        better = settled & ((value < found.value[ids] * (1 - BETTER)) | ~found.settled[ids])
+        better = settled & ((value < found.value[ids] * (1 - BETTER_RTOL)) | ~found.settled[ids])
     changed = np.zeros(count, dtype=bool)
     # from the worst to the best, so that the best is what stays
     for i in np.flatnonzero(better)[np.argsort(-value[better], kind="stable")]:
@@ -456,7 +482,7 @@ def _audited(both: NewtonResult, count: int, ids: NDArray[np.int64]) -> tuple[Ne
     return found, changed
 
 
-def _losses(problem: Problem, target: Target, f: Array, some: NDArray[np.int64]) -> Array:
+def _candidate_losses(problem: Problem, target: Target, f: Array, some: NDArray[np.int64]) -> Array:
     """Return what some replicates lose at candidates whose law is `f`, (some, candidates)."""
     with np.errstate(all="ignore"):
         if target.y.ndim == 1:

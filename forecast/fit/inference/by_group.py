@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from forecast.errors import UsageError, printable
 from forecast.fit.data.groups import number_label
-from forecast.fit.problem.coordinates import coordinates
+from forecast.fit.problem.coordinates import solver_coordinates
 from forecast.fit.solutions import Solutions
 from forecast.laws.grouped import Grouped
 
@@ -73,7 +73,7 @@ def one_of(fit: Fit, label: object) -> Fit:
     )
     if repeated is not None:
         repeated = replace(repeated, names=names, values=repeated.values[keep])
-    setting = replace(whole.setting, law=form.law, coordinates=coordinates(form.law, fit.name))
+    setting = replace(whole.setting, law=form.law, coordinates=solver_coordinates(form.law, fit.name))
     p, logs = np.array([values[n] for n in setting.coordinates.free]), setting.coordinates.logs
     with np.errstate(all="ignore"):
         q = np.where(logs, np.log(np.where(logs, p, 1.0)), p)[:, None]

@@ -20,41 +20,41 @@ from forecast.fit.kernels.general import natural
 from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.errors_in_variables import Orthogonal, covariance
 from forecast.fit.problem.problem import Array, Problem, on_bound
-from forecast.fit.problem.target import ROUNDING, Target
+from forecast.fit.problem.target import RESIDUAL_RTOL, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS
-from forecast.fit.solve.steps import factored
+from forecast.fit.solve.steps import solve_damped
 
 if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
-__all__ = ["WIDE", "assess"]
+__all__ = ["WIDE_INTERVAL_REASON", "assess_parameters"]
 
 _Rows: TypeAlias = NDArray[np.int64] | slice
 
 #: How much the objective may rise when a nonlinear parameter that ran to 0 is set to it.
-FLAT = 1e-9
+FLAT_RTOL = 1e-9
 #: Singular values of the Jacobian (columns of length one) below this share of the largest are a ridge; of a law that is
 #: linear in all parameters the Jacobian is known to rounding, and so is what it tells apart.
-RIDGE, RIDGE_LINEAR = 1e-8, 1e-13
+RIDGE_RTOL, LINEAR_RIDGE_RTOL = 1e-8, 1e-13
 #: A standard error of a logarithm above this (an interval over some eight decades) is no knowledge.
-VAGUE = 5.0
-WIDE = "its interval would span many decades"
+MAX_LOG_ERROR = 5.0
+WIDE_INTERVAL_REASON = "its interval would span many decades"
 #: Normal equations are inverted as the solver has them where they inflate no variance by more than this, so that
 #: rounding stays below 1e-11; beyond, the Jacobian itself is decomposed.
-CLEAR = 1e4
+MAX_VARIANCE_INFLATION = 1e4
 
 
-def assess(
+def assess_parameters(
     law: Law,
     target: Target,
     q: Array,
     coordinates: Coordinates | Problem,
     problem: Callable[[int], Problem],
     *,
-    scale_known: bool,
+    absolute_sigma: bool,
     groups: NDArray[np.int64] | None = None,
-    settled: NDArray[np.bool_] | None = None,
+    converged: NDArray[np.bool_] | None = None,
     solved: tuple[Array, Array] | None = None,
 ) -> Uncertainty:
     """Return what the data say about the parameters at solutions.
@@ -68,11 +68,11 @@ def assess(
     coordinates : Coordinates or Problem
     problem : callable
         ``problem(b)`` is fit `b` as a problem of its own.
-    scale_known : bool
+    absolute_sigma : bool
         The weights are one over known variances, so that the residuals' own spread is not used.
     groups : ndarray of int, optional
         Rows of one group are not independent: the covariance is the cluster-robust sandwich.
-    settled : ndarray of bool, optional
+    converged : ndarray of bool, optional
         (B,): those that are solutions; default all.
     solved : tuple of ndarray, optional
         Half the Gauss-Newton Hessian (k, k, B), nan where it is not known yet, and the squares (B,), where the solver
@@ -81,8 +81,8 @@ def assess(
     if solved is None and len(target.pieces) > 1 and groups is None:  # the Jacobian of so many points is large
         value, _, hessian = target.evaluate(q, np.zeros((q.shape[1], 1)))
         solved = hessian / 2, value
-    made = _Assessment(law, target, q, coordinates, problem, scale_known, groups)
-    good = np.ones(q.shape[1], dtype=bool) if settled is None else settled
+    made = _Assessment(law, target, q, coordinates, problem, absolute_sigma, groups)
+    good = np.ones(q.shape[1], dtype=bool) if converged is None else converged
     ready = np.zeros(q.shape[1], dtype=bool)
     if solved is not None and target.objective.scale == "residual":
         ready = made.by_normal_equations(*solved)
@@ -91,7 +91,7 @@ def assess(
 
 
 @dataclass(frozen=True)
-class _Slopes:
+class _Linearisation:
     """What fits look like at their solutions, in the coordinates in which parameters are reported.
 
     Parameters
@@ -126,18 +126,18 @@ class _Slopes:
         """The table by the roots of the weights."""
         return np.asarray(self.table * np.sqrt(self.weights)[:, :, None])
 
-    def row(self, b: int, keep: list[int]) -> _Slopes:
+    def row(self, b: int, keep: list[int]) -> _Linearisation:
         """Return one of the fits with some of its parameters."""
         some = {f: v if (v := getattr(self, f)) is None else v[b : b + 1] for f in ("first", "second", "hessian")}
         if some["hessian"] is not None:
             some["hessian"] = some["hessian"][:, keep][:, :, keep]
-        return _Slopes(
+        return _Linearisation(
             self.table[b : b + 1][:, :, keep], self.lengths[b : b + 1][:, keep], self.weights[b : b + 1],
             self.residuals[b : b + 1], **some,
         )  # fmt: skip
 
 
-def _slopes(target: Target, q: Array, turn: Array, into_logs: NDArray[np.bool_]) -> _Slopes:
+def _linearise(target: Target, q: Array, turn: Array, into_logs: NDArray[np.bool_]) -> _Linearisation:
     """Return what fits look like; `turn` (k, B) is the derivative of the coordinates by those of the report."""
     state = target.kernel.at(q)
     with np.errstate(all="ignore"):
@@ -147,7 +147,7 @@ def _slopes(target: Target, q: Array, turn: Array, into_logs: NDArray[np.bool_])
         lengths = np.sqrt(np.einsum("bnk,bn,bnk->bk", table, weights, table))
         table = table / np.where(lengths > 0, lengths, 1.0)[:, None]
         if target.objective.scale == "residual":
-            return _Slopes(table, lengths, weights, residuals)
+            return _Linearisation(table, lengths, weights, residuals)
         _, first, second = target.objective.pointwise(state.f, target.y, target.options)
         gradient, hessian = target.kernel.contract(state, first * weights, second * weights)
         hessian = hessian * turn[:, None] * turn[None]
@@ -155,7 +155,7 @@ def _slopes(target: Target, q: Array, turn: Array, into_logs: NDArray[np.bool_])
         # the second derivative of the coordinate itself, by its logarithm or of one
         hessian[each, each] += np.where(into_logs, turn, np.where(turn == 1.0, 0.0, -(turn**2))) * gradient
         hessian = np.moveaxis(hessian, 2, 0) / (lengths[:, :, None] * lengths[:, None])
-    return _Slopes(table, lengths, weights, residuals, first, second, hessian)
+    return _Linearisation(table, lengths, weights, residuals, first, second, hessian)
 
 
 class _Assessment:
@@ -163,10 +163,10 @@ class _Assessment:
 
     def __init__(
         self, law: Law, target: Target, q: Array, coordinates: Coordinates | Problem,
-        problem: Callable[[int], Problem], scale_known: bool, groups: NDArray[np.int64] | None,
+        problem: Callable[[int], Problem], absolute_sigma: bool, groups: NDArray[np.int64] | None,
     ) -> None:  # fmt: skip
         self.target, self.q, self.coordinates, self.problem = target, q, coordinates, problem
-        self.scale_known, self.groups, self.rule = scale_known, groups, target.objective.scale
+        self.absolute_sigma, self.groups, self.rule = absolute_sigma, groups, target.objective.scale
         self.names, (k, count) = coordinates.free, q.shape
         linear = {law._role(name) for name in self.names} <= set(law._plain.linear if law._plain.expression else ())
         #: Whether the Jacobian is the same everywhere.
@@ -210,7 +210,7 @@ class _Assessment:
             unit = bread / (lengths[:, None] * lengths[None])
             inverse, bad = _inverse(unit)
             inflation = np.einsum("iib->ib", inverse)
-        good: NDArray[np.bool_] = ~bad & (inflation <= CLEAR).all(axis=0)
+        good: NDArray[np.bool_] = ~bad & (inflation <= MAX_VARIANCE_INFLATION).all(axis=0)
         self._scatter(slice(None), squares, None)
         with np.errstate(all="ignore"):
             inverse *= self.scale**2 / (lengths[:, None] * lengths[None])
@@ -225,7 +225,7 @@ class _Assessment:
             budgets.check_time("standard errors", first, rows.size, "fits")
             some = rows[first : first + step]
             part = self.target if some.size == self.q.shape[1] else self.target.take(some)
-            slopes = _slopes(part, self.q[:, some], self.turn[:, some], self.into_logs[:, some])
+            slopes = _linearise(part, self.q[:, some], self.turn[:, some], self.into_logs[:, some])
             finite = slopes.finite
             with np.errstate(all="ignore"):
                 squares = np.einsum("bn,bn,bn->b", slopes.weights, slopes.residuals, slopes.residuals)
@@ -237,7 +237,7 @@ class _Assessment:
                 self.covariance[some] = variance / (slopes.lengths[:, :, None] * slopes.lengths[:, None])
             odd = self._odd(some, inflation.T, slopes.lengths.T) | ~finite
             for j in np.flatnonzero(odd):
-                self._alone(int(some[j]), slopes, int(j), bool(finite[j]))
+                self._assess_single(int(some[j]), slopes, int(j), bool(finite[j]))
             for b in some[self.dof[some] < 1]:
                 self.covariance[b] = np.nan
                 self.flaws.setdefault(int(b), self._too_few(int(b)))
@@ -246,13 +246,13 @@ class _Assessment:
         n, k = int(self.n[b]), len(self.names)
         return f"{n} points for {k} parameters leave nothing to judge the fit by; add points or fix a parameter"
 
-    def _scatter(self, rows: _Rows, squares: Array, slopes: _Slopes | None) -> None:
+    def _scatter(self, rows: _Rows, squares: Array, slopes: _Linearisation | None) -> None:
         """Set the scale of the residuals; where they are rounding, their length, and at least that of y's rounding."""
         dof = self.dof[rows]
         with np.errstate(all="ignore"):
             scale = np.sqrt(squares / np.where(dof > 0, dof, np.nan))
             if not self._certain():
-                exact = np.sqrt(squares) <= ROUNDING * self.size[rows]
+                exact = np.sqrt(squares) <= RESIDUAL_RTOL * self.size[rows]
                 floor = np.finfo(float).eps * self.size[rows] / np.sqrt(self.n[rows])
                 # residuals of rounding need not be independent: they may be one step that the search did not take
                 least = np.where(dof > 0, np.maximum(np.sqrt(squares), floor), np.nan)
@@ -260,15 +260,15 @@ class _Assessment:
                     scale = robust_scale(slopes.residuals, len(self.names), slopes.weights)
                 scale = np.where(exact, least, scale)
                 self.exact[rows] = exact & (dof > 0)
-        self.scale[rows] = 1.0 if self.scale_known else scale
+        self.scale[rows] = 1.0 if self.absolute_sigma else scale
 
     def _certain(self) -> bool:
         """Tell whether standard errors need no residuals: the scale is known, and neither groups nor a sandwich ask."""
         if self.rule == "known" or isinstance(self.coordinates, Orthogonal):
             return self.groups is None
-        return self.scale_known and self.rule != "sandwich" and self.groups is None
+        return self.absolute_sigma and self.rule != "sandwich" and self.groups is None
 
-    def _variance(self, rows: NDArray[np.int64], slopes: _Slopes, inverse: Array) -> Array:
+    def _variance(self, rows: NDArray[np.int64], slopes: _Linearisation, inverse: Array) -> Array:
         """Return the covariances over the lengths of the columns, (B, k, k)."""
         plain = self.scale[rows, None, None] ** 2 * inverse
         weights, dof = slopes.weights, np.maximum(self.dof[rows], 1)
@@ -279,7 +279,7 @@ class _Assessment:
         with np.errstate(all="ignore"):
             if slopes.hessian is not None and slopes.first is not None and slopes.second is not None:
                 first = slopes.first
-                bread = _curved(slopes.hessian, slopes.weighted, slopes.second, inverse)
+                bread = _inverse_hessians(slopes.hessian, slopes.weighted, slopes.second, inverse)
             if self.groups is not None:
                 variance = bread @ self._clustered(slopes.table * (weights * first)[:, :, None]) @ bread
             elif self.rule == "known":
@@ -317,12 +317,12 @@ class _Assessment:
         Inflation of variances and lengths of columns are (k, B).
         """
         variance = np.einsum("bii->ib", self.covariance[rows])
-        ridge = RIDGE_LINEAR if self.linear else RIDGE
+        ridge = LINEAR_RIDGE_RTOL if self.linear else RIDGE_RTOL
         with np.errstate(all="ignore"):
             odd = self._flat(rows, lengths).any(axis=0)
             odd |= ~(inflation <= 1.0 / (len(self.names) * ridge) ** 2).all(axis=0)
             odd |= ~(variance >= 0).all(axis=0) & (self.dof[rows] > 0)
-            odd |= (self.logs[:, rows] & (variance > VAGUE**2)).any(axis=0)
+            odd |= (self.logs[:, rows] & (variance > MAX_LOG_ERROR**2)).any(axis=0)
         return np.asarray(odd | isinstance(self.coordinates, Orthogonal))
 
     def _flat(self, rows: _Rows, lengths: Array) -> NDArray[np.bool_]:
@@ -334,10 +334,10 @@ class _Assessment:
             unsized |= ~self.logs[:, rows]
         return np.where(unsized, lengths == 0, flat) if unsized.any() else np.asarray(flat)
 
-    def _alone(self, b: int, slopes: _Slopes, j: int, finite: bool) -> None:
+    def _assess_single(self, b: int, slopes: _Linearisation, j: int, finite: bool) -> None:
         """Judge one fit that is not ordinary: what ran to 0, what is flat, what is on a ridge."""
         problem = self.problem(b)
-        if faded := _faded(problem, problem.natural(self.q[:, b])):
+        if faded := _vanished_parameters(problem, problem.natural(self.q[:, b])):
             self.logs[faded, b], self.bounds[faded, b], self.sides[faded, b] = False, 0.0, 1
             logs = self.logs[:, b]
             p = problem.natural(self.q[:, b])
@@ -346,7 +346,7 @@ class _Assessment:
             # by 0 itself a logarithm has no derivatives
             target = replace(problem.target(), kernel=problem.general(logs))
             once = np.ones((len(p), 1))
-            slopes, j = _slopes(target, self.at[:, b : b + 1], once, once < 0), 0
+            slopes, j = _linearise(target, self.at[:, b : b + 1], once, once < 0), 0
             finite = bool(slopes.finite[0])
         if not finite:
             self.flaws[b] = "the law or its derivatives cannot be computed at the solution"
@@ -356,11 +356,11 @@ class _Assessment:
         self.covariance[b] = np.nan
         if self.dof[b] > 0:
             keep = [i for i, name in enumerate(self.names) if name not in reasons]
-            self.covariance[np.ix_([b], keep, keep)] = self._of_kept(b, problem, slopes.row(j, keep), keep)
+            self.covariance[np.ix_([b], keep, keep)] = self._restrict_to_active(b, problem, slopes.row(j, keep), keep)
             for i in keep:
                 variance = self.covariance[b, i, i]
-                if not np.isfinite(variance) or variance < 0 or (self.logs[i, b] and variance > VAGUE**2):
-                    reasons[self.names[i]] = WIDE
+                if not np.isfinite(variance) or variance < 0 or (self.logs[i, b] and variance > MAX_LOG_ERROR**2):
+                    reasons[self.names[i]] = WIDE_INTERVAL_REASON
         if reasons:
             self.unidentified[b] = reasons
         if reasons and self.exact[b]:
@@ -368,10 +368,10 @@ class _Assessment:
             self.flaws[b] = f"the law passes through every point with {', '.join(reasons)} not identified by them"
             self.covariance[b], self.exact[b] = np.nan, False
 
-    def _of_kept(self, b: int, problem: Problem, slopes: _Slopes, keep: list[int]) -> Array:
+    def _restrict_to_active(self, b: int, problem: Problem, slopes: _Linearisation, keep: list[int]) -> Array:
         if not keep:
             return np.zeros((1, 0, 0))
-        if isinstance(problem, Orthogonal) and self.groups is None and not self.scale_known:
+        if isinstance(problem, Orthogonal) and self.groups is None and not self.absolute_sigma:
             curved = covariance(problem, self.at[:, b], self.logs[:, b], keep)
             if curved is not None:
                 return curved[None]
@@ -388,7 +388,7 @@ class _Assessment:
             return reasons
         _, strengths, directions = np.linalg.svd(weighted[:, keep], full_matrices=False)
         for strength, direction in zip(strengths, directions, strict=True):
-            if strength < (RIDGE_LINEAR if self.linear else RIDGE) * strengths[0]:
+            if strength < (LINEAR_RIDGE_RTOL if self.linear else RIDGE_RTOL) * strengths[0]:
                 together = [self.names[keep[j]] for j in np.flatnonzero(np.abs(direction) > 0.05)]
                 for name in together:
                     others = [o for o in together if o != name]
@@ -396,11 +396,11 @@ class _Assessment:
                     reasons.setdefault(name, why)
         return reasons
 
-    def done(self, settled: NDArray[np.bool_]) -> Uncertainty:
+    def done(self, converged: NDArray[np.bool_]) -> Uncertainty:
         """Return what was found; nothing of fits that are no solutions."""
-        self.covariance[~settled] = np.nan
-        self.scale[~settled] = np.nan
-        self.sides[:, ~settled], self.bounds[:, ~settled] = 0, np.nan
+        self.covariance[~converged] = np.nan
+        self.scale[~converged] = np.nan
+        self.sides[:, ~converged], self.bounds[:, ~converged] = 0, np.nan
         return Uncertainty(
             names=self.names,
             at=self.at,
@@ -412,18 +412,18 @@ class _Assessment:
             flaws=self.flaws,
             dof=self.dof,
             scale=self.scale,
-            exact=self.exact & settled,
-            scale_known=self.scale_known,
+            exact=self.exact & converged,
+            absolute_sigma=self.absolute_sigma,
             clusters=self.clusters,
         )
 
 
-def _faded(problem: Problem, p: Array) -> list[int]:
+def _vanished_parameters(problem: Problem, p: Array) -> list[int]:
     """Return the nonlinear positive parameters that ran to 0, where their logarithm has no end."""
     value, faded = problem.value_at(p), []
     for i in map(int, np.flatnonzero(problem.logs & ~np.isfinite(problem.lower))):
         tried = np.where(np.arange(p.size) == i, 0.0, p)
-        if problem.value_at(tried) <= value * (1 + FLAT) and np.linalg.norm(problem.slopes(tried)[:, i]) > 0:
+        if problem.value_at(tried) <= value * (1 + FLAT_RTOL) and np.linalg.norm(problem.slopes(tried)[:, i]) > 0:
             faded.append(i)
     return faded
 
@@ -436,7 +436,7 @@ def _inverse(bread: Array) -> tuple[Array, NDArray[np.bool_]]:
     for a in range(k):
         unit = none.copy()
         unit[a] = -1.0
-        inverse[:, a], wrong = factored(bread, unit, none, size)
+        inverse[:, a], wrong = solve_damped(bread, unit, none, size)
         bad |= wrong
     return inverse, bad
 
@@ -452,7 +452,7 @@ def _inverse_of_squares(weighted: Array) -> Array:
         return np.asarray(np.matmul(inverse, inverse.transpose(0, 2, 1)))
 
 
-def _curved(hessian: Array, weighted: Array, second: Array, inverse: Array) -> Array:
+def _inverse_hessians(hessian: Array, weighted: Array, second: Array, inverse: Array) -> Array:
     """Return the inverse Hessians, (B, k, k).
 
     Where the loss is not convex around the solution (few points within the threshold), the law's own curvature is left
@@ -465,7 +465,7 @@ def _curved(hessian: Array, weighted: Array, second: Array, inverse: Array) -> A
         with np.errstate(all="ignore"):
             finite = np.isfinite(table).all(axis=(1, 2)) & open_
             least = np.linalg.eigvalsh(np.where(finite[:, None, None], table, 0.0))[:, 0]
-        good = finite & (least > RIDGE)
+        good = finite & (least > RIDGE_RTOL)
         bread[good] = np.linalg.inv(table[good])
         open_ &= ~good
     return bread

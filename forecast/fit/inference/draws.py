@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.netcdf import quantiles
-from forecast.base.streams import BLOCK, Streams, check_seed, student_t
+from forecast.base.streams import DRAWS_PER_BLOCK, Streams, check_seed, student_t
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
 
-__all__ = ["MAX_DRAWS", "check_draws", "draws_at", "interval", "joint_draws", "parameter_draws", "stated_draws"]
+__all__ = ["MAX_DRAWS", "check_draws", "draws_at", "interval", "joint_draws", "parameter_draws", "published_draws"]
 
 Array = NDArray[np.float64]
 
 #: More draws than this would fill the memory before they sharpen an interval.
 MAX_DRAWS = 1_000_000
 #: With fewer replicates than this their tails say little.
-ENOUGH = 200
+MIN_TAIL_REPLICATES = 200
 
 
 def check_draws(draws: object, where: str) -> int:
@@ -42,14 +42,14 @@ def parameter_draws(fit: Fit, draws: int, seed: int, node: str = "fit") -> dict[
         If the fit has no joint uncertainty, saying why.
     """
     count, seed = check_draws(draws, fit.name), check_seed(seed)
-    blocks = [joint_draws(fit, Streams(seed, node, block)) for block in range(-(-count // BLOCK))]
+    blocks = [joint_draws(fit, Streams(seed, node, block)) for block in range(-(-count // DRAWS_PER_BLOCK))]
     return {n: np.concatenate([b[n] for b in blocks])[:count] for n in blocks[0]}
 
 
 def joint_draws(fit: Fit, streams: Streams) -> dict[str, Array]:
     """Return a block of joint draws: of the bootstrap's replicates where there are enough, else about the estimate."""
     repeated = fit.replicates
-    if repeated is None or repeated.good.shape[1] < ENOUGH:
+    if repeated is None or repeated.good.shape[1] < MIN_TAIL_REPLICATES:
         return fit.parameters_at(streams.uniforms("parameters", len(fit.values) + 1))
     (uniform,) = streams.uniforms("parameters", 1)
     picked = repeated.good[:, (uniform * repeated.good.shape[1]).astype(np.intp)]
@@ -60,13 +60,13 @@ def joint_draws(fit: Fit, streams: Streams) -> dict[str, Array]:
 def draws_at(fit: Fit, uniforms: Array) -> dict[str, Array]:
     """Return joint draws through uniforms, (parameter + 1, draw): about the estimate, or as published."""
     if fit.published and fit.published.covariance:
-        return stated_draws(fit, student_t(uniforms, np.inf))
+        return published_draws(fit, student_t(uniforms, np.inf))
     known = fit._known("draws")
     drawn = known.draw(np.concatenate([uniforms[: len(known.names)], uniforms[-1:]]))
     return {n: drawn[n] if n in drawn else np.full(uniforms.shape[1], v) for n, v in fit.values.items()}
 
 
-def stated_draws(fit: Fit, scores: Array) -> dict[str, Array]:
+def published_draws(fit: Fit, scores: Array) -> dict[str, Array]:
     """Return normal parameters of a published fit, joint where it states covariances, cut off at the law's bounds.
 
     Parameters

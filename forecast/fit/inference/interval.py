@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError
-from forecast.fit.inference.covariance import WIDE
+from forecast.fit.inference.covariance import WIDE_INTERVAL_REASON
 from forecast.fit.inference.profile import endpoints_of, hidden_ridges, no_profile
 from forecast.fit.options import check_level
 
@@ -19,29 +19,31 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.fit.solutions import Solutions
 
-__all__ = ["METHODS", "check", "intervals", "origin", "refusal", "stated"]
+__all__ = ["INTERVAL_METHODS", "check_interval_arguments", "interval_arrays", "origin", "published_interval", "refusal"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-METHODS = ("profile", "wald", "bootstrap")
-UNLIMITED = "it is not identified by these data (its profile likelihood is limited on neither side)"
+INTERVAL_METHODS = ("profile", "wald", "bootstrap")
+UNBOUNDED_REASON = "it is not identified by these data (its profile likelihood is limited on neither side)"
 
 
-def check(name: str, level: float, method: str | None, parameters: Iterable[str], called: str) -> None:
+def check_interval_arguments(
+    name: str, level: float, method: str | None, parameters: Iterable[str], called: str
+) -> None:
     """Refuse a parameter, a level or a method that is none."""
     if name not in parameters:
         raise UnknownNameError("parameter", name, parameters, where=called)
     check_level(level, called)
-    if method is not None and method not in METHODS:
-        raise UnknownNameError("method", method, METHODS, where=f"{called}: interval")
+    if method is not None and method not in INTERVAL_METHODS:
+        raise UnknownNameError("method", method, INTERVAL_METHODS, where=f"{called}: interval")
 
 
-def intervals(made: Solutions, name: str, level: float, method: str | None) -> tuple[Array, Array]:
+def interval_arrays(solutions: Solutions, name: str, level: float, method: str | None) -> tuple[Array, Array]:
     """Return the interval of a parameter in every fit, (B,) each; nan where there is none.
 
     Parameters
     ----------
-    made : Solutions
+    solutions : Solutions
     name : str
     level : float
     method : {"profile", "wald", "bootstrap"}, optional
@@ -59,58 +61,60 @@ def intervals(made: Solutions, name: str, level: float, method: str | None) -> t
     FitError
         Where the bounds of the law fix the parameter, or nothing was bootstrapped.
     """
-    known = made.known
-    if method == "bootstrap" and not made.bootstrapped:
-        raise FitError(f"{made.name}: no bootstrap interval for '{name}': fit with bootstrap=1000 first")
+    known = solutions.known
+    if method == "bootstrap" and not solutions.bootstrapped:
+        raise FitError(f"{solutions.name}: no bootstrap interval for '{name}': fit with bootstrap=1000 first")
     if name not in known.names:
         what = "bootstrap interval" if method == "bootstrap" else "profile" if method == "profile" else "interval"
-        raise FitError(f"{made.name}: no {what} for '{name}': its bounds fix it")
+        raise FitError(f"{solutions.name}: no {what} for '{name}': its bounds fix it")
     i = known.names.index(name)
     low, high = known.wald(i, level)
     if method == "wald":
         return low, high
     if method == "profile":
-        return endpoints_of(made, level, np.flatnonzero(made.profilable)).ends(i)
+        return endpoints_of(solutions, level, np.flatnonzero(solutions.profilable)).ends(i)
     if method == "bootstrap":
-        some = np.array([r is not None and r.good.size > 0 for r in made.replicates])
-        return _percentiles(made, name, level, some, np.full_like(low, np.nan), np.full_like(high, np.nan))
-    percentiles = made.enough_replicates(level) & known.known[i]
-    if made.likelihood:
-        wide = [b for b, reasons in known.unidentified.items() if reasons.get(name) == WIDE]
+        some = np.array([r is not None and r.good.size > 0 for r in solutions.replicates])
+        return _percentile_intervals(
+            solutions, name, level, some, np.full_like(low, np.nan), np.full_like(high, np.nan)
+        )
+    percentiles = solutions.enough_replicates(level) & known.known[i]
+    if solutions.likelihood:
+        wide = [b for b, reasons in known.unidentified.items() if reasons.get(name) == WIDE_INTERVAL_REASON]
         profiled = known.known[i].copy()
         profiled[wide] = True  # a covariance says little of what is not quadratic: the profile knows
-        profiled &= made.affordable
+        profiled &= solutions.affordable
         if profiled.any():
-            far_low, far_high = endpoints_of(made, level, np.flatnonzero(profiled)).ends(i)
+            far_low, far_high = endpoints_of(solutions, level, np.flatnonzero(profiled)).ends(i)
             open_ = np.isinf(far_high) & (np.isneginf(far_low) | ((far_low == 0) & (known.sides[i] == 0)))
             low = np.where(profiled, np.where(open_, np.nan, far_low), low)
             high = np.where(profiled, np.where(open_, np.nan, far_high), high)
             percentiles &= ~profiled | (np.isfinite(low) & np.isfinite(high))
     else:
-        ridge, far_low, far_high = hidden_ridges(made, i, level)
+        ridge, far_low, far_high = hidden_ridges(solutions, i, level)
         low, high = np.where(ridge, far_low, low), np.where(ridge, far_high, high)
         percentiles &= ~ridge
-    return _percentiles(made, name, level, percentiles, low, high)
+    return _percentile_intervals(solutions, name, level, percentiles, low, high)
 
 
-def _percentiles(
-    made: Solutions, name: str, level: float, some: NDArray[np.bool_], low: Array, high: Array
+def _percentile_intervals(
+    solutions: Solutions, name: str, level: float, some: NDArray[np.bool_], low: Array, high: Array
 ) -> tuple[Array, Array]:
     for b in np.flatnonzero(some):
-        repeated = made.replicates[b]
+        repeated = solutions.replicates[b]
         assert repeated is not None
         low[b], high[b] = repeated.interval(name, level)
     return low, high
 
 
-def refusal(made: Solutions, name: str, level: float, method: str | None, where: str) -> FitError:
+def refusal(solutions: Solutions, name: str, level: float, method: str | None, where: str) -> FitError:
     """Return why a single fit has no interval of a parameter: not identified, no degree of freedom, no replicate."""
     if method == "bootstrap":
         return FitError(f"{where}: no bootstrap interval for '{name}': no replicate could be fitted")
-    searched = method == "profile" or level in made.profiled
-    if searched and (why := no_profile(made, level)):
+    searched = method == "profile" or level in solutions.profiled
+    if searched and (why := no_profile(solutions, level)):
         return FitError(f"{where}: no profile: {why}")
-    return FitError(f"{where}: no interval for '{name}': {made.known.why_not(0, name) or UNLIMITED}")
+    return FitError(f"{where}: no interval for '{name}': {solutions.known.why_not(0, name) or UNBOUNDED_REASON}")
 
 
 def origin(fit: Fit, level: float) -> str:
@@ -124,7 +128,7 @@ def origin(fit: Fit, level: float) -> str:
     return f"not from the bootstrap ({resample}): {count} replicates are too few for {level:g}"
 
 
-def stated(fit: Fit, name: str, level: float) -> tuple[float, float]:
+def published_interval(fit: Fit, name: str, level: float) -> tuple[float, float]:
     """Return the normal interval of a published standard error, as far as the bounds of the law let it reach."""
     from scipy.special import ndtri
 

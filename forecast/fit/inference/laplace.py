@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from forecast.base import budgets
 from forecast.base.distributions import Distribution, distribution
 from forecast.base.lazy import xr
-from forecast.base.streams import BLOCK, Streams, check_seed
+from forecast.base.streams import DRAWS_PER_BLOCK, Streams, check_seed
 from forecast.errors import FitError, UnknownNameError
 from forecast.fit.inference.draws import check_draws
 from forecast.fit.inference.profile import optimum, problem_of_fit
@@ -36,9 +36,9 @@ __all__ = ["posterior"]
 Array: TypeAlias = NDArray[np.float64]
 
 #: An effective share of the draws below this is said in a warning.
-POOR = 0.3
+MIN_ESS_SHARE = 0.3
 #: Standard normal scores over which a prior is tabulated.
-SCORES = np.linspace(-8.0, 8.0, 1601)
+PRIOR_GRID_SCORES = np.linspace(-8.0, 8.0, 1601)
 
 
 class _Prior:
@@ -47,14 +47,14 @@ class _Prior:
     def __init__(self, of: Distribution, log: bool, where: str) -> None:
         from scipy.special import ndtr
 
-        values = of.ppf(np.clip(ndtr(SCORES), 1e-15, 1 - 1e-15))
+        values = of.ppf(np.clip(ndtr(PRIOR_GRID_SCORES), 1e-15, 1 - 1e-15))
         if log and not (values > 0).all():
             if values[-1] <= 0:
                 raise FitError(f"{where}: the parameter is positive, and the prior has no mass there")
             values = np.where(values > 0, values, np.nan)
         u = np.log(values) if log else values
         keep = np.isfinite(u)
-        u, z = u[keep], SCORES[keep]
+        u, z = u[keep], PRIOR_GRID_SCORES[keep]
         keep = np.concatenate([[True], np.diff(u) > 0])
         self.u, self.z = u[keep], z[keep]
         if self.u.size < 3:
@@ -76,7 +76,7 @@ class _Prior:
         return float(np.interp(0.5, self.z, self.u) - np.interp(-0.5, self.z, self.u)) / 30
 
 
-class _Rows:
+class _RowLikelihood:
     """Minus the log likelihood of independent rows, and its derivatives."""
 
     def __init__(self, optima: Optima, unit: float) -> None:
@@ -88,13 +88,15 @@ class _Rows:
         return float(value[0]) / self.unit, g[:, 0] / self.unit, h[:, :, 0] / self.unit
 
 
-class _Clusters:
+class _ClusterLikelihood:
     """Minus the log of a normal about the estimate with the cluster-robust covariance, and its derivatives."""
 
-    def __init__(self, fit: Fit, problem: Problem, optima: Optima, known: Uncertainty) -> None:
+    def __init__(self, fit: Fit, problem: Problem, optima: Optima, uncertainty: Uncertainty) -> None:
         lacking = [
             n
-            for n, sure in zip(known.names, known.known[:, 0] & (known.logs[:, 0] == problem.logs), strict=True)
+            for n, sure in zip(
+                uncertainty.names, uncertainty.known[:, 0] & (uncertainty.logs[:, 0] == problem.logs), strict=True
+            )
             if not sure
         ]
         if lacking:
@@ -103,7 +105,7 @@ class _Clusters:
                 "has none (not identified, or on a bound)"
             )
         self.centre = optima.q[:, 0]
-        self.table: Array = np.linalg.inv(known.covariance[0]).astype(float)
+        self.table: Array = np.linalg.inv(uncertainty.covariance[0]).astype(float)
 
     def at(self, u: Array) -> tuple[float, Array, Array]:
         """Return value, gradient (k,) and curvature (k, k)."""
@@ -138,7 +140,7 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
     problem = problem_of_fit(fit, "posterior")
     known = fit.uncertainty
     assert known is not None
-    if known.flaw() and not known.scale_known:
+    if known.flaw() and not known.absolute_sigma:
         raise FitError(f"{fit.name}: no posterior: {known.flaw()}")
     placed_priors = {}
     for name, record in priors.items():
@@ -151,8 +153,8 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
         )
     problem = problem.about(np.array([fit.values[n] for n in problem.free]))
     optima = optimum(fit, problem)
-    unit = _unit(fit, problem, optima)
-    data = _Clusters(fit, problem, optima, known) if known.clusters else _Rows(optima, unit)
+    unit = _loss_scale(fit, problem, optima)
+    data = _ClusterLikelihood(fit, problem, optima, known) if known.clusters else _RowLikelihood(optima, unit)
     mode, table = _mode(problem, optima.q[:, 0], data, placed_priors)
     size = np.sqrt(np.abs(np.diag(table)))
     size[size <= 0] = 1.0
@@ -162,14 +164,14 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
         names = ", ".join(n for n, w in zip(problem.free, weak, strict=True) if w)
         raise FitError(f"{fit.name}: no posterior: {names} not determined by these data; give priors= for them")
     root = vectors / np.sqrt(values) / size[:, None]
-    normal = (known.scale_known or problem.objective.scale == "known") and not known.clusters
+    normal = (known.absolute_sigma or problem.objective.scale == "known") and not known.clusters
     dof = 0 if normal else int(known.freedom[0])
-    moves, length = _moves(seed, count, problem.k, dof)
+    moves, length = _standard_draws(seed, count, problem.k, dof)
     u = np.clip(mode[:, None] + root @ moves, problem.lower[:, None], problem.upper[:, None])
     rough = problem.objective.scale == "sandwich" or known.clusters
     share = None if rough else _share(optima, u, unit, placed_priors, dof, length)
     notes = []
-    if share is not None and share < POOR:
+    if share is not None and share < MIN_ESS_SHARE:
         notes.append(
             f"{fit.name}: Laplace's approximation is poor: the draws are worth {share:.0%} of as many exact ones"
         )
@@ -182,13 +184,13 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
     return xr.Dataset({n: ("draw", v) for n, v in columns.items()}, attrs=attrs)
 
 
-def _unit(fit: Fit, problem: Problem, optima: Optima) -> float:
+def _loss_scale(fit: Fit, problem: Problem, optima: Optima) -> float:
     """Return what the objective is divided by to be minus a log likelihood, at the optimum."""
     known = fit.uncertainty
     if problem.objective.scale == "known" or known is None:
         return 1.0
     if problem.objective.scale == "residual":
-        return 2.0 * (1.0 if known.scale_known else float(known.scale[0]) ** 2)
+        return 2.0 * (1.0 if known.absolute_sigma else float(known.scale[0]) ** 2)
     spread = np.einsum("ii->i", optima.inverse[:, :, 0])
     with np.errstate(all="ignore"):
         ratio = np.diag(known.covariance[0]) / spread
@@ -196,7 +198,7 @@ def _unit(fit: Fit, problem: Problem, optima: Optima) -> float:
     return float(np.median(good)) if good.size else 1.0
 
 
-def _priors(u: Array, priors: Mapping[int, _Prior]) -> tuple[Array, Array]:
+def _prior_derivatives(u: Array, priors: Mapping[int, _Prior]) -> tuple[Array, Array]:
     """Return gradient and curvature of the priors, (k,) each, by differences."""
     g, h = np.zeros(u.size), np.zeros(u.size)
     for i, prior in priors.items():
@@ -207,7 +209,7 @@ def _priors(u: Array, priors: Mapping[int, _Prior]) -> tuple[Array, Array]:
 
 
 def _mode(
-    problem: Problem, estimate: Array, data: _Rows | _Clusters, priors: Mapping[int, _Prior]
+    problem: Problem, estimate: Array, data: _RowLikelihood | _ClusterLikelihood, priors: Mapping[int, _Prior]
 ) -> tuple[Array, Array]:
     """Return the point of greatest density and the curvature there, by damped Newton steps."""
 
@@ -221,7 +223,7 @@ def _mode(
     here, damping = density(u), 1e-3
     for _ in range(200 if priors else 0):
         _, g, h = data.at(u)
-        more, curve = _priors(u, priors)
+        more, curve = _prior_derivatives(u, priors)
         g, table = g + more, h + np.diag(curve)
         size = np.sqrt(np.maximum(np.abs(np.diag(table)), 1e-12))
         values, vectors = np.linalg.eigh(table / np.outer(size, size))
@@ -238,19 +240,19 @@ def _mode(
         else:
             damping *= 10
     if priors:
-        table = data.at(u)[2] + np.diag(_priors(u, priors)[1])
+        table = data.at(u)[2] + np.diag(_prior_derivatives(u, priors)[1])
     return u, table
 
 
-def _moves(seed: int, count: int, k: int, dof: int) -> tuple[Array, Array]:
+def _standard_draws(seed: int, count: int, k: int, dof: int) -> tuple[Array, Array]:
     """Return standard draws (k, count), normal or Student's, and their squared lengths."""
     parts = []
-    for block in range(-(-count // BLOCK)):
-        budgets.check_time("the posterior", block * BLOCK, count, "draws")
+    for block in range(-(-count // DRAWS_PER_BLOCK)):
+        budgets.check_time("the posterior", block * DRAWS_PER_BLOCK, count, "draws")
         generator = Streams(seed, "posterior", block)("parameters")
-        normals = generator.standard_normal((BLOCK, k))
+        normals = generator.standard_normal((DRAWS_PER_BLOCK, k))
         if dof:
-            normals /= np.sqrt(generator.chisquare(dof, BLOCK) / dof)[:, None]
+            normals /= np.sqrt(generator.chisquare(dof, DRAWS_PER_BLOCK) / dof)[:, None]
         parts.append(normals)
     found = np.concatenate(parts)[:count].T
     return found, np.sum(found * found, axis=0)

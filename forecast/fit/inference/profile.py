@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
-from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints, refitted
-from forecast.fit.inference.uncertainty import ROUNDED
+from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints, refit
+from forecast.fit.inference.uncertainty import ROUNDING_REASON
 from forecast.fit.options import check_level
 from forecast.fit.problem.poles import pole_remark
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ProfileCurve",
-    "allowed",
+    "allowed_rise",
     "check_data",
     "endpoints_of",
     "hidden_ridges",
@@ -41,12 +41,12 @@ __all__ = [
 Array: TypeAlias = NDArray[np.float64]
 
 #: Fits whose limits are searched together.
-TOGETHER = 1024
+FITS_PER_BATCH = 1024
 #: A profile this many times as wide as the sandwich's interval is a ridge that the sandwich does not see.
-RIDGE = 2.5
+RIDGE_WIDTH_RATIO = 2.5
 
 
-def check_data(made: Solutions | None, where: str, what: str = "profile") -> Solutions:
+def check_data(solutions: Solutions | None, where: str, what: str = "profile") -> Solutions:
     """Return solutions whose data are at hand, for what needs them.
 
     Raises
@@ -54,10 +54,10 @@ def check_data(made: Solutions | None, where: str, what: str = "profile") -> Sol
     FitError
         For published parameters, and for what a fit says of one of its groups.
     """
-    if made is None or not made.has_data:
-        why = "published parameters come without data" if made is None else "it was made without keeping its data"
+    if solutions is None or not solutions.has_data:
+        why = "published parameters come without data" if solutions is None else "it was made without keeping its data"
         raise FitError(f"{where}: no {what}: {why}")
-    return made
+    return solutions
 
 
 def problem_of_fit(fit: Fit, what: str = "profile") -> Problem:
@@ -82,33 +82,33 @@ def optimum(fit: Fit, problem: Problem) -> Optima:
     )
 
 
-def hidden_ridges(made: Solutions, i: int, level: float) -> tuple[NDArray[np.bool_], Array, Array]:
+def hidden_ridges(solutions: Solutions, i: int, level: float) -> tuple[NDArray[np.bool_], Array, Array]:
     """Tell where the sandwich's interval of parameter `i` is far too narrow, and return the profile's, (B,) each.
 
     The sandwich looks at the optimum alone. Where the law is identified the two agree within a tenth or so (Chinchilla
     on its 240 points: 0.90 to 1.11); on a ridge the refits go on for several times as far (the repetition constants of
     the data-constrained law on 182 runs: 4.3 and 5.8). Under a likelihood the profile is the interval, and hides none.
     """
-    known = made.known
-    some = made.affordable & known.known[i] & (known.sides[i] == 0)
-    if made.likelihood or not some.any():
+    known = solutions.known
+    some = solutions.affordable & known.known[i] & (known.sides[i] == 0)
+    if solutions.likelihood or not some.any():
         none = np.full(some.size, np.nan)
         return np.zeros(some.size, dtype=bool), none, none
-    low, high = endpoints_of(made, level, np.flatnonzero(some)).ends(i)
+    low, high = endpoints_of(solutions, level, np.flatnonzero(some)).ends(i)
     narrow_low, narrow_high = known.wald(i, level)
     with np.errstate(all="ignore"):
         logs = narrow_low > 0
         narrow = np.where(logs, np.log(narrow_high) - np.log(narrow_low), narrow_high - narrow_low)
         wide = np.where(logs, np.where(low > 0, np.log(high) - np.log(low), np.inf), high - low)
-        return some & ~np.isnan(low) & (wide > RIDGE * narrow), low, high
+        return some & ~np.isnan(low) & (wide > RIDGE_WIDTH_RATIO * narrow), low, high
 
 
-def allowed(made: Solutions, rows: NDArray[np.int64], optima: Optima, level: float) -> Array:
+def allowed_rise(solutions: Solutions, rows: NDArray[np.int64], optima: Optima, level: float) -> Array:
     """Return by how much each objective may rise, (k, B): what makes the interval of a linear law Student's."""
-    known, k, rule = made.known, optima.q.shape[0], made.objective.scale
+    known, k, rule = solutions.known, optima.q.shape[0], solutions.objective.scale
     squared = known.quantile(0.5 + level / 2)[rows] ** 2
-    if rule == "residual" and not known.clusters and (known.scale_known or not made.errs_in_x):
-        unit = 1.0 if known.scale_known else optima.value / np.maximum(known.dof[rows], 1)
+    if rule == "residual" and not known.clusters and (known.absolute_sigma or not solutions.errs_in_x):
+        unit = 1.0 if known.absolute_sigma else optima.value / np.maximum(known.dof[rows], 1)
         return np.repeat((squared * unit)[None], k, axis=0)
     if rule == "known" and not known.clusters:
         return np.repeat((0.5 * squared)[None], k, axis=0)
@@ -154,39 +154,39 @@ class ProfileCurve:
             return np.exp(self.low[i]), np.exp(self.high[i])
 
 
-def endpoints_of(made: Solutions, level: float, rows: NDArray[np.int64]) -> ProfileCurve:
+def endpoints_of(solutions: Solutions, level: float, rows: NDArray[np.int64]) -> ProfileCurve:
     """Return the limits of all parameters of some fits; those that were searched before are kept."""
-    kept = made.profiled
+    kept = solutions.profiled
     if level not in kept:
-        shape = made.known.at.shape
+        shape = solutions.known.at.shape
         none, logs = np.zeros(shape[1], dtype=bool), np.zeros(shape[0], dtype=bool)
         kept[level] = ProfileCurve(np.full(shape, np.nan), np.full(shape, np.nan), logs, none, {})
     profiled: ProfileCurve = kept[level]
     rows = rows[~profiled.done[rows]]
-    for first in range(0, rows.size, TOGETHER):
-        some = rows[first : first + TOGETHER]
-        optima = made.optima(some)
-        ends = profile_endpoints(optima, allowed(made, some, optima, level), again=False)
+    for first in range(0, rows.size, FITS_PER_BATCH):
+        some = rows[first : first + FITS_PER_BATCH]
+        optima = solutions.optima(some)
+        ends = profile_endpoints(optima, allowed_rise(solutions, some, optima, level), again=False)
         profiled.low[:, some] = np.where(ends.better, np.nan, ends.low)
         profiled.high[:, some] = np.where(ends.better, np.nan, ends.high)
         for j in np.flatnonzero(ends.better):
             better = ends.optima.q[:, j], float(ends.optima.value[j])
             profiled.better[int(some[j])] = better
-            refute(made, int(some[j]), *better)
+            refute(solutions, int(some[j]), *better)
         profiled.logs[:] = optima.logs
         profiled.done[some] = True
     return profiled
 
 
-def no_profile(made: Solutions, level: float, b: int = 0) -> str:
+def no_profile(solutions: Solutions, level: float, b: int = 0) -> str:
     """Say why a fit has no profile; empty where it has one."""
-    known = made.known
+    known = solutions.known
     if b in known.flaws:
         return known.flaws[b]
     if known.exact[b]:
-        return f"{ROUNDED}: a refit cannot be told from them (method='wald' gives an interval)"
-    better = endpoints_of(made, level, np.array([b])).better
-    return made.doubts[b] if b in better else ""
+        return f"{ROUNDING_REASON}: a refit cannot be told from them (method='wald' gives an interval)"
+    better = endpoints_of(solutions, level, np.array([b])).better
+    return solutions.doubts[b] if b in better else ""
 
 
 def refute(made: Solutions, b: int, at: Array, value: float) -> None:
@@ -200,7 +200,7 @@ def refute(made: Solutions, b: int, at: Array, value: float) -> None:
     made.refute(f"a better optimum was found ({value:.10g}): fit again with start={{{start}}}", b)
 
 
-def _checked(fit: Fit, name: str, level: float) -> tuple[Solutions, ProfileCurve]:
+def _check_parameter(fit: Fit, name: str, level: float) -> tuple[Solutions, ProfileCurve]:
     """Return the solution of a fit and its limits.
 
     Raises
@@ -240,11 +240,11 @@ def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr
     if isinstance(points, bool) or not isinstance(points, int) or not 3 <= points <= 10_000:
         got = printable(repr(points), 40)
         raise UsageError(f"{fit.name}: profile: points: expected an integer from 3 to 10000, got {got}")
-    made, profiled = _checked(fit, name, level)
+    made, profiled = _check_parameter(fit, name, level)
     problem = made.problem()
     i, one = problem.free.index(name), np.array([0])
     optima = made.optima(one)
-    rise = float(allowed(made, one, optima, level)[i, 0])
+    rise = float(allowed_rise(made, one, optima, level)[i, 0])
     centre = float(optima.q[i, 0])
     width = float(np.sqrt(2 * rise * optima.inverse[i, i, 0]))
     reach = min(max(width, 0.0), 6.0 if problem.logs[i] else np.inf)
@@ -256,11 +256,11 @@ def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr
     rows = np.zeros(grid.size, dtype=int)
     toward = optima.inverse[:, i, 0] / optima.inverse[i, i, 0]
     start = optima.q + toward[:, None] * (grid - centre)
-    solved = refitted(optima, rows, rows + i, start)
+    solved = refit(optima, rows, rows + i, start)
     for step in (1, -1):  # each from its neighbour's solution too
         begun = np.roll(solved.q, step, axis=1)
         begun[i] = grid
-        again = refitted(optima, rows, rows + i, begun)
+        again = refit(optima, rows, rows + i, begun)
         better = again.value < solved.value
         solved.q[:, better], solved.value[better] = again.q[:, better], again.value[better]
     natural = problem.natural(solved.q.T).T

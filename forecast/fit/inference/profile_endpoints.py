@@ -24,30 +24,30 @@ from forecast.fit.problem.target import Target
 from forecast.fit.sizes import UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton
 
-__all__ = ["Optima", "ProfileEndpoints", "profile_endpoints", "refitted"]
+__all__ = ["Optima", "ProfileEndpoints", "profile_endpoints", "refit"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: A logarithm, and whatever is positive upwards, is followed this far from its estimate (twelve decades), further where
 #: the law is flat in it; the rest over this many of its widths or sizes, whichever is more.
-REACH, FAR, WIDTHS = 12 * np.log(10.0), 300.0, 1e4
+MAX_LOG_REACH, MAX_FLAT_REACH, MAX_REACH_WIDTHS = 12 * np.log(10.0), 300.0, 1e4
 #: How near the allowed rise a limit must come, of its root; and rounds of the search, more than halving ever needs.
 ROOT_TOLERANCE, MAX_ROOT_ITERATIONS = 1e-7, 90
 #: A root of a refit that did not arrive is no better than this.
-ROUGH = 1e-5
+UNCONVERGED_ROOT_RTOL = 1e-5
 #: Brackets this narrow, beside their distance, are closed; sooner where the root jumps by this between their ends, and
 #: before a wall, beyond which the law cannot be computed.
-CLOSED, JUMP, ABRUPT, WALL = 1e-10, 1e-2, 1e-6, 1e-3
+BRACKET_RTOL, JUMP, ABRUPT, WALL = 1e-10, 1e-2, 1e-6, 1e-3
 #: How often a limit may turn out to be none, and a row is followed that does not arrive.
-AGAIN = 3
+MAX_RETRIES = 3
 #: The least share of a bracket that is cut off.
 MIN_CUT_SHARE = 1e-9
 #: Steps of a refit next to its solution, of one from elsewhere, and of one that did not arrive.
-ITERATIONS, SHORT, LONG = 15, 10, 60
+MAX_REFIT_STEPS, MAX_NEARBY_STEPS, MAX_LONG_STEPS = 15, 10, 60
 #: Coefficients that are tried at 0 before a limit is one.
-ZEROS = 4
+MAX_ZEROED_COEFFICIENTS = 4
 #: A refit that is better than the optimum by this share of the allowed rise is another optimum.
-BETTER = 1e-3
+BETTER_SHARE = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +118,8 @@ class ProfileEndpoints:
     optima: Optima
 
 
-def refitted(
-    optima: Optima, fit: NDArray[np.int64], place: NDArray[np.int64], start: Array, *, iterations: int = ITERATIONS
+def refit(
+    optima: Optima, fit: NDArray[np.int64], place: NDArray[np.int64], start: Array, *, iterations: int = MAX_REFIT_STEPS
 ) -> newton.NewtonResult:
     """Refit with one coordinate fixed at its value in `start`; a row is a fit (by number) and a place."""
     return newton.solve(
@@ -214,8 +214,12 @@ class _Search:
         width = width / unit
         own = np.abs(np.einsum("iib->ib", optima.hessian)[self.place, self.fit]) * unit**2
         size = np.where(self.centre == 0, np.where(np.isfinite(width) & (width > 0), width, 1.0), np.abs(self.centre))
-        flat = np.sqrt(2 * self.rise / np.maximum(own, 1e-300)) > REACH
-        reach = np.where(logs, np.where(flat, FAR, REACH), WIDTHS * np.maximum(np.minimum(width, 1e3 * size), size))
+        flat = np.sqrt(2 * self.rise / np.maximum(own, 1e-300)) > MAX_LOG_REACH
+        reach = np.where(
+            logs,
+            np.where(flat, MAX_FLAT_REACH, MAX_LOG_REACH),
+            MAX_REACH_WIDTHS * np.maximum(np.minimum(width, 1e3 * size), size),
+        )
         bound = np.where(self.sign > 0, optima.upper[self.place], optima.lower[self.place])
         with np.errstate(all="ignore"):
             apart = np.where(self.factor, np.log(bound / self.centre), np.abs(bound - self.centre))
@@ -245,13 +249,15 @@ class _Search:
         all_rows = np.tile(rows, many)
         place = self.place[all_rows]
         begun[place, np.arange(place.size)] = np.tile(fixed_value, many)
-        steps = ITERATIONS if arrive else SHORT
-        solved = refitted(self.optima, self.fit[all_rows], place, begun, iterations=steps)
+        steps = MAX_REFIT_STEPS if arrive else MAX_NEARBY_STEPS
+        solved = refit(self.optima, self.fit[all_rows], place, begun, iterations=steps)
         value = np.where(np.isfinite(solved.value), solved.value, np.inf)
         astray = ~solved.settled & np.isfinite(value) & (self._root(all_rows, value) > 0)
-        lost = np.flatnonzero(astray & (self.astray[all_rows] < AGAIN))
+        lost = np.flatnonzero(astray & (self.astray[all_rows] < MAX_RETRIES))
         if lost.size and arrive:
-            more = refitted(self.optima, self.fit[all_rows[lost]], place[lost], solved.q[:, lost], iterations=LONG)
+            more = refit(
+                self.optima, self.fit[all_rows[lost]], place[lost], solved.q[:, lost], iterations=MAX_LONG_STEPS
+            )
             gain = more.value <= value[lost]
             solved.q[:, lost[gain]], value[lost[gain]] = more.q[:, gain], more.value[gain]
             solved.settled[lost[gain]] = more.settled[gain]
@@ -284,7 +290,7 @@ class _Search:
         inner_t, inner_q = self.inner_t[rows], self.inner_q[:, rows]
         fixed_value, before, centre = self._value(rows, t), self._value(rows, inner_t), self.centre[rows]
         # lines are straightest in the logarithms of what is positive
-        bent = self._bent(q, inner_q)
+        bent = self._positive_mask(q, inner_q)
         own = bent[place, np.arange(rows.size)] & (fixed_value > 0)
         with np.errstate(all="ignore"):
             at, inner = (np.where(bent, np.log(p), p) for p in (q, inner_q))
@@ -297,7 +303,7 @@ class _Search:
             moved = np.where(bent, np.exp(moved), moved)
         return np.asarray(np.where(np.isfinite(moved), moved, inner_q))
 
-    def _bent(self, *tables: Array) -> NDArray[np.bool_]:
+    def _positive_mask(self, *tables: Array) -> NDArray[np.bool_]:
         """Tell which parameters are positive as they are, in all tables."""
         positive = np.broadcast_to((~self.optima.logs & (self.optima.lower >= 0))[:, None], tables[0].shape)
         return np.asarray(np.logical_and.reduce([positive, *(table > 0 for table in tables)]))
@@ -306,7 +312,7 @@ class _Search:
         """Return starts between the solutions on both sides."""
         inner_t, outer_t = self.inner_t[rows], self.outer_t[rows]
         inner, outer = self.inner_q[:, rows], self.outer_q[:, rows]
-        bent = self._bent(inner, outer)
+        bent = self._positive_mask(inner, outer)
         with np.errstate(all="ignore"):
             share = (t - inner_t) / (outer_t - inner_t)
             between = np.where(bent, inner * (outer / inner) ** share, inner + share * (outer - inner))
@@ -318,7 +324,7 @@ class _Search:
         q = self.optima.q[:, self.fit[rows]]
         starts = [q.copy()]
         zero = np.flatnonzero((self.optima.lower == 0) & ~self.optima.logs)
-        for i in zero[:ZEROS]:
+        for i in zero[:MAX_ZEROED_COEFFICIENTS]:
             start = self.inner_q[:, rows].copy()
             # from 0 itself, unless it is there already: then from what the optimum has
             start[i] = np.where(start[i] > 0, 0.0, q[i])
@@ -354,7 +360,9 @@ class _Search:
         self.checked[rows] = True
         t = self.limit[rows]
         z, q, _ = self._refits(rows, t, self._elsewhere(rows), arrive=False)
-        lower = (z < -np.where(self.sure[rows], 3 * self.near[rows], ROUGH)) & (self.reopened[rows] < AGAIN)
+        lower = (z < -np.where(self.sure[rows], 3 * self.near[rows], UNCONVERGED_ROOT_RTOL)) & (
+            self.reopened[rows] < MAX_RETRIES
+        )
         again = rows[lower]
         self.reopened[again] += 1
         self.limit[again], self.checked[again], self.sure[again] = np.nan, False, True
@@ -387,12 +395,12 @@ class _Search:
         return np.asarray(np.where(turned, 1 - share, share))
 
     def _take(self, rows: NDArray[np.int64], t: Array, z: Array, q: Array, arrived: NDArray[np.bool_]) -> None:
-        done = np.abs(z) <= np.where(arrived, self.near[rows], np.maximum(self.near[rows], ROUGH))
+        done = np.abs(z) <= np.where(arrived, self.near[rows], np.maximum(self.near[rows], UNCONVERGED_ROOT_RTOL))
         far = (z < 0) & (t >= self.reach[rows] * (1 - 1e-12)) & ~done
         with np.errstate(invalid="ignore"):
             gap = self.outer_t[rows] - self.inner_t[rows]
             wall, jump = np.isinf(self.outer_z[rows]), (self.outer_z[rows] > JUMP) | (self.inner_z[rows] < -JUMP)
-            small = np.where(jump, ABRUPT, CLOSED) * self.outer_t[rows]
+            small = np.where(jump, ABRUPT, BRACKET_RTOL) * self.outer_t[rows]
             small = np.where(wall, WALL * np.maximum(self.step[rows], self.outer_t[rows]), small)
         closed = ~done & ~far & (gap <= small + 1e-300)
         self.limit[rows[done]], self.sure[rows[done]] = t[done], arrived[done]
@@ -421,7 +429,7 @@ class _Search:
         """Tell for which fits a refit was better than the optimum."""
         allowed = self.rise.reshape(self.k, 2, self.count).min(axis=(0, 1))
         # what rounding makes of a large objective is none
-        return np.asarray(self.base - self.best > np.maximum(BETTER * allowed, 1e-12 * np.abs(self.base)))
+        return np.asarray(self.base - self.best > np.maximum(BETTER_SHARE * allowed, 1e-12 * np.abs(self.base)))
 
     def ends(self) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return the limits and whether the refits at them arrived, (k, B) each."""

@@ -15,7 +15,7 @@ __all__ = ["Replicates"]
 Array: TypeAlias = NDArray[np.float64]
 
 #: Percentiles are taken where this many replicates lie beyond each of them.
-TAIL = 5
+MIN_TAIL_COUNT = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class Replicates:
 
     def enough(self, level: float) -> bool:
         """Tell whether enough replicates lie beyond both percentiles of a level."""
-        return bool(self.good.shape[1] * (1 - level) >= 2 * TAIL * (1 - 1e-9))  # rounding of 1 - level aside
+        return bool(self.good.shape[1] * (1 - level) >= 2 * MIN_TAIL_COUNT * (1 - 1e-9))  # rounding of 1 - level aside
 
     def stderr(self, name: str) -> float:
         """Return the standard deviation over replicates; inf with fewer than two."""

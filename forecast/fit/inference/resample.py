@@ -22,14 +22,23 @@ if TYPE_CHECKING:
     from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["BLOCK", "SCHEMES", "Resample", "Sample", "Scheme", "check", "draw", "resampled"]
+__all__ = [
+    "REPLICATES_PER_BLOCK",
+    "SCHEMES",
+    "Resample",
+    "Sample",
+    "Scheme",
+    "check_replicates",
+    "draw_blocks",
+    "resampled_row_counts",
+]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Replicates in a block: drawn whole and then cut, so that fewer are a prefix of more.
-BLOCK = 256
+REPLICATES_PER_BLOCK = 256
 #: Fewer groups than this say little about how groups differ.
-FEW_GROUPS = 10
+MIN_CLUSTERS = 10
 
 
 @dataclass(frozen=True)
@@ -104,24 +113,24 @@ class Sample:
         return Resample(self.problem.weights, y)
 
 
-def _counts(drawn: NDArray[np.int64], size: int) -> Array:
+def _row_counts(indices: NDArray[np.int64], size: int) -> Array:
     """Return how often each of `size` things is in each row."""
-    flat = drawn + np.arange(len(drawn))[:, None] * size
-    return np.bincount(flat.ravel(), minlength=len(drawn) * size).reshape(len(drawn), size).astype(float)
+    flat = indices + np.arange(len(indices))[:, None] * size
+    return np.bincount(flat.ravel(), minlength=len(indices) * size).reshape(len(indices), size).astype(float)
 
 
-def _rows(points: int, generator: np.random.Generator, count: int) -> Array:
-    return _counts(generator.integers(0, points, size=(count, points), dtype=np.int64), points)
+def _resample_rows(points: int, generator: np.random.Generator, count: int) -> Array:
+    return _row_counts(generator.integers(0, points, size=(count, points), dtype=np.int64), points)
 
 
 def _case(sample: Sample, generator: np.random.Generator, count: int) -> Resample:
-    return sample.weighted(_rows(sample.rows.size, generator, count))
+    return sample.weighted(_resample_rows(sample.rows.size, generator, count))
 
 
 def _cluster(sample: Sample, generator: np.random.Generator, count: int) -> Resample:
     assert sample.labels is not None
     size = int(sample.labels.max()) + 1
-    return sample.weighted(_rows(size, generator, count)[:, sample.labels[sample.rows]])
+    return sample.weighted(_resample_rows(size, generator, count)[:, sample.labels[sample.rows]])
 
 
 def _residual(sample: Sample, generator: np.random.Generator, count: int) -> Resample:
@@ -175,24 +184,27 @@ def generator_of(resample: str, seed: int, block: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(key, block))))
 
 
-def draw(sample: Sample, resample: str, seed: int, blocks: range, size: int) -> Iterator[Resample]:
+def draw_blocks(sample: Sample, resample: str, seed: int, blocks: range, size: int) -> Iterator[Resample]:
     """Yield some blocks of replicates, `size` of a block at a time, or all blocks together where that is no less.
 
     A block is one stream, so that a replicate depends on the seed and on its place alone. Pieces hold the memory where
     there are many points.
     """
-    if size >= BLOCK:
-        yield _together(
-            [SCHEMES[resample].draw(sample, generator_of(resample, seed, block), BLOCK) for block in blocks]
+    if size >= REPLICATES_PER_BLOCK:
+        yield _concatenate_resamples(
+            [
+                SCHEMES[resample].draw(sample, generator_of(resample, seed, block), REPLICATES_PER_BLOCK)
+                for block in blocks
+            ]
         )
         return
     for block in blocks:
         generator = generator_of(resample, seed, block)
-        for first in range(0, BLOCK, size):
-            yield SCHEMES[resample].draw(sample, generator, min(size, BLOCK - first))
+        for first in range(0, REPLICATES_PER_BLOCK, size):
+            yield SCHEMES[resample].draw(sample, generator, min(size, REPLICATES_PER_BLOCK - first))
 
 
-def _together(parts: list[Resample]) -> Resample:
+def _concatenate_resamples(parts: list[Resample]) -> Resample:
     if len(parts) == 1:
         return parts[0]
     if parts[0].y is None:
@@ -200,13 +212,16 @@ def _together(parts: list[Resample]) -> Resample:
     return Resample(parts[0].weights, np.concatenate([p.y for p in parts if p.y is not None]))
 
 
-def resampled(resample: str, seed: int, points: int, replicates: int) -> Array:
+def resampled_row_counts(resample: str, seed: int, points: int, replicates: int) -> Array:
     """Return how often each row is drawn in each replicate, (replicates, points), for resampled rows."""
-    blocks = [_rows(points, generator_of(resample, seed, block), BLOCK) for block in range(-(-replicates // BLOCK))]
+    blocks = [
+        _resample_rows(points, generator_of(resample, seed, block), REPLICATES_PER_BLOCK)
+        for block in range(-(-replicates // REPLICATES_PER_BLOCK))
+    ]
     return np.concatenate(blocks)[:replicates]
 
 
-def check(replicates: object, resample: object, groups: bool, objective: Objective, where: str) -> int:
+def check_replicates(replicates: object, resample: object, groups: bool, objective: Objective, where: str) -> int:
     """Return the requested number of replicates.
 
     Parameters

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from forecast.base.streams import student_t
 from forecast.errors import FitError
 
-__all__ = ["ROUNDED", "Uncertainty", "joined"]
+__all__ = ["ROUNDING_REASON", "Uncertainty", "join_uncertainties"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: What is said of a fit whose residuals are rounding.
-ROUNDED = "the data lie on the law to rounding"
+ROUNDING_REASON = "the data lie on the law to rounding"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Uncertainty:
         (B,), standard deviation of one residual.
     exact : ndarray of bool
         (B,): the residuals are rounding; the scale is their length, and at least that of the observations' rounding.
-    scale_known : bool
+    absolute_sigma : bool
         It was given (``sigma=``), not estimated.
     clusters : int
         Over how many groups of rows the sandwich was summed; 0 where rows are independent.
@@ -66,7 +66,7 @@ class Uncertainty:
     dof: NDArray[np.int64]
     scale: Array
     exact: NDArray[np.bool_]
-    scale_known: bool
+    absolute_sigma: bool
     clusters: int = 0
 
     def take(self, rows: NDArray[np.int64]) -> Uncertainty:
@@ -84,7 +84,7 @@ class Uncertainty:
             dof=self.dof[rows],
             scale=self.scale[rows],
             exact=self.exact[rows],
-            scale_known=self.scale_known,
+            absolute_sigma=self.absolute_sigma,
             clusters=self.clusters,
         )
 
@@ -120,7 +120,7 @@ class Uncertainty:
         """Return the quantile of Student's t for every fit (normal where the scale is known), (B,)."""
         from scipy.special import ndtri, stdtrit
 
-        if self.scale_known and not self.clusters:
+        if self.absolute_sigma and not self.clusters:
             return np.full(self.dof.size, float(ndtri(p)))
         if self.dof.size == 1:
             return np.asarray(stdtrit(self.freedom, p))
@@ -187,7 +187,7 @@ class Uncertainty:
         """Return joint draws of the free parameters of a fit through uniforms, (parameter + 1, draw)."""
         values, vectors = np.linalg.eigh(self.covariance[b])
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        estimated = self.clusters or not self.scale_known
+        estimated = self.clusters or not self.absolute_sigma
         moves = root @ student_t(uniforms, int(self.freedom[b]) if estimated else np.inf)
         drawn, on_bounds = {}, self.on_bounds(b)
         for i, name in enumerate(self.names):
@@ -200,7 +200,9 @@ class Uncertainty:
         return drawn
 
 
-def joined(parts: list[Uncertainty], rows: NDArray[np.int64], names: tuple[str, ...], dof: Any) -> Uncertainty:
+def join_uncertainties(
+    parts: list[Uncertainty], rows: NDArray[np.int64], names: tuple[str, ...], dof: Any
+) -> Uncertainty:
     """Return what is known of one batch after the other, whose fits are these rows of all; nothing of the rest."""
     k, count, first = len(names), dof.size, 0
     tables: dict[str, Any] = {
@@ -224,5 +226,5 @@ def joined(parts: list[Uncertainty], rows: NDArray[np.int64], names: tuple[str, 
         first += part.dof.size
     return Uncertainty(
         names=names, covariance=covariances, unidentified=unidentified, flaws=flaws, dof=dof,
-        scale_known=bool(parts) and parts[0].scale_known, **tables,
+        absolute_sigma=bool(parts) and parts[0].absolute_sigma, **tables,
     )  # fmt: skip

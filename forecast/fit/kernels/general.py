@@ -20,12 +20,12 @@ from forecast.errors import ForecastError
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["General", "Kernel", "Placement", "State", "natural", "of_fits", "to_logs", "total"]
+__all__ = ["Kernel", "LawState", "Placement", "ProgramKernel", "natural", "of_fits", "to_logs", "total"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Up to this many numbers in a table all sums are taken at once.
-SMALL = 4096
+MAX_ONE_CALL_ELEMENTS = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class Placement:
 
 
 @dataclass(slots=True)
-class State:
+class LawState:
     """The law at some parameters.
 
     Parameters
@@ -81,10 +81,10 @@ class State:
 class Kernel(Protocol):
     """What the solver asks of a law."""
 
-    def at(self, q: Array, order: int = 2) -> State:
+    def at(self, q: Array, order: int = 2) -> LawState:
         """Return the law at parameters (k, B), with what is needed of its derivatives up to an order."""
 
-    def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
+    def contract(self, state: LawState, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return sums over the points: gradient (k, B) and Hessian (k, k, B).
 
         Parameters
@@ -96,10 +96,10 @@ class Kernel(Protocol):
             (B, 1): how much of the law's own curvature enters the Hessian; default all of it, 0 is Gauss-Newton.
         """
 
-    def jacobian(self, state: State) -> Array:
+    def jacobian(self, state: LawState) -> Array:
         """Return the derivatives of f by the coordinates, (k, B, n)."""
 
-    def fits(self, state: State, rows: Any) -> State | None:
+    def fits(self, state: LawState, rows: Any) -> LawState | None:
         """Return the law of some of the fits, whose kernel this is; None where it must be computed anew."""
 
     def take(self, rows: Any) -> Kernel:
@@ -114,7 +114,7 @@ def natural(q: Array, logs: NDArray[np.bool_]) -> Array:
     return np.where(logs[:, None], np.exp(np.where(logs[:, None], q, 0.0)), q)
 
 
-def of_fits(state: State, rows: Any) -> State:
+def of_fits(state: LawState, rows: Any) -> LawState:
     """Return parameters, value, slopes and curvatures of some of the fits."""
     p, value, slopes, curves = state.inner
     count = value.shape[0]
@@ -123,7 +123,7 @@ def of_fits(state: State, rows: Any) -> State:
         return part[rows] if np.ndim(part) == 2 and part.shape[0] == count else part
 
     some = p[:, rows], value[rows], [of(part) for part in slopes], {pair: of(part) for pair, part in curves.items()}
-    return State(state.f[rows], some)
+    return LawState(state.f[rows], some)
 
 
 def total(part: Any, weights: Any, shape: tuple[int, int]) -> Array:
@@ -163,7 +163,7 @@ class _Differences:
             else:
                 for b in (0, rows - 1):
                     one, points = alone(b)
-                    self.together &= _same(law.value(one, **points), value[b])
+                    self.together &= _is_close(law.value(one, **points), value[b])
                 if self.together:
                     return value, list(slopes), {}
         found, each = [], []
@@ -175,7 +175,7 @@ class _Differences:
         return np.array(found), list(np.moveaxis(np.array(each), 0, 1)) if order else [], {}
 
 
-def _same(one: Array, other: Array) -> bool:
+def _is_close(one: Array, other: Array) -> bool:
     """Tell whether values are the same but for rounding."""
     return one.shape == other.shape and np.allclose(one, other, rtol=1e-12, atol=0, equal_nan=True)
 
@@ -188,7 +188,7 @@ def program_of(law: Law) -> Any:
     return _Differences(law) if isinstance(program, DifferenceProgram) else program
 
 
-class General:
+class ProgramKernel:
     """Any law, by its program of value, gradient and Hessian.
 
     Parameters
@@ -209,22 +209,22 @@ class General:
         self.own = any(v.ndim == 2 for v in self.variables.values())
         self.constants = {n: np.float64(v) for n, v in placement.fixed.items()}
 
-    def take(self, rows: Any) -> General:
+    def take(self, rows: Any) -> ProgramKernel:
         """Return the kernel of some of the fits."""
         if not self.own:
             return self
         some = {n: v if v.ndim == 1 else v[rows] for n, v in self.variables.items()}
-        return General(replace(self.placement, variables=some), program=self.program)
+        return ProgramKernel(replace(self.placement, variables=some), program=self.program)
 
-    def fits(self, state: State, rows: Any) -> State:
+    def fits(self, state: LawState, rows: Any) -> LawState:
         """Return the law of some of the fits."""
         return of_fits(state, rows)
 
-    def some(self, points: slice) -> General:
+    def some(self, points: slice) -> ProgramKernel:
         """Return the kernel at some of the points."""
-        return General(self.placement.some(points), program=self.program)
+        return ProgramKernel(self.placement.some(points), program=self.program)
 
-    def at(self, q: Array, order: int = 2) -> State:
+    def at(self, q: Array, order: int = 2) -> LawState:
         """Return the law at parameters (k, B)."""
         with np.errstate(all="ignore"):
             p = natural(q, self.logs)
@@ -232,9 +232,9 @@ class General:
             value, slopes, curves = self.program.evaluate({**self.constants, **given, **self.variables}, order)
             value = np.broadcast_to(value, (q.shape[1], self.n))
             f = np.log(value) if self.link else value
-        return State(f, (p, value, [slopes[i] for i in self.index] if order else [], curves))
+        return LawState(f, (p, value, [slopes[i] for i in self.index] if order else [], curves))
 
-    def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
+    def contract(self, state: LawState, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
         p, value, slopes, curves = state.inner
         k, shape = len(self.free), first.shape
@@ -245,7 +245,7 @@ class General:
                 slope = first * inverse
                 second = (second - (first if share is None else share * first)) * inverse * inverse
             bend = slope if share is None else share * slope
-            if first.size <= SMALL:
+            if first.size <= MAX_ONE_CALL_ELEMENTS:
                 gradient, hessian = self._at_once(slopes, curves, slope, second, bend)
                 return to_logs(gradient, hessian, p, self.logs, share)
             gradient = np.empty((k, shape[0]))
@@ -291,7 +291,7 @@ class General:
             hessian[other[apart], one[apart]] += sums[apart]
         return gradient, hessian
 
-    def jacobian(self, state: State) -> Array:
+    def jacobian(self, state: LawState) -> Array:
         """Return the derivatives of f by the coordinates, (k, B, n)."""
         p, value, slopes, _ = state.inner
         with np.errstate(all="ignore"):

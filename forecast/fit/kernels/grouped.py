@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.kernels.general import Placement, State, natural, of_fits, to_logs
+from forecast.fit.kernels.general import LawState, Placement, natural, of_fits, to_logs
 from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["GroupKernel", "suits"]
+__all__ = ["GroupKernel", "is_supported"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 
-def suits(law: Law, variables: Mapping[str, Array]) -> bool:
+def is_supported(law: Law, variables: Mapping[str, Array]) -> bool:
     """Tell whether a law is grouped, has a formula, and all fits share the points."""
     form = law._form
     return (
@@ -71,7 +71,7 @@ class GroupKernel:
             for j in range(i + 1)
         }
 
-    def fits(self, state: State, rows: Any) -> State:
+    def fits(self, state: LawState, rows: Any) -> LawState:
         """Return the law of some of the fits."""
         return of_fits(state, rows)
 
@@ -83,7 +83,7 @@ class GroupKernel:
         """Return the kernel at some of the points."""
         return GroupKernel(self.placement.some(points))
 
-    def at(self, q: Array, order: int = 2) -> State:
+    def at(self, q: Array, order: int = 2) -> LawState:
         """Return the law at parameters (k, B)."""
         with np.errstate(all="ignore"):
             p = natural(q, self.logs)
@@ -94,9 +94,9 @@ class GroupKernel:
             value, slopes, curves = self.program.evaluate({**shared, **chosen, **self.points}, order)
             value = np.broadcast_to(value, (q.shape[1], self.n))
             f = np.log(value) if self.link else value
-        return State(f, (p, value, slopes, curves))
+        return LawState(f, (p, value, slopes, curves))
 
-    def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
+    def contract(self, state: LawState, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
         p, value, slopes, curves = state.inner
         k, shape = len(self.free), first.shape
@@ -139,7 +139,7 @@ class GroupKernel:
             found[None] = table.sum(axis=1)
         return found
 
-    def jacobian(self, state: State) -> Array:
+    def jacobian(self, state: LawState) -> Array:
         """Return the derivatives of f by the coordinates, (k, B, n)."""
         p, value, slopes, _ = state.inner
         table = np.zeros((len(self.free), *value.shape))

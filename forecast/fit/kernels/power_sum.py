@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.kernels.general import General, State, to_logs
+from forecast.fit.kernels.general import LawState, ProgramKernel, to_logs
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 
@@ -31,7 +31,7 @@ Affine: TypeAlias = dict[str | None, Node]
 
 ONE = Number(1.0)
 #: A linear constant below this share of the law is not told from what the other terms leave.
-LEFT = 1e-3
+MIN_CONSTANT_SHARE = 1e-3
 
 
 def _join(left: Affine | None, right: Affine | None, op: str) -> Affine | None:
@@ -46,11 +46,11 @@ def _join(left: Affine | None, right: Affine | None, op: str) -> Affine | None:
     return found
 
 
-def _scaled(part: Affine | None, by: Node, op: str = "*") -> Affine | None:
+def _map_terms(part: Affine | None, by: Node, op: str = "*") -> Affine | None:
     return None if part is None else {key: Binary(op, node, by) for key, node in part.items()}
 
 
-class _Reader:
+class _TermReader:
     """Reads terms off a tree; None stands for what is no power term."""
 
     def __init__(self, free: tuple[str, ...], positive: set[str]) -> None:
@@ -75,7 +75,7 @@ class _Reader:
         if isinstance(node, Call):
             if node.function == "exp":
                 return self.affine(node.args[0])
-            return _scaled(self.logarithm(node.args[0]), Number(0.5)) if node.function == "sqrt" else None
+            return _map_terms(self.logarithm(node.args[0]), Number(0.5)) if node.function == "sqrt" else None
         if not isinstance(node, Binary):
             return None
         if node.op in "*/":
@@ -85,8 +85,8 @@ class _Reader:
             if base is None or exponent is None:
                 return None
             if set(exponent) == {None}:
-                return _scaled(base, exponent[None])
-            return _scaled(exponent, base[None]) if set(base) == {None} else None
+                return _map_terms(base, exponent[None])
+            return _map_terms(exponent, base[None]) if set(base) == {None} else None
         return None
 
     def affine(self, node: Node) -> Affine | None:
@@ -96,15 +96,15 @@ class _Reader:
         if isinstance(node, Name):
             return {node.name: ONE}
         if isinstance(node, Unary):
-            return _scaled(self.affine(node.operand), Unary("-", ONE))
+            return _map_terms(self.affine(node.operand), Unary("-", ONE))
         if not isinstance(node, Binary):
             return None
         if node.op in "+-":
             return _join(self.affine(node.left), self.affine(node.right), node.op)
         if node.op == "*" and self.known(node.left):
-            return _scaled(self.affine(node.right), node.left)
+            return _map_terms(self.affine(node.right), node.left)
         if node.op in "*/" and self.known(node.right):
-            return _scaled(self.affine(node.left), node.right, node.op)
+            return _map_terms(self.affine(node.left), node.right, node.op)
         return None
 
 
@@ -115,7 +115,7 @@ def power_terms(
     if law.expression is None:
         return None
     root = law.formula.substitute(dict(fixed)).root if fixed else law.formula.root
-    terms = _Reader(free, {name for name, sure in zip(free, positive, strict=True) if sure}).terms(root)
+    terms = _TermReader(free, {name for name, sure in zip(free, positive, strict=True) if sure}).terms(root)
     if terms is None:
         return None
     used = {key for term in terms for key in term if key is not None}
@@ -126,7 +126,7 @@ def power_terms(
 
 def exponential(node: Node, name: str) -> tuple[Node, Node] | None:
     """Return rate and level of a formula that is exp(rate*parameter + level), else None."""
-    found = _Reader((name,), set()).logarithm(node)
+    found = _TermReader((name,), set()).logarithm(node)
     usual = found is not None and set(found) <= {None, name}
     return (found.get(name, Number(0.0)), found.get(None, Number(0.0))) if found and usual else None
 
@@ -181,7 +181,7 @@ class _Term:
 
 
 class PowerSum:
-    """A sum of power terms; a kernel like `forecast.fit.kernels.general.General`, and equal to it within rounding.
+    """A sum of power terms; equal, within rounding, to `forecast.fit.kernels.general.ProgramKernel`.
 
     A constant term needs no array of its own: its share is what the others leave, and its sums are differences of
     theirs. A state is good until the next call of `at`: its arrays are used again.
@@ -194,7 +194,7 @@ class PowerSum:
         free: tuple[str, ...],
         logs: NDArray[np.bool_],
         link: bool,
-        general: General | None = None,
+        general: ProgramKernel | None = None,
     ) -> None:
         self.free, self.logs, self.link, self.general = free, logs, link, general
         self.n = next(iter(variables.values())).shape[-1]
@@ -219,15 +219,15 @@ class PowerSum:
         #: Coefficients that are nothing without a logarithm.
         self.sure = self.plain & ~(self.alone & (np.arange(len(free)) == self.rest))
         self.tables = {
-            (j, m): _products(left.wide, right.wide, j == m)
+            (j, m): _basis_products(left.wide, right.wide, j == m)
             for j, left in enumerate(self.parts)
             for m, right in enumerate(self.parts[: j + 1])
         }
         #: Tables that are used again, for each number of points.
         self.buffers: dict[int, list[Array]] = {}
-        self.plans: dict[bool, _Plan] = {}
+        self.plans: dict[bool, _SumPlan] = {}
 
-    def fits(self, state: State, rows: Any) -> None:
+    def fits(self, state: LawState, rows: Any) -> None:
         """Return nothing: the tables are used again."""
 
     def take(self, rows: Any) -> PowerSum:
@@ -258,7 +258,7 @@ class PowerSum:
             buffers[i] = np.empty((rows, self.n))
         return buffers[i][:rows]
 
-    def at(self, q: Array, order: int = 2) -> State:
+    def at(self, q: Array, order: int = 2) -> LawState:
         """Return the law at parameters (k, B)."""
         rows, count = q.shape[1], len(self.parts)
         with np.errstate(all="ignore"):
@@ -273,22 +273,22 @@ class PowerSum:
             for share in shares[1:]:
                 whole += share
             if not self.link:
-                return State(whole, (inner, shares, constant, None))
-            slight = self.rest is not None and not bool((constant[:, 0] > LEFT * whole.min(axis=1)).all())
+                return LawState(whole, (inner, shares, constant, None))
+            slight = self.rest is not None and not bool((constant[:, 0] > MIN_CONSTANT_SHARE * whole.min(axis=1)).all())
             if slight and not self.alone:
                 return self._generally(q, order)
             f = np.log(whole, out=self._buffer(count + 1, rows))
             for share in shares:
                 share /= whole
             unit = np.divide(1.0, whole, out=self._buffer(count + 4, rows)) if slight else None
-            return State(f, (inner, shares, constant, unit))
+            return LawState(f, (inner, shares, constant, unit))
 
-    def _generally(self, q: Array, order: int) -> State:
+    def _generally(self, q: Array, order: int) -> LawState:
         assert self.general is not None
         state = self.general.at(q, order)
-        return State(state.f, (None, state, None, None))
+        return LawState(state.f, (None, state, None, None))
 
-    def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
+    def contract(self, state: LawState, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
         inner, shares, constant, unit = state.inner
         if inner is None:
@@ -310,11 +310,11 @@ class PowerSum:
                 np.sum(both, axis=1, out=sums[1])
             for j in range(count):
                 table = self.tables[j, j][0]
-                _summed(table, np.multiply(first, shares[j], out=spare), sums[plan.slopes[j]])
-                _summed(table, np.multiply(both, shares[j], out=spare), sums[plan.sides[j]])
+                _weighted_sums(table, np.multiply(first, shares[j], out=spare), sums[plan.slopes[j]])
+                _weighted_sums(table, np.multiply(both, shares[j], out=spare), sums[plan.sides[j]])
                 for m in range(j + 1):
                     np.multiply(spare, shares[m], out=weights)
-                    _summed(self.tables[j, m][0], weights, sums[plan.crossed[j, m]])
+                    _weighted_sums(self.tables[j, m][0], weights, sums[plan.crossed[j, m]])
             if self.flat is not None and not self.link:  # the constant's own sums are multiples of the others'
                 value = constant[:, 0]
                 sums[0] *= value
@@ -350,12 +350,12 @@ class PowerSum:
                 across[a] += np.einsum("bn,bn->b", crossed, np.broadcast_to(basis, crossed.shape))
         gradient[e], hessian[e], hessian[:, e] = np.einsum("bn,bn->b", first, unit), across, across
 
-    def _plan(self, plain: bool) -> _Plan:
+    def _plan(self, plain: bool) -> _SumPlan:
         if plain not in self.plans:
-            self.plans[plain] = _Plan(self, plain)
+            self.plans[plain] = _SumPlan(self, plain)
         return self.plans[plain]
 
-    def jacobian(self, state: State) -> Array:
+    def jacobian(self, state: LawState) -> Array:
         """Return the derivatives of f by the coordinates, (k, B, n)."""
         inner, shares, constant, unit = state.inner
         if inner is None:
@@ -378,7 +378,7 @@ class PowerSum:
         return table
 
 
-class _Plan:
+class _SumPlan:
     """How gradient and Hessian are put together from sums over the points: one small matrix, made once.
 
     Parameters
@@ -461,7 +461,7 @@ class _Plan:
 
 
 @np.errstate(over="ignore")
-def _products(left: list[Array], right: list[Array], same: bool) -> tuple[Array, dict[tuple[int, int], int]]:
+def _basis_products(left: list[Array], right: list[Array], same: bool) -> tuple[Array, dict[tuple[int, int], int]]:
     """Return the products of two bases as a table (q, n) or (q, B, n), and where each stands in it."""
     columns: list[Array] = []
     at: dict[tuple[int, int], int] = {}
@@ -475,7 +475,7 @@ def _products(left: list[Array], right: list[Array], same: bool) -> tuple[Array,
     return np.array(np.broadcast_arrays(*columns)), at
 
 
-def _summed(basis: Array, weights: Array, out: Array) -> None:
+def _weighted_sums(basis: Array, weights: Array, out: Array) -> None:
     """Put sums over the points of basis (q, n) or (q, B, n) times weights (B, n) into (q, B)."""
     if basis.ndim == 3:
         np.einsum("qbn,bn->qb", basis, weights, out=out)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from forecast.errors import UnknownNameError, UsageError, printable
 
-__all__ = ["Objective", "Option", "RowRule", "Scratch", "robust_scale", "rows_of", "weighted_median"]
+__all__ = ["Objective", "Option", "RowRule", "Scratch", "effective_rows", "robust_scale", "weighted_median"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -285,7 +285,7 @@ class Objective(abc.ABC):
         return stated if self.is_likelihood else None
 
 
-def rows_of(weights: Array) -> Any:
+def effective_rows(weights: Array) -> Any:
     """Return for how many rows weights stand, along the last axis: a weight of 2 is two copies of a row.
 
     Weights below 1 are relative ones (one over a variance), and no row stands for less than itself.
@@ -323,5 +323,5 @@ def robust_scale(residuals: Array, k: int, weights: Array) -> Any:
     residuals, weights : ndarray
         (n,), or (B, n) of many fits.
     """
-    n = rows_of(weights)
+    n = effective_rows(weights)
     return weighted_median(np.abs(residuals), weights) / 0.6744897501960817 * np.sqrt(n / np.maximum(n - k, 1))

@@ -2,17 +2,18 @@
 
 A curve's forecast has structure, which was designed, and numbers, which were chosen. The numbers stand here and nowhere
 else. They were chosen on the development halves of two collections of curves, 323 in all, by leaving one source out at
-a time (`SOURCES`), and by the mean logarithmic score of the curves; ``python -m tests.benchmarks curves`` chooses anew.
+a time (`CURVES_PER_SOURCE`), and by the mean logarithmic score of the curves; ``python -m tests.benchmarks curves``
+chooses anew.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["FARTHEST_DECADES", "SENSITIVITY", "SOURCES", "TUNING", "Tuning"]
+__all__ = ["CURVES_PER_SOURCE", "FARTHEST_DECADES", "SENSITIVITY", "TUNING", "Tuning"]
 
 #: What was left out in turn, and how many curves each has. The other half of each source was never looked at.
-SOURCES = {
+CURVES_PER_SOURCE = {
     "AP": 24, "APB": 20, "LC0": 47, "LC1": 50, "NG": 37, "PYT": 44, "PYZ": 57,
     "bird": 11, "c": 11, "cal": 9, "inet": 4, "LM": 5, "ADD4": 1,
 }  # fmt: skip

@@ -16,10 +16,17 @@ from numpy.typing import NDArray
 
 from forecast.errors import FitError
 from forecast.fit.pool.curve_constants import TUNING, Tuning
-from forecast.fit.pool.law_pool import EXACT, LawPool, pool
+from forecast.fit.pool.law_pool import EXACT_FIT_RTOL, LawPool, pool
 
 __all__ = [
-    "DRIFT", "LAST_VALUE", "MIN_CURVE_POINTS", "CurveForecast", "ceiling_of", "forecast_curve", "local_noise", "rises",
+    "DRIFT",
+    "LAST_VALUE",
+    "MIN_CURVE_POINTS",
+    "CurveForecast",
+    "ceiling_of",
+    "forecast_curve",
+    "is_rising",
+    "local_noise",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -33,7 +40,7 @@ MIN_HINDCAST_POINTS, MIN_LINE_POINTS, MIN_NOISE_RESIDUALS = 4, 4, 4
 #: No hindcast starts from fewer than this share of the points.
 MIN_HINDCAST_SHARE = 1 / 3
 #: Standard deviations from the middle of a normal distribution to the ends of its central 90 %.
-_CENTRAL = 1.6448536269514722
+_Z95 = 1.6448536269514722
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,15 +114,15 @@ def forecast_curve(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> Cu
     ----------
     Bates, J. M. & Granger, C. W. J. (1969), The combination of forecasts, Operational Research Quarterly 20, 451-468.
     """
-    sign = -1.0 if rises(x, y) else 1.0
-    laws, middles = _forecasts(x, y, to, sign, tuning)
+    sign = -1.0 if is_rising(x, y) else 1.0
+    laws, middles = _pool_and_forecasts(x, y, to, sign, tuning)
     if not np.isfinite(middles[POOL]).all():
         raise FitError("extrapolate: no law of the pool passes near these points")
-    weights = _weights(x, y, float(to[-1] / x[-1]), tuning)
+    weights = _forecast_weights(x, y, float(to[-1] / x[-1]), tuning)
     middle = np.sum([weights[name] * middles[name] for name in weights], axis=0)
     between = np.sum([weights[name] * (middles[name] - middle) ** 2 for name in weights], axis=0)
-    within = (np.diff(np.quantile(laws.log, [0.05, 0.95], axis=0), axis=0)[0] / (2 * _CENTRAL)) ** 2
-    noise = max(local_noise(x, y), EXACT)
+    within = (np.diff(np.quantile(laws.log, [0.05, 0.95], axis=0), axis=0)[0] / (2 * _Z95)) ** 2
+    noise = max(local_noise(x, y), EXACT_FIT_RTOL)
     says = {name: sign * value for name, value in laws.says.items()}
     says |= {name: float(middles[name][-1]) for name in (LAST_VALUE, DRIFT)}
     shares = {name: weights[POOL] * share for name, share in laws.shares.items()}
@@ -126,7 +133,7 @@ def forecast_curve(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> Cu
     )  # fmt: skip
 
 
-def _forecasts(x: Array, y: Array, to: Array, sign: float, tuning: Tuning) -> tuple[LawPool, dict[str, Array]]:
+def _pool_and_forecasts(x: Array, y: Array, to: Array, sign: float, tuning: Tuning) -> tuple[LawPool, dict[str, Array]]:
     """Return the pool, of the reciprocal of a curve that rises, and the logarithms that each forecast says."""
     laws = pool(x, y**sign, to, tuning)
     middles = {
@@ -153,7 +160,7 @@ def _drift(log_x: Array, log_y: Array, to: Array, tuning: Tuning) -> Array:
     return np.asarray(b[-1] + known * slope * (to - a[-1]))
 
 
-def _weights(x: Array, y: Array, times: float, tuning: Tuning) -> dict[str, float]:
+def _forecast_weights(x: Array, y: Array, times: float, tuning: Tuning) -> dict[str, float]:
     """Weigh the forecasts by the errors they make from earlier points, over the same ratio of x as is asked for.
 
     Errors from later origins count more, as the square root of x.
@@ -163,8 +170,8 @@ def _weights(x: Array, y: Array, times: float, tuning: Tuning) -> dict[str, floa
     squares, counted = dict.fromkeys(before, 0.0), 0.0
     for count in np.unique(np.rint(np.linspace(first, x.size - 1, tuning.hindcasts)).astype(int)):
         known, end = slice(None, count), max(int(np.searchsorted(x, times * x[count - 1], side="right")), count + 1)
-        sign = -1.0 if rises(x[known], y[known]) else 1.0
-        _, middles = _forecasts(x[known], y[known], x[count:end], sign, tuning)
+        sign = -1.0 if is_rising(x[known], y[known]) else 1.0
+        _, middles = _pool_and_forecasts(x[known], y[known], x[count:end], sign, tuning)
         errors = {name: float(np.mean((middles[name] - np.log(y[count:end])) ** 2)) for name in before}
         if not np.isfinite(list(errors.values())).all():
             continue
@@ -172,7 +179,7 @@ def _weights(x: Array, y: Array, times: float, tuning: Tuning) -> dict[str, floa
         counted += weight
         squares = {name: squares[name] + weight * errors[name] for name in before}
     if counted:
-        before = {n: w * (squares[n] / counted + EXACT**2) ** -tuning.trust for n, w in before.items()}
+        before = {n: w * (squares[n] / counted + EXACT_FIT_RTOL**2) ** -tuning.trust for n, w in before.items()}
     return {name: weight / sum(before.values()) for name, weight in before.items()}
 
 
@@ -207,11 +214,11 @@ def ceiling_of(x: Array, y: Array, sign: float) -> tuple[float, float] | None:
 
     With a sign of -1, of one that never fell by more.
     """
-    noise = max(local_noise(x, y), EXACT)
+    noise = max(local_noise(x, y), EXACT_FIT_RTOL)
     return (float(np.log(y[-1])), noise) if (sign * np.diff(np.log(y))).max() <= noise else None
 
 
-def rises(x: Array, y: Array) -> bool:
+def is_rising(x: Array, y: Array) -> bool:
     """Tell whether y rises with x, by the slope of the logarithms."""
     along = np.log(x)
     return bool((along - along.mean()) @ np.log(y) > 0)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from forecast.fit.pool.curve_constants import TUNING, Tuning
 from forecast.laws import Law, law
 
-__all__ = ["EXACT", "FORMS", "CurveFamily", "LawPool", "pool"]
+__all__ = ["CURVE_FAMILIES", "EXACT_FIT_RTOL", "CurveFamily", "LawPool", "pool"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -29,15 +29,15 @@ def _grid(**values: Sequence[float] | Array) -> dict[str, Array]:
     return {name: row[:, None] for name, row in zip(values, rows, strict=True)}
 
 
-def _saturating(_: Array) -> dict[str, Array]:
+def _saturating_grid(_: Array) -> dict[str, Array]:
     return _grid(c=np.geomspace(0.02, 3.0, 40))
 
 
-def _shifted(_: Array) -> dict[str, Array]:
+def _shifted_grid(_: Array) -> dict[str, Array]:
     return _grid(d=np.geomspace(1e-3, 10.0, 14), b=np.geomspace(0.05, 8.0, 22))
 
 
-def _broken(x: Array) -> dict[str, Array]:
+def _broken_power_grid(x: Array) -> dict[str, Array]:
     """Breaks stand where there are points, and just beyond the last: one that is coming cannot be seen earlier."""
     places = np.append(np.quantile(np.log(x), [0.1, 0.3, 0.5, 0.65, 0.8, 0.9, 1.0]), 0.35)
     return _grid(
@@ -73,17 +73,17 @@ class CurveFamily:
 
 #: The broken power law contains the two others near enough (a break that does not bend, a break at the start), so it
 #: has as large a share as both. Other laws of the catalogue (m3, hill) made the development curves worse.
-FORMS = (
-    CurveFamily(law="scaling/broken-power", floor="a", scale="b", prior=0.5, shapes=_broken),
-    CurveFamily(law="scaling/shifted-power", floor="c", scale="a", prior=0.25, shapes=_shifted),
-    CurveFamily(law="scaling/saturating-power", floor="E", scale="beta", prior=0.25, shapes=_saturating),
+CURVE_FAMILIES = (
+    CurveFamily(law="scaling/broken-power", floor="a", scale="b", prior=0.5, shapes=_broken_power_grid),
+    CurveFamily(law="scaling/shifted-power", floor="c", scale="a", prior=0.25, shapes=_shifted_grid),
+    CurveFamily(law="scaling/saturating-power", floor="E", scale="beta", prior=0.25, shapes=_saturating_grid),
 )
 #: Floors, as the share by which they lie below the lowest point; 1 is no floor at all.
-BELOW = np.array([0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.27, 0.35, 0.45, 0.55, 0.7, 0.85, 0.95, 1.0])
+FLOOR_SHARES = np.array([0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.27, 0.35, 0.45, 0.55, 0.7, 0.85, 0.95, 1.0])
 #: Residuals smaller than this share of y are as good as none: what a curve is read or printed to.
-EXACT = 1e-4
+EXACT_FIT_RTOL = 1e-4
 #: How many members of equal weight stand for the pool: quantiles at 5 % then rest on 25 of them.
-MEMBERS = 512
+N_MEMBERS = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,7 @@ def pool(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> LawPool:
     recent = x**tuning.recency
     recent /= recent.mean()
     worth = max(min(tuning.worth * x.size, tuning.most), 3.0)
-    parts = [_weighed(form, x, y, recent, worth) for form in FORMS]
+    parts = [_weighted_members(form, x, y, recent, worth) for form in CURVE_FAMILIES]
     best = max(part.log_weight.max(initial=-np.inf) for part in parts)
     weights = [np.exp(part.log_weight - best) for part in parts]
     whole = sum(float(w.sum()) for w in weights)
@@ -138,13 +138,13 @@ def pool(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> LawPool:
             continue
         there, residuals = part.at(kept, x, y, to)
         there += tuning.carried * residuals[:, -1:]
-        chosen = _spread_evenly(there[:, -1], weight[kept], MEMBERS)
+        chosen = _spread_evenly(there[:, -1], weight[kept], N_MEMBERS)
         says[part.form.law] = float(np.median(there[chosen, -1])) + np.log(unit)
         said.append(there)
         chances.append(weight[kept])
         apart.append(there[:, -1])
     chance = np.concatenate(chances)
-    rows = _spread_evenly(np.concatenate(apart), chance, MEMBERS)
+    rows = _spread_evenly(np.concatenate(apart), chance, N_MEMBERS)
     return LawPool(log=np.concatenate(said)[rows] + np.log(unit), shares=shares, says=says)
 
 
@@ -156,7 +156,7 @@ def _spread_evenly(order: Array, weight: Array, count: int) -> NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Part:
+class _LawMembers:
     """The members of one law: which row of its grid with which floor and scale, and log weights."""
 
     form: CurveFamily
@@ -171,22 +171,22 @@ class _Part:
         """Return logarithms at the places, (members, p), and residuals of log y, (members, n)."""
         row, floor = np.divmod(members, self.floors.size)
         rows, place = np.unique(row, return_inverse=True)
-        beyond = _columns(self.form, self.law, {n: v[rows] for n, v in self.shapes.items()}, to)
+        beyond = _law_columns(self.form, self.law, {n: v[rows] for n, v in self.shapes.items()}, to)
         base, size = self.floors[floor][:, None], self.scales.ravel()[members][:, None]
         with np.errstate(all="ignore"):
             return np.log(base + size * beyond[place]), np.log(y) - np.log(base + size * self.columns[row])
 
 
-def _columns(form: CurveFamily, chosen: Law, shapes: Mapping[str, Array], x: Array) -> Array:
+def _law_columns(form: CurveFamily, chosen: Law, shapes: Mapping[str, Array], x: Array) -> Array:
     """Return what falls away, (G, n): the law without its floor, at a scale of 1."""
     return chosen.value({**shapes, form.floor: 0.0, form.scale: 1.0}, x=x)
 
 
-def _weighed(form: CurveFamily, x: Array, y: Array, recent: Array, worth: float) -> _Part:
+def _weighted_members(form: CurveFamily, x: Array, y: Array, recent: Array, worth: float) -> _LawMembers:
     """Return the members of a law with their weights: a likelihood of relative residuals, tempered to their worth."""
     chosen, shapes = law(form.law), form.shapes(x)
-    columns = _columns(form, chosen, shapes, x)
-    floors = y.min() * (1.0 - BELOW)
+    columns = _law_columns(form, chosen, shapes, x)
+    floors = y.min() * (1.0 - FLOOR_SHARES)
     weights = recent / y**2
     with np.errstate(all="ignore"):
         square, side, total = (columns**2) @ weights, columns @ (weights * y), columns @ weights
@@ -194,9 +194,9 @@ def _weighed(form: CurveFamily, x: Array, y: Array, recent: Array, worth: float)
         scales = (side[:, None] - floors * total[:, None]) / square[:, None]
         known = recent.sum() - 2 * floors * (weights @ y) + floors**2 * weights.sum()
         left = (known - scales**2 * square[:, None]) / x.size
-        log_weight = -0.5 * worth * np.log(np.maximum(left, 0.0) + EXACT**2) + np.log(form.prior / left.size)
+        log_weight = -0.5 * worth * np.log(np.maximum(left, 0.0) + EXACT_FIT_RTOL**2) + np.log(form.prior / left.size)
     log_weight = np.where(np.isfinite(log_weight) & (scales > 0), log_weight, -np.inf)
-    return _Part(
+    return _LawMembers(
         form=form,
         law=chosen,
         shapes=shapes,

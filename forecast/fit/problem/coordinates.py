@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
     from forecast.laws import Law
 
-__all__ = ["Coordinates", "coordinates", "given_start", "label"]
+__all__ = ["Coordinates", "law_label", "solver_coordinates", "start_in_coordinates"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 
-def label(law: Law) -> str:
+def law_label(law: Law) -> str:
     """Return what to call a law in a message: its name, or its formula."""
     return printable(law.name or law.expression or "law", 100)
 
@@ -84,7 +84,7 @@ class Coordinates:
         )  # fmt: skip
 
 
-def coordinates(law: Law, name: str) -> Coordinates:
+def solver_coordinates(law: Law, name: str) -> Coordinates:
     """Return the coordinates in which a law is solved.
 
     Raises
@@ -113,7 +113,7 @@ def coordinates(law: Law, name: str) -> Coordinates:
     return Coordinates(free, fixed, logs, lower, upper)
 
 
-def _number(value: Any) -> float:
+def _float_or_nan(value: Any) -> float:
     """Return a number; nan where it is none, as True is not."""
     try:
         return math.nan if isinstance(value, (bool, np.bool_)) else float(value)
@@ -121,7 +121,7 @@ def _number(value: Any) -> float:
         return math.nan
 
 
-def given_start(problem: Problem, start: Mapping[str, float], name: str) -> Array:
+def start_in_coordinates(problem: Problem, start: Mapping[str, float], name: str) -> Array:
     """Return a start in the solver's coordinates.
 
     Raises
@@ -132,7 +132,7 @@ def given_start(problem: Problem, start: Mapping[str, float], name: str) -> Arra
     for parameter in start:
         if parameter not in problem.law.parameters:
             raise UnknownNameError("parameter", parameter, problem.law.parameters, where=f"{name}: start")
-        if parameter in problem.fixed and _number(start[parameter]) != problem.fixed[parameter]:
+        if parameter in problem.fixed and _float_or_nan(start[parameter]) != problem.fixed[parameter]:
             got = printable(repr(start[parameter]), 40)
             raise UsageError(
                 f"{name}: start: '{parameter}' is fixed at {problem.fixed[parameter]:g} by its bounds, got {got}"
@@ -143,7 +143,7 @@ def given_start(problem: Problem, start: Mapping[str, float], name: str) -> Arra
             raise UsageError(
                 f"{name}: start: '{parameter}' is missing; a start names every parameter that is not fixed"
             )
-        value = _number(start[parameter])
+        value = _float_or_nan(start[parameter])
         if not math.isfinite(value) or (problem.logs[i] and value <= 0):
             kind = "a positive number" if problem.logs[i] else "a finite number"
             raise UsageError(

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.kernels.general import Kernel, Placement, State, natural, to_logs
+from forecast.fit.kernels.general import Kernel, LawState, Placement, natural, to_logs
 from forecast.fit.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ FIRST_DAMPING, DAMPING_FACTOR = 0.1, 8.0
 _programs: WeakKeyDictionary[Form, dict[tuple[tuple[str, ...], ...], Any]] = WeakKeyDictionary()
 
 
-def _program(law: Law, parameters: tuple[str, ...]) -> Any:
+def _augmented_program(law: Law, parameters: tuple[str, ...]) -> Any:
     """Return a program of the law that differentiates by these of its names."""
     from forecast.laws.program import DifferenceProgram
 
@@ -46,11 +46,11 @@ def _program(law: Law, parameters: tuple[str, ...]) -> Any:
     known = _programs.setdefault(law._form, {})
     if names not in known:
         program: Program = law._form.program(*names)
-        known[names] = _OneByOne(program) if isinstance(program, DifferenceProgram) else program
+        known[names] = _UnbatchedProgram(program) if isinstance(program, DifferenceProgram) else program
     return known[names]
 
 
-class _OneByOne:
+class _UnbatchedProgram:
     """A program whose code need not broadcast: one fit at a time."""
 
     def __init__(self, program: Program) -> None:
@@ -127,11 +127,11 @@ class OrthogonalKernel:
         self.placement = placement
         self.variables, self.fixed, self.link = placement.variables, placement.fixed, placement.link
         self.free, self.logs, self.y, self.ratios = placement.free, placement.logs, y, ratios
-        self.program = _program(placement.law, (*self.free, *ratios))
-        self.along = _program(placement.law, tuple(ratios))
+        self.program = _augmented_program(placement.law, (*self.free, *ratios))
+        self.along = _augmented_program(placement.law, tuple(ratios))
         self.units = np.array(list(ratios.values()))[:, None]
 
-    def fits(self, state: State, rows: Any) -> None:
+    def fits(self, state: LawState, rows: Any) -> None:
         """Return nothing: it is computed anew."""
 
     def take(self, rows: Any) -> OrthogonalKernel:
@@ -200,7 +200,7 @@ class OrthogonalKernel:
                 break
         return shifts
 
-    def at(self, q: Array, order: int = 2) -> State:
+    def at(self, q: Array, order: int = 2) -> LawState:
         """Return the moved law at parameters (k, B)."""
         k = len(self.free)
         with np.errstate(all="ignore"):
@@ -210,9 +210,9 @@ class OrthogonalKernel:
             r = f - self.y
             distance = np.copysign(np.sqrt(r * r + np.einsum("mbn,mbn->bn", shifts, shifts)), r)
         solved = _Solved(p, r, distance, one[:k], one[k:], two[:k, :k], two[k:, :k], two[k:, k:])
-        return State(self.y + distance, solved)
+        return LawState(self.y + distance, solved)
 
-    def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
+    def contract(self, state: LawState, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
         s: _Solved = state.inner
         with np.errstate(all="ignore"):
@@ -220,16 +220,16 @@ class OrthogonalKernel:
             # by half the squared distance, whose derivatives are those of a distance of 0 too
             bend = np.where(s.distance == 0, 0.0, first / s.distance) * (1.0 if share is None else share)
             gradient = np.einsum("kbn,bn->kb", slopes, first)
-            hessian = _products(slopes * (second - bend), slopes) + _products(s.slopes * bend, s.slopes)
+            hessian = _cross_products(slopes * (second - bend), slopes) + _cross_products(s.slopes * bend, s.slopes)
             hessian += np.einsum("ijbn,bn->ijb", s.bends, bend * r)
             # true variables that go along with the parameters
             moved = s.steep[:, None] * s.slopes[None] + r * s.across
             along = _solve(_curvature(s.steep[:, None] * s.steep[None] + r * s.curves), moved)
             for towards, by in zip(moved, along, strict=True):
-                hessian -= _products(towards * bend, by)
+                hessian -= _cross_products(towards * bend, by)
             return to_logs(gradient, hessian, s.p, self.logs, share)
 
-    def jacobian(self, state: State) -> Array:
+    def jacobian(self, state: LawState) -> Array:
         """Return the derivatives of the moved law by the coordinates, (k, B, n)."""
         s: _Solved = state.inner
         with np.errstate(all="ignore"):
@@ -274,7 +274,7 @@ def _step(gradient: Array, bent: Array, damping: Array) -> tuple[Array, Array]:
     return step, -np.einsum("mbn,mbn->bn", step, gradient)
 
 
-def _products(left: Array, right: Array) -> Array:
+def _cross_products(left: Array, right: Array) -> Array:
     """Return the sums over points of all products, (k, k, B), of two (k, B, n)."""
     return np.asarray(np.matmul(left.transpose(1, 0, 2), right.transpose(1, 2, 0)).transpose(1, 2, 0)).copy()
 
@@ -322,7 +322,7 @@ class Orthogonal(Problem):
     def _natural_kernel(self) -> OrthogonalKernel:
         return self.general(np.zeros(self.k, dtype=bool))
 
-    def _state(self, p: Array) -> State:
+    def _state(self, p: Array) -> LawState:
         return self._natural_kernel.at(np.asarray(p, dtype=float)[:, None])
 
     def predicted(self, p: Array) -> Array:
@@ -353,7 +353,7 @@ def covariance(problem: Orthogonal, at: Array, logs: NDArray[np.bool_], keep: li
         Places of the parameters.
     """
 
-    def gradient(factor: float) -> tuple[Array, Array, State]:
+    def gradient(factor: float) -> tuple[Array, Array, LawState]:
         scaled = problem.with_changes(weights=problem.weights / factor, coordinates=problem.coordinates.with_logs(logs))
         _, first, second = scaled.evaluate(at[:, None])
         return first[keep, 0] / 2, second[:, :, 0][np.ix_(keep, keep)] / 2, scaled.kernel.at(at[:, None])

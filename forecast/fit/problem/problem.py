@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.kernels.general import General, Kernel, Placement
+from forecast.fit.kernels.general import Kernel, Placement, ProgramKernel
 from forecast.fit.kernels.power_sum import PowerSum, power_terms
 from forecast.fit.objectives.objective import Scratch
 from forecast.fit.problem.coordinates import Coordinates
@@ -25,23 +25,23 @@ from forecast.laws.grouped import Grouped
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Problem", "factors", "kernel_for", "on_bound"]
+__all__ = ["Problem", "kernel_for", "multiplied_parameters", "on_bound"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Nearer to a bound than this share is on it.
-BESIDE = 1e-7
+BOUND_RTOL = 1e-7
 
 
 def kernel_for(placement: Placement) -> Kernel:
     """Return the fastest kernel a law has at these points: log-sum-exp for sums of powers, else the general one."""
     law = placement.law
     if law.levels:
-        from forecast.fit.kernels.grouped import GroupKernel, suits
+        from forecast.fit.kernels.grouped import GroupKernel, is_supported
 
-        if suits(law, placement.variables):
+        if is_supported(law, placement.variables):
             return GroupKernel(placement)
-    general = General(placement)
+    general = ProgramKernel(placement)
     positive = placement.logs if placement.positive is None else placement.positive
     terms = power_terms(law, placement.free, positive, placement.fixed)
     if terms is not None:
@@ -51,7 +51,7 @@ def kernel_for(placement: Placement) -> Kernel:
     return general
 
 
-def factors(law: Law, free: tuple[str, ...], positive: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def multiplied_parameters(law: Law, free: tuple[str, ...], positive: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Tell which of some positive parameters stand in a term with other parameters, as A in A*N**-alpha."""
     plain = law._plain
     if plain.expression is None:
@@ -103,7 +103,7 @@ class Problem(Target):
         if self.kernel is not None:
             return
         self.__dict__["y"] = self.objective.linked(self.observed)
-        self.__dict__["factors"] = factors(self.law, self.free, self.positive & ~self.logs)
+        self.__dict__["factors"] = multiplied_parameters(self.law, self.free, self.positive & ~self.logs)
         self.__dict__["kernel"] = self.kernel_in(self.logs)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class Problem(Target):
 
     def general(self, logs: NDArray[np.bool_]) -> Kernel:
         """Return the general kernel in other coordinates."""
-        return General(self.placement(logs))
+        return ProgramKernel(self.placement(logs))
 
     def placement(self, logs: NDArray[np.bool_]) -> Placement:
         """Return the law at the points, with these coordinates in logarithms."""
@@ -263,6 +263,6 @@ def on_bound(q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> N
     standing = np.zeros(q.shape, dtype=bool)
     with np.errstate(invalid="ignore"):
         for bound in (lower, upper):
-            near = BESIDE * np.where(logs, np.maximum(np.abs(q), 1.0), np.abs(bound))
+            near = BOUND_RTOL * np.where(logs, np.maximum(np.abs(q), 1.0), np.abs(bound))
             standing |= np.isfinite(bound) & (np.abs(q - bound) <= near)
     return standing

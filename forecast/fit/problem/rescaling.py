@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from forecast.fit.problem.problem import kernel_for
 from forecast.formula import tree
-from forecast.formula.functions import FUNCTIONS, PLAIN
+from forecast.formula.functions import DIMENSIONLESS, FUNCTIONS
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 from forecast.laws.implicit import Implicit
 
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from forecast.fit.problem.target import Target
     from forecast.laws import Law
 
-__all__ = ["Rescaled", "Rescaling", "rescaled", "rescaled_curves", "rescaling", "typical"]
+__all__ = ["Rescaled", "Rescaling", "find_rescaling", "rescale_problem", "rescaled_curves", "typical"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: A condition counts as one of its own if it is this far from following from the others.
-RANK = 1e-9
+CONDITION_RANK_RTOL = 1e-9
 
 
 def typical(values: Array) -> float:
     """Return the geometric mean of the sizes of what is not 0; 1 where everything is."""
-    return float(np.exp(_sizes(np.ravel(values))))
+    return float(np.exp(_mean_logs(np.ravel(values))))
 
 
-def _sizes(values: Array, given: NDArray[np.bool_] | None = None) -> Any:
+def _mean_logs(values: Array, given: NDArray[np.bool_] | None = None) -> Any:
     """Return the mean logarithm along the last axis of what is not 0, of the given points; 0 where everything is."""
     usable = (values != 0) & np.isfinite(values) & (True if given is None else given)
     logs = np.log(np.abs(np.where(usable, values, 1.0)))
@@ -103,7 +103,7 @@ class _Conditions:
             return self.of(node.operand)
         if isinstance(node, Call):
             function = FUNCTIONS[node.function]
-            if PLAIN in function.arguments:
+            if DIMENSIONLESS in function.arguments:
                 for part in node.args:
                     self._plain(part)
                 return none
@@ -159,11 +159,11 @@ class Rescaling:
         """Return by what each parameter is divided, at parameters whose exponents are `values`, (B,) or (G,) each."""
         conditions = _linear(self.law, self.unscaled, values)
         k = len(self.law.parameters)
-        a, side = conditions[:, :, :k], -np.einsum("gcv,gv->gc", *_alike(conditions[:, :, k:], self.logs))
+        a, side = conditions[:, :, :k], -np.einsum("gcv,gv->gc", *_broadcast_rows(conditions[:, :, k:], self.logs))
         squares = np.einsum("gci,gcj->gij", a, a)
         # the least of the answers where several do
         squares = squares + 1e-13 * np.eye(k)
-        answer = np.linalg.solve(squares, np.einsum("gci,gc->gi", *_alike(a, side))[..., None])[..., 0]
+        answer = np.linalg.solve(squares, np.einsum("gci,gc->gi", *_broadcast_rows(a, side))[..., None])[..., 0]
         with np.errstate(over="ignore"):
             return {n: np.exp(answer[:, i]) for i, n in enumerate(self.law.parameters)}
 
@@ -173,7 +173,7 @@ class Rescaling:
         return values / (factor[0] if values.ndim == 1 else factor[:, None])
 
 
-def _alike(*tables: Array) -> list[Array]:
+def _broadcast_rows(*tables: Array) -> list[Array]:
     """Return tables with one row a fit, where one of them has a row for all."""
     count = max(len(table) for table in tables)
     return [np.broadcast_to(table, (count, *table.shape[1:])) for table in tables]
@@ -186,11 +186,12 @@ def _linear(law: Law, unscaled: tuple[str, ...], values: Mapping[str, Any]) -> A
     return np.stack(rows, axis=1) if rows else np.zeros((given.count, 1, len(given.columns)))
 
 
-#: Cache of `_tying`, which every fit needs: by form, unscaled parameters, and whether the output has no unit.
+#: Cache of `_unit_constraints`, which every fit needs: by form, unscaled parameters, and whether the output has no
+#: unit.
 _tied: WeakKeyDictionary[Any, dict[tuple[tuple[str, ...], bool], Array]] = WeakKeyDictionary()
 
 
-def _tying(law: Law, unscaled: tuple[str, ...], counts: bool) -> Array:
+def _unit_constraints(law: Law, unscaled: tuple[str, ...], counts: bool) -> Array:
     """Return orthogonal rows over the factors of variables and output that no choice of a law's parameters moves."""
     known = _tied.setdefault(law._form, {})
     if (unscaled, counts) in known:
@@ -200,16 +201,16 @@ def _tying(law: Law, unscaled: tuple[str, ...], counts: bool) -> Array:
     k, tied = len(law.parameters), []
     for conditions in _linear(law, unscaled, some):
         left, sizes, _ = np.linalg.svd(conditions[:, :k])
-        rank = int((sizes > RANK * sizes.max(initial=1.0)).sum())
+        rank = int((sizes > CONDITION_RANK_RTOL * sizes.max(initial=1.0)).sum())
         tied.append(left[:, rank:].T @ conditions[:, k:])  # conditions that no choice of the parameters' factors meets
     if counts:
         tied.append(np.eye(conditions.shape[1] - k)[-1:])
     _, sizes, right = np.linalg.svd(np.concatenate(tied))
-    known[unscaled, counts] = right[: int((sizes > RANK * sizes.max(initial=1.0)).sum())]
+    known[unscaled, counts] = right[: int((sizes > CONDITION_RANK_RTOL * sizes.max(initial=1.0)).sum())]
     return known[unscaled, counts]
 
 
-def rescaling(
+def find_rescaling(
     law: Law,
     variables: Mapping[str, Array],
     observed: Array | None,
@@ -231,14 +232,14 @@ def rescaling(
     """
     if law.levels or (law.expression is None and not isinstance(law._form, Implicit)):
         return None
-    rows = _tying(law, unscaled, observed is None)
+    rows = _unit_constraints(law, unscaled, observed is None)
     columns = [*(variables[v] for v in law.variables), *([] if observed is None else [observed])]
-    wanted = [_sizes(np.asarray(c, dtype=float), None if np.ndim(c) < 2 else given) for c in columns]
+    wanted = [_mean_logs(np.asarray(c, dtype=float), None if np.ndim(c) < 2 else given) for c in columns]
     logs = np.array(np.broadcast_arrays(*wanted, *([0.0] * (observed is None)))).reshape(len(law.variables) + 1, -1)
     moved = logs - rows.T @ (rows @ logs)
     # points that all fits share stay shared, though their unit hangs on that of outputs of different sizes
     common = [i for i, v in enumerate(law.variables) if np.ndim(variables[v]) == 1]
-    if common and np.ptp(moved[common], axis=1).max() > RANK:
+    if common and np.ptp(moved[common], axis=1).max() > CONDITION_RANK_RTOL:
         logs = logs.mean(axis=1, keepdims=True)
         moved = logs - rows.T @ (rows @ logs)
     return Rescaling(law, unscaled, moved.T)
@@ -302,7 +303,7 @@ class Rescaled:
         return {n: v * by if n == self.objective.tuning and v is not None else v for n, v in options.items()}
 
 
-def _scaling(
+def _find_scaling(
     law: Law,
     limits: Coordinates,
     objective: Objective,
@@ -311,13 +312,13 @@ def _scaling(
     given: NDArray[np.bool_] | None = None,
 ) -> Rescaled | None:
     has_unit = objective.log or objective.degree is not None
-    scaling = rescaling(law, variables, y if has_unit else None, unit_of_parameter(limits), given)
+    scaling = find_rescaling(law, variables, y if has_unit else None, unit_of_parameter(limits), given)
     return None if scaling is None or not scaling.logs.any() else Rescaled(limits, objective, scaling)
 
 
-def rescaled(problem: Problem) -> tuple[Rescaled, Problem] | None:
+def rescale_problem(problem: Problem) -> tuple[Rescaled, Problem] | None:
     """Return a problem in units of its data's own size, and the way back; None where the law does not allow it."""
-    made = _scaling(problem.law, problem.coordinates, problem.objective, problem.variables, problem.observed)
+    made = _find_scaling(problem.law, problem.coordinates, problem.objective, problem.variables, problem.observed)
     if made is None:
         return None
     moved, unit = made.scaling.moved, float(made.unit[0])
@@ -333,16 +334,20 @@ def rescaled(problem: Problem) -> tuple[Rescaled, Problem] | None:
 
 
 def rescaled_curves(
-    law: Law, seen: Observations, limits: Coordinates, target: Target
+    law: Law, observations: Observations, limits: Coordinates, target: Target
 ) -> tuple[Rescaled, Observations, Target] | None:
     """Return curves, each in units of its own size, and what is minimised; None where the law does not allow it."""
-    made = _scaling(law, limits, target.objective, seen.variables, seen.y, seen.given)
+    made = _find_scaling(law, limits, target.objective, observations.variables, observations.y, observations.given)
     if made is None:
         return None
-    scaling = replace(made.scaling, logs=np.broadcast_to(made.scaling.logs, (len(seen.y), len(law.variables) + 1)))
+    scaling = replace(
+        made.scaling, logs=np.broadcast_to(made.scaling.logs, (len(observations.y), len(law.variables) + 1))
+    )
     made = replace(made, scaling=scaling)
-    y = made.scaling.moved(law.output, seen.y)
-    moved = replace(seen, variables={n: made.scaling.moved(n, v) for n, v in seen.variables.items()}, y=y)
+    y = made.scaling.moved(law.output, observations.y)
+    moved = replace(
+        observations, variables={n: made.scaling.moved(n, v) for n, v in observations.variables.items()}, y=y
+    )
     kernel = kernel_for(limits.placement(law, moved.variables, link=target.objective.log))
     options = made.options(target.options, 1 / made.unit[:, None])
     return made, moved, replace(target, kernel=kernel, y=target.objective.linked(y), options=options)

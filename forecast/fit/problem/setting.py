@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit.problem.coordinates import Coordinates
-from forecast.fit.problem.problem import Problem, factors, kernel_for
+from forecast.fit.problem.problem import Problem, kernel_for, multiplied_parameters
 from forecast.fit.problem.target import Target
 
 if TYPE_CHECKING:
@@ -54,22 +54,24 @@ class Setting:
             y=self.objective.linked(curves.y),
             weights=curves.weights[0] if same else curves.weights,
             options={**self.options, **curves.columns, **{o: v[:, None] for o, v in (own or {}).items()}},
-            factors=factors(self.law, self.coordinates.free, self.coordinates.positive & ~self.coordinates.logs),
+            factors=multiplied_parameters(
+                self.law, self.coordinates.free, self.coordinates.positive & ~self.coordinates.logs
+            ),
         )
 
-    def problem(self, seen: Observations, own: Mapping[str, float] | None = None) -> Problem:
+    def problem(self, observations: Observations, own: Mapping[str, float] | None = None) -> Problem:
         """Return one data set as a problem; `own` are options that came from it."""
         parts: dict[str, Any] = {
             "law": self.law,
-            "variables": seen.variables,
-            "observed": seen.y,
-            "weights": seen.weights,
+            "variables": observations.variables,
+            "observed": observations.y,
+            "weights": observations.weights,
             "objective": self.objective,
             "coordinates": self.coordinates,
-            "options": {**self.options, **seen.columns, **(own or {})},
+            "options": {**self.options, **observations.columns, **(own or {})},
         }
-        if not seen.sigma_x:
+        if not observations.sigma_x:
             return Problem(**parts)
         from forecast.fit.problem.errors_in_variables import Orthogonal
 
-        return Orthogonal(**parts, sigma_x=seen.sigma_x)
+        return Orthogonal(**parts, sigma_x=observations.sigma_x)

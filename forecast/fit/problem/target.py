@@ -15,19 +15,19 @@ from forecast.fit.sizes import CACHE_ELEMENTS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from forecast.fit.kernels.general import Kernel, State
+    from forecast.fit.kernels.general import Kernel, LawState
     from forecast.fit.objectives.objective import Objective
 
-__all__ = ["EXACT", "ROUNDING", "Evaluation", "Target"]
+__all__ = ["EXACT_RTOL", "RESIDUAL_RTOL", "Evaluation", "Target"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Residuals this small beside the observations are rounding.
-ROUNDING = 1e-11
+RESIDUAL_RTOL = 1e-11
 #: Residuals this small are as exact as numbers are.
-EXACT = 1e-14
+EXACT_RTOL = 1e-14
 #: More points than this are summed in pieces that stay in the cache.
-MANY = 4 * CACHE_ELEMENTS
+MAX_UNBLOCKED_POINTS = 4 * CACHE_ELEMENTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +62,9 @@ class Target:
         return Target(
             kernel=self.kernel.take(rows),
             objective=self.objective,
-            y=_rows(self.y, rows),
-            weights=_rows(self.weights, rows),
-            options={k: _rows(v, rows) for k, v in self.options.items()},
+            y=_rows_of(self.y, rows),
+            weights=_rows_of(self.weights, rows),
+            options={k: _rows_of(v, rows) for k, v in self.options.items()},
             factors=self.factors,
             scratch=self.scratch,
         )
@@ -74,7 +74,12 @@ class Target:
         """The target at a cacheful of points after the other, where all fits share many points; else itself."""
         n = self.y.shape[-1]
         options = {key: value for key, value in self.options.items() if np.ndim(value)}
-        if n <= MANY or self.y.ndim > 1 or self.weights.ndim > 1 or any(np.shape(v) != (n,) for v in options.values()):
+        if (
+            n <= MAX_UNBLOCKED_POINTS
+            or self.y.ndim > 1
+            or self.weights.ndim > 1
+            or any(np.shape(v) != (n,) for v in options.values())
+        ):
             return [self]
         found = []
         for first in range(0, n, CACHE_ELEMENTS):
@@ -119,7 +124,7 @@ class Target:
                 whole += part
         return Evaluation(*_usable(value, gradient, hessian), self, state if order == 2 and not more else None)
 
-    def _summed(self, state: State, share: Array | None) -> tuple[Array, Array, Array]:
+    def _summed(self, state: LawState, share: Array | None) -> tuple[Array, Array, Array]:
         with np.errstate(all="ignore"):
             value, first, second = self.objective.summed(state.f, self.y, self.weights, self.options, self.scratch)
         return value, *self.kernel.contract(state, first, second, share)
@@ -139,11 +144,11 @@ class Target:
 
     def floor(self) -> Any:
         """Return the objective below which residuals are rounding only, a number or (B,)."""
-        return (ROUNDING * self.size()) ** 2
+        return (RESIDUAL_RTOL * self.size()) ** 2
 
     def rounding(self) -> Any:
         """Return the objective of residuals that are the rounding of the data, a number or (B,)."""
-        return (EXACT * self.size()) ** 2 + 1e-280
+        return (EXACT_RTOL * self.size()) ** 2 + 1e-280
 
     def noise(self) -> Any:
         """Return what the root of an objective of squares is multiplied by to get its rounding, a number or (B,).
@@ -167,7 +172,7 @@ class Evaluation(NamedTuple):
     gradient: Array
     hessian: Array
     target: Target
-    state: State | None
+    state: LawState | None
 
     def curved(self, q: Array, rows: NDArray[np.int64]) -> tuple[Array, Array, Array]:
         """Return those of some of the fits, at `q`, with all of the law's own curvature."""
@@ -188,5 +193,5 @@ def _usable(value: Array, gradient: Array, hessian: Array) -> tuple[Array, Array
     return value, gradient, hessian
 
 
-def _rows(values: Any, rows: Any) -> Any:
+def _rows_of(values: Any, rows: Any) -> Any:
     return values[rows] if np.ndim(values) == 2 else values

@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 
 from forecast.errors import DataError, printable
 from forecast.fit.kernels.general import program_of
-from forecast.fit.solve.starts import low_discrepancy, plausible_values, shifts
+from forecast.fit.solve.starts import low_discrepancy, plausible_values, shift_places
 
 if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["USUAL", "check_domain", "law_values", "likely_parameters"]
+__all__ = ["MAX_FINITE_SHARE", "check_domain", "law_values", "likely_parameters"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: How many parameters are tried, and how far they are moved off round numbers.
-TRIED, OFF = 64, 1.0137
+N_SAMPLES, OFF_ROUND_FACTOR = 64, 1.0137
 #: After a failed fit: a row counts that has a value at no more than this share of the parameters.
-USUAL = 0.75
+MAX_FINITE_SHARE = 0.75
 #: Rows that are tried; of more, all that are not positive and an even share of the others.
-ROWS = 4000
+MAX_TRIED_ROWS = 4000
 
 
 def check_domain(problem: Problem, name: str, start: Array | None = None, *, often: float = 0.0) -> None:
@@ -53,13 +53,13 @@ def check_domain(problem: Problem, name: str, start: Array | None = None, *, oft
     for values in problem.variables.values():
         doubtful |= values <= 0
     rows = np.flatnonzero(problem.weights > 0)
-    if rows.size > ROWS:
-        rows = np.union1d(rows[doubtful[rows]][:ROWS], rows[:: rows.size // ROWS])
+    if rows.size > MAX_TRIED_ROWS:
+        rows = np.union1d(rows[doubtful[rows]][:MAX_TRIED_ROWS], rows[:: rows.size // MAX_TRIED_ROWS])
     if start is not None and np.isfinite(problem.as_squares().value(start[:, None])).all():
         return
     samples = likely_parameters(problem)
     seen = {n: v[rows] for n, v in problem.variables.items()}
-    good = _often(problem, samples, seen, often)
+    good = _rows_mostly_finite(problem, samples, seen, often)
     if good.all() or not good.any():
         return
     bad = np.flatnonzero(~good)
@@ -71,9 +71,9 @@ def check_domain(problem: Problem, name: str, start: Array | None = None, *, oft
         usable = values[good & (values > 0)]
         moved = {n: v[low] for n, v in seen.items()}
         moved[variable] = np.full(low.size, float(np.median(usable)) if usable.size else 1.0)
-        cured = low[_often(problem, samples, moved, often)]
+        cured = low[_rows_mostly_finite(problem, samples, moved, often)]
         if cured.size:
-            _refuse(problem, variable, rows[cured], name)
+            _undefined_rows_error(problem, variable, rows[cured], name)
 
 
 def likely_parameters(problem: Problem) -> Array:
@@ -82,15 +82,15 @@ def likely_parameters(problem: Problem) -> Array:
     roles = [law._role(n) for n in problem.free]
     kinds = list(dict.fromkeys(roles))
     lists = plausible_values(law, problem.coordinates, [roles.index(r) for r in kinds], problem.variables)
-    places = shifts(law._plain, {n: problem.variables[n] for n in law._plain.variables})
+    places = shift_places(law._plain, {n: problem.variables[n] for n in law._plain.variables})
     for i, role in enumerate(kinds):
         if role in places:  # what is subtracted from a variable may lie beyond the data
             low, high = float(places[role].min()), float(places[role].max())
             reach = np.array([0.4, 3.0]) * (high - low)
             lists[i] = np.sort(np.concatenate([lists[i], low - reach, high + reach, [-low, -high]]))
-    table = low_discrepancy(lists, (27, ()), TRIED)
+    table = low_discrepancy(lists, (27, ()), N_SAMPLES)
     with np.errstate(all="ignore"):
-        inside = problem.internal(table[:, [kinds.index(r) for r in roles]] * OFF).T
+        inside = problem.internal(table[:, [kinds.index(r) for r in roles]] * OFF_ROUND_FACTOR).T
         inside = np.clip(inside, problem.lower[:, None], problem.upper[:, None])
     return np.asarray(inside[:, np.isfinite(inside).all(axis=0)])
 
@@ -106,7 +106,9 @@ def law_values(problem: Problem, samples: Array, variables: dict[str, Array]) ->
     return np.asarray(np.broadcast_to(found, (samples.shape[1], rows)), dtype=float)
 
 
-def _often(problem: Problem, samples: Array, variables: dict[str, Array], share: float) -> NDArray[np.bool_]:
+def _rows_mostly_finite(
+    problem: Problem, samples: Array, variables: dict[str, Array], share: float
+) -> NDArray[np.bool_]:
     """Tell at which rows the law has a value often enough; under a log objective a positive one."""
     found = law_values(problem, samples, variables)
     good = np.isfinite(found) & (found > 0 if problem.objective.log else True)
@@ -114,7 +116,7 @@ def _often(problem: Problem, samples: Array, variables: dict[str, Array], share:
     return np.asarray(good.sum(axis=0) > share * max(int(some.sum()), 1))
 
 
-def _refuse(problem: Problem, variable: str, rows: NDArray[np.int64], name: str) -> None:
+def _undefined_rows_error(problem: Problem, variable: str, rows: NDArray[np.int64], name: str) -> None:
     shown = ", ".join(str(i + 1) for i in rows[:8]) + (", …" if rows.size > 8 else "")
     where = f"{'row' if rows.size == 1 else 'rows'} {shown} of {problem.observed.size} (counted from 1)"
     law = printable(problem.law.text, 80)

@@ -14,15 +14,15 @@ from forecast.base import budgets
 from forecast.fit.problem.errors_in_variables import Orthogonal
 from forecast.fit.problem.poles import POLE_AMONG_DATA, pole_remark
 from forecast.fit.problem.problem import Problem, on_bound
-from forecast.fit.problem.rescaling import Rescaled, rescaled
-from forecast.fit.problem.target import ROUNDING
+from forecast.fit.problem.rescaling import Rescaled, rescale_problem
+from forecast.fit.problem.target import RESIDUAL_RTOL
 from forecast.fit.sizes import LONG_SEARCH, OPTIMUM_RTOL, SHORT_SEARCH
 from forecast.fit.solve import newton, threshold
-from forecast.fit.solve.newton import OFFSET, refined
+from forecast.fit.solve.newton import MAX_RELATIVE_OFFSET, refine
 from forecast.fit.solve.separable import solved_directly
 from forecast.fit.solve.starts import Grid
 
-__all__ = ["Solution", "agreeing", "few", "is_optimum", "outcome", "search", "solve_one"]
+__all__ = ["Solution", "count_agreeing", "is_optimum", "is_too_few", "outcome", "search", "solve_one"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -31,19 +31,19 @@ STARTS_PER_ROUND = (4, 24, 96, 288)
 #: Fewer of the starts than this share are few.
 MIN_AGREEING_SHARE = 0.1
 #: So many different ends are followed further at the end.
-LAST = 3
+N_FINAL_STARTS = 3
 #: Stretches a start may go on for, iterations of one, and the share by which each must lower the objective: of a start
 #: that was given, and of one of several, which has others beside it and stops where it gets on no longer.
-ALONE, OF_MANY = (40, LONG_SEARCH, 1e-6), (120, 25, 2.5e-4)
+SINGLE_START_LIMITS, MULTI_START_LIMITS = (40, LONG_SEARCH, 1e-6), (120, 25, 2.5e-4)
 #: So many leading starts that differ by less than this share, none of which has arrived, lie in one long valley: more
 #: starts would only find it again.
-VALLEY, COMPANY = 1e-2, 3
+VALLEY_RTOL, VALLEY_STARTS = 1e-2, 3
 #: Subsets of points whose fits are starts where variables have errors.
 SUBSETS = 64
 #: In units of the data's own size a parameter beyond this has gone to infinity; it comes back to one of these.
 INFINITE, FINITE = 1e4, (1.0, 10.0, 100.0, 1000.0)
 #: Iterations of the first heat of many starts, and how many go on at least.
-HEAT, LEADERS = 25, 8
+FIRST_HEAT_ITERATIONS, MIN_LEADERS = 25, 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ def pole_remark_of(problem: Problem, solutions: list[Solution]) -> str:
     return pole_remark(problem, solutions[0].value, min((s.value for s in solutions if s.pole), default=math.inf))
 
 
-def agreeing(problem: Problem, solutions: list[Solution]) -> int:
+def count_agreeing(problem: Problem, solutions: list[Solution]) -> int:
     """Return how many solutions are as good as the best, or pass through every point but for rounding."""
     size = max(abs(solutions[0].value), float(problem.target().unit()))
     least = solutions[0].value + OPTIMUM_RTOL * size + problem.rounding()
@@ -105,7 +105,7 @@ def outcome(
         parts.append("from the given start")
     elif total > 1 and agree == 1:
         parts.append(f"{total} starts disagree about the best, which one of them found")
-    elif few(starts):
+    elif is_too_few(starts):
         parts.append(f"only {agree} of {total} starts agree")
     else:
         parts.append("the starts agree" if converged else "no start has arrived at an optimum")
@@ -113,7 +113,7 @@ def outcome(
     return "; ".join([*parts, *(f"{name} at boundary ({bound:g})" for name, (bound, _) in bounds.items())])
 
 
-def few(starts: tuple[int, int]) -> bool:
+def is_too_few(starts: tuple[int, int]) -> bool:
     """Tell whether so few of many starts led to the best objective that a better one may exist."""
     agree, total = starts
     return total > 1 and agree < MIN_AGREEING_SHARE * total
@@ -137,12 +137,12 @@ def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, l
         ]
     if direct is not None:
         start = direct
-    scaled = rescaled(problem)
-    tried, solutions = (problem, []) if scaled is None else _rescaled(problem, *scaled, start, seed)
+    scaled = rescale_problem(problem)
+    tried, solutions = (problem, []) if scaled is None else _search_rescaled(problem, *scaled, start, seed)
     if scaled is None or (solutions and not _representable(tried, solutions[0])):
-        tried, solutions = _searched(problem, start, seed)
+        tried, solutions = _search(problem, start, seed)
     if solutions:
-        solutions[0] = _polished(tried, solutions[0])
+        solutions[0] = _polish_solution(tried, solutions[0])
     return tried, solutions
 
 
@@ -153,12 +153,12 @@ def _representable(problem: Problem, solution: Solution) -> bool:
     return inside and math.isfinite(problem.value(solution.at[:, None])[0]) == math.isfinite(solution.value)
 
 
-def _rescaled(
+def _search_rescaled(
     problem: Problem, scaled: Rescaled, inside: Problem, start: Array | None, seed: int
 ) -> tuple[Problem, list[Solution]]:
     """Search in units of the data's own size; return problem and solutions in those that were given."""
     begun = None if start is None else scaled.inwards(start[:, None])[:, 0]
-    tried, solutions = _searched(inside, begun, seed)
+    tried, solutions = _search(inside, begun, seed)
     problem = problem.with_options(**scaled.options(tried.options, float(scaled.unit[0])))
     if not solutions:
         return problem, solutions
@@ -167,7 +167,7 @@ def _rescaled(
     return problem, [replace(s, at=at, value=s.value * share) for s, at in zip(solutions, places, strict=True)]
 
 
-def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, list[Solution]]:
+def _search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, list[Solution]]:
     if start is not None:
         return _from(problem, [start])
     grid = Grid(problem, seed=seed, more=_without_errors(problem, seed))
@@ -185,19 +185,19 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
             break
         tried, solutions = _from(problem, begun)
         enough = min(count, len(solutions)) // 2 if count == STARTS_PER_ROUND[0] else 1
-        if len(begun) == 1 or (solutions[0].settled and agreeing(tried, solutions) > enough):
+        if len(begun) == 1 or (solutions[0].settled and count_agreeing(tried, solutions) > enough):
             back = _back_from_infinity(tried, solutions[0], grid)
             if not back or _rank(back[0]) >= (solutions[0].pole, solutions[0].value * (1 - OPTIMUM_RTOL), False):
                 return tried, solutions
             solutions = sorted([*solutions, *back], key=_rank)
         if _in_one_valley(solutions):
             break
-    alone = bool(solutions) and solutions[0].settled and agreeing(tried, solutions) < 2
+    alone = bool(solutions) and solutions[0].settled and count_agreeing(tried, solutions) < 2
     on_the_way = [s for s in solutions if not s.settled] if alone else solutions
     if solutions and math.isfinite(solutions[0].value) and on_the_way and (alone or not solutions[0].settled):
         # a long curved valley takes many steps; a second one that arrives at the same end confirms it
-        last = _different(on_the_way, LAST)
-        reached = _to_the_end(tried, [s.at for s in last], *OF_MANY)
+        last = _different(on_the_way, N_FINAL_STARTS)
+        reached = _to_the_end(tried, [s.at for s in last], *MULTI_START_LIMITS)
         if alone or _rank(reached[0]) <= _rank(solutions[0]):
             rest = [s for s in solutions if not any(s is one for one in last)]
             solutions = sorted([*reached, *rest], key=_rank)
@@ -212,7 +212,7 @@ def _without_errors(problem: Problem, seed: int) -> list[Array]:
     """
     if not isinstance(problem, Orthogonal):
         return []
-    plain, solutions = _searched(problem.plain(), None, seed)
+    plain, solutions = _search(problem.plain(), None, seed)
     starts = [s.at for s in solutions if math.isfinite(s.value)]
     if not starts:
         return []
@@ -222,7 +222,9 @@ def _without_errors(problem: Problem, seed: int) -> list[Array]:
         some = rng.permutation(rows)[: problem.k + 1]
         one[some] = plain.weights[some]
     begun = np.repeat(starts[0][:, None], SUBSETS, axis=1)
-    solved = newton.solve(plain.target(weights), begun, plain.lower, plain.upper, plain.logs, iterations=HEAT)
+    solved = newton.solve(
+        plain.target(weights), begun, plain.lower, plain.upper, plain.logs, iterations=FIRST_HEAT_ITERATIONS
+    )
     return [*starts, *solved.q.T]
 
 
@@ -246,8 +248,8 @@ def _leaders(solutions: list[Solution]) -> list[Solution]:
 
 def _in_one_valley(solutions: list[Solution]) -> bool:
     """Tell whether the best of many starts are all on their way along one valley."""
-    near = [s for s in solutions if s.value <= solutions[0].value * (1 + VALLEY)]
-    return len(solutions) > LEADERS and len(near) >= COMPANY and not any(s.settled for s in near)
+    near = [s for s in solutions if s.value <= solutions[0].value * (1 + VALLEY_RTOL)]
+    return len(solutions) > MIN_LEADERS and len(near) >= VALLEY_STARTS and not any(s.settled for s in near)
 
 
 def _to_the_end(
@@ -255,14 +257,16 @@ def _to_the_end(
 ) -> list[Solution]:
     """Go on from a few starts, two ways, until they have arrived or get on no longer: a long valley takes time."""
     way: dict[str, Any] = {"iterations": iterations, "both": True}
-    reached = [_judged(problem, s) for s in _ends(problem, starts, **way)]
+    reached = [_recheck_convergence(problem, s) for s in _minimise_all(problem, starts, **way)]
     going = list(range(len(starts)))
     for _ in range(stretches):
         going = [i for i in going if not reached[i].settled and reached[i].iterations >= iterations]
         going = [i for i in going if math.isfinite(reached[i].value)]
         if not going:
             break
-        further = [_judged(problem, s) for s in _ends(problem, [reached[i].at for i in going], **way)]
+        further = [
+            _recheck_convergence(problem, s) for s in _minimise_all(problem, [reached[i].at for i in going], **way)
+        ]
         before = [reached[i].value for i in going]
         for i, solution in zip(going, further, strict=True):
             reached[i] = solution
@@ -279,11 +283,11 @@ def _different(solutions: list[Solution], count: int) -> list[Solution]:
     return chosen
 
 
-def _from(problem: Problem, begun: list[Array]) -> tuple[Problem, list[Solution]]:
+def _from(problem: Problem, starts: list[Array]) -> tuple[Problem, list[Solution]]:
     """Solve from every start."""
     if not threshold.is_open(problem.target()):
-        return problem, _race(problem, begun)
-    squares = _race(problem.as_squares(), begun)
+        return problem, _race(problem, starts)
+    squares = _race(problem.as_squares(), starts)
     if not math.isfinite(squares[0].value):
         return problem, squares
     pulled = [s.at for s in squares if math.isfinite(s.value)]
@@ -297,40 +301,40 @@ def _from(problem: Problem, begun: list[Array]) -> tuple[Problem, list[Solution]
     problem = problem.with_options(delta=float(target.options["delta"][0, 0]))
     solutions = _race(problem, pulled)
     far = solutions[0].value > float(solved.value[0]) * (1 + OPTIMUM_RTOL) + problem.rounding()
-    if far or not solutions[0].settled or 2 * agreeing(problem, solutions) <= len(solutions):
-        solutions = sorted([*solutions, *_narrowed(problem, [solved.q[:, 0], *begun], wide)], key=_rank)
+    if far or not solutions[0].settled or 2 * count_agreeing(problem, solutions) <= len(solutions):
+        solutions = sorted([*solutions, *_solve_narrowing(problem, [solved.q[:, 0], *starts], wide)], key=_rank)
     return problem, solutions
 
 
-def _narrowed(problem: Problem, begun: list[Array], width: float) -> list[Solution]:
+def _solve_narrowing(problem: Problem, starts: list[Array], width: float) -> list[Solution]:
     """Solve with a threshold that narrows: gross errors pull the squares, and all that starts there, far away."""
     delta = problem.delta or 0.0
     steps = [width / 4.0**j for j in range(1, 12) if width / 4.0**j > delta]
     for wider in steps:
-        solutions = solve_one(problem.with_options(delta=wider), begun, iterations=HEAT)
-        begun = [s.at for s in solutions if math.isfinite(s.value)] or begun
-    return solve_one(problem, begun, iterations=SHORT_SEARCH)
+        solutions = solve_one(problem.with_options(delta=wider), starts, iterations=FIRST_HEAT_ITERATIONS)
+        starts = [s.at for s in solutions if math.isfinite(s.value)] or starts
+    return solve_one(problem, starts, iterations=SHORT_SEARCH)
 
 
-def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
+def _race(problem: Problem, starts: list[Array]) -> list[Solution]:
     """Solve from every start a little way, and from the most promising places on to the end."""
-    if len(begun) == 1:
-        return _to_the_end(problem, begun, *ALONE)
-    if len(begun) <= STARTS_PER_ROUND[0]:
-        return solve_one(problem, begun, iterations=SHORT_SEARCH)
-    solutions = solve_one(problem, begun, iterations=HEAT)
-    leaders = max(LEADERS, len(solutions) // 8)
-    for _ in range(SHORT_SEARCH // HEAT):
+    if len(starts) == 1:
+        return _to_the_end(problem, starts, *SINGLE_START_LIMITS)
+    if len(starts) <= STARTS_PER_ROUND[0]:
+        return solve_one(problem, starts, iterations=SHORT_SEARCH)
+    solutions = solve_one(problem, starts, iterations=FIRST_HEAT_ITERATIONS)
+    leaders = max(MIN_LEADERS, len(solutions) // 8)
+    for _ in range(SHORT_SEARCH // FIRST_HEAT_ITERATIONS):
         open_ = [s for s in solutions[:leaders] if not s.settled and math.isfinite(s.value)]
-        if not open_ or (solutions[0].settled and agreeing(problem, solutions) > 1):
+        if not open_ or (solutions[0].settled and count_agreeing(problem, solutions) > 1):
             break
         rest = [s for s in solutions if not any(s is o for o in open_)]
-        ends = solve_one(problem, [s.at for s in open_], iterations=HEAT, near=True)
+        ends = solve_one(problem, [s.at for s in open_], iterations=FIRST_HEAT_ITERATIONS, near=True)
         solutions = sorted(rest + ends, key=_rank)
     return solutions
 
 
-def _ends(
+def _minimise_all(
     problem: Problem, starts: Sequence[Array], *, iterations: int = 200, both: bool = False, near: bool = False
 ) -> list[Solution]:
     """Minimise from every start; return where each led.
@@ -369,27 +373,29 @@ def _ends(
 
 
 def solve_one(problem: Problem, starts: Sequence[Array], **options: Any) -> list[Solution]:
-    """Minimise from every start, see `_ends`; return the solutions, best first."""
-    best, *rest = sorted(_ends(problem, starts, **options), key=_rank)
-    return [_judged(problem, best), *rest]
+    """Minimise from every start, see `_minimise_all`; return the solutions, best first."""
+    best, *rest = sorted(_minimise_all(problem, starts, **options), key=_rank)
+    return [_recheck_convergence(problem, best), *rest]
 
 
-def _judged(problem: Problem, solution: Solution) -> Solution:
+def _recheck_convergence(problem: Problem, solution: Solution) -> Solution:
     """Return a solution that may have settled though its steps did not say so: by its residuals."""
     if solution.settled or not np.isfinite(solution.value) or problem.objective.scale != "residual":
         return solution
-    return replace(solution, settled=_settled(problem, solution.at))
+    return replace(solution, settled=_is_converged(problem, solution.at))
 
 
-def _polished(problem: Problem, solution: Solution) -> Solution:
+def _polish_solution(problem: Problem, solution: Solution) -> Solution:
     """Take Newton's step once more, undamped: what no longer shows in the objective still shows in the parameters."""
     if not (solution.settled and np.isfinite(solution.value)):
         return solution
-    at = refined(problem.target(), _emptied(problem, solution)[:, None], problem.lower, problem.upper, problem.logs)
+    at = refine(
+        problem.target(), _drop_zero_terms(problem, solution)[:, None], problem.lower, problem.upper, problem.logs
+    )
     return replace(solution, at=at[:, 0])
 
 
-def _emptied(problem: Problem, solution: Solution) -> Array:
+def _drop_zero_terms(problem: Problem, solution: Solution) -> Array:
     """Return the solution in which terms that are worth nothing are 0."""
     at = solution.at
     for i in np.flatnonzero((problem.lower == 0) & ~problem.logs & (at > 0)):
@@ -404,7 +410,7 @@ def _rank(solution: Solution) -> tuple[bool, float, bool]:
     return solution.pole or not math.isfinite(solution.value), solution.value, not solution.settled
 
 
-def _settled(problem: Problem, u: Array) -> bool:
+def _is_converged(problem: Problem, u: Array) -> bool:
     """Tell whether the objective has stopped falling, by the relative offset of Bates and Watts (1981).
 
     The offset is the length of the residuals' projection on the directions the parameters can move in, over the length
@@ -415,7 +421,7 @@ def _settled(problem: Problem, u: Array) -> bool:
     if not (np.isfinite(residual).all() and np.isfinite(table).all()):
         return False
     root = np.sqrt(problem.weights)
-    if float(np.linalg.norm(root * residual)) <= ROUNDING * problem.size():
+    if float(np.linalg.norm(root * residual)) <= RESIDUAL_RTOL * problem.size():
         return True
     score = residual
     lengths = np.linalg.norm(root[:, None] * table, axis=0)
@@ -425,4 +431,4 @@ def _settled(problem: Problem, u: Array) -> bool:
     basis, strengths, _ = np.linalg.svd(root[:, None] * table, full_matrices=False)
     basis = basis[:, strengths > 1e-10 * strengths[0]]
     score = root * score
-    return float(np.linalg.norm(basis.T @ score)) <= OFFSET * float(np.linalg.norm(score))
+    return float(np.linalg.norm(basis.T @ score)) <= MAX_RELATIVE_OFFSET * float(np.linalg.norm(score))

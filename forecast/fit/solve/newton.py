@@ -17,27 +17,27 @@ from forecast.base import budgets
 from forecast.fit.problem.problem import on_bound
 from forecast.fit.problem.target import Target
 from forecast.fit.sizes import CACHE_ELEMENTS
-from forecast.fit.solve.steps import curvature, decrement, factored, frozen, relative, saddle_free
+from forecast.fit.solve.steps import curvature, decrement, frozen, relative, saddle_free, solve_damped
 
-__all__ = ["OFFSET", "NewtonResult", "check_by_second_route", "refined", "solve", "untried"]
+__all__ = ["MAX_RELATIVE_OFFSET", "NewtonResult", "check_by_second_route", "refine", "solve", "unsolved_result"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: The largest share of the residual's length that may still be explained by moving the parameters: Bates and Watts'
 #: relative offset (1981). Half the Newton decrement, over the objective, is its square.
-OFFSET = 1e-6
+MAX_RELATIVE_OFFSET = 1e-6
 #: How many times as many fits are in work together: enough that the calls for each step cost little.
 BLOCKS_PER_BATCH = 16
 #: A step in a logarithm is at most this.
 MAX_LOG_STEP = 2.0
 #: A positive parameter whose term is worth less than this share of the objective may go to 0 at once.
-FADING = 1e-2
+VANISHING_TERM_SHARE = 1e-2
 #: Damping: where it starts, where it may end, and beyond which a fit gives up.
-MILD, LEAST, HOPELESS = 1e-4, 1e-14, 1e10
+INITIAL_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-4, 1e-14, 1e10
 #: Steps of a polish, the share of the objective that one may promise at most, and how far it may go.
-POLISH, SMALL, NEAR = 2, 1e-9, 1e-3
+POLISH_STEPS, MAX_POLISH_GAIN, MAX_POLISH_STEP = 2, 1e-9, 1e-3
 #: A polish that raises the objective by more than this share is no step of Newton's but rounding.
-RAISED = 1e-12
+MAX_POLISH_RISE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class NewtonResult:
             getattr(self, name)[..., rows] = getattr(other, name)
 
 
-def untried(q: Array) -> NewtonResult:
+def unsolved_result(q: Array) -> NewtonResult:
     """Return starts (k, B) from which nothing was tried."""
     k, count = q.shape
     return NewtonResult(
@@ -98,7 +98,7 @@ def solve(
     *,
     iterations: int = 200,
     gauss: NDArray[np.bool_] | None = None,
-    damping: float = MILD,
+    damping: float = INITIAL_DAMPING,
     tolerance: float = 1e-15,
     blind: float = 0.0,
     fixed: NDArray[np.int64] | None = None,
@@ -129,11 +129,11 @@ def solve(
     fixed : ndarray of int, optional
         (B,): a coordinate of each that keeps its value in `start`.
     """
-    return _Run(target, start, lower, upper, logs, damping, tolerance, blind, fixed).run(iterations, gauss)
+    return _FitQueue(target, start, lower, upper, logs, damping, tolerance, blind, fixed).run(iterations, gauss)
 
 
 @dataclass(slots=True)
-class _Live:
+class _ActiveFits:
     """The fits in work: arrays whose last axis is the fits."""
 
     ids: NDArray[np.int64]
@@ -151,13 +151,13 @@ class _Live:
         for name in self.__slots__:
             setattr(self, name, getattr(self, name)[..., which])
 
-    def join(self, other: _Live) -> None:
+    def join(self, other: _ActiveFits) -> None:
         """Take in more fits."""
         for name in self.__slots__:
             setattr(self, name, np.concatenate([getattr(self, name), getattr(other, name)], axis=-1))
 
 
-class _Run:
+class _FitQueue:
     """A queue of fits, of which as many are in work as a chunk holds: who has stopped makes room for the next."""
 
     def __init__(
@@ -189,11 +189,11 @@ class _Run:
         self.noise = target.noise()
         self.gauss = False
 
-    def _begin(self, ids: NDArray[np.int64], gauss: NDArray[np.bool_] | None) -> _Live:
+    def _begin(self, ids: NDArray[np.int64], gauss: NDArray[np.bool_] | None) -> _ActiveFits:
         share = np.ones(ids.size) if gauss is None else np.where(gauss[ids], 0.0, 1.0)
         q = self.q[:, ids]
         value, g, h = self.target.evaluate(q, self._curved(share), ids)
-        return _Live(
+        return _ActiveFits(
             ids=ids,
             q=q,
             value=value,
@@ -244,12 +244,12 @@ class _Run:
                 trial, predicted = trial[:, keep], predicted[keep]
             self._advance(live, trial, predicted)
 
-    def _store(self, live: _Live, gone: NDArray[np.bool_]) -> None:
-        ids = live.ids[gone]
-        self.q[:, ids], self.value[ids], self.age[ids] = live.q[:, gone], live.value[gone], live.age[gone]
-        self.g[:, ids], self.h[:, :, ids] = live.g[:, gone], live.h[:, :, gone]
+    def _store(self, live: _ActiveFits, finished: NDArray[np.bool_]) -> None:
+        ids = live.ids[finished]
+        self.q[:, ids], self.value[ids], self.age[ids] = live.q[:, finished], live.value[finished], live.age[finished]
+        self.g[:, ids], self.h[:, :, ids] = live.g[:, finished], live.h[:, :, finished]
 
-    def _advance(self, live: _Live, trial: Array, predicted: Array) -> None:
+    def _advance(self, live: _ActiveFits, trial: Array, predicted: Array) -> None:
         """Try a step; take it where the objective falls, and set the damping by how well that was foreseen."""
         share = self._curved(live.share)
         found = self.target.evaluation(trial, share, live.ids)
@@ -265,10 +265,10 @@ class _Run:
             )
             # what a step should gain is less than the rounding of the objective
             nothing = np.abs(predicted) <= np.maximum(least, noise * np.sqrt(np.abs(live.value)))
-            stuck = ~better & ((nothing & np.isfinite(live.value)) | (live.damping > HOPELESS))
+            stuck = ~better & ((nothing & np.isfinite(live.value)) | (live.damping > MAX_DAMPING))
         live.done = arrived | stuck
         change = np.where(better, np.where(ratio > 0.75, 0.1, np.where(ratio < 0.25, 3.0, 1.0)), 8.0)
-        live.damping = np.maximum(live.damping * change, np.where(better, LEAST, 1e-6))
+        live.damping = np.maximum(live.damping * change, np.where(better, MIN_DAMPING, 1e-6))
         near = better & (gain <= 1e-6 * np.abs(live.value))
         if not better.all():
             worse = np.flatnonzero(~better)
@@ -287,7 +287,7 @@ class _Run:
                     if rows.size:
                         live.value[rows], live.g[:, rows], live.h[:, :, rows] = known.curved(live.q, rows)
 
-    def _step(self, live: _Live) -> tuple[Array, Array, NDArray[np.bool_]]:
+    def _step(self, live: _ActiveFits) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return where to go (k, B), by how much the objective should fall, and where that is sure."""
         q, g, h, damping = live.q, live.g, live.h, live.damping
         if self.fixes:
@@ -297,7 +297,7 @@ class _Run:
             factor = self._by_factors(q, g, h, live.value)
             g, h = relative(g, h, q, self.factors, factor)
         curved = curvature(g, h, q)
-        step, bad = factored(h, g, damping * curved, curved)
+        step, bad = solve_damped(h, g, damping * curved, curved)
         if bad.any():
             step[:, bad] = saddle_free(h[:, :, bad], g[:, bad], damping[bad], curved[:, bad])
         if self.logs.size:
@@ -315,7 +315,7 @@ class _Run:
                 with np.errstate(all="ignore"):
                     step[self.factors] = np.where(factor, np.log(trial[self.factors] / base), step[self.factors])
         bent = np.einsum("ijb,jb->ib", h, step)
-        return trial, -np.einsum("ib,ib->b", step, g + 0.5 * bent), ~bad & (damping <= MILD)
+        return trial, -np.einsum("ib,ib->b", step, g + 0.5 * bent), ~bad & (damping <= INITIAL_DAMPING)
 
     @staticmethod
     def _shortened(step: Array, longest: Array) -> None:
@@ -325,7 +325,9 @@ class _Run:
     def _by_factors(self, q: Array, g: Array, h: Array, value: Array) -> NDArray[np.bool_]:
         """Tell which positive coordinates move by a factor: not those at 0, nor what matters little and heads there."""
         base, slope = q[self.factors], g[self.factors]
-        heading = (slope >= h[self.factors, self.factors] * base) & (slope * base <= FADING * np.abs(value))
+        heading = (slope >= h[self.factors, self.factors] * base) & (
+            slope * base <= VANISHING_TERM_SHARE * np.abs(value)
+        )
         return (base > 0) & ~heading
 
     def _active(self, q: Array, g: Array, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -339,7 +341,7 @@ class _Run:
         everyone = np.arange(self.count)
         active = self._active(self.q, self.g, everyone) if self.fixes else np.zeros(self.q.shape, dtype=bool)
         size = np.maximum(np.abs(self.value), self.target.unit())
-        settled = decrement(self.g, self.h, active, self.q) <= OFFSET**2 * size
+        settled = decrement(self.g, self.h, active, self.q) <= MAX_RELATIVE_OFFSET**2 * size
         with np.errstate(invalid="ignore"):
             settled |= self.value <= self.whole
         settled &= np.isfinite(self.value)
@@ -361,13 +363,13 @@ def check_by_second_route(
     ends = solve(target.take(twice), start[:, twice], lower, upper, logs, iterations=iterations, gauss=gauss)
     solved, other = ends.take(slice(count)), ends.take(slice(count, None))
     with np.errstate(invalid="ignore"):
-        alike = np.abs(other.value - solved.value) <= OFFSET**2 * np.abs(solved.value)
+        alike = np.abs(other.value - solved.value) <= MAX_RELATIVE_OFFSET**2 * np.abs(solved.value)
     better = np.where(alike & (solved.settled != other.settled), other.settled, other.value < solved.value)
     solved.put(other.take(better), better)
     return solved
 
 
-def refined(target: Target, q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> Array:
+def refine(target: Target, q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> Array:
     """Return solutions (k, B) after Newton's last steps, where these are as small as those of a solution must be.
 
     Where residuals are rounding the steps may be of any share of the objective: the solution comes from units in which
@@ -379,16 +381,16 @@ def refined(target: Target, q: Array, lower: Array, upper: Array, logs: NDArray[
     on_bounds = on_bound(q, low, high, logs[:, None])
     good = np.ones(q.shape[1], dtype=bool)
     before, floor = target.value(q), target.floor()
-    for _ in range(POLISH):
+    for _ in range(POLISH_STEPS):
         value, gradient, hessian = target.evaluate(q)
         gradient, hessian = frozen(gradient, hessian, on_bounds)
         diagonal = np.abs(np.einsum("iib->ib", hessian))
-        step, bad = factored(hessian, gradient, 0.0 * diagonal, np.where(diagonal > 0, diagonal, 1.0))
+        step, bad = solve_damped(hessian, gradient, 0.0 * diagonal, np.where(diagonal > 0, diagonal, 1.0))
         with np.errstate(all="ignore"):
             drop = -0.5 * np.einsum("ib,ib->b", step, gradient)
             moved = q + step
             good &= ~bad & ((moved >= low) & (moved <= high)).all(axis=0) & (drop >= 0)
-            good &= (drop <= SMALL * value) | (value <= floor)
-            good &= (np.abs(step) <= NEAR * np.maximum(np.abs(q), 1.0)).all(axis=0)
+            good &= (drop <= MAX_POLISH_GAIN * value) | (value <= floor)
+            good &= (np.abs(step) <= MAX_POLISH_STEP * np.maximum(np.abs(q), 1.0)).all(axis=0)
         q[:, good] = moved[:, good]
-    return np.where(target.value(q) > before * (1 + RAISED), begun, q)
+    return np.where(target.value(q) > before * (1 + MAX_POLISH_RISE), begun, q)

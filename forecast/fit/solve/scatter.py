@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.problem.coordinates import given_start
+from forecast.fit.problem.coordinates import start_in_coordinates
 from forecast.fit.problem.errors_in_variables import Orthogonal
 from forecast.fit.solve import newton
 from forecast.fit.solve.multistart import search, solve_one
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
-    from forecast.fit.options import Request
+    from forecast.fit.options import FitRequest
     from forecast.fit.problem.problem import Problem
     from forecast.fit.problem.setting import Setting
 
@@ -28,34 +28,34 @@ __all__ = ["with_scatter"]
 Array: TypeAlias = NDArray[np.float64]
 
 #: The scatter of y is at least this share of what the errors in x make of it.
-LEAST = 1e-3
+MIN_SCATTER_SHARE = 1e-3
 #: Rounds of fit and scatter, and the relative move at which they stop.
-ROUNDS, STILL = 60, 1e-9
+MAX_ROUNDS, ROUND_RTOL = 60, 1e-9
 #: A step that promises less than this share of the objective is the last: what is then missing is its square.
 ROUGH_STEP_TOLERANCE = 1e-6
 
 
-def with_scatter(setting: Setting, seen: Observations, request: Request) -> Observations:
+def with_scatter(setting: Setting, observations: Observations, request: FitRequest) -> Observations:
     """Return what was observed; where its errors in x leave the scatter of y open, with that estimated."""
-    if not seen.sigma_x or request.sigma is not None:
-        return seen
-    plain = setting.problem(replace(seen, sigma_x={}))
+    if not observations.sigma_x or request.sigma is not None:
+        return observations
+    plain = setting.problem(replace(observations, sigma_x={}))
     if plain.n <= plain.k:
-        return seen
-    start = None if request.start is None else given_start(plain, request.start, setting.name)
+        return observations
+    start = None if request.start is None else start_in_coordinates(plain, request.start, setting.name)
     plain, solutions = search(plain, start, request.seed)
     good = [s.at for s in solutions if np.isfinite(s.value)]
-    return scattered(plain, seen, good) if good else seen
+    return estimate_scatter(plain, observations, good) if good else observations
 
 
-def scattered(plain: Problem, seen: Observations, starts: list[Array]) -> Observations:
+def estimate_scatter(plain: Problem, observations: Observations, starts: list[Array]) -> Observations:
     """Return what was observed with the scatter of y that its errors in x leave, estimated beside the parameters.
 
     Parameters
     ----------
     plain : Problem
         Without errors in x; its weights are relative ones.
-    seen : Observations
+    observations : Observations
     starts : list of ndarray
         Solutions of `plain`, best first.
     """
@@ -63,23 +63,23 @@ def scattered(plain: Problem, seen: Observations, starts: list[Array]) -> Observ
     residuals = plain.residuals(at)
     spread = float(np.sum(plain.weights * residuals**2)) / dof
     bottom = spread
-    for tries in range(ROUNDS):
-        tried = Orthogonal.of(plain, seen.sigma_x, plain.weights / spread)
-        at = solve_one(tried, [at])[0].at if tries == 0 else _followed(tried, at)
+    for tries in range(MAX_ROUNDS):
+        tried = Orthogonal.of(plain, observations.sigma_x, plain.weights / spread)
+        at = solve_one(tried, [at])[0].at if tries == 0 else _nearby_optimum(tried, at)
         solved = tried._state(tried.natural(at)).inner
         before, rows = spread, plain.weights > 0
         with np.errstate(all="ignore"):
             excused = (solved.variance - 1)[0] / tried.weights  # the part of the variance that comes of x
             r = solved.distance * np.sqrt(solved.variance)  # whose share under that variance is the distance
-        bottom = (LEAST**2) * float(np.median((excused * plain.weights)[rows]))
+        bottom = (MIN_SCATTER_SHARE**2) * float(np.median((excused * plain.weights)[rows]))
         spread = _scatter(r[0][rows], excused[rows], plain.weights[rows], dof, bottom)
-        if abs(spread - before) <= STILL * before:
+        if abs(spread - before) <= ROUND_RTOL * before:
             break
     # nothing of the scatter is left to y: the errors in x say more than enough, and their scale is known
-    return replace(seen, weights=plain.weights / spread, scale_known=spread <= bottom)
+    return replace(observations, weights=plain.weights / spread, absolute_sigma=spread <= bottom)
 
 
-def _followed(problem: Orthogonal, at: Array) -> Array:
+def _nearby_optimum(problem: Orthogonal, at: Array) -> Array:
     """Return the optimum next to a place: the scatter asks for the objective there, which is flat about it."""
     found = newton.solve(
         problem.target(), at[:, None], problem.lower, problem.upper, problem.logs, blind=ROUGH_STEP_TOLERANCE

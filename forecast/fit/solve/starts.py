@@ -19,7 +19,7 @@ from forecast.base import budgets
 from forecast.fit.kernels.general import program_of
 from forecast.fit.problem.rescaling import typical
 from forecast.fit.sizes import TABLE_ELEMENTS
-from forecast.fit.solve.steps import factored
+from forecast.fit.solve.steps import solve_damped
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node
 from forecast.laws.grouped import Grouped
@@ -37,7 +37,7 @@ __all__ = [
     "Grid",
     "ProjectedGrid",
     "coarse_grid",
-    "exponents",
+    "exponent_parameters",
     "filled",
     "linear_parameters",
     "low_discrepancy",
@@ -50,14 +50,14 @@ Array: TypeAlias = NDArray[np.float64]
 Seed: TypeAlias = tuple[int, tuple[int, ...]]
 
 #: Sizes a shape parameter is likely to have.
-SIZES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 15.0])
+SHAPE_SIZES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 15.0])
 #: Sizes an exponent is likely to have; and where there are many of them, as in a law with breaks, or any sign.
-EXPONENTS, BREAK_EXPONENTS = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02, 15.0, 12)
+EXPONENT_SIZES, BREAK_EXPONENTS = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02, 15.0, 12)
 #: How far beyond the data what is subtracted from a variable may lie: from this share of the gap between the last two
 #: points to so many lengths of their range, in so many steps.
 SHIFT_GAP_SHARE, SHIFT_RANGES, SHIFT_STEPS = 0.1, 10.0, 4
 #: Points of the grid that are looked at for one fit.
-POINTS = 1536
+N_GRID_POINTS = 1536
 #: Of more points than this, so many are looked at.
 MAX_POINTS_SEARCHED = 100_000
 #: Sums handled at once: small enough for the cache.
@@ -106,7 +106,7 @@ def linear_parameters(
     return tuple(chosen)
 
 
-def exponents(law: Law) -> set[str]:
+def exponent_parameters(law: Law) -> set[str]:
     """Return the parameters that are powers to which something is raised: they have no unit."""
     if law.expression is None:
         return set()
@@ -124,7 +124,7 @@ def exponents(law: Law) -> set[str]:
     return powers & set(law.parameters)
 
 
-def shifts(law: Law, variables: Mapping[str, Array], operators: str = "+-/") -> dict[str, Array]:
+def shift_places(law: Law, variables: Mapping[str, Array], operators: str = "+-/") -> dict[str, Array]:
     """Return places for parameters that are subtracted from, added to or divide a variable: where it has data."""
     if law.expression is None:
         return {}
@@ -178,18 +178,18 @@ def plausible_values(law: Law, where: Coordinates, rest: list[int], variables: M
     """Return likely values of some of the free parameters, as the law has them."""
     plain = law._plain
     seen = {n: variables[n] for n in plain.variables}
-    powers, places, scales = exponents(plain), shifts(plain, seen), scales_of(seen)
+    powers, places, scales = exponent_parameters(plain), shift_places(plain, seen), scales_of(seen)
     if len(rest) < 3 and not where.positive[rest].any():
         scales = scales_of(seen, gaps=True)
-    sizes = [EXPONENTS if len(rest) < 3 and where.positive[i] else BREAK_EXPONENTS for i in rest]
+    sizes = [EXPONENT_SIZES if len(rest) < 3 and where.positive[i] else BREAK_EXPONENTS for i in rest]
     names = [law._role(where.free[i]) for i in rest]
     return [
-        _candidates(where, i, scales, size if name in powers else None, places.get(name))
+        _grid_values(where, i, scales, size if name in powers else None, places.get(name))
         for i, size, name in zip(rest, sizes, names, strict=True)
     ]
 
 
-def _candidates(problem: Coordinates, i: int, scales: list[float], power: Array | None, places: Array | None) -> Array:
+def _grid_values(problem: Coordinates, i: int, scales: list[float], power: Array | None, places: Array | None) -> Array:
     low, high = problem.lower[i], problem.upper[i]
     if problem.logs[i]:
         with np.errstate(over="ignore"):
@@ -198,7 +198,7 @@ def _candidates(problem: Coordinates, i: int, scales: list[float], power: Array 
         return np.asarray(np.linspace(low, high, 14)[1:-1])
     if np.isfinite(low) and np.isfinite(high):
         return np.asarray(np.geomspace(low, high, 14)[1:-1])
-    values = power if power is not None else np.concatenate([SIZES * s for s in scales])
+    values = power if power is not None else np.concatenate([SHAPE_SIZES * s for s in scales])
     if places is not None and not problem.positive[i] and (places > 0).all():
         places = np.concatenate([places, -places])
     if places is not None and np.isfinite(places).all():
@@ -282,23 +282,25 @@ def laid_out(
     return table, lin, rest
 
 
-def coarse_grid(law: Law, seen: Observations, limits: Coordinates, objective: Objective, count: int) -> Array:
+def coarse_grid(law: Law, observations: Observations, limits: Coordinates, objective: Objective, count: int) -> Array:
     """Return the best starts of every curve, (count, k, B), in the solver's coordinates.
 
     Parameters
     ----------
     law : forecast.Law
-    seen : Observations
+    observations : Observations
         In units of the data's own size.
     limits : Coordinates
     objective : Objective
     count : int
     """
     linear = law.linear if law.expression is not None else ()
-    points = int(min(MAX_GRID_POINTS, max(MIN_GRID_POINTS, MAX_GRID_ELEMENTS // (seen.y.size * (2 + len(linear))))))
-    table, lin, rest = laid_out(law, limits, seen.variables, points, (0, ()))
-    y, weights = objective.nearby_squares(seen.y, seen.weights, seen.columns)
-    profile = ProjectedGrid(law=law, limits=limits, variables=seen.variables, y=y, weights=weights, lin=lin)
+    points = int(
+        min(MAX_GRID_POINTS, max(MIN_GRID_POINTS, MAX_GRID_ELEMENTS // (observations.y.size * (2 + len(linear)))))
+    )
+    table, lin, rest = laid_out(law, limits, observations.variables, points, (0, ()))
+    y, weights = objective.nearby_squares(observations.y, observations.weights, observations.columns)
+    profile = ProjectedGrid(law=law, limits=limits, variables=observations.variables, y=y, weights=weights, lin=lin)
     answers, left = profile.best(table)
     best = np.argsort(left, axis=0, kind="stable")[:count]
     natural = np.empty((len(best), len(limits.free), len(y)))
@@ -324,7 +326,9 @@ class Grid:
         Starts from elsewhere, in the solver's coordinates.
     """
 
-    def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS, more: Sequence[Array] = ()) -> None:
+    def __init__(
+        self, problem: Problem, *, seed: int = 0, points: int = N_GRID_POINTS, more: Sequence[Array] = ()
+    ) -> None:
         self.problem = problem = problem.thinned(MAX_POINTS_SEARCHED)
         poles, key = problem.poles, (seed, (0x57A27, points))
         table, lin, rest = laid_out(problem.law, problem.coordinates, problem.variables, points, key, poles)
@@ -350,7 +354,7 @@ class Grid:
         finite = np.isfinite(inside).all(axis=0)
         self.starts = inside[:, finite]
         if isinstance(problem.law._form, Grouped):
-            self.starts = np.concatenate([_composed(problem, self.starts, step), self.starts], axis=1)
+            self.starts = np.concatenate([_compose_starts(problem, self.starts, step), self.starts], axis=1)
         plain = problem.objective.scale == "residual" and not (problem.objective.log or problem.positive[lin].any())
         if squares is not None and plain and squares.shape[0] == self.starts.shape[1]:  # what was profiled says it
             self.losses = np.maximum(squares[finite, 0], 0.0)
@@ -360,7 +364,9 @@ class Grid:
         self.poles = np.zeros(self.losses.size, dtype=bool)
         if poles is not None:
             self.poles = poles.mask(problem.natural(self.starts.T).T)
-        shifted = shifts(problem.law._plain, {n: problem.variables[n] for n in problem.law._plain.variables}, "+-")
+        shifted = shift_places(
+            problem.law._plain, {n: problem.variables[n] for n in problem.law._plain.variables}, "+-"
+        )
         #: Which parameters are not linear, and the sign of which matters: of a place along a variable it does not.
         self.rest = rest
         self.signed = [i for i in rest if not problem.positive[i] and problem.law._role(problem.free[i]) not in shifted]
@@ -434,7 +440,7 @@ class Grid:
         return [self.starts[:, i].copy() for i in self.order[:: max(1, self.order.size // max(count, 1))][:count]]
 
 
-def _composed(problem: Problem, starts: Array, step: int) -> Array:
+def _compose_starts(problem: Problem, starts: Array, step: int) -> Array:
     """Return starts in which each group has the own parameters that suit it best, (k, few).
 
     Parameters
@@ -585,7 +591,7 @@ def nonnegative(matrix: Array, side: Array, positive: NDArray[np.bool_]) -> Arra
     """
     m, count = side.shape
     ridge, ones = np.full((m, count), 1e-13), np.ones((m, count))
-    best = factored(matrix, -side, ridge, ones)[0]
+    best = solve_damped(matrix, -side, ridge, ones)[0]
     marked = np.flatnonzero(positive)
     if marked.size > 6:  # too many patterns: cut what comes out negative
         return np.asarray(np.where(positive[:, None], np.maximum(best, 0.0), best))
@@ -596,7 +602,7 @@ def nonnegative(matrix: Array, side: Array, positive: NDArray[np.bool_]) -> Arra
         keep = np.ones(m, dtype=bool)
         keep[marked] = signs
         cut = np.where(np.outer(keep, keep)[:, :, None], matrix, np.eye(m)[:, :, None])
-        answer = factored(cut, np.where(keep[:, None], -side, 0.0), ridge[:, rows], ones[:, rows])[0]
+        answer = solve_damped(cut, np.where(keep[:, None], -side, 0.0), ridge[:, rows], ones[:, rows])[0]
         with np.errstate(all="ignore"):  # two columns that are one: their multiples may be past all bounds
             loss = np.einsum("ig,ijg,jg->g", answer, matrix, answer) - 2 * np.einsum("ig,ig->g", side, answer)
         better = (answer[marked] >= 0).all(axis=0) & (loss < value)

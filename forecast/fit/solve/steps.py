@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["curvature", "decrement", "diagonal", "factored", "frozen", "relative", "saddle_free"]
+__all__ = ["curvature", "decrement", "diagonal", "frozen", "relative", "saddle_free", "solve_damped"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def decrement(g: Array, h: Array, active: NDArray[np.bool_], q: Array) -> Array:
     if active.any():
         g, h = frozen(g, h, active)
     sizes = curvature(g, h, q)
-    step, bad = factored(h, g, 1e-12 * sizes, sizes)
+    step, bad = solve_damped(h, g, 1e-12 * sizes, sizes)
     half = -0.5 * np.einsum("ib,ib->b", step, g)
     if bad.any():
         scale = 1.0 / np.sqrt(sizes[:, bad])
@@ -71,7 +71,7 @@ def relative(g: Array, h: Array, q: Array, places: NDArray[np.int64], which: NDA
     return g, h
 
 
-def factored(h: Array, g: Array, extra: Array, scale: Array) -> tuple[Array, NDArray[np.bool_]]:
+def solve_damped(h: Array, g: Array, extra: Array, scale: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Solve (H + diag(extra)) step = -g for every fit, and tell where that is not positive."""
     k, count = g.shape
     low = np.empty((k + 1, k, count))  # the last row is the right side, which the same steps turn into the solution

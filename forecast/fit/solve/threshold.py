@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit.objectives.huber import HUBER_FACTOR
-from forecast.fit.objectives.objective import robust_scale, rows_of
+from forecast.fit.objectives.objective import effective_rows, robust_scale
 from forecast.fit.solve import newton
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ Array: TypeAlias = NDArray[np.float64]
 
 #: Huber's threshold is at least this share of the observations' size (1 of logarithms): below, nothing but rounding is
 #: left of the squares. A width is at least the other.
-FLOOR, NARROWEST = 1e-8, 1e-9
+MIN_THRESHOLD_SHARE, MIN_WIDTH_SHARE = 1e-8, 1e-9
 #: A threshold is settled once it moves by less than this share: another unit of the data must not show in the
 #: objective, nor in which fits stand beside each other.
-STEADY = 1e-12
+THRESHOLD_RTOL = 1e-12
 #: Turns of threshold and fit at most, and of a scale and what it makes of the residuals.
-TURNS, SCALES = 60, 200
+MAX_ROUNDS, MAX_SCALE_ROUNDS = 60, 200
 
 
 def is_open(target: Target) -> bool:
@@ -48,16 +48,16 @@ def residual_scale(target: Target, q: Array) -> Array:
         return scale
     share = weights / np.maximum(weights.sum(axis=1), 1e-300)[:, None]
     with np.errstate(all="ignore"):
-        for _ in range(SCALES):
+        for _ in range(MAX_SCALE_ROUNDS):
             z = np.where(scale[:, None] > 0, apart / scale[:, None], 0.0)
             ratio = np.sum(share * z * np.clip(z, -HUBER_FACTOR, HUBER_FACTOR), axis=1)
             scale = scale * np.sqrt(ratio)
-            if not (np.abs(ratio - 1) >= STEADY)[scale > 0].any():
+            if not (np.abs(ratio - 1) >= THRESHOLD_RTOL)[scale > 0].any():
                 break
     return scale
 
 
-def _size(target: Target) -> Array:
+def _observation_size(target: Target) -> Array:
     """Return the size of an observation, (B,) or a number: of what a residual is small beside."""
     squares = np.sum(target.weights * target.objective.sizes(target.y, target.options), axis=-1)
     return np.asarray(np.sqrt(squares / np.sum(target.weights, axis=-1)))
@@ -68,9 +68,9 @@ def with_width(target: Target, q: Array) -> Target:
 
     He et al. (2021): ((k + log n)/n)**0.4 of the residuals' scale at `q`, (k, B).
     """
-    n = np.asarray(rows_of(target.weights), dtype=float)
+    n = np.asarray(effective_rows(target.weights), dtype=float)
     share = np.maximum(((q.shape[0] + np.log(n)) / n) ** 0.4, 0.05)
-    width = np.maximum(share * residual_scale(target, q), NARROWEST * _size(target))
+    width = np.maximum(share * residual_scale(target, q), MIN_WIDTH_SHARE * _observation_size(target))
     return replace(target, options={**target.options, "width": width[:, None]})
 
 
@@ -86,11 +86,11 @@ def with_threshold(target: Target, q: Array, limits: Coordinates) -> tuple[Targe
         Bounds of the coordinates, and which are logarithms.
     """
     ask, count = (limits.lower, limits.upper, limits.logs), q.shape[1]
-    least = np.broadcast_to(FLOOR * _size(target), (count,))
-    delta, turning, solved = np.full(count, np.nan), np.arange(count), newton.untried(q)
-    for _ in range(TURNS):
+    least = np.broadcast_to(MIN_THRESHOLD_SHARE * _observation_size(target), (count,))
+    delta, turning, solved = np.full(count, np.nan), np.arange(count), newton.unsolved_result(q)
+    for _ in range(MAX_ROUNDS):
         wanted = np.maximum(HUBER_FACTOR * residual_scale(target.take(turning), solved.q[:, turning]), least[turning])
-        moved = ~(np.abs(wanted - delta[turning]) <= STEADY * wanted)
+        moved = ~(np.abs(wanted - delta[turning]) <= THRESHOLD_RTOL * wanted)
         turning = turning[moved]
         if not turning.size:
             break
@@ -99,6 +99,6 @@ def with_threshold(target: Target, q: Array, limits: Coordinates) -> tuple[Targe
         ends = newton.solve(some, solved.q[:, turning], *ask)
         lost = ~np.isfinite(ends.value)
         ends.q[:, lost] = solved.q[:, turning[lost]]
-        ends.q[:, ends.settled] = newton.refined(some.take(ends.settled), ends.q[:, ends.settled], *ask)
+        ends.q[:, ends.settled] = newton.refine(some.take(ends.settled), ends.q[:, ends.settled], *ask)
         solved.put(ends, turning)
     return replace(target, options={**target.options, "delta": delta[:, None]}), solved

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Conditioned", "regressed"]
+__all__ = ["Conditioned", "condition_draws"]
 
 #: A factor beyond e to this leaves what a float can hold once units are converted; such draws stay there, finite.
-_LARGEST = 600.0
+_MAX_LOG_FACTOR = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +57,13 @@ class Conditioned(FittedShape):
         def free() -> tuple[Array, Array]:
             path = self.shape.sample(time, streams, observed=observed)
             # clip both paths to the largest float, so that an overflow of one does not separate them
-            log_path = np.clip(self.shape.log_level(time, self._drawn(streams)), -_LARGEST, _LARGEST)
+            log_path = np.clip(self.shape.log_level(time, self._drawn(streams)), -_MAX_LOG_FACTOR, _MAX_LOG_FACTOR)
             return np.log(path), log_path
 
         # neither array depends on the fixed parameters, so that runs with other values share them
         drawn, log_path = streams.once(self.shape, ("sample", time.tobytes(), observed), free)
         fixed_path = self.shape.log_level(time, self.posterior(streams))
-        return np.asarray(np.exp(np.clip(fixed_path + drawn - log_path, -_LARGEST, _LARGEST)))
+        return np.asarray(np.exp(np.clip(fixed_path + drawn - log_path, -_MAX_LOG_FACTOR, _MAX_LOG_FACTOR)))
 
     def central(self, time: Array) -> Array:
         """Return the shape at the fitted parameters: who holds some asks for draws."""
@@ -74,8 +74,8 @@ class Conditioned(FittedShape):
         return self.shape.describe()
 
 
-def regressed(
-    drawn: Mapping[str, Array], fixed: Mapping[str, Array], names: Sequence[str], covariance: Array
+def condition_draws(
+    draws: Mapping[str, Array], fixed: Mapping[str, Array], names: Sequence[str], covariance: Array
 ) -> dict[str, Array]:
     """Return draws of parameters if some are fixed: the others move by their regression on these.
 
@@ -102,10 +102,10 @@ def regressed(
 
     conditions = [i for i, name in enumerate(names) if name in fixed]
     rest = [i for i, name in enumerate(names) if name not in fixed]
-    out = {**drawn, **fixed}
+    out = {**draws, **fixed}
     if conditions and rest:
         # a pseudo-inverse: a parameter without variance shifts nothing
         slope = np.linalg.pinv(covariance[np.ix_(conditions, conditions)]) @ covariance[np.ix_(conditions, rest)]
-        deviation = np.stack([fixed[names[i]] - drawn[names[i]] for i in conditions])
-        out |= {names[i]: drawn[names[i]] + shift for i, shift in zip(rest, slope.T @ deviation, strict=True)}
+        deviation = np.stack([fixed[names[i]] - draws[names[i]] for i in conditions])
+        out |= {names[i]: draws[names[i]] + shift for i, shift in zip(rest, slope.T @ deviation, strict=True)}
     return out

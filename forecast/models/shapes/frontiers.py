@@ -23,7 +23,7 @@ __all__ = ["Anchored", "Raised", "frontier", "highest"]
 T = TypeVar("T", bound="np.generic")
 
 #: A factor beyond e to this leaves what a float can hold once units are converted; such draws stay there, finite.
-_LARGEST = 600.0
+_MAX_LOG_FACTOR = 600.0
 
 
 def highest(paths: NDArray[T]) -> NDArray[T]:
@@ -85,7 +85,7 @@ class _FrontierShape(FittedShape):
     def _assumed(self) -> str:
         raise NotImplementedError
 
-    def _standing(self, time: Array) -> Array:
+    def _record_at_dates(self, time: Array) -> Array:
         """Return the record that stands at each date, (time, 1); before the first one, that."""
         import numpy as np
 
@@ -133,13 +133,13 @@ class Anchored(_FrontierShape):
 
         time = np.asarray(time, dtype=float)
         dates, here = self._with_last(time)
-        logs = _logs(self.shape.sample(dates, streams))
+        logs = _safe_log(self.shape.sample(dates, streams))
         later = len(time) - here
         noise = streams("distance").standard_normal((later, logs.shape[1])) if np.any(self.scatter) and later else None
         level = self._from_record(time, logs, here, noise)
         if observed:
-            scatter = _logs(self.shape.sample(dates, streams, observed=True)) - logs
-            level = level * np.exp(np.clip(np.delete(scatter, here, axis=0), -_LARGEST, _LARGEST))
+            scatter = _safe_log(self.shape.sample(dates, streams, observed=True)) - logs
+            level = level * np.exp(np.clip(np.delete(scatter, here, axis=0), -_MAX_LOG_FACTOR, _MAX_LOG_FACTOR))
         return level
 
     def central(self, time: Array) -> Array:
@@ -148,7 +148,7 @@ class Anchored(_FrontierShape):
 
         time = np.asarray(time, dtype=float)
         dates, here = self._with_last(time)
-        return self._from_record(time, _logs(self.shape.central(dates)[:, None]), here, None)[:, 0]
+        return self._from_record(time, _safe_log(self.shape.central(dates)[:, None]), here, None)[:, 0]
 
     def _with_last(self, time: Array) -> tuple[Array, int]:
         """Return the dates with the last one observed among them, and its place: after others of that date."""
@@ -163,8 +163,8 @@ class Anchored(_FrontierShape):
         start = float(np.log(self.record[-1]))
         gained = logs[here + 1 :] + self._distance(time[here:], start - logs[here], noise) - start
         gained = highest(np.maximum(gained, 0.0))
-        later = self.record[-1] * np.exp(np.minimum(gained, _LARGEST))
-        stood = np.broadcast_to(self._standing(time[:here]), (here, logs.shape[1]))
+        later = self.record[-1] * np.exp(np.minimum(gained, _MAX_LOG_FACTOR))
+        stood = np.broadcast_to(self._record_at_dates(time[:here]), (here, logs.shape[1]))
         before = int(np.searchsorted(time[:here], self.time[0]))
         if before:  # nobody observed it: the shape, below the first record
             unseen = highest(np.minimum(np.exp(logs[:before]), self.record[0]))
@@ -211,7 +211,7 @@ class Raised(_FrontierShape):
     def _raised(self, time: Array, path: Array) -> Array:
         import numpy as np
 
-        stood = np.where(np.asarray(time)[:, None] < self.time[0], -np.inf, self._standing(time))
+        stood = np.where(np.asarray(time)[:, None] < self.time[0], -np.inf, self._record_at_dates(time))
         return np.asarray(np.maximum(highest(path), stood))
 
     def _assumed(self) -> str:
@@ -227,7 +227,7 @@ def frontier(shape: FittedShape, time: Array, value: Array) -> FittedShape:
     return shape.anchored(dates, record) or Raised(shape=shape, time=dates, record=record)
 
 
-def _logs(path: Array) -> Array:
+def _safe_log(path: Array) -> Array:
     import numpy as np
 
-    return np.log(np.maximum(path, np.exp(-_LARGEST)))
+    return np.log(np.maximum(path, np.exp(-_MAX_LOG_FACTOR)))

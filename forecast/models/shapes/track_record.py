@@ -12,11 +12,11 @@ from forecast.contract.registry import get_registry
 from forecast.contract.specs import LawSpec, ShapeSpec
 from forecast.errors import ForecastError, PluginError, UsageError, printable
 
-__all__ = ["coverage", "of_law", "of_shape", "sentence", "weights"]
+__all__ = ["coverage_by_shape", "of_law", "of_shape", "record_sentence", "record_weights"]
 
 #: Series of a record whose word counts as much as that of no record, which is that shapes are alike.
-_PRIOR = 10.0
-_WHOLE = ("all", "all")
+_PRIOR_SERIES = 10.0
+_OVERALL_KEY = ("all", "all")
 
 
 def of_shape(name: str) -> list[dict[str, Any]]:
@@ -43,7 +43,7 @@ def of_shape(name: str) -> list[dict[str, Any]]:
     >>> whole["kind"], whole["horizon"], 0.5 < whole["held"] < 1
     ('all', 'all', True)
     """
-    return _rows("shape", name)
+    return _record_rows("shape", name)
 
 
 def of_law(name: str) -> list[dict[str, Any]]:
@@ -55,10 +55,10 @@ def of_law(name: str) -> list[dict[str, Any]]:
     >>> whole["kind"], whole["horizon"], 0.5 < whole["held"] < 1
     ('all', 'all', True)
     """
-    return _rows("law", name)
+    return _record_rows("law", name)
 
 
-def _rows(what: str, name: str) -> list[dict[str, Any]]:
+def _record_rows(what: str, name: str) -> list[dict[str, Any]]:
     record = get_registry().find(what, name)
     assert isinstance(record.spec, (ShapeSpec, LawSpec))
     if not record.spec.record:
@@ -72,7 +72,7 @@ def _rows(what: str, name: str) -> list[dict[str, Any]]:
                 "forecasts": int(row["forecasts"]), "score": float(row["score"]), "held": float(row["held"]),
                 "over_last_value": float(row["over_last_value"]), **_more(row),
             }
-            for row in _read(path, (found.st_mtime_ns, found.st_size))
+            for row in _read_rows(path, (found.st_mtime_ns, found.st_size))
             if row[what] == record.full_name
         ]  # fmt: skip
     except (OSError, KeyError, ValueError, TypeError) as problem:
@@ -81,7 +81,7 @@ def _rows(what: str, name: str) -> list[dict[str, Any]]:
 
 
 @lru_cache(maxsize=16)
-def _read(path: Path, edition: tuple[int, int]) -> tuple[Mapping[str, str], ...]:
+def _read_rows(path: Path, edition: tuple[int, int]) -> tuple[Mapping[str, str], ...]:
     """Return the rows of a table as it stands: an answer looks up each of the shapes behind it."""
     with path.open(encoding="utf-8", newline="") as file:
         return tuple(csv.DictReader(file))
@@ -95,11 +95,11 @@ def _more(row: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def _whole(name: str) -> dict[str, Any] | None:
-    return next((row for row in of_shape(name) if (row["kind"], row["horizon"]) == _WHOLE), None)
+def _overall_row(name: str) -> dict[str, Any] | None:
+    return next((row for row in of_shape(name) if (row["kind"], row["horizon"]) == _OVERALL_KEY), None)
 
 
-def weights(shapes: Sequence[str], *, where: str = "") -> tuple[float, ...]:
+def record_weights(shapes: Sequence[str], *, where: str = "") -> tuple[float, ...]:
     """Return the weights of rival shapes by their records: the inverse of the score, shrunk towards equal weights.
 
     Raises
@@ -109,18 +109,18 @@ def weights(shapes: Sequence[str], *, where: str = "") -> tuple[float, ...]:
     """
     found = []
     for name in shapes:
-        row = _whole(name)
+        row = _overall_row(name)
         if row is None:
             at = f"{where}: " if where else ""
             raise UsageError(f"{at}no record of past forecasts is kept for the shape '{printable(name, 60)}'")
         found.append(row)
     inverse = [1 / row["score"] for row in found]
     least = min(row["series"] for row in found)
-    trust = least / (least + _PRIOR)
+    trust = least / (least + _PRIOR_SERIES)
     return tuple(trust * each / sum(inverse) + (1 - trust) / len(inverse) for each in inverse)
 
 
-def coverage(models: Iterable[str]) -> dict[str, dict[str, Any]]:
+def coverage_by_shape(models: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return how forecasts with the shapes of these models have done, by shape; those without a record are left out.
 
     Parameters
@@ -132,7 +132,7 @@ def coverage(models: Iterable[str]) -> dict[str, dict[str, Any]]:
     for model in models:
         _, _, shape = model.partition("@")
         try:
-            row = _whole(shape) if shape else None
+            row = _overall_row(shape) if shape else None
         except ForecastError:  # two shapes of this name, or a pool of several
             continue
         if row is not None:
@@ -140,15 +140,15 @@ def coverage(models: Iterable[str]) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def sentence(models: Iterable[str]) -> str:
+def record_sentence(models: Iterable[str]) -> str:
     """Say in one line how forecasts with the shapes of these models have done; empty where no record is kept.
 
     Parameters
     ----------
     models : iterable of str
-        As of `coverage`.
+        As of `coverage_by_shape`.
     """
-    rows = coverage(models)
+    rows = coverage_by_shape(models)
     if not rows:
         return ""
     parts = [f"{name} {row['held']:.0%}, {row['over_last_value']:+.0%}" for name, row in rows.items()]

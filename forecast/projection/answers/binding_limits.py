@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError
-from forecast.projection.answers.crossing_dates import stamps
-from forecast.projection.failures import BlockSlice, lost, too_many
+from forecast.projection.answers.crossing_dates import to_datetime64
+from forecast.projection.failures import BlockSlice, failed_mask, is_too_many
 from forecast.projection.likelihood_weights import Updates, weighted_share
-from forecast.projection.streaming.columns import LEVELS, Column, Columns
+from forecast.projection.streaming.columns import QUANTILE_LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import DateHistogram
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Binding(Columns):
     """
 
     def __init__(
-        self, plan: Plan, years: Array, kept: int, updates: Updates, *, rows: slice | None, counting: bool
+        self, plan: Plan, years: Array, n_stored: int, updates: Updates, *, rows: slice | None, counting: bool
     ) -> None:
         graph = plan.graph
         super().__init__(graph)
@@ -58,10 +58,10 @@ class Binding(Columns):
             dims, count = graph.dims([of[0], *graph.weighed_by]), len(years[self._rows])
             self.ask(plan, of, dims, partial(plan.binding, *of, dims))
             # when it first binds; how often the quantity failed
-            self.columns["date", of] = Column(graph, dims, kept, new_counts=new_counts, sums=1)
+            self.columns["date", of] = Column(graph, dims, n_stored, new_counts=new_counts, sums=1)
             # whether it binds, step by step: in the kept worlds, or how much of the counted ones
             kept_rows, sums = (0, count) if counting else (count, 0)
-            self.columns["binds", of] = Column(graph, dims, kept, (kept_rows,), sums=sums, fill=False)
+            self.columns["binds", of] = Column(graph, dims, n_stored, (kept_rows,), sums=sums, fill=False)
 
     def fill(self, block: Block, part: BlockSlice) -> None:
         """See what binds in some worlds; a quantity that fails is listed as such, and has no answer here."""
@@ -73,7 +73,7 @@ class Binding(Columns):
                 except ForecastError:
                     when.add(combination, 1)
                     continue
-                failing = lost(faults, part.worlds)
+                failing = failed_mask(faults, part.worlds)
                 binds = binds[self._rows, : part.worlds] & ~failing
                 weights = self.updates.of(when.dims, combination, part)
                 when.put(combination, np.where(failing, np.nan, first.date[: part.worlds]), part, weights)
@@ -94,26 +94,26 @@ class Binding(Columns):
                 data[f"{bound}_date"] = (("draw", *when.dims), from_decimal_year(finite))
                 if when.counts:
                     data |= self._first(bound, when, answered)
-            coords = {"quantile": LEVELS} if when.counts else {}
+            coords = {"quantile": QUANTILE_LEVELS} if when.counts else {}
             yield name, xr.Dataset(data, coords={"time": time, **coords, **self.coordinates(when.dims)})
 
     def _first(self, bound: str, when: Column, answered: NDArray[np.bool_]) -> dict[str, Any]:
         """Return in how many of the counted worlds a bound binds at all, and when it first does in these."""
-        levels, ever = np.full((len(LEVELS), *when.sizes), np.nan), np.full(when.sizes, np.nan)
+        levels, ever = np.full((len(QUANTILE_LEVELS), *when.sizes), np.nan), np.full(when.sizes, np.nan)
         for combination, index in when.index.items():
             if answered[index]:
                 counts = when.counts[combination]
                 ever[index] = 1 - counts.never
-                levels[(slice(None), *index)] = counts.quantiles([q * (1 - counts.never) for q in LEVELS])
+                levels[(slice(None), *index)] = counts.quantiles([q * (1 - counts.never) for q in QUANTILE_LEVELS])
         levels[:, ever == 0] = np.nan
-        return {f"{bound}_first": (("quantile", *when.dims), stamps(levels)), f"{bound}_ever": (when.dims, ever)}
+        return {f"{bound}_first": (("quantile", *when.dims), to_datetime64(levels)), f"{bound}_ever": (when.dims, ever)}
 
     def _counted(self, of: tuple[str, str]) -> tuple[Array, NDArray[np.bool_]]:
         """Return the shares of the worlds in which a bound binds, (time, ...), and where there is an answer."""
         when = self["date", of]
         total = np.reshape([counts.total for counts in when.counts.values()], when.sizes)
         answered = np.reshape(
-            [c.total > 0 and not too_many(c.failed, c.weight) for c in when.counts.values()], when.sizes
+            [c.total > 0 and not is_too_many(c.failed, c.weight) for c in when.counts.values()], when.sizes
         )
         with np.errstate(invalid="ignore", divide="ignore"):
             return self["binds", of].sums / total, answered
@@ -122,6 +122,6 @@ class Binding(Columns):
         """Return the same from all worlds."""
         dates, weights = self["date", of].kept, self.updates.weights(self["date", of].dims)
         failing = np.isnan(dates)
-        answered = np.asarray(~too_many(failing.sum(axis=0), len(dates)))
+        answered = np.asarray(~is_too_many(failing.sum(axis=0), len(dates)))
         failing &= answered
         return np.stack([weighted_share(row, weights, failing) for row in self["binds", of].kept]), answered

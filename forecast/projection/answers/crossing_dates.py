@@ -13,14 +13,14 @@ from forecast.base.dates import from_decimal_year
 from forecast.base.sobol import REPLICATES
 from forecast.errors import printable
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
-from forecast.projection.failures import too_many
+from forecast.projection.failures import is_too_many
 from forecast.projection.likelihood_weights import weighted_share
 from forecast.projection.streaming.histograms import replicate_error
 
 Array = NDArray[np.float64]
 
 
-__all__ = ["DateDraws", "Dates", "answers", "stamps"]
+__all__ = ["DateDraws", "Dates", "answer_variables", "to_datetime64"]
 
 
 class Dates(Protocol):
@@ -92,7 +92,7 @@ class DateDraws:
 
     def quantiles(self, levels: Sequence[float]) -> Array:
         """Return the dates by which these shares have reached it, (level,), infinite inside the never mass."""
-        return _quantiles(self.dates, self.weights, levels)
+        return _date_quantiles(self.dates, self.weights, levels)
 
     def error(self, levels: Sequence[float]) -> Array:
         """Return the Monte Carlo error of the quantiles in years, (level,); NaN with too few worlds to tell."""
@@ -101,15 +101,15 @@ class DateDraws:
         own = None if self.weights is None else self.weights
         parts = [slice(r, None, REPLICATES) for r in range(REPLICATES)]
         return replicate_error(
-            np.array([_quantiles(self.dates[p], None if own is None else own[p], levels) for p in parts])
+            np.array([_date_quantiles(self.dates[p], None if own is None else own[p], levels) for p in parts])
         )
 
 
-def _quantiles(dates: Array, weights: Array | None, levels: Sequence[float]) -> Array:
+def _date_quantiles(dates: Array, weights: Array | None, levels: Sequence[float]) -> Array:
     return date_quantiles(dates, levels) if weights is None else weighted_quantiles(dates, weights, levels)
 
 
-def answers(
+def answer_variables(
     name: str, dims: tuple[str, ...], sizes: tuple[int, ...], each: Sequence[Dates | None], title: str = ""
 ) -> dict[str, Any]:
     """Return the variables of one question: quantiles, their Monte Carlo error, *already*, *never*, and by which date.
@@ -133,7 +133,7 @@ def answers(
     shares = {part: masses[:, i].reshape(sizes) for i, part in enumerate(("already", "never"))}
     about = {"long_name": printable(title, 500)} if title else {}
     out: dict[str, Any] = {
-        name: (("quantile", *dims), stamps(quantiles.T.reshape(-1, *sizes)), about),
+        name: (("quantile", *dims), to_datetime64(quantiles.T.reshape(-1, *sizes)), about),
         f"{name}_error": (("quantile", *dims), error.T.reshape(-1, *sizes), {"units": "year"}),
         **{f"{name}_{part}": (dims, values) for part, values in shares.items()},
     }
@@ -144,12 +144,12 @@ def answers(
     return out
 
 
-def stamps(years: Array) -> NDArray[np.datetime64]:
+def to_datetime64(years: Array) -> NDArray[np.datetime64]:
     """Return dates; NaT where a date is infinite (never) or missing."""
     return from_decimal_year(np.where(np.isfinite(years), years, np.nan))
 
 
-def answered(dates: Array) -> bool:
+def has_answer(dates: Array) -> bool:
     """Tell whether few enough worlds fail, (draw,), for an answer.
 
     Examples
@@ -158,4 +158,4 @@ def answered(dates: Array) -> bool:
     False
     """
     failing = int(np.isnan(dates).sum())
-    return failing < len(dates) and not too_many(failing, len(dates))
+    return failing < len(dates) and not is_too_many(failing, len(dates))

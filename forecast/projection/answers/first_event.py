@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["NONE", "TOGETHER", "Earliest", "earliest"]
+__all__ = ["NONE_LABEL", "TOGETHER_LABEL", "Earliest", "earliest"]
 
 #: What stands beside the names of the questions: several on the same first date, and none by the last step.
-TOGETHER, NONE = " together", " none"
+TOGETHER_LABEL, NONE_LABEL = " together", " none"
 
 
 def earliest(years: Array) -> NDArray[np.bool_]:
@@ -101,5 +101,5 @@ class Earliest(Columns):
         with np.errstate(invalid="ignore"):
             shares = {name: column.sums[:-1] / column.sums[-1] for name, column in self.columns.items()}
         data = {name: ((f"{name}_event", *self[name].dims), each) for name, each in shares.items()}
-        coords = {f"{name}_event": [*events, TOGETHER, NONE] for name, events in self.events.items()}
+        coords = {f"{name}_event": [*events, TOGETHER_LABEL, NONE_LABEL] for name, events in self.events.items()}
         return xr.Dataset(data, coords={**coords, **self.coordinates()})

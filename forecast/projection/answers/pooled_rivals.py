@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from forecast.base.streams import Streams, choice as chosen
 from forecast.projection import blocks
-from forecast.projection.answers.crossing_dates import DateDraws, Dates, answered
-from forecast.projection.failures import too_many
+from forecast.projection.answers.crossing_dates import DateDraws, Dates, has_answer
+from forecast.projection.failures import is_too_many
 from forecast.projection.streaming.columns import Column, Columns
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def rival_of_draw(
     >>> rival_of_draw("trend", [0.0, 1.0], seed=0, worlds=3).tolist()
     [1, 1, 1]
     """
-    numbers = blocks.covering(first, first + worlds)
-    drawn = [blocks.streams(Streams, seed, stream, number).uniforms("choice", 1)[0] for number in numbers]
+    numbers = blocks.blocks_between(first, first + worlds)
+    drawn = [blocks.node_streams(Streams, seed, stream, number).uniforms("choice", 1)[0] for number in numbers]
     return chosen(weights, np.concatenate(drawn)[:worlds])
 
 
@@ -130,7 +130,7 @@ class PooledDates(Columns):
             counts = None if weights is None else np.nan_to_num(weights[(np.arange(len(dates.kept)), *place)])
             total = 1.0 if counts is None else float(counts.sum())
             shares = None if counts is None or not total else counts / total
-            out.append(DateDraws(own, start, by, shares) if total and answered(own) else None)
+            out.append(DateDraws(own, start, by, shares) if total and has_answer(own) else None)
         return out
 
     def _defined(self, name: str) -> Iterator[dict[str, str]]:
@@ -148,4 +148,4 @@ class PooledDates(Columns):
             if counted and all(definition.get(d, v) == v for d, v in zip(column.dims, combination, strict=True)):
                 # a likelihood weighs the worlds of each rival, and leaves the rivals' own weights as they are stated
                 whole.merge(column.counts[combination], 1 / counted if weighted else 1.0)
-        return whole if whole.total > 0 and not too_many(whole.failed, whole.weight) else None
+        return whole if whole.total > 0 and not is_too_many(whole.failed, whole.weight) else None

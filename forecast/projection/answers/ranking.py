@@ -16,7 +16,7 @@ from forecast.base.lazy import xr
 from forecast.errors import printable
 from forecast.projection.failures import Attempt, BlockSlice
 from forecast.projection.likelihood_weights import Updates, value_quantiles, weighted_share
-from forecast.projection.streaming.columns import LEVELS, Column, Columns
+from forecast.projection.streaming.columns import QUANTILE_LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import ValueHistogram
 from forecast.scenarios.quantities.node import Combination
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["Ranked", "bests", "first"]
+__all__ = ["Ranked", "best_shares", "first"]
 
 
 class Ranked(Columns):
@@ -44,7 +44,7 @@ class Ranked(Columns):
         Worlds are counted.
     """
 
-    def __init__(self, plan: Plan, kept: int, updates: Updates, *, counting: bool) -> None:
+    def __init__(self, plan: Plan, n_stored: int, updates: Updates, *, counting: bool) -> None:
         graph = plan.graph
         super().__init__(graph)
         self.rankings, self.updates = graph.scenario.rankings, updates
@@ -53,11 +53,11 @@ class Ranked(Columns):
         for name, r in self.rankings.items():
             dims = graph.dims([*r.rank.names, *(n for c in r.among for n in c.names), *graph.weighed_by])
             # sums: how much is first, takes part, does not fail, and what all of that counts beside others that fail
-            self.columns[name] = Column(graph, dims, kept, (1,), new_counts=new_counts, sums=4 if counting else 0)
+            self.columns[name] = Column(graph, dims, n_stored, (1,), new_counts=new_counts, sums=4 if counting else 0)
             for number, (part, tree, target) in enumerate(self._parts(name)):
                 how: dict[str, Any] = {"target": target, "where": f"questions.{name}.{part}", "step": -1}
                 self.ask(plan, (name, number), dims, partial(plan.formula, tree, dims, **how))
-            self.columns[_takes_part(name)] = Column(graph, dims, kept, (1,), fill=False)
+            self.columns[_takes_part(name)] = Column(graph, dims, n_stored, (1,), fill=False)
 
     def _parts(self, name: str) -> list[tuple[str, Formula, str]]:
         """Return what is compared and what has to hold for it: the key, the formula, and its unit."""
@@ -85,7 +85,9 @@ class Ranked(Columns):
             if not own.counts:
                 continue
             axis = own.dims.index(ranking.over) + 1
-            best, left = bests(np.moveaxis(values, axis, -1), np.moveaxis(among, axis, -1), lowest=self._lowest(name))
+            best, left = best_shares(
+                np.moveaxis(values, axis, -1), np.moveaxis(among, axis, -1), lowest=self._lowest(name)
+            )
             first = np.moveaxis(best, -1, axis) * counts
             compared = np.moveaxis(np.broadcast_to(left[..., None], best.shape), -1, axis) * counts
             answered = np.where(np.isnan(values), 0.0, counts)
@@ -119,7 +121,7 @@ class Ranked(Columns):
             data[f"{name}_among"] = (own.dims, among)
             data[f"{name}_value"] = (("draw", *own.dims), own.kept[0], title)
             data[f"{name}_takes"] = (("draw", *own.dims), takes.astype(np.int8))
-        return xr.Dataset(data, coords={"quantile": LEVELS, **self.coordinates()})
+        return xr.Dataset(data, coords={"quantile": QUANTILE_LEVELS, **self.coordinates()})
 
     def _counted(self, name: str) -> tuple[Array, Array, Array]:
         """Return quantiles, shares of being first and shares of taking part, from the counts."""
@@ -174,14 +176,14 @@ def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False, count
     >>> first(value, np.array([[True, True, False], [True, True, False]])).tolist()
     [0.5, 0.5, 0.0]
     """
-    best, left = bests(value, among, lowest=lowest)
+    best, left = best_shares(value, among, lowest=lowest)
     if left.all():
         return np.asarray((best * counts).mean(axis=0))
     kept = np.broadcast_to(counts, value.shape)[left]
     return np.asarray((best[left] * kept).sum(axis=0) / kept.sum(axis=0))
 
 
-def bests(value: Array, among: NDArray[np.bool_], *, lowest: bool) -> tuple[Array, NDArray[np.bool_]]:
+def best_shares(value: Array, among: NDArray[np.bool_], *, lowest: bool) -> tuple[Array, NDArray[np.bool_]]:
     """Return each one's share of being the best, (draw, ..., choice), and which draws can be compared, (draw, ...).
 
     See `first`. A draw that cannot be compared has no best.

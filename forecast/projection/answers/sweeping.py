@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["QUESTION_PARTS", "dimension", "swept", "touched"]
 
 #: More runs than this are a mistake.
-MOST_RUNS = 1000
+MAX_RUNS = 1000
 
 #: All values of a choice.
-EVERY = "*"
+ALL_VALUES = "*"
 
 #: What belongs to one question, after its name.
 QUESTION_PARTS = ("", "_already", "_by", "_date", "_error", "_failing", "_never")
@@ -82,7 +82,7 @@ def swept(
         For no values, equal ones, or too many; also if a name is set too.
     """
     scenario = replace(scenario, swept={})
-    values = {key: _values(scenario, key, stated) for key, stated in along.items()}
+    values = {key: _swept_values(scenario, key, stated) for key, stated in along.items()}
     for key in values:
         if key in given:
             raise UsageError(
@@ -95,8 +95,8 @@ def swept(
         scenario = replace(scenario, choices={**scenario.choices, key: unpooled})
     others = {key: each for key, each in values.items() if key not in scenario.choices}
     runs = math.prod(map(len, others.values()))
-    if runs > MOST_RUNS:
-        raise UsageError(f"sweep: {runs:,} runs; at most {MOST_RUNS:,}")
+    if runs > MAX_RUNS:
+        raise UsageError(f"sweep: {runs:,} runs; at most {MAX_RUNS:,}")
     done = iter(range(runs))
     first = {key: next(iter(each.values())) for key, each in others.items()}
 
@@ -106,24 +106,26 @@ def swept(
             return made.groups, made.attributes
         key, *rest = left
         parts = [side_by_side(rest, {**chosen, key: value}) for value in others[key].values()]
-        return _joined(parts, key, list(others[key]), reached[key])
+        return _concatenate_runs(parts, key, list(others[key]), reached[key])
 
     with graphs.numbers_change():
-        swept_over = ports.swapped(scenario, swaps)
+        swept_over = ports.swap_models(scenario, swaps)
         setting_targets.check_has_effect(graphs.build(swept_over, given), others, "sweep")
         graph = graphs.build(swept_over, {**given, **first})
         reached = {key: touched(graph, key) for key in others}
         groups, about = side_by_side(list(others), {})
     said = {dimension(key): list(each) for key, each in values.items()}
     about = {**about, "sweep": said, "set": {k: v for k, v in about["set"].items() if k in given}}
-    return dict(groups), {k: json.dumps(v, sort_keys=k not in _ORDERED) for k, v in about.items()}
+    return dict(groups), {k: json.dumps(v, sort_keys=k not in _ORDERED_ATTRIBUTES) for k, v in about.items()}
 
 
-def _values(scenario: Scenario, key: str, stated: Any) -> dict[str, Any]:
+def _swept_values(scenario: Scenario, key: str, stated: Any) -> dict[str, Any]:
     """Return the values of what is swept, by what stands at the coordinate."""
     if key in scenario.choices:
         every = scenario.choices[key].values
-        listed: Iterable[Any] = every if stated in (EVERY, [EVERY], (EVERY,)) else setting_values.texts(key, stated)
+        listed: Iterable[Any] = (
+            every if stated in (ALL_VALUES, [ALL_VALUES], (ALL_VALUES,)) else setting_values.parse_texts(key, stated)
+        )
     elif isinstance(stated, (str, Mapping)) or not isinstance(stated, Iterable):
         raise UsageError(f"sweep {printable(key, 80)}: expected a list of values; '*' is for choices")
     else:
@@ -141,10 +143,10 @@ def touched(graph: ScenarioGraph, key: str) -> set[str]:
     names: dict[str, Sequence[str]] = {name: (name,) for name in graph.nodes}
     for group in (graph.scenario.questions, graph.scenario.figures, graph.scenario.rankings):
         names |= {name: (*question.needs, *graph.weighed_by) for name, question in group.items()}
-    return {name for name, of in names.items() if not meant.isdisjoint(setting_targets.behind(graph, of))}
+    return {name for name, of in names.items() if not meant.isdisjoint(setting_targets.with_dependencies(graph, of))}
 
 
-def _joined(every: Sequence[Parts], key: str, labels: list[str], touched: set[str]) -> Parts:
+def _concatenate_runs(every: Sequence[Parts], key: str, labels: list[str], touched: set[str]) -> Parts:
     """Put projections side by side along a new dimension: what is `touched`, and elsewhere what differs."""
     name, about = dimension(key), [each for _, each in every]
     first = every[0][0]
@@ -157,7 +159,7 @@ def _joined(every: Sequence[Parts], key: str, labels: list[str], touched: set[st
         data = [groups[path].drop_vars(key, errors="ignore") for groups, _ in every]
         group = path.strip("/").partition("/")[0]
         names = [str(n) for n in data[0].data_vars]
-        beside = _Beside(data)
+        beside = _DatasetJoiner(data)
         if group == "past" and not beside.identical(names, whole=True):
             continue  # what differs is of points that differ: it has no common dates
         alone = group in ("projection", "posterior", "levels") and not failing
@@ -183,7 +185,7 @@ def _joined(every: Sequence[Parts], key: str, labels: list[str], touched: set[st
                 )
                 made = made.drop_vars(n).assign({n: values.transpose(*data[0][n].dims, name)})
         out[path] = made[names] if group != "observed" else made
-    return _in_order(out), _about(about, name, labels)
+    return _in_order(out), _joined_attributes(about, name, labels)
 
 
 def _in_order(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
@@ -199,7 +201,7 @@ def _in_order(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     return {path: groups.get(path, xr.Dataset()) for path in sorted(every, key=lambda path: path.count("/"))} | past
 
 
-class _Beside:
+class _DatasetJoiner:
     """Datasets of one group, which may differ from the first.
 
     Equal bytes are the same; xarray is asked where they differ, for a hole is one however it is written.
@@ -241,10 +243,10 @@ def _same_bytes(one: xr.Variable, other: xr.Variable) -> bool:
 
 
 #: Attributes whose order says something.
-_ORDERED = ("questions", "rankings", "values", "first")
+_ORDERED_ATTRIBUTES = ("questions", "rankings", "values", "first")
 
 
-def _about(every: Sequence[Mapping[str, Any]], name: str, labels: list[str]) -> dict[str, Any]:
+def _joined_attributes(every: Sequence[Mapping[str, Any]], name: str, labels: list[str]) -> dict[str, Any]:
     """Return the attributes of projections that stand side by side."""
     about = dict(every[0])
     about["choices"] = {**about["choices"], name: labels}

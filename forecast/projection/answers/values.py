@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import DataError, ScenarioError, printable
-from forecast.projection.failures import Attempt, BlockSlice, infinite_values
+from forecast.projection.failures import Attempt, BlockSlice, infinite_error
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.paths.time_functions import ONE_YEAR, SAME_DATE
-from forecast.projection.streaming.columns import LEVELS, Column, Columns
+from forecast.projection.streaming.columns import QUANTILE_LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import ValueHistogram
 from forecast.scenarios.quantities.node import Combination
 from forecast.scenarios.questions import ValueQuestion
@@ -39,7 +39,7 @@ class ValueReducer(Columns):
         For a date outside the projection.
     """
 
-    def __init__(self, plan: Plan, years: Array, kept: int, updates: Updates, *, counting: bool) -> None:
+    def __init__(self, plan: Plan, years: Array, n_stored: int, updates: Updates, *, counting: bool) -> None:
         graph = plan.graph
         super().__init__(graph)
         self.questions, self.updates = graph.scenario.figures, updates
@@ -47,7 +47,7 @@ class ValueReducer(Columns):
         for name, question in self.questions.items():
             dims, rows = graph.dims([*question.of.names, *graph.weighed_by]), len(question.dates)
             new_counts = partial(ValueHistogram, rows, weighted=updates.weighing) if counting else None
-            self.columns[name] = Column(graph, dims, kept, (rows,), new_counts=new_counts)
+            self.columns[name] = Column(graph, dims, n_stored, (rows,), new_counts=new_counts)
             self.ask(plan, name, dims, partial(self._lowered, plan, name, dims, 0.0))
             if question.growth:
                 self.ask(plan, (name, "before"), dims, partial(self._lowered, plan, name, dims, ONE_YEAR))
@@ -77,7 +77,7 @@ class ValueReducer(Columns):
         if not question.growth:
             where = f"questions.{name}.value: '{printable(question.of.text, 80)}'"
             finite = np.where(np.isinf(now), np.nan, now)
-            return block.numbers(finite, partial(infinite_values, where, now.size), steps=steps)
+            return block.numbers(finite, partial(infinite_error, where, now.size), steps=steps)
         before = block.take(self.steps[(name, "before"), combination])
         with np.errstate(divide="ignore", invalid="ignore"):
             gained = (np.log(now) - np.log(before)) / ONE_YEAR
@@ -98,5 +98,5 @@ class ValueReducer(Columns):
             coords: dict[str, Any] = {"date": dates, **self.coordinates(own.dims)}
             if own.counts:
                 data["quantiles"] = (("quantile", "date", *own.dims), own.quantiles(), about)
-                coords["quantile"] = LEVELS
+                coords["quantile"] = QUANTILE_LEVELS
             yield name, xr.Dataset(data, coords=coords)

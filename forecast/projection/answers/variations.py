@@ -24,7 +24,7 @@ from forecast.projection.paths.check_ordered import check_ordered
 from forecast.projection.plan import Plan
 from forecast.projection.provenance import as_plain, provenance
 from forecast.projection.result import Projection
-from forecast.projection.streaming.reduce import Sampled, Size
+from forecast.projection.streaming.reduce import BatchResult, DrawCounts
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.settings import ports, setting_targets
@@ -114,7 +114,7 @@ class _Planned:
     moved: Collection[str]
     attributes: Mapping[str, str]
     beside: Mapping[str, xr.Dataset]
-    sampled: Sampled | None
+    sampled: BatchResult | None
 
 
 def variations(
@@ -134,7 +134,7 @@ def variations(
         Of the run.
     """
     stated = run.settings
-    changed = ports.swapped(scenario.starting(stated.start), stated.swap)
+    changed = ports.swap_models(scenario.starting(stated.start), stated.swap)
     grid = horizon(stated.start, stated.until, stated.step)
     common = _Run(changed, stated.set, stated.swap, grid, run, cache)
     for _, group in groupby(enumerate(every), key=lambda each: each[1].name):
@@ -195,12 +195,12 @@ class _Planner:
                 graph, run={}, settings=settings, swaps=self.run.swaps, models={}, failures=[], warnings=[]
             )
             attributes: Mapping[str, str] = {key: about[key] for key in _OWN & about.keys()}
-            observed = supporting_data.observed(graph, plan.fits)
+            observed = supporting_data.points_by_choice(graph, plan.fits)
             beside: Mapping[str, xr.Dataset] = {f"/observed/{name}": data for name, data in observed}
         else:
             moved, names, attributes, beside = first.moved, first.names, first.attributes, first.beside
         if first is None or each.name not in graph.nodes:  # what is set of a model is in its posterior
-            drawn = supporting_data.posteriors(graph, plan.fits, self.seed, self.draws)
+            drawn = supporting_data.parameter_draws(graph, plan.fits, self.seed, self.draws)
             beside = {**beside, **{f"/posterior/{name}": data for name, data in drawn}}
             known = supporting_data.past(graph, plan.fits, self.seed, self.draws, self.run.horizon.years[0])
             beside = {**beside, **{f"/past/{name}": data for name, data in known}}
@@ -216,9 +216,9 @@ class _Planner:
         )
         own = replace(plan, graph=reduced)
         own._lowered, own._sources, own._texts = plan._lowered, plan._sources, plan._texts
-        sampled = Sampled(
+        sampled = BatchResult(
             own,
-            Size(self.draws, self.draws, 0, self.draws),
+            DrawCounts(self.draws, self.draws, 0, self.draws),
             Updates(own, self.draws),
             ends=self._ends,
             answers=self._said(graph).intersection(moved),
@@ -235,7 +235,7 @@ class _Planner:
         scenario = graph.scenario
         groups: tuple[Mapping[str, Any], ...] = (scenario.questions, scenario.figures, scenario.rankings)
         needs = [name for group in groups for question in group.values() for name in question.needs]
-        return {*setting_targets.behind(graph, needs)}
+        return {*setting_targets.with_dependencies(graph, needs)}
 
     def block(self, together: Sequence[_Planned]) -> Block | None:
         """Return the worlds of some variations, which share what they have in common."""
@@ -243,7 +243,7 @@ class _Planner:
             return None
         schedules = [each.sampled.schedule for each in together if each.sampled is not None]
         schedule = Schedule(self._plan.steps, [], [step for parts in schedules for part in parts for step in part])
-        return Block(self._plan, blocks.covering(0, self.draws), schedule)
+        return Block(self._plan, blocks.blocks_between(0, self.draws), schedule)
 
     def made(self, each: _Planned, block: Block | None) -> Projection | None:
         """Compute the answers of a variation; None where something fails."""

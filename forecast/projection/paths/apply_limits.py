@@ -16,7 +16,7 @@ from forecast.base.dates import from_decimal_year
 from forecast.errors import DataError
 from forecast.formula.functions import implementation
 from forecast.models.shapes.frontiers import highest
-from forecast.projection.crossing import Crossing, crossing
+from forecast.projection.crossing import Crossing, find_crossing
 
 Array = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ def binding(time: Array, free: Array, constrained: Array, *, floor: bool = False
         share = BINDS * np.abs(free)
         greater, lesser = (constrained, free + share) if floor else (free - share, constrained)
         greater = np.where(np.isposinf(free) & ~floor, np.inf, greater)
-    return greater > lesser, crossing(time, greater, lesser, strict=True)
+    return greater > lesser, find_crossing(time, greater, lesser, strict=True)
 
 
 def frontier(path: Array, record: float) -> tuple[Array, float]:

@@ -39,6 +39,6 @@ def check_ordered(graph: ScenarioGraph, fits: ModelFits, seed: int) -> None:
         place = next(i for i, group in enumerate(graph.scenario.correlations, 1) if name in group.of)
         where = f"{graph.scenario.where}: correlations[{place}].of"
         if number in drawn:
-            told = f"what could be: {setting_targets.listed(can)}" if can else "so are all numbers of this fit"
+            told = f"what could be: {setting_targets.names_text(can)}" if can else "so are all numbers of this fit"
             raise ScenarioError(f"{where}: '{owner}.{number}' is certain: it moves with nothing; {told}")
         raise UnknownNameError("fitted number", f"{owner}.{number}", can, where=where)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.roots import roots
+from forecast.base.roots import find_roots
 
 __all__ = ["find_solutions"]
 
@@ -145,7 +145,7 @@ class _Search:
                 below = dipping & (sign * self.left(bend) < 0)
                 high = np.where(below, bend, np.where(dipping, np.nan, high))
                 dipping &= ~below
-            solution = np.where(dipping, bend, roots(self.left, low, high))
+            solution = np.where(dipping, bend, find_roots(self.left, low, high))
             share = np.where(dipping, MEET_RTOL, CLOSE_RTOL)
             near = np.abs(self.left(solution)) <= share * ends
             scale = np.where(near, np.abs(self.sides(solution)[0]), 0.0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.streams import Streams
-from forecast.contract.plugin_calls import guarded
+from forecast.contract.plugin_calls import call_guarded
 from forecast.models.check_output import checked_draws
 from forecast.projection import blocks
 from forecast.projection.paths.alike import PAIR, DrawlessStreams, read_only
@@ -48,16 +48,18 @@ def function_calls(
     draws = PAIR if all(values.shape[-1] == PAIR for values in given.values()) else block.draws
     places: Iterable[tuple[slice, Streams]]
     if draws == PAIR or getattr(fitted, "pointwise", False):
-        places = [(slice(None), blocks.streams(DrawlessStreams, block.seed, stream, block.blocks[0], worlds=draws))]
+        places = [
+            (slice(None), blocks.node_streams(DrawlessStreams, block.seed, stream, block.blocks[0], worlds=draws))
+        ]
     else:
-        every = [blocks.streams(Streams, block.seed, stream, number) for number in block.blocks]
+        every = [blocks.node_streams(Streams, block.seed, stream, number) for number in block.blocks]
         places = zip(block.places, every, strict=True)
     each = [({n: read_only(values[..., here]) for n, values in given.items()}, streams) for here, streams in places]
 
     def call(time: Array) -> Array:
         parts = []
         for own, streams in each:
-            drawn = guarded(what, partial(fitted.sample, read_only(time), dict(own), streams))
+            drawn = call_guarded(what, partial(fitted.sample, read_only(time), dict(own), streams))
             parts.append(checked_draws(drawn, (len(time), streams.draws), what))
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 

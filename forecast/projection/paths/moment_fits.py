@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forecast.base.distributions import Distribution
-from forecast.base.streams import BLOCK
+from forecast.base.streams import DRAWS_PER_BLOCK
 from forecast.errors import DataError, ForecastError, printable
 from forecast.projection import blocks
 from forecast.projection.failures import FailureLog
@@ -22,7 +22,7 @@ __all__ = ["WORLDS", "by_moments", "pass_before"]
 #: Draws to fit to, whatever the number of draws of the run: otherwise the fit, and with it every draw, would change
 #: with that number, and fewer draws would be no prefix of more. The mean is then known to 1.1 % of the spread, and the
 #: spread of a normal to 0.8 %.
-WORLDS = 8 * BLOCK
+WORLDS = 8 * DRAWS_PER_BLOCK
 
 
 def pass_before(block: Block) -> None:
@@ -53,12 +53,12 @@ def by_moments(block: Block, name: str, of: str, family: str, place: int) -> Dis
     """
     where = f"quantities.{name}.of"
     record = FailureLog()
-    whole = block.others(blocks.covering(0, WORLDS))
+    whole = block.others(blocks.blocks_between(0, WORLDS))
     path, faults = whole.watched(partial(whole.value, place))
     if (path != path[:1]).any():
         raise DataError(f"{where}: '{printable(of, 80)}' changes with time; fit to what is one number a world")
     failing = record.add(of, faults, 0, WORLDS)
-    for _, _, error in record.too_many(WORLDS):
+    for _, _, error in record.exceeding(WORLDS):
         raise error
     values = path[0][~failing]
     if family == "lognormal":

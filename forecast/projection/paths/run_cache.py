@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from forecast.base.streams import Streams
 from forecast.contract.registry import Registry, get_registry
 from forecast.errors import ForecastWarning
-from forecast.projection.failures import Fault
+from forecast.projection.failures import Failure
 from forecast.projection.paths.alike import read_only
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class CachedResult:
     """A computed value, with the faults of single draws and the warnings of models on the way to it."""
 
     value: Any
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Failure, ...] = ()
     warnings: tuple[ModelWarnings, ...] = ()
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from forecast.formula import FUNCTIONS, Binary, Call, Comparison, Name, Node, Sequence as Listed, Text, Unary
 from forecast.formula.functions import ces_of, implementation
-from forecast.formula.tree import apply, children, common_power, compiled, walk
+from forecast.formula.tree import apply, children, common_power, compile_tree, walk
 from forecast.projection.paths.alike import still
 from forecast.units import Prepared
 
@@ -243,7 +243,7 @@ class StepProgram:
             case Call("ces", (Listed(goods), Listed(shares), rho)) if not _constant(node):
                 return self._ces(node, [goods, shares, (rho,)], made, into)
         if _constant(node):
-            return self.dates.computed(node, lambda: compiled(node)({}), [])
+            return self.dates.computed(node, lambda: compile_tree(node)({}), [])
         if (compared := self._compared(node, made, into)) is not None:
             return compared
         grouped = [each.items if isinstance(each, Listed) else (each,) for each in children(node)]

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.budgets import check_time
 from forecast.errors import DataError, ForecastError, ScenarioError
-from forecast.formula import TIME, Condition, Formula
+from forecast.formula import TIME_NAMES, Condition, Formula
 from forecast.models.protocol import OtherQuantity
-from forecast.projection.failures import others_instead
+from forecast.projection.failures import fill_failed_draws
 from forecast.projection.horizon import clock
 from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread, still
 from forecast.projection.paths.apply_limits import limited
@@ -264,19 +264,19 @@ class _Stepper:
         return self._halves[name]
 
     def _labels(self, name: str) -> tuple[str, ...]:
-        return () if name in TIME else tuple(self.graph.nodes[name].labels)
+        return () if name in TIME_NAMES else tuple(self.graph.nodes[name].labels)
 
     def _prepared(self, formula: Formula, name: str, *, target: str, rates: bool | None = None) -> Prepared:
         graph = self.graph
-        unit_of = {n: graph.nodes[n].measured for n in formula.names if n not in TIME}
+        unit_of = {n: graph.nodes[n].measured for n in formula.names if n not in TIME_NAMES}
         where = graph.nodes[name].owner or f"{_kind(graph.nodes[name])}.{name}"
         return units.prepared(formula, unit_of, target=target, where=where, rates=rates)
 
     def _bound(self, name: str, condition: Condition) -> tuple[Prepared, str]:
         """Return what bounds a member, and the unit in which it is computed."""
         graph, where = self.graph, f"quantities.{name}: {condition.text}"
-        sides = units.sides(condition, {n: graph.nodes[n].measured for n in condition.names if n not in TIME})
-        known = {n: graph.nodes[n].measured for n in sides.right.names if n not in TIME}
+        sides = units.sides(condition, {n: graph.nodes[n].measured for n in condition.names if n not in TIME_NAMES})
+        known = {n: graph.nodes[n].measured for n in sides.right.names if n not in TIME_NAMES}
         return units.prepared(sides.right, known, target=sides.unit, where=where, rates=sides.rates), sides.unit
 
     def _limited(self, name: str, program: StepProgram, value: StepValue, *, half: bool) -> StepValue:
@@ -309,7 +309,7 @@ class _Stepper:
 
     def paths(self) -> dict[str, Array]:
         """Go through time; what overflows is inf, and nothing warns."""
-        at, spare = {name: clock(name, self.time) for name in TIME}, list[Array]()
+        at, spare = {name: clock(name, self.time) for name in TIME_NAMES}, list[Array]()
         halfway = {**at, "t": at["t"] + 0.5 * at["dt"]}
         at_steps = StepDates(self.draws, at, self._path, self._labels, spare)
         between = StepDates(self.draws, halfway, self._between, self._labels, spare)
@@ -382,7 +382,7 @@ class _Stepper:
         self.block.numbers(
             np.where(bad, np.nan, 0.0), lambda _: DataError(f"{what}: {count} of {path.size} values are {why}")
         )
-        return {n: others_instead(p, bad.any(axis=0)) for n, p in self.paths_so_far.items()}
+        return {n: fill_failed_draws(p, bad.any(axis=0)) for n, p in self.paths_so_far.items()}
 
     def _add_members(self, program: StepProgram, members: Collection[str] | None = None) -> None:
         """Add every member at a step, or some: `program` has the stocks and what was solved for."""
@@ -473,7 +473,7 @@ class _Stepper:
         """Return the number a world for which an equation holds at the first step."""
         quantity = self.solved[name]
         graph, where = self.graph, f"solve.{name}.so"
-        unit_of = {n: graph.nodes[n].measured for n in quantity.so.names if n not in TIME}
+        unit_of = {n: graph.nodes[n].measured for n in quantity.so.names if n not in TIME_NAMES}
         sides = units.sides(quantity.so, unit_of, where=where)
         left, right = (self._prepared(side, name, target=sides.unit, rates=True) for side in (sides.left, sides.right))
         draws, members = self.draws, self._needed({*left.formula.names, *right.formula.names})

@@ -10,16 +10,18 @@ import numpy as np
 
 from forecast.base.lazy import xr
 
-__all__ = ["combinations", "iso", "numbers", "places"]
+__all__ = ["combination_places", "combinations", "finite_or_none", "iso"]
 
 
 def combinations(data: xr.DataArray, over: tuple[str, ...]) -> Iterator[tuple[dict[str, str], xr.DataArray]]:
     """Walk the combinations of the choices along which `data` extends, the dimensions `over` left whole."""
-    for chosen, place in places(data, over):
+    for chosen, place in combination_places(data, over):
         yield chosen, data.isel(dict(zip(chosen, place, strict=True)))
 
 
-def places(data: xr.DataArray, over: tuple[str, ...] = ()) -> Iterator[tuple[dict[str, str], tuple[int, ...]]]:
+def combination_places(
+    data: xr.DataArray, over: tuple[str, ...] = ()
+) -> Iterator[tuple[dict[str, str], tuple[int, ...]]]:
     """Walk the same combinations, each with its place along these choices."""
     dims = [str(d) for d in data.dims if d not in over]
     values = [data[d].values.tolist() for d in dims]
@@ -32,6 +34,6 @@ def iso(date: Any) -> str | None:
     return None if np.isnat(date) else str(np.datetime64(date, "D"))
 
 
-def numbers(values: Any) -> list[float | None]:
+def finite_or_none(values: Any) -> list[float | None]:
     """Return numbers for JSON; None where one is not finite."""
     return [float(v) if np.isfinite(v) else None for v in values]

@@ -19,7 +19,7 @@ from forecast.projection.result.projected_answers import (
 if TYPE_CHECKING:
     from forecast.projection.result.projection import Projection
 
-__all__ = ["AnswerDifference", "baseline", "differences"]
+__all__ = ["AnswerDifference", "answer_differences", "baseline"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class AnswerDifference:
             pairs = {"median": (dates[0], dates[1]), "never": self.never, "already": self.already}
         elif isinstance(self.answer, RankingAnswer):
             pairs = {"best": self.best, "median": self.median, "share": self.share, "among": self.among}
-        sides = [{key: _plain(pair[side]) for key, pair in pairs.items()} for side in (0, 1)]
+        sides = [{key: _none_if_not_finite(pair[side]) for key, pair in pairs.items()} for side in (0, 1)]
         about = {"name": self.answer.name, "kind": self.answer.kind, "unit": self.answer.unit}
         if isinstance(self.answer, ValueAnswer):
             about["date"] = self.answer.date
@@ -79,16 +79,18 @@ def baseline(run: Projection, changed: Projection) -> dict[str, dict[str, Any]]:
 
     Where the change narrows a definition the answer is that under the same one: another definition is another question.
     """
-    return {answer.name: _stated(answer, changed) for answer in run.answers.values() if _differs(answer)}
+    return {
+        answer.name: _headline_numbers(answer, changed) for answer in run.answers.values() if _is_comparable(answer)
+    }
 
 
-def differences(run: Projection, before: Mapping[str, Mapping[str, Any]]) -> Iterator[AnswerDifference]:
+def answer_differences(run: Projection, before: Mapping[str, Mapping[str, Any]]) -> Iterator[AnswerDifference]:
     """Walk the answers that a projection without the change has too, that of the sentence first."""
     for answer in run.answers.values():
         was = before.get(answer.name)
-        if was is None or not _differs(answer):
+        if was is None or not _is_comparable(answer):
             continue
-        now = _stated(answer)
+        now = _headline_numbers(answer)
         pairs = {key: (was[key], now[key]) for key in now if key in was}  # none where one of them failed
         if "median" in pairs:
             missing = math.inf if isinstance(answer, DateAnswer) else math.nan
@@ -97,11 +99,11 @@ def differences(run: Projection, before: Mapping[str, Mapping[str, Any]]) -> Ite
         yield AnswerDifference(answer=answer, **pairs)
 
 
-def _differs(answer: ProjectedAnswer) -> bool:
+def _is_comparable(answer: ProjectedAnswer) -> bool:
     return isinstance(answer, (DateAnswer, ValueAnswer, RankingAnswer))
 
 
-def _stated(answer: ProjectedAnswer, like: Projection | None = None) -> dict[str, Any]:
+def _headline_numbers(answer: ProjectedAnswer, like: Projection | None = None) -> dict[str, Any]:
     """Return the numbers of an answer's sentence, None for what never comes; under the definitions of a projection."""
     known = {} if like is None else {name: choice.values for name, choice in like.choices.items()}
     if isinstance(answer, RankingAnswer):
@@ -110,14 +112,14 @@ def _stated(answer: ProjectedAnswer, like: Projection | None = None) -> dict[str
         among = 0 if row is None else len(row.taking_part)
         if best is None:
             return {"best": "", "median": None, "share": 0.0, "among": among}
-        return {"best": best.name, "median": _plain(best.median), "share": best.first, "among": among}
+        return {"best": best.name, "median": _none_if_not_finite(best.median), "share": best.first, "among": among}
     chosen = {c: v if v in known.get(c, (v,)) else known[c][0] for c, v in answer.default.items()}
     found = answer.over(chosen)
     if found is None or found.medians is not None:  # rivals that nobody weighs have no one number
         return {}
-    numbers = {"median": _plain(found.median)}
+    numbers = {"median": _none_if_not_finite(found.median)}
     return {**numbers, "never": found.never, "already": found.already} if answer.kind == "when" else numbers
 
 
-def _plain(value: Any) -> Any:
+def _none_if_not_finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value

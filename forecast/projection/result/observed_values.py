@@ -21,13 +21,22 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 #: Expressions of expressions that are followed to what is observed.
-_DEEPEST = 8
+_MAX_DEPTH = 8
 
-__all__ = ["Standing", "Threshold", "keeps_records", "observed", "of_choices", "standing", "starting", "threshold"]
+__all__ = [
+    "LastObservation",
+    "Threshold",
+    "first_step_median",
+    "keeps_records",
+    "last_observation",
+    "observed_points",
+    "of_choices",
+    "threshold",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class LastObservation:
     """What an answer is about, as it was last observed.
 
     Parameters
@@ -49,7 +58,7 @@ class Standing:
     row: str = ""
 
 
-def observed(
+def observed_points(
     answer: ProjectedAnswer, name: str, unit: str, chosen: Mapping[str, str]
 ) -> tuple[Array, Array, list[str]]:
     """Return what was observed of a quantity under values of choices: dates as years, values, and names.
@@ -96,7 +105,7 @@ class Threshold:
         return {">=": own >= self.value, ">": own > self.value, "<=": own <= self.value, "<": own < self.value}[self.op]
 
 
-_MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
+_MIRRORED_OPERATORS = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
 
 
 def threshold(answer: ProjectedAnswer) -> Threshold | None:
@@ -105,11 +114,11 @@ def threshold(answer: ProjectedAnswer) -> Threshold | None:
         return None
     condition = parse_condition(answer.text)
     quantities = answer.run.quantities
-    if condition.op not in _MIRRORED or any(name not in answer.run.numeric for name in condition.names):
+    if condition.op not in _MIRRORED_OPERATORS or any(name not in answer.run.numeric for name in condition.names):
         return None
     sides = units.sides(condition, its_units := {name: quantities[name].unit for name in condition.names})
     for of, level, op in (
-        (sides.left, sides.right, condition.op), (sides.right, sides.left, _MIRRORED[condition.op]),
+        (sides.left, sides.right, condition.op), (sides.right, sides.left, _MIRRORED_OPERATORS[condition.op]),
     ):  # fmt: skip
         known = {name: quantities[name].fixed for name in level.names}
         if not tree.constant(of.root) and None not in known.values():
@@ -131,12 +140,12 @@ def _through_formula(
     quantities, text = answer.run.quantities, name
     if name in quantities:
         text = answer.run.expressions.get(name, "")
-    moving = _moving(answer, text)
+    moving = _uncertain_quantity(answer, text)
     if not moving:
         return nothing
     formula = parse_expression(text)
     fixed = {each: value for each in formula.names if (value := quantities[each].fixed) is not None}
-    dates, values, names = observed(answer, moving, quantities[moving].unit, chosen)
+    dates, values, names = observed_points(answer, moving, quantities[moving].unit, chosen)
     if not dates.size:
         return nothing
     its_units = {each: quantities[each].unit for each in formula.names}
@@ -148,7 +157,7 @@ def _through_formula(
     return dates, np.asarray(found, dtype=float), names
 
 
-def _moving(answer: ProjectedAnswer, text: str) -> str:
+def _uncertain_quantity(answer: ProjectedAnswer, text: str) -> str:
     """Return the one quantity of a formula that is not the same number in every world; empty where there is not one."""
     if not text or "{" in text:
         return ""  # what it is differs along a choice
@@ -159,7 +168,7 @@ def _moving(answer: ProjectedAnswer, text: str) -> str:
     return moving[0] if len(moving) == 1 else ""
 
 
-def standing(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -> Standing | None:
+def last_observation(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -> LastObservation | None:
     """Return what a question is about as it was last observed; None where nobody observes it.
 
     Of a comparison it is the side that is observed, the left one of two. A running record stands at the best so far;
@@ -181,8 +190,8 @@ def standing(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -
 
 
 def _of_formula(
-    answer: ProjectedAnswer, formula: Formula, chosen: Mapping[str, str], depth: int = _DEEPEST
-) -> Standing | None:
+    answer: ProjectedAnswer, formula: Formula, chosen: Mapping[str, str], depth: int = _MAX_DEPTH
+) -> LastObservation | None:
     newest: dict[str, tuple[float, str, str]] = {}
     fixed: dict[str, float] = {}
     quantities = answer.run.quantities
@@ -205,7 +214,7 @@ def _of_formula(
     value = float(units.evaluate(formula, known, its_units, target=unit))
     _, date, row = max(newest.values(), key=lambda point: point[1])
     alone = len(newest) == 1
-    return Standing(of=formula.text, value=value, unit=unit, date=date, row=row if alone else "")
+    return LastObservation(of=formula.text, value=value, unit=unit, date=date, row=row if alone else "")
 
 
 def _of_expression(
@@ -222,7 +231,7 @@ def _of_expression(
     return float(units.convert(np.array(found.value), found.unit, unit)), found.date, found.row
 
 
-def starting(answer: ProjectedAnswer) -> Standing | None:
+def first_step_median(answer: ProjectedAnswer) -> LastObservation | None:
     """Return the median at the first step of the quantity that a question is about, where nobody observes it."""
     if answer.kind not in ("when", "value") or getattr(answer, "growth", False) or "{" in answer.text:
         return None
@@ -238,7 +247,7 @@ def starting(answer: ProjectedAnswer) -> Standing | None:
         pooled = run.pooled(level.sel(own), rivals)
         if set(pooled.dims) == {"draw"} and np.isfinite(pooled.values).any():
             date, unit = str(run.time[0].astype("datetime64[D]")), run.quantities[name].unit
-            return Standing(of=name, value=float(np.nanmedian(pooled.values)), unit=unit, date=date)
+            return LastObservation(of=name, value=float(np.nanmedian(pooled.values)), unit=unit, date=date)
     return None
 
 
@@ -268,16 +277,16 @@ def keeps_records(answer: ProjectedAnswer, name: str) -> bool:
         return answer.run.dataset(f"past/{name}")["level"].attrs.get("keeps") == "frontier"
     if f"observed/{name}" in answer.run:
         return answer.run.dataset(f"observed/{name}")["value"].attrs.get("keeps") == "frontier"
-    of = _moving(answer, answer.run.expressions.get(name, ""))
+    of = _uncertain_quantity(answer, answer.run.expressions.get(name, ""))
     return of not in ("", name) and keeps_records(answer, of)
 
 
-def of_choices(seen: xr.Dataset, answer: ProjectedAnswer, chosen: Mapping[str, str]) -> NDArray[np.bool_]:
+def of_choices(observed: xr.Dataset, answer: ProjectedAnswer, chosen: Mapping[str, str]) -> NDArray[np.bool_]:
     """Return which points are those under values of choices; of rivals those of the one that weighs most."""
-    keep = np.ones(seen.sizes["point"], dtype=bool)
-    for choice in (str(c) for c in seen.coords if c != "date" and seen[c].dims == ("point",)):
+    keep = np.ones(observed.sizes["point"], dtype=bool)
+    for choice in (str(c) for c in observed.coords if c != "date" and observed[c].dims == ("point",)):
         weights = answer.rivals.get(choice)
         heaviest = answer.values(choice)[int(np.argmax(weights))] if weights and choice in answer.choices else None
         value = chosen.get(choice, heaviest)
-        keep &= seen[choice].values == (seen[choice].values[0] if value is None else value)
+        keep &= observed[choice].values == (observed[choice].values[0] if value is None else value)
     return keep

@@ -16,7 +16,7 @@ from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
 from forecast.errors import UsageError
-from forecast.projection.answers.crossing_dates import DateDraws, answered
+from forecast.projection.answers.crossing_dates import DateDraws, has_answer
 from forecast.projection.answers.first_event import earliest
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.likelihood_weights import failing_of, select, value_quantiles, weighted_share
@@ -31,7 +31,7 @@ __all__ = [
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
-_LEVELS = list(QUANTILES.values())
+_QUANTILES = list(QUANTILES.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +176,7 @@ class ProjectedAnswer:
 
     def values(self, choice: str) -> list[str]:
         """Return the values of one of them."""
-        return _labels(self._data, choice)
+        return _choice_values(self._data, choice)
 
     @cached_property
     def default(self) -> dict[str, str]:
@@ -346,28 +346,28 @@ class DateAnswer(ProjectedAnswer):
         return self.of_worlds(*self.pooled_draws(chosen))
 
     def _read(self, data: xr.Dataset, chosen: dict[str, str]) -> AnswerDistribution | None:
-        never = float(_cell(data, f"{self.name}_never", chosen))
+        never = float(_select_variable(data, f"{self.name}_never", chosen))
         if math.isnan(never):
             return None
-        dates = _cell(data, self.name, chosen)
-        by = _cell(data, f"{self.name}_by", chosen) if "dates" in self._question else ()
+        dates = _select_variable(data, self.name, chosen)
+        by = _select_variable(data, f"{self.name}_by", chosen) if "dates" in self._question else ()
         return AnswerDistribution(
             quantiles=_five(np.where(np.isnat(dates), np.inf, decimal_year(dates))),
             never=never,
-            already=float(_cell(data, f"{self.name}_already", chosen)),
-            error=float(_cell(data, f"{self.name}_error", chosen)[2]),
+            already=float(_select_variable(data, f"{self.name}_already", chosen)),
+            error=float(_select_variable(data, f"{self.name}_error", chosen)[2]),
             by=tuple(map(float, by)),
         )
 
     def of_worlds(self, values: Array, weights: Array | None = None) -> AnswerDistribution | None:
         """Return what some worlds say together, by what each says and counts; None where too many fail."""
-        if not answered(values) or (weights is not None and not np.nansum(weights) > 0):
+        if not has_answer(values) or (weights is not None and not np.nansum(weights) > 0):
             return None
         by = decimal_year(np.array(self.dates, dtype="datetime64[s]")) if self.dates else ()
         counts = None if weights is None else weights / weights.sum()
         dates = DateDraws(values, self.run.span[0], by, counts)  # type: ignore[arg-type]
         return AnswerDistribution(
-            quantiles=_five(dates.quantiles(_LEVELS)),
+            quantiles=_five(dates.quantiles(_QUANTILES)),
             never=float(dates.never),
             already=float(dates.already),
             by=tuple(dates.reached),
@@ -513,14 +513,14 @@ class FirstAnswer(ProjectedAnswer):
         data, weights = self.run.dataset("questions"), self.run.weights
         dims = dict.fromkeys(d for each in self.events for d in data.variables[f"{each}_date"].dims if d != "draw")
         failing = [f"{each}_failing" for each in self.events if f"{each}_failing" in data.variables]
-        for values in itertools.product(*(_labels(data, d) for d in dims)):
+        for values in itertools.product(*(_choice_values(data, d) for d in dims)):
             chosen = dict(zip(map(str, dims), values, strict=True))
-            failed = any(np.isnan(_cell(data, f"{each}_never", chosen)) for each in self.events)
-            stamps = np.stack([_cell(data, f"{each}_date", chosen) for each in self.events])
+            failed = any(np.isnan(_select_variable(data, f"{each}_never", chosen)) for each in self.events)
+            stamps = np.stack([_select_variable(data, f"{each}_date", chosen) for each in self.events])
             years = np.where(np.isnat(stamps), np.inf, stamps.astype("datetime64[s]").astype(float))
             left_out = np.zeros(years.shape[1], dtype=bool)
             for own in failing:
-                left_out |= _cell(data, own, chosen) == 1
+                left_out |= _select_variable(data, own, chosen) == 1
             shares = [float(weighted_share(holds, select(weights, chosen), left_out)) for holds in earliest(years)]
             yield chosen, np.full(len(shares), np.nan) if failed else np.array(shares)
 
@@ -536,7 +536,7 @@ class FirstAnswer(ProjectedAnswer):
             if all(row.choices[choice] == value for choice, value in chosen.items()):
                 weight, free = self._weight({c: v for c, v in row.choices.items() if c not in chosen})
                 groups.setdefault(free, []).append((weight, row))
-        several = [_mean(own) for own in groups.values() if sum(weight for weight, _ in own) > 0]
+        several = [_mean_probabilities(own) for own in groups.values() if sum(weight for weight, _ in own) > 0]
         if not several:
             return None
         ends = [(min(each), max(each)) for each in zip(*several, strict=True)]
@@ -556,7 +556,7 @@ def _first_row(events: list[str], chosen: dict[str, str], shares: Array) -> Firs
     return FirstRow(choices=chosen, first=dict(zip(events, first, strict=True)), together=together, none=none)
 
 
-def _mean(rows: list[tuple[float, FirstRow]]) -> list[float]:
+def _mean_probabilities(rows: list[tuple[float, FirstRow]]) -> list[float]:
     """Return the probabilities of every event, of several together and of none, averaged by weight."""
     whole = sum(weight for weight, _ in rows)
     every = [(weight, [*row.first.values(), row.together, row.none]) for weight, row in rows]
@@ -691,15 +691,15 @@ class RankingAnswer(ProjectedAnswer):
         return kept.rename({f"{self.name}_value": "value", f"{self.name}_takes": "takes"})
 
 
-def _labels(data: xr.Dataset, choice: Hashable) -> list[str]:
+def _choice_values(data: xr.Dataset, choice: Hashable) -> list[str]:
     """Return the values of a choice."""
     return [str(value) for value in data.variables[choice].values.tolist()]
 
 
-def _cell(data: xr.Dataset, name: str, chosen: Mapping[str, str]) -> NDArray[Any]:
+def _select_variable(data: xr.Dataset, name: str, chosen: Mapping[str, str]) -> NDArray[Any]:
     """Return what a variable holds under values of choices: as xarray selects it, for a fraction of its cost."""
     variable = data.variables[name]
-    place = (_labels(data, d).index(chosen[str(d)]) if d in chosen else slice(None) for d in variable.dims)
+    place = (_choice_values(data, d).index(chosen[str(d)]) if d in chosen else slice(None) for d in variable.dims)
     return np.asarray(variable.values[tuple(place)])
 
 

@@ -18,7 +18,7 @@ from forecast.projection.result.combinations import combinations, iso
 if TYPE_CHECKING:
     from forecast.projection.result.projection import Projection
 
-__all__ = ["ProjectedLimit", "limits"]
+__all__ = ["ProjectedLimit", "projected_limits"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,7 +54,7 @@ class ProjectedLimit:
     first: dict[str, str | None]
 
 
-def limits(run: Projection) -> Iterator[ProjectedLimit]:
+def projected_limits(run: Projection) -> Iterator[ProjectedLimit]:
     """Walk the limits of a projection, in every combination of choices."""
     for name, own in run.constraints.items():
         if name not in run.worlds:  # it was left out: nothing was known of it
@@ -62,7 +62,7 @@ def limits(run: Projection) -> Iterator[ProjectedLimit]:
         for bound in (part for part in ("limit", "at_least") if part in own):
             data = run.dataset(f"limits/{name}")
             for chosen, shares in combinations(data[bound], ("time",)):
-                read = _counted if f"{bound}_ever" in data else _drawn
+                read = _from_counts if f"{bound}_ever" in data else _from_draws
                 ever, first = read(run, data, name, bound, chosen)
                 yield ProjectedLimit(
                     name=name,
@@ -76,14 +76,14 @@ def limits(run: Projection) -> Iterator[ProjectedLimit]:
                 )
 
 
-def _counted(
+def _from_counts(
     run: Projection, data: xr.Dataset, name: str, bound: str, chosen: dict[str, str]
 ) -> tuple[float, list[str | None]]:
     """Return in how many of the counted worlds a bound binds at all, and when it first does."""
     return float(data[f"{bound}_ever"].sel(chosen)), [iso(stamp) for stamp in data[f"{bound}_first"].sel(chosen).values]
 
 
-def _drawn(
+def _from_draws(
     run: Projection, data: xr.Dataset, name: str, bound: str, chosen: dict[str, str]
 ) -> tuple[float, list[str | None]]:
     """Return the same from all worlds."""

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.projection.likelihood_weights import broadcast_to_weights, select, value_quantiles, weighted_share
-from forecast.projection.result.combinations import places
+from forecast.projection.result.combinations import combination_places
 
 if TYPE_CHECKING:
     from forecast.projection.result.projection import Projection
 
-__all__ = ["RETURNS", "ProjectedQuantity"]
+__all__ = ["RETURNS_ATTRIBUTE", "ProjectedQuantity"]
 
 #: The attribute of what is stored at its ends alone, is the same number at both in all worlds, and moves between them.
-RETURNS = "returns"
+RETURNS_ATTRIBUTE = "returns"
 
 
 class ProjectedQuantity:
@@ -58,7 +58,7 @@ class ProjectedQuantity:
     def fixed(self) -> float | None:
         """The number that it is in all worlds and at all steps; None where it is not one."""
         values = self.worlds.values
-        if values.dtype.kind != "f" or not values.size or RETURNS in self.worlds.attrs:
+        if values.dtype.kind != "f" or not values.size or RETURNS_ATTRIBUTE in self.worlds.attrs:
             return None
         first = values.flat[0]
         return float(first) if values.flat[-1] == first and (values == first).all() else None
@@ -71,7 +71,7 @@ class ProjectedQuantity:
     def cells(self) -> list[dict[str, str]]:
         """The combinations of choices under which it has levels of its own."""
         lead = ("time", "draw", "quantile", f"{self.name}_label")
-        return [chosen for chosen, _ in places(self._along, lead)]
+        return [chosen for chosen, _ in combination_places(self._along, lead)]
 
     def quantiles(self, chosen: Mapping[str, str]) -> NDArray[np.float64]:
         """Return the 5, 25, 50, 75 and 95 % quantiles at every step, (quantile, time)."""

@@ -23,8 +23,8 @@ from forecast.errors import FailedWorldsWarning, FewWorldsWarning, ForecastWarni
 from forecast.projection.answers.pooled_rivals import rival_of_draw
 from forecast.projection.likelihood_weights import effective_sample_size, weights_of
 from forecast.projection.result import projected_limits as bounds
-from forecast.projection.result.combinations import places
-from forecast.projection.result.differences import AnswerDifference, baseline, differences
+from forecast.projection.result.combinations import combination_places
+from forecast.projection.result.differences import AnswerDifference, answer_differences, baseline
 from forecast.projection.result.projected_answers import (
     DateAnswer,
     FirstAnswer,
@@ -40,9 +40,9 @@ __all__ = ["Choice", "Projection", "Settings"]
 
 
 #: Kinds of quantities that are one uncertain number a world.
-_DRAWN = ("prior", "regime", "draws", "fitted")
+_DRAWN_KINDS = ("prior", "regime", "draws", "fitted")
 #: So many of what fails in some worlds are named in the warning.
-_MAX_FAILING = 3
+_MAX_NAMED_FAILURES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +206,7 @@ class Projection:
     @cached_property
     def differences(self) -> list[AnswerDifference]:
         """What a change makes of each answer; empty where it does not stand `beside` another projection."""
-        return list(differences(self, self._attribute("baseline", {})))
+        return list(answer_differences(self, self._attribute("baseline", {})))
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -397,7 +397,7 @@ class Projection:
                 if drawn.dims == ("draw",):
                     out[f"{model}.{name}"] = np.asarray(drawn.values, dtype=float)
         for name, drawn in self.worlds.data_vars.items():
-            if drawn.attrs.get("kind") in _DRAWN:
+            if drawn.attrs.get("kind") in _DRAWN_KINDS:
                 # under another choice the same uniform makes it: what is high here is high there
                 first = {dim: 0 for dim in drawn.dims if dim != "draw"}
                 out[str(name)] = np.asarray(drawn.isel(first).values, dtype=float)
@@ -463,7 +463,7 @@ class Projection:
     @cached_property
     def limits(self) -> list[ProjectedLimit]:
         """Where and when the limits of quantities bind, in every combination of choices."""
-        return list(bounds.limits(self))
+        return list(bounds.projected_limits(self))
 
     # --- what to be careful about -----------------------------------------------------------------------------------
 
@@ -484,7 +484,7 @@ class Projection:
         if "levels" in self:  # of worlds that are counted the least over the choices is known
             return [({}, self.effective_draws)]
         counts = self.weights.isel(draw=0).copy(data=effective_sample_size(self.weights.values))
-        rows = ((chosen, float(counts.values[place])) for chosen, place in places(counts))
+        rows = ((chosen, float(counts.values[place])) for chosen, place in combination_places(counts))
         return [(chosen, count if np.isfinite(count) else None) for chosen, count in rows]
 
     @cached_property
@@ -504,7 +504,7 @@ class Projection:
         if self.given:  # a condition weighs worlds as an update does
             condition = " and ".join(printable(each) for each in self.given)
             told = [replace(w, condition=condition) if isinstance(w, FewWorldsWarning) else w for w in told]
-        return [*told, *filter(None, [_left_out(self), self.hindcast])]
+        return [*told, *filter(None, [_failed_draws_sentence(self), self.hindcast])]
 
     @cached_property
     def hindcast(self) -> HindcastWarning | None:
@@ -551,18 +551,18 @@ class Projection:
         return with_warnings(f"<forecast.Projection of '{self.scenario or self.title}': {about}>", self.warnings)
 
 
-def _left_out(run: Projection) -> FailedWorldsWarning | None:
+def _failed_draws_sentence(run: Projection) -> FailedWorldsWarning | None:
     """Say which worlds are left out."""
     rows = run.failing
     if not rows:
         return None
     named = [
-        f"{row['name']}{_given(row['choices'])} fails in {row['worlds']:,}, from {row['first']} on"
-        for row in rows[:_MAX_FAILING]
+        f"{row['name']}{_choices_suffix(row['choices'])} fails in {row['worlds']:,}, from {row['first']} on"
+        for row in rows[:_MAX_NAMED_FAILURES]
     ]
     more = [f"and {len(rows) - len(named)} more"] if len(rows) > len(named) else []
     return FailedWorldsWarning(draws=run.settings.draws, failing=(*named, *more), reason=rows[0]["reason"])
 
 
-def _given(choices: Mapping[str, str]) -> str:
+def _choices_suffix(choices: Mapping[str, str]) -> str:
     return f" ({', '.join(f'{choice} = {value}' for choice, value in choices.items())})" if choices else ""

@@ -19,7 +19,7 @@ __all__ = [
     "check_layout",
     "check_values",
     "merge",
-    "packed",
+    "to_arrays",
     "unpack",
 ]
 
@@ -68,12 +68,12 @@ def merge(mine: Sequence[WorldColumn], theirs: Sequence[WorldColumn], place: sli
             one.counts.merge(other.counts)  # type: ignore[arg-type]
 
 
-def packed(holdings: Sequence[WorldColumn]) -> dict[str, NDArray[Any]]:
+def to_arrays(holdings: Sequence[WorldColumn]) -> dict[str, NDArray[Any]]:
     """Return everything as plain arrays."""
-    return dict(_named(holdings))
+    return dict(_named_arrays(holdings))
 
 
-def _named(holdings: Sequence[WorldColumn]) -> Iterator[tuple[str, NDArray[Any]]]:
+def _named_arrays(holdings: Sequence[WorldColumn]) -> Iterator[tuple[str, NDArray[Any]]]:
     for number, each in enumerate(holdings):
         if isinstance(each, CountedColumn):
             yield from ((f"{number}.{part}", values) for part, values in each.counts.arrays().items())
@@ -97,7 +97,7 @@ def check_layout(holdings: Sequence[WorldColumn], layout: Layout) -> None:
         if isinstance(each, CountedColumn)
         for part in each.counts.growing
     }
-    expected = packed(holdings)
+    expected = to_arrays(holdings)
     if set(expected) != set(layout):
         raise ValueError(f"expected {len(expected)} arrays of its quantities and questions, got {len(layout)} others")
     for name, own in expected.items():
@@ -106,8 +106,8 @@ def check_layout(holdings: Sequence[WorldColumn], layout: Layout) -> None:
             raise ValueError(f"array {name}: expected {own.dtype} of shape {own.shape}, got {dtype} of shape {shape}")
 
 
-def check_values(holdings: Sequence[WorldColumn], *, worlds: int, kept: int, weighted: bool, failing: bool) -> None:
-    """Refuse what `worlds` worlds cannot hold, the first `kept` of them one by one.
+def check_values(holdings: Sequence[WorldColumn], *, worlds: int, n_stored: int, weighted: bool, failing: bool) -> None:
+    """Refuse what `worlds` worlds cannot hold, the first `n_stored` of them one by one.
 
     Where worlds count differently (`weighted`) their sums have no bound; where something is noted that failed, numbers
     may be missing.
@@ -118,7 +118,7 @@ def check_values(holdings: Sequence[WorldColumn], *, worlds: int, kept: int, wei
     """
     for number, each in enumerate(holdings):
         if isinstance(each, KeptColumn):
-            drawn = each.values[(*(slice(None),) * each.axis, slice(kept))]
+            drawn = each.values[(*(slice(None),) * each.axis, slice(n_stored))]
             if each.complete and not failing and np.isnan(drawn).any():
                 raise ValueError(f"array {number}: a world has no number, and nothing is noted that failed")
             continue

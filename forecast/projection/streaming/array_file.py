@@ -15,9 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.base import budgets
-from forecast.base.files import open_regular, replacing
+from forecast.base.files import open_regular, replace_atomically
 from forecast.base.json_text import strict_json
-from forecast.base.saved_records import ANYTHING, COUNT, TEXT, Each, Kind, Named, Record, check as check_form
+from forecast.base.saved_records import (
+    ANYTHING,
+    COUNT,
+    TEXT,
+    ListSchema,
+    MappingSchema,
+    ObjectSchema,
+    ValueSchema,
+    check_record as check_form,
+)
 from forecast.errors import DataError, printable
 
 if TYPE_CHECKING:
@@ -50,7 +59,7 @@ def save_arrays(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArr
     layout = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
     header = json.dumps({"about": about, "arrays": layout}, allow_nan=False).encode("ascii") + b"\n"
     digest = hashlib.sha256(header)
-    with replacing(path) as temporary, temporary.open("wb") as file:
+    with replace_atomically(path) as temporary, temporary.open("wb") as file:
         file.write(_MAGIC + b"0" * 64 + b"\n" + header)
         for array in arrays.values():
             content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
@@ -95,9 +104,9 @@ def load_arrays(
                 raise DataError(f"{shown}: the {what} was cut or altered: its checksum is not that of what it holds")
             file.seek(_FIRST_LINE)
             line = file.readline(_HEADER_BYTES)
-            about, layout = _header(line, f"{shown}: the header of the {what}")
+            about, layout = _read_header(line, f"{shown}: the header of the {what}")
             check(about, layout)
-            takes = sum(_bytes(*each) for each in layout.values())
+            takes = sum(_n_bytes(*each) for each in layout.values())
             if takes != size - _FIRST_LINE - len(line):
                 raise DataError(f"{shown}: the arrays of the {what} are not of the size that its header says")
             budgets.check_memory(takes, f"{shown}: the {what} takes", error=DataError)
@@ -110,24 +119,24 @@ def load_arrays(
     return about, arrays
 
 
-def _bytes(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
+def _n_bytes(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
     return dtype.itemsize * math.prod(shape)
 
 
 #: The types of numbers that are kept.
-_KINDS = ("<f8", "<i8", "<i4", "|b1", "|i1", "|u1", "<i2", "<f4", "<u4", "<u8", "<u2")
-_LENGTH = Kind("a length", lambda v: COUNT.good(v) and v < 1 << 48)
-_ARRAY = Kind(
+_ARRAY_TYPES = ("<f8", "<i8", "<i4", "|b1", "|i1", "|u1", "<i2", "<f4", "<u4", "<u8", "<u2")
+_LENGTH = ValueSchema("a length", lambda v: COUNT.good(v) and v < 1 << 48)
+_ARRAY = ValueSchema(
     "a name, a type and lengths",
     lambda v: (
-        isinstance(v, list) and len(v) == 3 and TEXT.good(v[0]) and v[1] in _KINDS
+        isinstance(v, list) and len(v) == 3 and TEXT.good(v[0]) and v[1] in _ARRAY_TYPES
         and isinstance(v[2], list) and all(map(_LENGTH.good, v[2]))
     ),
 )  # fmt: skip
-_HEADER = Record({"arrays": Each(_ARRAY), "about": Named(ANYTHING)})
+_HEADER = ObjectSchema({"arrays": ListSchema(_ARRAY), "about": MappingSchema(ANYTHING)})
 
 
-def _header(line: bytes, where: str) -> tuple[dict[str, Any], Layout]:
+def _read_header(line: bytes, where: str) -> tuple[dict[str, Any], Layout]:
     """Read the header: of arrays only names, plain numbers as their type, and whole lengths."""
     import numpy as np
 

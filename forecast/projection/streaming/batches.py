@@ -18,21 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.base.streams import BLOCK
+from forecast.base.streams import DRAWS_PER_BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import ForecastError, ForecastWarning
 from forecast.projection import blocks
 from forecast.projection.evaluate import Block, Schedule
 from forecast.projection.failures import BlockSlice
 from forecast.projection.likelihood_weights import Updates
+from forecast.projection.missing_data import LeftOut, hidden
 from forecast.projection.model_fits import ModelFits
 from forecast.projection.paths.moment_fits import pass_before
 from forecast.projection.plan import Plan
-from forecast.projection.streaming.accumulators import packed, unpack
+from forecast.projection.streaming.accumulators import to_arrays, unpack
 from forecast.projection.streaming.checkpoint import Checkpoint
 from forecast.projection.streaming.foresight import peak_bytes
-from forecast.projection.streaming.reduce import Sampled, Size
-from forecast.projection.without_data import LeftOut, hidden
+from forecast.projection.streaming.reduce import BatchResult, DrawCounts
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["BATCH", "Job", "run_batches"]
+__all__ = ["DRAWS_PER_BATCH", "Job", "run_batches"]
 
 #: Worlds in a batch: what one worker draws, and what is lost where one dies.
-BATCH = 32 * BLOCK
+DRAWS_PER_BATCH = 32 * DRAWS_PER_BLOCK
 #: Blocks that are drawn together at most.
 MAX_BLOCKS = 8
 #: What they may hold at once: what fits the processor's caches is fastest.
@@ -131,7 +131,7 @@ class Job:
     def schedule(self) -> Schedule:
         """What is asked of every block."""
         if "schedule" not in self._made:
-            nothing = Sampled(self.plan, Size(0, 0, 0, 0), Updates(self.plan, 0), self.paths, ends=self.ends)
+            nothing = BatchResult(self.plan, DrawCounts(0, 0, 0, 0), Updates(self.plan, 0), self.paths, ends=self.ends)
             self._made["schedule"] = Schedule(self.plan.steps, *nothing.schedule)
         made: Schedule = self._made["schedule"]
         return made
@@ -166,28 +166,34 @@ class Job:
     @property
     def batches(self) -> int:
         """How many batches there are."""
-        return -(-self.worlds // BATCH)
+        return -(-self.worlds // DRAWS_PER_BATCH)
 
-    def size(self, number: int | None = None) -> Size:
+    def size(self, number: int | None = None) -> DrawCounts:
         """Return the worlds of one batch, or of all."""
-        low, high = (0, self.worlds) if number is None else (number * BATCH, min((number + 1) * BATCH, self.worlds))
-        return Size(self.worlds, self.kept, low, high)
+        low, high = (
+            (0, self.worlds)
+            if number is None
+            else (number * DRAWS_PER_BATCH, min((number + 1) * DRAWS_PER_BATCH, self.worlds))
+        )
+        return DrawCounts(self.worlds, self.kept, low, high)
 
-    def empty(self, size: Size) -> Sampled:
+    def empty(self, size: DrawCounts) -> BatchResult:
         """Return what holds no world yet."""
-        updates = Updates(self.plan, size.n_kept, self.references)
-        return Sampled(self.plan, size, updates, self.paths, ends=self.ends)
+        updates = Updates(self.plan, size.n_stored, self.references)
+        return BatchResult(self.plan, size, updates, self.paths, ends=self.ends)
 
-    def batch(self, number: int) -> Sampled:
+    def batch(self, number: int) -> BatchResult:
         """Draw one batch."""
         return self.fill(self.empty(self.size(number)), number)
 
-    def fill(self, sampled: Sampled, number: int, progress: Callable[[int, int], None] | None = None) -> Sampled:
+    def fill(
+        self, sampled: BatchResult, number: int, progress: Callable[[int, int], None] | None = None
+    ) -> BatchResult:
         """Draw one batch into what may hold others already."""
-        size, step = self.size(number), self._blocks_together * BLOCK
+        size, step = self.size(number), self._blocks_together * DRAWS_PER_BLOCK
         for low in range(size.low, size.high, step):
             done = min(low + step, size.high)
-            sampled.fill(Block(self.plan, blocks.covering(low, done), self.schedule))
+            sampled.fill(Block(self.plan, blocks.blocks_between(low, done), self.schedule))
             if progress is not None:
                 progress(done, self.worlds)
             budgets.check_time(f"{self.scenario.where}: drawing", done, self.worlds, "worlds")
@@ -196,20 +202,20 @@ class Job:
     @cached_property
     def _blocks_together(self) -> int:
         """How many blocks are drawn together: as many as fit, the same in every process."""
-        if self.worlds <= BLOCK or self.graph.scenario.updates:  # weights are summed in the order of blocks
+        if self.worlds <= DRAWS_PER_BLOCK or self.graph.scenario.updates:  # weights are summed in the order of blocks
             return 1
         dates = len(self.years)
         walks = any(step.operation == "walked" for step in self.plan.steps.every)
         room = TOGETHER_BYTES + walks * dates * WALKED_DATE_BYTES
-        return min(max(room // max(peak_bytes(self.schedule, dates, BLOCK), 1), 1), MAX_BLOCKS)
+        return min(max(room // max(peak_bytes(self.schedule, dates, DRAWS_PER_BLOCK), 1), 1), MAX_BLOCKS)
 
     def sent(self, number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Draw one batch, as plain data that can be sent."""
         with stdout_is_data():
             sampled = self.batch(number)
-        return packed(sampled.holdings()), {**sampled.notes(), "warnings": self.warnings()}
+        return to_arrays(sampled.holdings()), {**sampled.notes(), "warnings": self.warnings()}
 
-    def received(self, number: int, arrays: Mapping[str, NDArray[Any]], notes: Mapping[str, Any]) -> Sampled:
+    def received(self, number: int, arrays: Mapping[str, NDArray[Any]], notes: Mapping[str, Any]) -> BatchResult:
         """Return a batch that was sent."""
         sampled = self.empty(self.size(number))
         unpack(sampled.holdings(), arrays)
@@ -244,7 +250,7 @@ def run_batches(
     progress: Callable[[int, int], None] | None = None,
     checkpoint: Checkpoint | None = None,
     identity: Mapping[str, str] | None = None,
-) -> Sampled:
+) -> BatchResult:
     """Draw all worlds of a job, and return what they hold together.
 
     Parameters
@@ -262,11 +268,11 @@ def run_batches(
     """
     job.references  # noqa: B018 - made before processes part, and once
     if job.batches == 1:
-        (whole,) = _here(job, range(1), job.empty(job.size()), progress)
+        (whole,) = _draw_here(job, range(1), job.empty(job.size()), progress)
         return whole
     whole = job.empty(job.size())
     stored = [None if job.paths is None else sorted(job.paths), job.ends]
-    text = json.dumps([dict(identity or {}), job.worlds, job.kept, BATCH, *stored], sort_keys=True)
+    text = json.dumps([dict(identity or {}), job.worlds, job.kept, DRAWS_PER_BATCH, *stored], sort_keys=True)
     fingerprint = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
     begin = 0 if checkpoint is None else checkpoint.load(job, whole, fingerprint)
     written, kept, rest = time.monotonic(), begin, range(begin, job.batches)
@@ -286,7 +292,7 @@ def run_batches(
                     written, kept = time.monotonic(), number + 1
     except KeyboardInterrupt as stopped:
         if checkpoint is not None and kept:  # whoever reports the interrupt says what it did not cost
-            stopped.add_note(f"{checkpoint.path.name} with {kept * BATCH:,} worlds")
+            stopped.add_note(f"{checkpoint.path.name} with {kept * DRAWS_PER_BATCH:,} worlds")
         raise
     if checkpoint is not None:
         checkpoint.remove()
@@ -295,22 +301,22 @@ def run_batches(
 
 def _tell(progress: Callable[[int, int], None] | None, job: Job, batches: int) -> None:
     if progress is not None:
-        progress(min(batches * BATCH, job.worlds), job.worlds)
+        progress(min(batches * DRAWS_PER_BATCH, job.worlds), job.worlds)
 
 
 @contextmanager
 def _source(
-    job: Job, numbers: range, workers: int, client: Any, whole: Sampled, progress: Callable[[int, int], None] | None
-) -> Iterator[Iterator[Sampled]]:
+    job: Job, numbers: range, workers: int, client: Any, whole: BatchResult, progress: Callable[[int, int], None] | None
+) -> Iterator[Iterator[BatchResult]]:
     """Offer the batches in their order, drawn by whoever is there."""
     if client is not None:
-        from forecast.projection.streaming.cluster import connected, of_cluster
+        from forecast.projection.streaming.cluster import of_cluster, open_client
 
-        with connected(client) as opened:
+        with open_client(client) as opened:
             yield of_cluster(job, numbers, opened)
     elif workers == 1:
         # whole numbers add up alike in any order; weights are summed batch by batch, whoever draws
-        yield _here(job, numbers, None if job.graph.scenario.updates else whole, progress)
+        yield _draw_here(job, numbers, None if job.graph.scenario.updates else whole, progress)
     else:
         from forecast.projection.streaming.processes import of_processes
 
@@ -321,9 +327,9 @@ def _source(
             source.close()
 
 
-def _here(
-    job: Job, numbers: range, whole: Sampled | None, progress: Callable[[int, int], None] | None
-) -> Iterator[Sampled]:
+def _draw_here(
+    job: Job, numbers: range, whole: BatchResult | None, progress: Callable[[int, int], None] | None
+) -> Iterator[BatchResult]:
     """Draw here: into `whole`, or each batch by itself."""
     for number in numbers:
         with stdout_is_data():

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.saved_records import ANYTHING, COUNT, TEXT, Named, Record, check as check_form
+from forecast.base.saved_records import ANYTHING, COUNT, TEXT, MappingSchema, ObjectSchema, check_record as check_form
 from forecast.errors import DataError, one_line, printable
-from forecast.projection.streaming.accumulators import Layout, check_layout, check_values, packed, unpack
+from forecast.projection.streaming.accumulators import Layout, check_layout, check_values, to_arrays, unpack
 from forecast.projection.streaming.array_file import load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from forecast.projection.streaming.batches import Job
-    from forecast.projection.streaming.reduce import Sampled
+    from forecast.projection.streaming.reduce import BatchResult
 
 __all__ = ["Checkpoint"]
 
 #: What a checkpoint says of its arrays; what its notes hold is checked by whoever takes them up.
-_ABOUT = Record({"of": TEXT, "next": COUNT, "notes": Named(ANYTHING), "warnings": ANYTHING})
+_ABOUT = ObjectSchema({"of": TEXT, "next": COUNT, "notes": MappingSchema(ANYTHING), "warnings": ANYTHING})
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Checkpoint:
     path: Path
     resume: bool = False
 
-    def load(self, job: Job, whole: Sampled, fingerprint: str) -> int:
+    def load(self, job: Job, whole: BatchResult, fingerprint: str) -> int:
         """Take up what stands there, and return the number of the next batch.
 
         Raises
@@ -64,16 +64,18 @@ class Checkpoint:
             failing = bool([*whole.reasons(), *whole.failing(), *about["notes"]["unanswered"]])
             drawn = job.size(about["next"] - 1).high
             weighted = whole.updates.weighing
-            check_values(whole.holdings(), worlds=drawn, kept=min(drawn, job.kept), weighted=weighted, failing=failing)
+            check_values(
+                whole.holdings(), worlds=drawn, n_stored=min(drawn, job.kept), weighted=weighted, failing=failing
+            )
             job.warn(about["warnings"])
             return int(about["next"])
         except (LookupError, ValueError, TypeError, AttributeError) as problem:
             raise DataError(f"{where}: is no checkpoint of this run: {one_line(problem, 200)}") from problem
 
-    def save(self, job: Job, whole: Sampled, fingerprint: str, following: int) -> None:
+    def save(self, job: Job, whole: BatchResult, fingerprint: str, following: int) -> None:
         """Write what there is so far, to a temporary name that is then renamed."""
         about = {"of": fingerprint, "next": following, "notes": whole.notes(), "warnings": job.warnings()}
-        save_arrays(self.path, about, packed(whole.holdings()))
+        save_arrays(self.path, about, to_arrays(whole.holdings()))
 
     def remove(self) -> None:
         """Take it away: the run has ended."""

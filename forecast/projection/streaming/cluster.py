@@ -11,13 +11,13 @@ from forecast.projection.streaming.processes import check_sendable
 
 if TYPE_CHECKING:
     from forecast.projection.streaming.batches import Job
-    from forecast.projection.streaming.reduce import Sampled
+    from forecast.projection.streaming.reduce import BatchResult
 
-__all__ = ["connected", "of_cluster"]
+__all__ = ["of_cluster", "open_client"]
 
 
 @contextmanager
-def connected(client: Any) -> Iterator[Any]:
+def open_client(client: Any) -> Iterator[Any]:
     """Offer a client of a cluster, closed afterwards where only its address was given."""
     if not isinstance(client, str):
         yield client
@@ -35,7 +35,7 @@ def connected(client: Any) -> Iterator[Any]:
         yield opened
 
 
-def of_cluster(job: Job, numbers: range, client: Any) -> Iterator[Sampled]:
+def of_cluster(job: Job, numbers: range, client: Any) -> Iterator[BatchResult]:
     """Walk some batches, in their order, that the cluster draws."""
     check_sendable(job)
     scattered = client.scatter(job, broadcast=True, hash=False)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["LEVELS", "Column", "Columns"]
+__all__ = ["QUANTILE_LEVELS", "Column", "Columns"]
 
 #: The quantiles of every answer.
-LEVELS = list(QUANTILES.values())
+QUANTILE_LEVELS = list(QUANTILES.values())
 
 
 class Column:
@@ -66,7 +66,7 @@ class Column:
         self,
         graph: ScenarioGraph,
         dims: tuple[str, ...],
-        kept: int | None = None,
+        n_stored: int | None = None,
         rows: tuple[int, ...] = (),
         *,
         new_counts: Callable[[], Any] | None = None,
@@ -77,14 +77,14 @@ class Column:
         self.dims, self.sizes = dims, tuple(len(graph.scenario.choices[d].values) for d in dims)
         self.index: dict[Combination, Any] = dict(zip(graph.combinations(dims), np.ndindex(*self.sizes), strict=True))
         # the worlds of one combination lie side by side in memory: they are written and read so
-        self._shape, self._rows, self._fill = (*self.sizes, *rows, kept or 0), rows, fill
+        self._shape, self._rows, self._fill = (*self.sizes, *rows, n_stored or 0), rows, fill
         #: Of a complete column, until worlds differ in it: what they all say under each combination, (*rows,).
         self._alike: dict[Combination, NDArray[Any]] | None = {} if complete else None
         self._room = None if complete else np.full(self._shape, fill)
         self.new_counts = new_counts
         self.counts = {} if new_counts is None else {combination: new_counts() for combination in self.index}
         self.sums = np.zeros((sums, *self.sizes))
-        self._axis, self._is_kept, self._complete = len(rows), kept is not None, complete
+        self._axis, self._is_kept, self._complete = len(rows), n_stored is not None, complete
 
     @property
     def kept(self) -> NDArray[Any]:
@@ -123,7 +123,7 @@ class Column:
         """Keep and count what some worlds say, (*rows, world); where all are alike they take the room of one."""
         shared = self._room is None and alike(values) and self._shares(combination, values[..., 0])
         if not shared:
-            self.room[(*self.index[combination], ..., part.kept)] = values[..., : part.n_kept]
+            self.room[(*self.index[combination], ..., part.kept)] = values[..., : part.n_stored]
         if self.counts:
             self.counts[combination].add(values, weights)
 
@@ -148,7 +148,7 @@ class Column:
 
     def quantiles(self) -> Array:
         """Return the quantiles of what was counted, (quantile, row, *choices)."""
-        each = np.array([counts.quantiles(LEVELS) for counts in self.counts.values()])
+        each = np.array([counts.quantiles(QUANTILE_LEVELS) for counts in self.counts.values()])
         return np.moveaxis(each, 0, -1).reshape(*each.shape[1:], *self.sizes)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forecast.base.streams import BLOCK
+from forecast.base.streams import DRAWS_PER_BLOCK
 from forecast.projection.plan import DATES, DRAWS
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def work_bytes(step: Step, dates: int, draws: int) -> int:
     if step.operation == "formula":  # a register for each quantity, and for what is made of them
         return NUMBER_BYTES * (dates if step.varies & DATES else 1) * draws * (1 + len(step.inputs))
     if step.operation == "model":  # block by block, and then side by side
-        return MODEL_WORK_PATHS * NUMBER_BYTES * dates * min(draws, BLOCK) + NUMBER_BYTES * dates * draws
+        return MODEL_WORK_PATHS * NUMBER_BYTES * dates * min(draws, DRAWS_PER_BLOCK) + NUMBER_BYTES * dates * draws
     return WORK_PATHS.get(step.operation, 0) * NUMBER_BYTES * dates * draws
 
 

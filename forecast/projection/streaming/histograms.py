@@ -19,17 +19,17 @@ Array = NDArray[np.float64]
 Keys = NDArray[np.int64]
 
 
-__all__ = ["DATE_BINS", "WIDTH", "DateHistogram", "ValueHistogram", "replicate_error"]
+__all__ = ["BIN_RTOL", "DATE_BINS", "DateHistogram", "ValueHistogram", "replicate_error"]
 
 #: A bin holds the numbers that agree in sign, exponent and this many bits: 64 bins for every doubling.
-_BITS = 6
-_SHIFT = 52 - _BITS
+_MANTISSA_BITS = 6
+_SHIFT = 52 - _MANTISSA_BITS
 #: The width of a bin as a share of its lower end, at most. A quantile is interpolated in its bin.
-WIDTH = 2.0**-_BITS
+BIN_RTOL = 2.0**-_MANTISSA_BITS
 #: Bins that are added on either side when a row outgrows its own.
-_SPARE = 32
+_GROWTH_BINS = 32
 #: Rows that are read from a file have no more bins than this, and begin no further out.
-_MOST_BINS = 1 << 24
+_MAX_BINS = 1 << 24
 #: Bins of dates from the first step to the last.
 DATE_BINS = 4096
 #: Places of what is counted apart.
@@ -54,9 +54,9 @@ class _Bins:
         outside = requested & (empty | (low < self.first) | (high >= self.first + self.width))
         if not outside.any():
             return
-        first = np.where(outside, np.where(empty, low, np.minimum(low, self.first)) - _SPARE, self.first)
+        first = np.where(outside, np.where(empty, low, np.minimum(low, self.first)) - _GROWTH_BINS, self.first)
         last = np.where(empty, high, np.maximum(high, self.first + self.width - 1))
-        width = np.where(outside, last + _SPARE - first + 1, self.width)
+        width = np.where(outside, last + _GROWTH_BINS - first + 1, self.width)
         counts, begins = np.zeros(int(width.sum()), dtype=self.counts.dtype), np.cumsum(width) - width
         for row in np.flatnonzero(self.width):
             start, old = self.starts[row], self.width[row]
@@ -98,7 +98,7 @@ class _Bins:
 
     def sound(self) -> bool:
         """Tell whether these can be counts of numbers: so many bins as there are counts, none negative."""
-        outside = (self.width < 0) | (self.width > _MOST_BINS) | (np.abs(self.first) > _MOST_BINS)
+        outside = (self.width < 0) | (self.width > _MAX_BINS) | (np.abs(self.first) > _MAX_BINS)
         return not outside.any() and int(self.width.sum()) == len(self.counts) and bool((self.counts >= 0).all())
 
     def row(self, row: int) -> tuple[Array, Array, Array]:

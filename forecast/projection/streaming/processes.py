@@ -17,12 +17,12 @@ from forecast.errors import DataError, ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
     from forecast.projection.streaming.batches import Job
-    from forecast.projection.streaming.reduce import Sampled
+    from forecast.projection.streaming.reduce import BatchResult
 
 __all__ = ["check_sendable", "of_processes"]
 
 #: The job of the process that this one was forked from.
-_JOB: list[Job] = []
+_FORKED_JOB: list[Job] = []
 
 
 def _start(job: Job | None, allowed: access.Access, limits: budgets.Limits) -> None:
@@ -31,11 +31,11 @@ def _start(job: Job | None, allowed: access.Access, limits: budgets.Limits) -> N
     access.use(allowed)
     budgets.inherit(limits)
     if job is not None:
-        _JOB[:] = [job]
+        _FORKED_JOB[:] = [job]
 
 
 def _sent(number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    return _JOB[0].sent(number)
+    return _FORKED_JOB[0].sent(number)
 
 
 def _pool(job: Job, workers: int) -> ProcessPoolExecutor:
@@ -46,7 +46,7 @@ def _pool(job: Job, workers: int) -> ProcessPoolExecutor:
         with suppress(ForecastError):
             job.fits[model]
     forks = sys.platform == "linux"
-    _JOB[:] = [job]
+    _FORKED_JOB[:] = [job]
     if not forks:
         check_sendable(job)
     context = multiprocessing.get_context("fork" if forks else "spawn")
@@ -70,7 +70,7 @@ def check_sendable(job: Job) -> None:
         raise UsageError(f"{job.scenario.where}: {what}: {printable(str(problem), 200)}") from problem
 
 
-def of_processes(job: Job, numbers: range, workers: int) -> Generator[Sampled, None, None]:
+def of_processes(job: Job, numbers: range, workers: int) -> Generator[BatchResult, None, None]:
     """Walk some batches, in their order, that processes draw."""
     pool, waiting = _pool(job, workers), list(numbers)
     pending: dict[int, Future[Any]] = {}
@@ -86,24 +86,24 @@ def of_processes(job: Job, numbers: range, workers: int) -> Generator[Sampled, N
                 arrays, notes = pending.pop(number).result()
             except BrokenProcessPool:
                 pool.shutdown(wait=False, cancel_futures=True)
-                arrays, notes = _alone(job, number)
+                arrays, notes = _draw_in_new_process(job, number)
                 pool, waiting, pending = _pool(job, workers), sorted({*waiting, *pending}), {}
             yield job.received(number, arrays, notes)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        _JOB.clear()
+        _FORKED_JOB.clear()
 
 
-def _alone(job: Job, number: int) -> Any:
+def _draw_in_new_process(job: Job, number: int) -> Any:
     """Draw a batch whose worker has ended once more, in a process of its own."""
     with _pool(job, 1) as pool:
         try:
             return pool.submit(_sent, number).result()
         except BrokenProcessPool as problem:
-            raise _ended(job, number) from problem
+            raise _worker_error(job, number) from problem
 
 
-def _ended(job: Job, number: int) -> ForecastError:
+def _worker_error(job: Job, number: int) -> ForecastError:
     size = job.size(number)
     what = (
         f"{job.scenario.where}: worlds {size.low:,} to {size.high - 1:,}: their process ended twice without an answer"

@@ -25,16 +25,16 @@ from forecast.errors import (
     UsageError,
 )
 from forecast.projection.answers.binding_limits import Binding
-from forecast.projection.answers.crossing_dates import DateDraws, Dates, answers
+from forecast.projection.answers.crossing_dates import DateDraws, Dates, answer_variables
 from forecast.projection.answers.first_event import Earliest
 from forecast.projection.answers.pooled_rivals import PooledDates
 from forecast.projection.answers.ranking import Ranked
 from forecast.projection.answers.values import ValueReducer
 from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog
 from forecast.projection.likelihood_weights import Updates
-from forecast.projection.result.projected_quantities import RETURNS
+from forecast.projection.result.projected_quantities import RETURNS_ATTRIBUTE
 from forecast.projection.streaming.accumulators import WorldColumn, merge
-from forecast.projection.streaming.columns import LEVELS, Column, Columns
+from forecast.projection.streaming.columns import QUANTILE_LEVELS, Column, Columns
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
 from forecast.scenarios.quantities.node import Combination
 
@@ -48,11 +48,11 @@ Mask = NDArray[np.bool_]
 
 T = TypeVar("T")
 
-__all__ = ["Sampled", "Size"]
+__all__ = ["BatchResult", "DrawCounts"]
 
 
 @dataclass(frozen=True)
-class Size:
+class DrawCounts:
     """How many worlds there are, and how many of the first are kept one by one.
 
     Parameters
@@ -74,12 +74,12 @@ class Size:
         return self.kept < self.worlds
 
     @property
-    def n_kept(self) -> int:
+    def n_stored(self) -> int:
         """How many worlds of the batch are kept."""
         return max(min(self.high, self.kept) - self.low, 0)
 
 
-class Sampled:
+class BatchResult:
     """What the worlds of a batch hold, and what failed in them.
 
     Parameters
@@ -100,7 +100,7 @@ class Sampled:
     def __init__(
         self,
         plan: Plan,
-        size: Size,
+        size: DrawCounts,
         updates: Updates,
         paths: frozenset[str] | None = None,
         *,
@@ -123,7 +123,7 @@ class Sampled:
                 continue
             self._levels.ask(plan, name, node.dims, partial(plan.quantity, name))
             rows = 1 if node.steady else len(years[self._stored])
-            self._levels.columns[name] = Column(graph, node.dims, size.n_kept, (rows,), complete=True)
+            self._levels.columns[name] = Column(graph, node.dims, size.n_stored, (rows,), complete=True)
             if counting:  # along what weighs the worlds, too
                 along = (*node.dims, *(d for d in weighing if d not in node.dims))
                 new_counts = partial(ValueHistogram, rows, weighted=weighted)
@@ -133,14 +133,14 @@ class Sampled:
                 partial(DateHistogram, years[0], years[-1], self._by(name), weighted=weighted) if counting else None
             )
             dims = graph.dims([*question.when.names, *graph.weighed_by])
-            self._dates.columns[name] = Column(graph, dims, size.n_kept, new_counts=counts, complete=True)
+            self._dates.columns[name] = Column(graph, dims, size.n_stored, new_counts=counts, complete=True)
             self._dates.ask(plan, name, dims, partial(plan.crossed, name, dims))
         self._pools = PooledDates(graph, self._dates)
         self._earliest = Earliest(graph, self._dates, counting=counting)
-        self._ranked = Ranked(plan, size.n_kept, updates, counting=counting)
-        self._figures = ValueReducer(plan, years, size.n_kept, updates, counting=counting)
+        self._ranked = Ranked(plan, size.n_stored, updates, counting=counting)
+        self._figures = ValueReducer(plan, years, size.n_stored, updates, counting=counting)
         bounded = None if answers is not None else self._stored
-        self._binding = Binding(plan, years, size.n_kept, updates, rows=bounded, counting=counting)
+        self._binding = Binding(plan, years, size.n_stored, updates, rows=bounded, counting=counting)
         self._parts = (
             self._levels, self._counted, self._dates, updates,
             self._pools, self._earliest, self._ranked, self._figures, self._binding,
@@ -227,7 +227,7 @@ class Sampled:
         if self.graph.quantities[name].steady:
             return level[:1]
         rows = level[self._stored]
-        if len(rows) < len(level) and _returns(level[:, :n_kept]):
+        if len(rows) < len(level) and _returns_to_start(level[:, :n_kept]):
             self._returning.add(name)
         return rows
 
@@ -242,10 +242,11 @@ class Sampled:
     def notes(self) -> dict[str, Any]:
         """Return what failed, as plain data."""
         return {
-            "failed": [[n, list(c), block, *_stated(e)] for (n, c), (block, e) in self._failed.items()],
+            "failed": [[n, list(c), block, *_error_record(e)] for (n, c), (block, e) in self._failed.items()],
             "unanswered": [[name, list(combination)] for name, combination in sorted(self._unanswered)],
             "record": [
-                [n, list(c), t.worlds, t.first, t.block, *_stated(t.error)] for (n, c), t in self._record.tallies()
+                [n, list(c), t.worlds, t.first, t.block, *_error_record(t.error)]
+                for (n, c), t in self._record.tallies()
             ],
             "returning": sorted(self._returning),
         }
@@ -259,17 +260,17 @@ class Sampled:
         for name, combination, worlds, first, block, *error in notes["record"]:
             self._record.tally((name, tuple(combination)), FailureCounts(worlds, first, block, _error(*error)))
 
-    def merge(self, other: Sampled) -> None:
+    def merge(self, other: BatchResult) -> None:
         """Add the worlds of another batch."""
         first = other.size.low - self.size.low
-        merge(self.holdings(), other.holdings(), slice(first, first + other.size.n_kept))
+        merge(self.holdings(), other.holdings(), slice(first, first + other.size.n_stored))
         self.note(other.notes())
 
     def settle(self) -> None:
         """Take out, once all worlds are there, what failed in a block of them or in too many."""
         quantities = self.graph.quantities
         known = [error for (name, _), (_, error) in self._failed.items() if name in quantities]
-        many = sorted(self._record.too_many(self.size.worlds), key=lambda failure: failure[0][0] not in quantities)
+        many = sorted(self._record.exceeding(self.size.worlds), key=lambda failure: failure[0][0] not in quantities)
         for (name, combination), block, error in many:
             if name in quantities:
                 known.append(error)
@@ -352,8 +353,8 @@ class Sampled:
 
     def _about(self, name: str) -> dict[str, str]:
         node = self.graph.quantities[name]
-        between = {RETURNS: "another number between its ends"} if name in self._returning else {}
-        return {"units": node.unit, "kind": node.quantity.KIND, **_flags(node.labels), **between}
+        between = {RETURNS_ATTRIBUTE: "another number between its ends"} if name in self._returning else {}
+        return {"units": node.unit, "kind": node.quantity.KIND, **_flag_attributes(node.labels), **between}
 
     def _counted_levels(self, time: NDArray[np.datetime64]) -> xr.Dataset:
         """Return the quantiles of the levels of all worlds; of a regime the share of each label."""
@@ -364,10 +365,10 @@ class Sampled:
                 table = np.array([counts.shares(range(len(labels))) for counts in own.counts.values()]).T
                 data[name] = ((f"{name}_label", *own.dims), table.reshape(len(labels), *own.sizes), self._about(name))
                 continue
-            levels = np.broadcast_to(own.quantiles(), (len(LEVELS), len(time), *own.sizes))
+            levels = np.broadcast_to(own.quantiles(), (len(QUANTILE_LEVELS), len(time), *own.sizes))
             data[name] = (("quantile", "time", *own.dims), levels, self._about(name))
         choices = self._counted.coordinates(self.graph.scenario.choices)
-        return xr.Dataset(data, coords={"quantile": LEVELS, "time": time, **choices})
+        return xr.Dataset(data, coords={"quantile": QUANTILE_LEVELS, "time": time, **choices})
 
     def _drawn_dates(self, name: str) -> list[Dates | None]:
         """Return the dates of one question in the kept worlds, under each combination of choices."""
@@ -383,7 +384,7 @@ class Sampled:
         for name, own in self._dates.columns.items():
             each: list[Dates | None] = list(own.counts.values()) or self._drawn_dates(name)
             title = self.graph.scenario.questions[name].title or self.graph.scenario.questions[name].when.text
-            data |= answers(name, own.dims, own.sizes, each, title)
+            data |= answer_variables(name, own.dims, own.sizes, each, title)
             failing = np.isnan(own.kept) & ~np.isnan(data[f"{name}_never"][1])
             finite = np.where(np.isfinite(own.kept), own.kept, np.nan)
             data[f"{name}_date"] = (("draw", *own.dims), from_decimal_year(finite))
@@ -394,19 +395,19 @@ class Sampled:
     def _answer_coordinates(self, data: dict[str, Any]) -> dict[str, Any]:
         questions = self.graph.scenario.questions.items()
         dated = {f"{n}_by_date": np.array(q.dates, dtype="datetime64[s]") for n, q in questions if f"{n}_by" in data}
-        return {**({"quantile": LEVELS} if data else {}), **dated}
+        return {**({"quantile": QUANTILE_LEVELS} if data else {}), **dated}
 
     def _pooled(self, seed: int) -> xr.Dataset:
         """Return the questions' dates over rivals that are pooled by their stated weights."""
         data: dict[str, Any] = {}
         for name, dims in self._pools.definitions.items():
             each = self._pools.dates(name, float(self.years[0]), self._by(name), self.updates, seed)
-            data |= answers(name, dims, tuple(len(self.graph.scenario.choices[d].values) for d in dims), each)
+            data |= answer_variables(name, dims, tuple(len(self.graph.scenario.choices[d].values) for d in dims), each)
         definitions = {d for dims in self._pools.definitions.values() for d in dims}
         return xr.Dataset(data, coords={**self._answer_coordinates(data), **self._pools.coordinates(definitions)})
 
 
-def _returns(level: Array) -> bool:
+def _returns_to_start(level: Array) -> bool:
     """Tell whether a level, (time, draw), is the same number at both ends of all worlds, and another one between."""
     if not level.size or level[0, 0] != level[-1, 0]:
         return False
@@ -414,20 +415,20 @@ def _returns(level: Array) -> bool:
 
 
 #: Errors that are made of a sentence alone.
-_PLAIN = {
+_PLAIN_ERRORS = {
     each.__name__: each
     for each in (DataError, PluginContractError, ScenarioError, UnitError, UsageError, NoDataAtDateError)
 }
 
 
-def _stated(error: ForecastError | None) -> tuple[str, str]:
+def _error_record(error: ForecastError | None) -> tuple[str, str]:
     return type(error).__name__, str(error)
 
 
 def _error(kind: str, text: str) -> ForecastError:
-    return _PLAIN.get(kind, DataError)(text)
+    return _PLAIN_ERRORS.get(kind, DataError)(text)
 
 
-def _flags(labels: tuple[str, ...]) -> dict[str, str]:
+def _flag_attributes(labels: tuple[str, ...]) -> dict[str, str]:
     """Return what numbers stand for, in the words of the CF conventions; attributes hold text alone."""
     return {"flag_values": " ".join(map(str, range(len(labels)))), "flag_meanings": " ".join(labels)} if labels else {}

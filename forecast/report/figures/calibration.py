@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["chart", "plot"]
+__all__ = ["chart", "plot_calibration"]
 
 #: Characters of a share of 100 %.
-_WIDE = 50
+_BAR_WIDTH = 50
 #: Okabe and Ito's colours (2008), told apart with any colour vision.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
@@ -35,22 +35,22 @@ def chart(row: Mapping[str, Any]) -> list[str]:
         f"calibration: {row['forecasts']} forecasts of {row['series']} series{kind} (# what came, | what was said)"
     ]
     for level, coverage in ((50, row["half"]), (90, row["held"])):
-        lines.append(f"  {level} % interval  {100 * coverage:>3.0f} %  {_bar(coverage, level / 100)}")
+        lines.append(f"  {level} % interval  {100 * coverage:>3.0f} %  {_text_bar(coverage, level / 100)}")
     lines.append("  what came, by tenth of the forecast:")
     for tenth, share in enumerate(row["deciles"]):
         place = f"{10 * tenth} to {10 * tenth + 10} %"
-        lines.append(f"  {place:<13}  {100 * share:>3.0f} %  {_bar(share, 0.1)}")
+        lines.append(f"  {place:<13}  {100 * share:>3.0f} %  {_text_bar(share, 0.1)}")
     return lines
 
 
-def _bar(share: float, said: float) -> str:
+def _text_bar(share: float, said: float) -> str:
     """Return a bar of what came, and a mark where it was said to end."""
-    came, mark = round(share * _WIDE), round(said * _WIDE)
+    came, mark = round(share * _BAR_WIDTH), round(said * _BAR_WIDTH)
     cells = ["#"] * came + [" "] * max(mark - came, 0)
     return "".join([*cells[:mark], "|", *cells[mark:]])
 
 
-def plot(records: Mapping[str, Sequence[Mapping[str, Any]]], axes: tuple[Axes, Axes]) -> None:
+def plot_calibration(records: Mapping[str, Sequence[Mapping[str, Any]]], axes: tuple[Axes, Axes]) -> None:
     """Plot track records, by name: the coverage of intervals against their levels, and the deciles of the outcomes.
 
     Parameters

@@ -14,7 +14,7 @@ from forecast.errors import printable
 __all__ = ["plot_backtest", "plot_comparison"]
 
 #: So many rivals are drawn, the best ones.
-_MOST = 24
+_MAX_RIVALS = 24
 
 
 class _Measure(NamedTuple):
@@ -35,14 +35,14 @@ def plot_comparison(result: Mapping[str, Any], path: str | os.PathLike[str], *, 
     path : path-like
     width : {"page", "column"}
     """
-    rows = result["laws"][:_MOST]
-    scores = [_number(row["aicc"]) for row in rows]
+    rows = result["laws"][:_MAX_RIVALS]
+    scores = [_nan_if_none(row["aicc"]) for row in rows]
     least = min((s for s in scores if not math.isnan(s)), default=math.nan)
     measures = [
         _Measure("AICc above the best", [score - least for score in scores]),
-        _Measure("error of extrapolation", [_number(row["rollout"]) for row in rows]),
+        _Measure("error of extrapolation", [_nan_if_none(row["rollout"]) for row in rows]),
     ]
-    return _plot(result["headline"], [row["law"] for row in rows], measures, path, width)
+    return _plot_panels(result["headline"], [row["law"] for row in rows], measures, path, width)
 
 
 def plot_backtest(result: Mapping[str, Any], path: str | os.PathLike[str], *, width: str = "page") -> Path:
@@ -55,27 +55,29 @@ def plot_backtest(result: Mapping[str, Any], path: str | os.PathLike[str], *, wi
     path : path-like
     width : {"page", "column"}
     """
-    rows = result["models"][:_MOST]
+    rows = result["models"][:_MAX_RIVALS]
     measures = [
-        _Measure("score (lower is better)", [_number(row.get("weighted-interval")) for row in rows]),
-        _Measure("90 % intervals that held", [_number(row.get("coverage")) for row in rows], 0.9),
+        _Measure("score (lower is better)", [_nan_if_none(row.get("weighted-interval")) for row in rows]),
+        _Measure("90 % intervals that held", [_nan_if_none(row.get("coverage")) for row in rows], 0.9),
     ]
-    return _plot(result["headline"], [row["model"] for row in rows], measures, path, width)
+    return _plot_panels(result["headline"], [row["model"] for row in rows], measures, path, width)
 
 
-def _number(value: float | None) -> float:
+def _nan_if_none(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def _plot(
+def _plot_panels(
     headline: str, names: Sequence[str], measures: Sequence[_Measure], path: str | os.PathLike[str], width: str
 ) -> Path:
     plot_style.check_format(path)
-    across = 72 * plot_style.WIDTHS[width]
-    labels = [plot_style.wrapped(printable(name, 80), across / 3, 7.0) for name in names]
-    title = plot_style.wrapped(printable(headline, 300), across - 10, 8.0)
+    across = 72 * plot_style.WIDTH_INCHES[width]
+    labels = [plot_style.wrap_text(printable(name, 80), across / 3, 7.0) for name in names]
+    title = plot_style.wrap_text(printable(headline, 300), across - 10, 8.0)
     with plot_style.style():
-        figure = plot_style.sheet(plot_style.WIDTHS[width], 0.24 * max(len(names), 2) + 1.0 + 0.17 * title.count("\n"))
+        figure = plot_style.sheet(
+            plot_style.WIDTH_INCHES[width], 0.24 * max(len(names), 2) + 1.0 + 0.17 * title.count("\n")
+        )
         axes = figure.subplots(1, len(measures), sharey=True)
         for axis, measure in zip(axes, measures, strict=True):
             shown = [value for value in measure.values if not math.isnan(value)]
@@ -91,9 +93,9 @@ def _plot(
                 axis.axvline(measure.reference, color=plot_style.COLOURS[1], linestyle="--", linewidth=1.1)
             axis.set(xlim=(0.0, 1.06 * most), xlabel=measure.name, ylim=(len(names) - 0.4, -0.6))
             axis.xaxis.set_major_locator(plot_style.few_ticks(axis.xaxis))
-            axis.xaxis.set_major_formatter(lambda value, _: plot_style.number(value))
+            axis.xaxis.set_major_formatter(lambda value, _: plot_style.format_tick(value))
             axis.grid(axis="x", color="#dddddd", linewidth=0.5)
             axis.tick_params(axis="y", length=0)
         axes[0].set_yticks(range(len(names)), labels)
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")
-        return plot_style.write(figure, path)
+        return plot_style.save_figure(figure, path)

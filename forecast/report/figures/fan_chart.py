@@ -20,10 +20,10 @@ from forecast.errors import ForecastError, printable
 from forecast.formula import Formula, Measured, Name, parse_condition, parse_expression
 from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.result import AnswerDistribution, DateAnswer, ProjectedAnswer, Projection, ValueAnswer
-from forecast.projection.result.observed_values import observed as seen_of
+from forecast.projection.result.observed_values import observed_points as seen_of
 from forecast.projection.supporting_data import notable
-from forecast.report.figures.labels import Band, Label, Taken, write
-from forecast.report.headline import Words
+from forecast.report.figures.labels import Band, Label, OccupiedAreas, place_labels
+from forecast.report.headline import Labels
 from forecast.report.words.date_text import as_text, fine_span
 from forecast.report.words.number_text import amount, scale_of, short_zeros
 
@@ -33,33 +33,33 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["Fan", "Line", "called", "draw", "fans", "lines_over_time"]
+__all__ = ["Fan", "Line", "fan_panels", "lines_over_time", "plot_fan", "quantity_label"]
 
 #: What lies beyond is drawn here: an axis needs room above its highest value.
-_LARGEST = 1e200
+_MAX_PLOTTED = 1e200
 #: Points of a page: a line is called by a text of so many in the legend, in several lines if need be.
-_WIDEST_IN_LEGEND = 96.0
+_MAX_LEGEND_WIDTH = 96.0
 #: A path of fewer steps is no trajectory.
-_FEWEST = 3
+_MIN_STEPS = 3
 #: A band reaches at most so far beyond the medians and the points, as a share of their span.
 _AXIS_MARGIN = 0.35
 #: A value axis is logarithmic where it spans more than this factor; beyond so many decades units take no prefix.
-_FACTOR, _DECADES = 10.0, 6.0
+_LOG_AXIS_RATIO, _MAX_PREFIX_DECADES = 10.0, 6.0
 #: So many points of a panel have names.
-_NAMED = 4
+_MAX_NAMED_POINTS = 4
 
 
-class ObservedSeries(NamedTuple):
+class FittedPast(NamedTuple):
     """The fitted level before the first step: dates that rise, and five quantiles at each, (5, date)."""
 
     dates: Array
     levels: Array
-    stands: bool = False  # a record does, until the next
+    is_constant: bool = False  # a record does, until the next
 
     def to(self, year: float, levels: Array) -> tuple[Array, Array]:
         """Return dates and levels as they are drawn: up to these levels of the first step."""
         dates, own = self.dates, self.levels
-        if self.stands:
+        if self.is_constant:
             dates, own = np.repeat(dates, 2)[1:], np.repeat(own, 2, axis=1)[:, :-1]
         return np.append(dates, year), np.column_stack([own, levels])
 
@@ -86,7 +86,7 @@ class Line:
     dates: Array = field(default_factory=lambda: np.empty(0))
     values: Array = field(default_factory=lambda: np.empty(0))
     names: Sequence[str] = ()
-    past: ObservedSeries | None = None
+    past: FittedPast | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,14 +150,16 @@ class Fan:
         if not near.size:
             return 0.0, 1.0, False
         middle = self.lines[0].levels[2, here]
-        log = bool(wide.min() > 0 and max(near.max() / near.min(), np.nanmax(middle) / np.nanmin(middle)) > _FACTOR)
+        log = bool(
+            wide.min() > 0 and max(near.max() / near.min(), np.nanmax(middle) / np.nanmin(middle)) > _LOG_AXIS_RATIO
+        )
         if log:
             near, wide = np.log10(near), np.log10(wide)
-        low, high = _cut(near, wide)
+        low, high = _value_window(near, wide)
         return (10.0**low, 10.0**high, True) if log else (low, high, False)
 
 
-def _cut(near: Array, wide: Array) -> tuple[float, float]:
+def _value_window(near: Array, wide: Array) -> tuple[float, float]:
     low, high = float(near.min()), float(near.max())
     span = (high - low) or abs(high) or 1.0
     low, high = max(float(wide.min()), low - _AXIS_MARGIN * span), min(float(wide.max()), high + _AXIS_MARGIN * span)
@@ -165,7 +167,7 @@ def _cut(near: Array, wide: Array) -> tuple[float, float]:
     return low - room, high + 2.5 * room  # the date stands on top
 
 
-def fans(answer: DateAnswer | ValueAnswer, most: int) -> list[Fan]:
+def fan_panels(answer: DateAnswer | ValueAnswer, most: int) -> list[Fan]:
     """Return the panels of a date or a value: one for each of its definitions, as far as `most` panels hold them.
 
     Rivals are pooled by their weights. Empty where nothing of it is a number over time.
@@ -173,19 +175,19 @@ def fans(answer: DateAnswer | ValueAnswer, most: int) -> list[Fan]:
     free = [d for d in answer.choices if d not in answer.rivals]
     default = {d: answer.default.get(d, answer.values(d)[0]) for d in free}
     along: list[str] = []
-    for choice in sorted(free, key=lambda d: -_moved(answer, default, d)):
+    for choice in sorted(free, key=lambda d: -_median_shift(answer, default, d)):
         if math.prod(len(answer.values(d)) for d in (*along, choice)) <= most:
             along.append(choice)
     made = []
     for values in itertools.product(*(answer.values(d) for d in along)):
         here = dict(zip(along, values, strict=True))
         fan = _fan(answer, {**default, **here})
-        title = ", ".join(Words(answer.run)(value) for value in here.values() if value)
+        title = ", ".join(Labels(answer.run)(value) for value in here.values() if value)
         made += [] if fan is None else [replace(fan, title=title if len(here) else "")]
     return [replace(fan, title="") for fan in made] if len(made) == 1 else made
 
 
-def _moved(answer: ProjectedAnswer, default: Mapping[str, str], choice: str) -> float:
+def _median_shift(answer: ProjectedAnswer, default: Mapping[str, str], choice: str) -> float:
     """Return how far a choice moves the median, on a scale that is the same for all choices of an answer.
 
     The panels are along the choices that move it most: others would look alike.
@@ -199,14 +201,14 @@ def _moved(answer: ProjectedAnswer, default: Mapping[str, str], choice: str) -> 
     return max(medians, default=0.0) - min(medians, default=0.0)
 
 
-def called(words: Words, name: str) -> str:
+def quantity_label(words: Labels, name: str) -> str:
     """Call a quantity by its label, or by its name in plain words."""
     return words(name) if words(name) != name else words(name).replace("_", " ")
 
 
 def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str]) -> Fan | None:
     run = answer.run
-    words, years = Words(run), run.years
+    words, years = Labels(run), run.years
     dated = isinstance(answer, DateAnswer)
     try:
         unit, sides = _when_sides(answer) if isinstance(answer, DateAnswer) else _value_side(answer)
@@ -219,19 +221,23 @@ def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str]) -> Fan | None
             threshold = float(units.evaluate(side, {}, {}, target=unit))
             threshold_label = amount(threshold, unit, 4)
             continue
-        levels = _levels(run, side, unit, chosen, answer)
+        levels = _formula_quantiles(run, side, unit, chosen, answer)
         if levels is None or not np.isfinite(levels).any():
             return None
         if dated and lines and (levels == levels.flat[0]).all():
             threshold = float(levels.flat[0])
-            threshold_label = f"{called(words, side.text)}: {amount(threshold, unit)}"
+            threshold_label = f"{quantity_label(words, side.text)}: {amount(threshold, unit)}"
             continue
         observed = seen_of(answer, side.text, unit, chosen)
         names = [words(name) for name in observed[2]]
-        label = called(words, side.text) if side.text in run.quantities else _formula_label(answer, side, chosen, words)
-        past = _past(run, side.text, unit, chosen, answer)
+        label = (
+            quantity_label(words, side.text)
+            if side.text in run.quantities
+            else _formula_label(answer, side, chosen, words)
+        )
+        past = _fitted_past(run, side.text, unit, chosen, answer)
         lines.append(Line(label=label, levels=levels, dates=observed[0], values=observed[1], names=names, past=past))
-    if not lines or len(years) < _FEWEST or all((each.levels == each.levels[:, :1]).all() for each in lines):
+    if not lines or len(years) < _MIN_STEPS or all((each.levels == each.levels[:, :1]).all() for each in lines):
         return None
     distribution = answer.over(chosen) if dated else None
     return Fan(
@@ -254,18 +260,18 @@ def _when_sides(answer: DateAnswer) -> tuple[str, list[Formula]]:
     when = parse_condition(re.sub("[{}]", "", answer.text))
     found = units.sides(when, _units_of(run, when.names))
     sides = [found.left, found.right] if ">" in when.op else [found.right, found.left]
-    if not sides[0].names or _still(run, sides[0]):  # the side that changes with time leads
+    if not sides[0].names or _is_constant(run, sides[0]):  # the side that changes with time leads
         sides.reverse()
     stated = sides[1].root  # people expect the unit of the question
     if isinstance(stated, Measured):
         return stated.unit, sides
-    if isinstance(stated, Name) and _still(run, sides[1]):  # as of a goal that stands by itself
+    if isinstance(stated, Name) and _is_constant(run, sides[1]):  # as of a goal that stands by itself
         return run.quantities[stated.name].unit, sides
     named = run.quantities[sides[0].text].unit if sides[0].names == (sides[0].text,) else found.unit
     return named if units.same_dimension(named, found.unit) else found.unit, sides
 
 
-def _still(run: Projection, side: Formula) -> bool:
+def _is_constant(run: Projection, side: Formula) -> bool:
     kept = run.worlds
     return all(bool((kept[n] == kept[n].isel(time=0)).all()) for n in side.names)
 
@@ -275,7 +281,7 @@ def _value_side(answer: ValueAnswer) -> tuple[str, list[Formula]]:
     return units.infer(side, _units_of(answer.run, side.names)), [side]
 
 
-def _levels(
+def _formula_quantiles(
     run: Projection, side: Formula, unit: str, chosen: Mapping[str, str], answer: ProjectedAnswer
 ) -> Array | None:
     """Return the quantiles of a formula of quantities, rivals pooled, (quantile, time)."""
@@ -290,17 +296,17 @@ def _levels(
     values = np.asarray(units.evaluate(side, known, _units_of(run, side.names), target=unit), dtype=float)
     weights = run.weights
     if weights is None:
-        return value_quantiles(np.clip(values, -_LARGEST, _LARGEST), None)
+        return value_quantiles(np.clip(values, -_MAX_PLOTTED, _MAX_PLOTTED), None)
     own = weights.sel({d: v for d, v in chosen.items() if d in weights.dims})
     counted = run.pooled(own, answer.rivals)
     if set(counted.dims) != {"draw"}:
         return None
-    return value_quantiles(np.clip(values, -_LARGEST, _LARGEST), np.asarray(counted.values))
+    return value_quantiles(np.clip(values, -_MAX_PLOTTED, _MAX_PLOTTED), np.asarray(counted.values))
 
 
-def _past(
+def _fitted_past(
     run: Projection, name: str, unit: str, chosen: Mapping[str, str], answer: ProjectedAnswer
-) -> ObservedSeries | None:
+) -> FittedPast | None:
     """Return the fitted past of a quantity; None where it has none, or where several rivals each have their own."""
     if f"past/{name}" not in run:
         return None
@@ -317,24 +323,22 @@ def _past(
         return None
     level = fitted["level"]
     made = units.convert(level.values[:, keep], str(level.attrs["units"]), unit)
-    return ObservedSeries(
-        decimal_year(fitted["date"].values[keep]), np.asarray(made), level.attrs["keeps"] == "frontier"
-    )
+    return FittedPast(decimal_year(fitted["date"].values[keep]), np.asarray(made), level.attrs["keeps"] == "frontier")
 
 
 def lines_over_time(run: Projection, names: Sequence[str], most: int) -> list[Fan]:
     """Return a panel for each of these quantities, for a scenario without a question."""
-    words, made = Words(run), []
-    if len(run.years) < _FEWEST:
+    words, made = Labels(run), []
+    if len(run.years) < _MIN_STEPS:
         return []
     for quantity in (run.quantities[name] for name in names):
         for cell in quantity.cells:
-            path = np.clip(quantity.quantiles(cell), -_LARGEST, _LARGEST)
+            path = np.clip(quantity.quantiles(cell), -_MAX_PLOTTED, _MAX_PLOTTED)
             if np.isnan(path).all():
                 continue
             given = words.given(cell)
-            line = Line(label=called(words, quantity.name), levels=path)
-            title = f"{called(words, quantity.name)}{f' ({given})' if given else ''}"
+            line = Line(label=quantity_label(words, quantity.name), levels=path)
+            title = f"{quantity_label(words, quantity.name)}{f' ({given})' if given else ''}"
             made.append(Fan(title=title, years=run.years, lines=(line,), unit=quantity.unit))
     return made[:most]
 
@@ -342,25 +346,25 @@ def lines_over_time(run: Projection, names: Sequence[str], most: int) -> list[Fa
 # --- Drawing ----------------------------------------------------------------------------------------------------------
 
 
-def draw(
+def plot_fan(
     axis: Axes, fan: Fan, *, span: tuple[float, float], window: tuple[float, float, bool], width: float
 ) -> Callable[[], None]:
     """Draw one panel over these dates and values, so many points wide; return what writes its labels, once laid out."""
     low, high, log = window
     middle = math.sqrt(low) * math.sqrt(high) if log else max(abs(low), abs(high))
-    factor, unit = scale_of([1e300 if log and math.log10(high / low) > _DECADES else middle], fan.unit)
+    factor, unit = scale_of([1e300 if log and math.log10(high / low) > _MAX_PREFIX_DECADES else middle], fan.unit)
     for place, line in enumerate(fan.lines):
         _draw_line(axis, fan.years, line, place, factor)
     axis.set(xlim=span, ylim=(low / factor, high / factor))
     if log:
         axis.set_yscale("log")
         axis.set_ylim(low / factor, high / factor)
-        plot_style.spread(axis.yaxis)
+        plot_style.set_log_ticks(axis.yaxis)
     else:
         from matplotlib.ticker import MaxNLocator
 
         axis.yaxis.set_major_locator(MaxNLocator(nbins=5))
-        axis.yaxis.set_major_formatter(lambda value, _: plot_style.number(value))
+        axis.yaxis.set_major_formatter(lambda value, _: plot_style.format_tick(value))
     if fan.threshold is not None and low <= fan.threshold <= high:
         axis.axhline(
             fan.threshold / factor,
@@ -371,16 +375,19 @@ def draw(
         )
     if fan.answer is not None:
         _draw_answer(axis, fan.answer, span)
-    plot_style.years(axis.xaxis)
+    plot_style.set_year_ticks(axis.xaxis)
     axis.grid(color="#e4e4e4", linewidth=0.5)
     axis.set_ylabel(printable(unit, 40))
     if fan.title:
-        axis.set_title(plot_style.wrapped(printable(fan.title, 200), 0.8 * width, 8.0))
-    return partial(_label, axis, fan, factor)
+        axis.set_title(plot_style.wrap_text(printable(fan.title, 200), 0.8 * width, 8.0))
+    return partial(_add_labels, axis, fan, factor)
 
 
 def _draw_line(axis: Axes, years: Array, line: Line, place: int, factor: float) -> None:
-    colour, style = plot_style.COLOURS[place % len(plot_style.COLOURS)], plot_style.LINES[place % len(plot_style.LINES)]
+    colour, style = (
+        plot_style.COLOURS[place % len(plot_style.COLOURS)],
+        plot_style.LINE_STYLES[place % len(plot_style.LINE_STYLES)],
+    )
     levels, dates = line.levels / factor, years
     if line.past is not None:
         before, own = line.past.to(float(years[0]), line.levels[:, 0])
@@ -406,7 +413,7 @@ def _draw_answer(axis: Axes, answer: AnswerDistribution, span: tuple[float, floa
         axis.axvline(middle, color=plot_style.BLACK, linestyle=":", linewidth=1.0, label="median date")
 
 
-def _formula_label(answer: ProjectedAnswer, side: Formula, chosen: Mapping[str, str], words: Words) -> str:
+def _formula_label(answer: ProjectedAnswer, side: Formula, chosen: Mapping[str, str], words: Labels) -> str:
     """Call a formula by the title of the question for its value, where it has one; else by its text."""
     if isinstance(answer, ValueAnswer) and answer.title:
         return printable(words.title(answer.title, chosen), 200)
@@ -414,10 +421,10 @@ def _formula_label(answer: ProjectedAnswer, side: Formula, chosen: Mapping[str, 
 
 
 def _in_legend(label: str) -> str:
-    return plot_style.wrapped(label, _WIDEST_IN_LEGEND, 7.0)
+    return plot_style.wrap_text(label, _MAX_LEGEND_WIDTH, 7.0)
 
 
-def _label(axis: Axes, fan: Fan, factor: float) -> None:
+def _add_labels(axis: Axes, fan: Fan, factor: float) -> None:
     """Say the date of the answer, and the names of points: the newest with its value, and records that have room."""
     span, (foot, top) = axis.get_xlim(), axis.get_ylim()
     wanted: list[Label] = []
@@ -427,7 +434,7 @@ def _label(axis: Axes, fan: Fan, factor: float) -> None:
         fine = fine_span(*span)
         told = "already" if fan.answer.already >= 0.5 else as_text(middle, fine=fine, short=True)
         wanted.append(Label([told], ((middle, top), (middle, foot)), size=7.0, over=2))
-    line, (points, bands) = fan.lines[0], _drawn(fan, factor)
+    line, (points, bands) = fan.lines[0], _occupied_areas(fan, factor)
     here = np.flatnonzero((line.dates >= span[0]) & (line.dates <= span[1]))
     known: set[str] = set()
     for rank, place in enumerate(notable(line.dates[here], line.values[here])):
@@ -443,10 +450,10 @@ def _label(axis: Axes, fan: Fan, factor: float) -> None:
             wanted.append(Label([name] if rank else newest, ((date, value / factor),), over=0 if rank else 1))
         known.add(name)
     rows = [] if fan.threshold is None else [fan.threshold / factor]
-    write(axis, wanted, Taken(points, bands, rows, columns), _NAMED + len(columns))
+    place_labels(axis, wanted, OccupiedAreas(points, bands, rows, columns), _MAX_NAMED_POINTS + len(columns))
 
 
-def _drawn(fan: Fan, factor: float) -> tuple[Array, list[Band]]:
+def _occupied_areas(fan: Fan, factor: float) -> tuple[Array, list[Band]]:
     """Return what a panel shows, as no label may lie on it: points, and bands with the lines in their middle."""
     points, bands = [np.empty((0, 2))], []
     for line in fan.lines:

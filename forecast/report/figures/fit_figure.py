@@ -13,12 +13,12 @@ from forecast.fit.diagnostics.fit_plot import drawable, panel
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
 
-__all__ = ["plot"]
+__all__ = ["plot_fit"]
 
-_MOST_DRAWN = 20_000
+_MAX_POINTS = 20_000
 
 
-def plot(
+def plot_fit(
     fit: Fit,
     path: str | os.PathLike[str],
     *,
@@ -52,14 +52,14 @@ def plot(
     plot_style.check_format(path)
     if fit.data is None:
         raise ForecastError(f"{fit.name}: has no data of its own to draw it with")
-    step = -(-fit.data.y.size // _MOST_DRAWN)  # every k-th, so that a figure stays a figure
+    step = -(-fit.data.y.size // _MAX_POINTS)  # every k-th, so that a figure stays a figure
     points, seen = {n: p[::step] for n, p in fit.data.variables.items()}, fit.data.y[::step]
     names = drawable(fit)
     across = min(2 if width == "page" else 1, len(names))
     down = -(-len(names) // across)
     with plot_style.style():
         figure = plot_style.sheet(
-            plot_style.WIDTHS[width], 2.3 * down + 0.75 + (0.6 if across == 1 and width == "page" else 0.0)
+            plot_style.WIDTH_INCHES[width], 2.3 * down + 0.75 + (0.6 if across == 1 and width == "page" else 0.0)
         )
         axes = figure.subplots(down, across, squeeze=False).ravel()
         for axis, name in zip(axes, names, strict=False):
@@ -67,6 +67,6 @@ def plot(
         for axis in axes[len(names) :]:
             axis.remove()
         judged = "" if fit.converged is not False else "NOT CONVERGED: "
-        plot_style.heading(figure, f"{judged}{fit.name}", width)
+        plot_style.add_heading(figure, f"{judged}{fit.name}", width)
         plot_style.legend_below(figure, 4 if width == "page" else 2)
-        return plot_style.write(figure, path)
+        return plot_style.save_figure(figure, path)

@@ -20,26 +20,37 @@ from forecast.report.words.number_text import in_signs, percent, scale_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RANGE", "Aside", "Entry", "Table", "asides", "dots", "middles", "of_group", "rows_of", "stand"]
+__all__ = [
+    "RANGE_LABEL",
+    "LabelTable",
+    "ShareColumn",
+    "TableLine",
+    "of_group",
+    "plot_group",
+    "plottable_rows",
+    "row_medians",
+    "share_columns",
+    "stand",
+]
 
 #: What the ends of a dotted line are, where rivals have no weights.
-RANGE = "lowest and highest median"
+RANGE_LABEL = "lowest and highest median"
 #: Points of a page: the size of labels, of a line of them, what is between two rows, and beside a label and a column.
-SIZE, _LINE, _BETWEEN, _GAP = 7.0, 8.6, 4.0, 8.0
+LABEL_POINTS, _LINE, _BETWEEN, _GAP = 7.0, 8.6, 4.0, 8.0
 #: Points of a page: what is above a heading besides.
 _ABOVE = 3.0
 #: What labels take of the width of a panel.
-_SHARE = 0.4
+_LABEL_WIDTH_SHARE = 0.4
 
 
-class Aside(NamedTuple):
+class ShareColumn(NamedTuple):
     """Shares of the worlds of each row, written in a column beside the dots."""
 
     name: str
     told: Sequence[str]
 
 
-class Entry(NamedTuple):
+class TableLine(NamedTuple):
     """One line of the table: what heads rows, or the label of the row that it has."""
 
     text: str
@@ -48,7 +59,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class LabelTable:
     """Labels wrapped into a panel of some width, and the columns of numbers beside it.
 
     Parameters
@@ -62,24 +73,26 @@ class Table:
     """
 
     lines: tuple[tuple[str, ReportRow | None], ...]
-    asides: tuple[Aside, ...] = ()
+    asides: tuple[ShareColumn, ...] = ()
     width: float
 
     @cached_property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[TableLine, ...]:
         """The lines as they stand under one another."""
-        made: list[Entry] = []
+        made: list[TableLine] = []
         top = 0.0
         for text, row in self.lines:
-            told = plot_style.wrapped(text, self.width - 2 * _GAP if row is None else _SHARE * self.width, SIZE)
+            told = plot_style.wrap_text(
+                text, self.width - 2 * _GAP if row is None else _LABEL_WIDTH_SHARE * self.width, LABEL_POINTS
+            )
             height = _LINE * (told.count("\n") + 1) + _BETWEEN
             top += _ABOVE if made and row is None else 0.0
-            made.append(Entry(told, row, top + height / 2))
+            made.append(TableLine(told, row, top + height / 2))
             top += height
         return tuple(made)
 
     @property
-    def rows(self) -> list[Entry]:
+    def rows(self) -> list[TableLine]:
         """The lines that are rows."""
         return [each for each in self.entries if each.row is not None]
 
@@ -92,20 +105,22 @@ class Table:
     @property
     def label_width(self) -> float:
         """Of the widest label of a row, in points."""
-        return max((plot_style.text_width(each.text, SIZE) for each in self.rows), default=0.0)
+        return max((plot_style.text_width(each.text, LABEL_POINTS) for each in self.rows), default=0.0)
 
 
-def rows_of(group: RowGroup) -> list[ReportRow]:
+def plottable_rows(group: RowGroup) -> list[ReportRow]:
     """Return the rows of a group that have a place on its axis, or failed."""
     return [row for row in group.rows if not row.is_heading]
 
 
-def of_group(group: RowGroup, title: str, width: float) -> Table:
+def of_group(group: RowGroup, title: str, width: float) -> LabelTable:
     """Return the table of a group under what is asked, in a panel of so many points."""
-    return Table(lines=tuple(_lines(rows_of(group), title)), asides=tuple(asides(group)), width=width)
+    return LabelTable(
+        lines=tuple(_table_lines(plottable_rows(group), title)), asides=tuple(share_columns(group)), width=width
+    )
 
 
-def _lines(rows: Sequence[ReportRow], title: str) -> Iterator[tuple[str, ReportRow | None]]:
+def _table_lines(rows: Sequence[ReportRow], title: str) -> Iterator[tuple[str, ReportRow | None]]:
     """Walk what heads rows, and the rows: under each choice its values, and other questions by themselves."""
     if title:
         yield title, None
@@ -119,15 +134,17 @@ def _lines(rows: Sequence[ReportRow], title: str) -> Iterator[tuple[str, ReportR
         yield row.label, row
 
 
-def asides(group: RowGroup) -> list[Aside]:
+def share_columns(group: RowGroup) -> list[ShareColumn]:
     """Return the shares of worlds that have no date on the axis, or in which each row is the best."""
-    rows = rows_of(group)
+    rows = plottable_rows(group)
     if group.kind != "date":
         name = group.columns[-1]
-        return [Aside(name, [in_signs(group.cells(row)[-1]) for row in rows])] if name else []
+        return [ShareColumn(name, [in_signs(group.cells(row)[-1]) for row in rows])] if name else []
     never = [math.nan if row.spread is None else row.spread.never for row in rows]
     both = (("already", [_already(row) for row in rows]), ("never", never))
-    return [Aside(name, [_share(s) for s in shares]) for name, shares in both if np.nanmax([0.0, *shares]) >= 0.005]
+    return [
+        ShareColumn(name, [_share(s) for s in shares]) for name, shares in both if np.nanmax([0.0, *shares]) >= 0.005
+    ]
 
 
 def _already(row: ReportRow) -> float:
@@ -141,12 +158,12 @@ def _share(share: float) -> str:
 # --- Drawing ----------------------------------------------------------------------------------------------------------
 
 
-def stand(axis: Axes, table: Table) -> None:
+def stand(axis: Axes, table: LabelTable) -> None:
     """Write the labels left of an axis, the headings over it, and the columns of numbers right of it."""
     entries, rows, left = table.entries, table.rows, table.label_width + _GAP
     axis.set_ylim(table.height, 0.0)
     axis.set_yticks([each.place for each in rows], [each.text for each in rows], ha="left", linespacing=1.0)
-    axis.tick_params(axis="y", length=0, pad=left, labelsize=SIZE)
+    axis.tick_params(axis="y", length=0, pad=left, labelsize=LABEL_POINTS)
     axis.spines["left"].set_visible(False)
     axis.grid(axis="x", color="#dddddd", linewidth=0.5)
     across = axis.get_yaxis_transform()
@@ -154,29 +171,31 @@ def stand(axis: Axes, table: Table) -> None:
         if entry.row is None:  # what lies under it are the lines of the grid alone
             box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
             heading = axis.annotate(entry.text, (0.0, entry.place), xycoords=across, xytext=(-left, 0),
-                                 textcoords="offset points", ha="left", va="center", fontsize=SIZE, style="italic",
-                                 linespacing=1.0, bbox=box, annotation_clip=False)  # fmt: skip
+                                 textcoords="offset points", ha="left", va="center", fontsize=LABEL_POINTS,
+                                 style="italic", linespacing=1.0, bbox=box, annotation_clip=False)  # fmt: skip
             heading.set_in_layout(False)
     right = 0.0
     for aside in table.asides:
         alone = len(table.asides) == 1  # its name may begin above the axis
-        right += _GAP + max(plot_style.text_width(text, SIZE) for text in ((not alone) * aside.name, *aside.told))
+        right += _GAP + max(
+            plot_style.text_width(text, LABEL_POINTS) for text in ((not alone) * aside.name, *aside.told)
+        )
         told = [(aside.name, 1.0, axis.transAxes, 2.0, "bottom")]
         told += [(text, each.place, across, 0.0, "center") for text, each in zip(aside.told, rows, strict=True)]
         for text, place, by, up, aligned in told:
             axis.annotate(text, (1.0, place), xycoords=by, xytext=(right, up), textcoords="offset points", ha="right",
-                          va=aligned, fontsize=SIZE, annotation_clip=False)  # fmt: skip
+                          va=aligned, fontsize=LABEL_POINTS, annotation_clip=False)  # fmt: skip
 
 
-def dots(axis: Axes, group: RowGroup, table: Table) -> None:
+def plot_group(axis: Axes, group: RowGroup, table: LabelTable) -> None:
     """Draw a group: the median as a dot, 50 % as a thick line, 90 % as a thin one, an arrow where it goes on.
 
     A range of medians, where rivals have no weights, is a line between two ends.
     """
-    rows = rows_of(group)
+    rows = plottable_rows(group)
     log = group.log
-    factor, unit = (1.0, "") if group.kind == "date" else scale_of(middles(rows), group.unit)
-    low, high = _ends(group, rows, factor)
+    factor, unit = (1.0, "") if group.kind == "date" else scale_of(row_medians(rows), group.unit)
+    low, high = _axis_limits(group, rows, factor)
     stand(axis, table)
     for entry in table.rows:
         row, place = entry.row, entry.place
@@ -191,12 +210,12 @@ def dots(axis: Axes, group: RowGroup, table: Table) -> None:
             continue
         ends = [q / factor for q in row.spread.quantiles]
         if row.spread.medians is not None:
-            _line(axis, place, ends[0], ends[4], (low, high), colour, 1.3, ":")
+            _plot_interval(axis, place, ends[0], ends[4], (low, high), colour, 1.3, ":")
             finite = [end for end in (ends[0], ends[4]) if math.isfinite(end)]
-            axis.plot(finite, [place] * len(finite), "|", color=colour, ms=6, mew=1.4, label=RANGE)
+            axis.plot(finite, [place] * len(finite), "|", color=colour, ms=6, mew=1.4, label=RANGE_LABEL)
             continue
-        _line(axis, place, ends[0], ends[4], (low, high), colour, 1.1, "-")
-        _line(axis, place, ends[1], ends[3], (low, high), colour, 3.6, "-")
+        _plot_interval(axis, place, ends[0], ends[4], (low, high), colour, 1.1, "-")
+        _plot_interval(axis, place, ends[1], ends[3], (low, high), colour, 3.6, "-")
         if math.isfinite(ends[2]):
             face = "white" if not row.leads else colour
             axis.plot([ends[2]], [place], mark, color=colour, mfc=face, mew=1.1, ms=4.4, zorder=4, clip_on=False)
@@ -204,13 +223,13 @@ def dots(axis: Axes, group: RowGroup, table: Table) -> None:
         axis.set_xscale("log")
     axis.set_xlim(low, high)
     if group.kind == "date":
-        plot_style.years(axis.xaxis)
+        plot_style.set_year_ticks(axis.xaxis)
     else:
         whole = all(float(q / factor).is_integer() for row in rows if row.spread for q in row.spread.quantiles)
         _label_values(axis, unit, log=log, whole=whole)
 
 
-def middles(rows: Sequence[ReportRow]) -> list[float]:
+def row_medians(rows: Sequence[ReportRow]) -> list[float]:
     """Return the medians by which the unit of an axis is chosen."""
     return [row.spread.median for row in rows if row.spread is not None and math.isfinite(row.spread.median)] or [1.0]
 
@@ -219,14 +238,14 @@ def _label_values(axis: Axes, unit: str, *, log: bool, whole: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
     if log:
-        plot_style.spread(axis.xaxis)
+        plot_style.set_log_ticks(axis.xaxis)
     else:
         axis.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=whole))
-        axis.xaxis.set_major_formatter(lambda value, _: plot_style.number(value))
+        axis.xaxis.set_major_formatter(lambda value, _: plot_style.format_tick(value))
     axis.set_xlabel(unit)
 
 
-def _ends(group: RowGroup, rows: Sequence[ReportRow], factor: float) -> tuple[float, float]:
+def _axis_limits(group: RowGroup, rows: Sequence[ReportRow], factor: float) -> tuple[float, float]:
     """Return the ends of the axis: what the rows need of it."""
     drawn = [row.spread for row in rows if row.spread is not None]
     found = [q / factor for spread in drawn for q in spread.quantiles if math.isfinite(q)]
@@ -247,7 +266,7 @@ def _ends(group: RowGroup, rows: Sequence[ReportRow], factor: float) -> tuple[fl
     return low - room, high + room
 
 
-def _line(
+def _plot_interval(
     axis: Axes, place: float, low: float, high: float, ends: tuple[float, float], colour: str, width: float, line: str
 ) -> None:
     """Draw an interval; one that goes on beyond the axis ends in an arrow."""

@@ -20,14 +20,18 @@ Box = tuple[float, float, float, float]
 
 #: From left to right, and from foot to top, in pixels.
 
-__all__ = ["Band", "Label", "Taken", "write"]
+__all__ = ["Band", "Label", "OccupiedAreas", "place_labels"]
 
 #: Points of a page: how far from what it names a label begins, and in which direction; the best first.
-_NEAR, _FAR = 3.0, 8.0
-_WAYS = ((-1, 1), (1, -1), (-1, -1), (1, 1), (-1, 0), (1, 0), (0, 1), (0, -1))
-_AROUND = [(x * far / math.hypot(x, y), y * far / math.hypot(x, y)) for far in (_NEAR, _FAR) for x, y in _WAYS]
+_NEAR_POINTS, _FAR_POINTS = 3.0, 8.0
+_DIRECTIONS = ((-1, 1), (1, -1), (-1, -1), (1, 1), (-1, 0), (1, 0), (0, 1), (0, -1))
+_OFFSETS = [
+    (x * far / math.hypot(x, y), y * far / math.hypot(x, y))
+    for far in (_NEAR_POINTS, _FAR_POINTS)
+    for x, y in _DIRECTIONS
+]
 #: Pixels between a label and what lies beside it.
-_ROOM = 1.5
+_CLEARANCE_PIXELS = 1.5
 
 
 class Label(NamedTuple):
@@ -51,7 +55,7 @@ class Band(NamedTuple):
     high: Array
 
 
-class Taken(NamedTuple):
+class OccupiedAreas(NamedTuple):
     """What is drawn, in units of the data: points, (point, 2), bands, and lines across the panel and up through it."""
 
     points: Array
@@ -60,21 +64,21 @@ class Taken(NamedTuple):
     columns: Sequence[float] = ()
 
 
-def write(axis: Axes, wanted: Sequence[Label], taken: Taken, most: int) -> None:
+def place_labels(axis: Axes, wanted: Sequence[Label], taken: OccupiedAreas, most: int) -> None:
     """Write so many of the labels as fit, the first first.
 
     The figure must have been laid out: what is measured is where it will be.
     """
-    sheet = _Sheet(axis, taken)
+    sheet = _LabelCanvas(axis, taken)
     for label in wanted:
         if most and sheet.write(label):
             most -= 1
 
 
-class _Sheet:
+class _LabelCanvas:
     """A panel in pixels, and what is taken of it."""
 
-    def __init__(self, axis: Axes, taken: Taken) -> None:
+    def __init__(self, axis: Axes, taken: OccupiedAreas) -> None:
         self.axis, self.inside = axis, axis.get_window_extent()
         self.boxes: list[Box] = []
         self.points = self._pixels(*taken.points.T)
@@ -97,7 +101,7 @@ class _Sheet:
         for told in label.texts:
             text.set_text(told)
             sizes[told] = text.get_window_extent().size
-        for over, told, at, (across, up) in product(range(label.over + 1), label.texts, label.beside, _AROUND):
+        for over, told, at, (across, up) in product(range(label.over + 1), label.texts, label.beside, _OFFSETS):
             if self._free(box := self._box(at, across, up, *sizes[told]), over):
                 text.set_text(told)
                 text.xy = at
@@ -117,11 +121,16 @@ class _Sheet:
         x, y = self._pixels(*([each] for each in at))[0] + np.array([across, up]) * figure.dpi / 72
         left = x - (width if across < 0 else 0.0 if across else width / 2)
         foot = y - (height if up < 0 else 0.0 if up else height / 2)
-        return left - _ROOM, foot - _ROOM, left + width + _ROOM, foot + height + _ROOM
+        return (
+            left - _CLEARANCE_PIXELS,
+            foot - _CLEARANCE_PIXELS,
+            left + width + _CLEARANCE_PIXELS,
+            foot + height + _CLEARANCE_PIXELS,
+        )
 
     def _lead(self, at: tuple[float, float], to: tuple[float, float]) -> None:
         """Draw a thin line to a label that does not touch what it names."""
-        if math.hypot(*to) > _NEAR + 1:
+        if math.hypot(*to) > _NEAR_POINTS + 1:
             line = {"arrowstyle": "-", "linewidth": 0.4, "color": plot_style.GREY, "shrinkA": 0.0, "shrinkB": 1.2}
             self.axis.annotate("", at, xytext=to, textcoords="offset points", arrowprops=line).set_in_layout(False)
 
@@ -129,7 +138,7 @@ class _Sheet:
         """Tell whether nothing lies here that may not."""
         x0, y0, x1, y1 = box
         own = self.inside
-        if x0 < own.x0 or x1 > own.x1 or y0 < own.y0 or y1 > own.y1 + _ROOM:
+        if x0 < own.x0 or x1 > own.x1 or y0 < own.y0 or y1 > own.y1 + _CLEARANCE_PIXELS:
             return False
         if any(x0 < other[2] and other[0] < x1 and y0 < other[3] and other[1] < y1 for other in self.boxes):
             return False
@@ -141,10 +150,10 @@ class _Sheet:
         if ((x0 < x) & (x < x1) & (y0 < y) & (y < y1)).any() or any(y0 < row < y1 for row in self.rows):
             return False
         drawn = [(line, line) for line in self.lines] + (self.bands if not over else [])
-        return not any(_meets(low, high, box) for low, high in drawn)
+        return not any(_overlaps(low, high, box) for low, high in drawn)
 
 
-def _meets(low: Array, high: Array, box: Box) -> bool:
+def _overlaps(low: Array, high: Array, box: Box) -> bool:
     """Tell whether a band, or a line where both are one, meets a box."""
     x0, y0, x1, y1 = box
     inner = low[(low[:, 0] > x0) & (low[:, 0] < x1), 0]

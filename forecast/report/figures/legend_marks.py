@@ -7,7 +7,7 @@ from typing import Any
 
 from forecast.base.plot_style import BLACK, GREY
 
-__all__ = ["Mark", "handlers"]
+__all__ = ["Mark", "legend_handlers"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Mark:
     band: bool = False
 
 
-def handlers() -> dict[Any, Any]:
+def legend_handlers() -> dict[Any, Any]:
     """Return what draws a mark in a legend."""
     from matplotlib.legend_handler import HandlerBase
     from matplotlib.lines import Line2D

@@ -13,20 +13,20 @@ from forecast.fit.diagnostics.fit_plot import panel
 if TYPE_CHECKING:
     from forecast.fit.fits import Fits
 
-__all__ = ["plot"]
+__all__ = ["plot_many_fits"]
 
 #: So many fits are drawn, side by side in two columns of a page and in one; of more, the first ones.
-_MOST, _ACROSS = 24, {"page": 4, "column": 2}
+_MAX_FITS, _PANELS_PER_ROW = 24, {"page": 4, "column": 2}
 
 
-def plot(made: Fits, path: str | os.PathLike[str], *, level: float = 0.9, width: str = "page") -> Path:
+def plot_many_fits(fits: Fits, path: str | os.PathLike[str], *, level: float = 0.9, width: str = "page") -> Path:
     """Draw many fits into a file: for each its points, the law and its bands, along the law's first variable.
 
     A fit that failed has its reason in place of a curve.
 
     Parameters
     ----------
-    made : Fits
+    fits : Fits
     path : path-like
         Ends in ``.svg``, ``.png`` or ``.pdf``.
     level : float
@@ -39,20 +39,20 @@ def plot(made: Fits, path: str | os.PathLike[str], *, level: float = 0.9, width:
     pathlib.Path
     """
     plot_style.check_format(path)
-    shown = range(min(len(made), _MOST))
-    across = min(_ACROSS[width], len(shown))
+    shown = range(min(len(fits), _MAX_FITS))
+    across = min(_PANELS_PER_ROW[width], len(shown))
     down = -(-len(shown) // across)
-    along = next(iter(made.law.variables))
+    along = next(iter(fits.law.variables))
     with plot_style.style():
-        figure = plot_style.sheet(plot_style.WIDTHS[width], 1.7 * down + 0.9)
+        figure = plot_style.sheet(plot_style.WIDTH_INCHES[width], 1.7 * down + 0.9)
         axes = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
         for axis, b in zip(axes, shown, strict=False):
-            value = made.labels[b]
-            label = f"{made.by} = {f'{value:.12g}' if made.labels.dtype.kind == 'f' else value}"
+            value = fits.labels[b]
+            label = f"{fits.by} = {f'{value:.12g}' if fits.labels.dtype.kind == 'f' else value}"
             try:
-                fit = made.select(value)
+                fit = fits.select(value)
             except ForecastError:
-                axis.text(0.5, 0.5, printable(made.outcome.values[b], 60), ha="center", wrap=True)
+                axis.text(0.5, 0.5, printable(fits.outcome.values[b], 60), ha="center", wrap=True)
                 axis.set_axis_off()
             else:
                 assert fit.data is not None
@@ -62,7 +62,7 @@ def plot(made: Fits, path: str | os.PathLike[str], *, level: float = 0.9, width:
             axis.set_title(printable(label, 40))
         for axis in axes[len(shown) :]:
             axis.set_axis_off()
-        some = f": the first {len(shown)} of {len(made)}" if len(made) > len(shown) else ""
-        figure.suptitle(printable(f"{made.name} over {made.by}{some}", 84 if width == "page" else 40), fontsize=9)
+        some = f": the first {len(shown)} of {len(fits)}" if len(fits) > len(shown) else ""
+        figure.suptitle(printable(f"{fits.name} over {fits.by}{some}", 84 if width == "page" else 40), fontsize=9)
         plot_style.legend_below(figure, 4 if width == "page" else 2)
-        return plot_style.write(figure, path)
+        return plot_style.save_figure(figure, path)

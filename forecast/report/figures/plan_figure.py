@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["plot_allocation", "plot_predictions"]
 
 #: Points of a prediction that are drawn as rows, and from how many on they are a curve.
-_MOST, _CURVE = 40, 4
+_MAX_PLOTTED_ROWS, _MIN_CURVE_POINTS = 40, 4
 #: Number of budgets around the requested one, and decades to either side.
-_BUDGETS, _DECADES = 9, 1.0
+_N_BUDGETS, _BUDGET_DECADES = 9, 1.0
 
 
 def plot_predictions(
@@ -49,18 +49,20 @@ def plot_predictions(
     if not known:
         raise UsageError(f"{fit.name}: nothing to draw: it can be computed at none of the points")
     varying = [n for n in fit.law.variables if len({row[n] for row in known}) > 1]
-    curve = len(varying) == 1 and varying[0] not in fit.law.levels and len(known) >= _CURVE
+    curve = len(varying) == 1 and varying[0] not in fit.law.levels and len(known) >= _MIN_CURVE_POINTS
     with plot_style.style():
-        figure = plot_style.sheet(plot_style.WIDTHS[width], 2.8 if curve else 0.22 * min(len(known), _MOST) + 1.3)
+        figure = plot_style.sheet(
+            plot_style.WIDTH_INCHES[width], 2.8 if curve else 0.22 * min(len(known), _MAX_PLOTTED_ROWS) + 1.3
+        )
         axis = figure.subplots()
         if curve:
-            _curve(axis, sorted(known, key=lambda row: float(row[varying[0]])), varying[0], centre, level)
+            _plot_curve(axis, sorted(known, key=lambda row: float(row[varying[0]])), varying[0], centre, level)
             unit = fit.law.variables[varying[0]]
             axis.set_xlabel(printable(f"{varying[0]} [{unit}]" if unit else varying[0], 60))
         else:
-            _rows(
+            _plot_rows(
                 axis,
-                known[:_MOST],
+                known[:_MAX_PLOTTED_ROWS],
                 varying or list(fit.law.variables),
                 centre,
                 level,
@@ -69,18 +71,18 @@ def plot_predictions(
         output = printable(f"{fit.law.output} [{fit.law.unit}]" if fit.law.unit else fit.law.output, 60)
         (axis.set_ylabel if curve else axis.set_xlabel)(output)
         axis.grid(color="#e4e4e4", linewidth=0.5)
-        plot_style.heading(figure, fit.name, width)
+        plot_style.add_heading(figure, fit.name, width)
         plot_style.legend_below(figure, 3 if width == "page" else 1)
-        return plot_style.write(figure, path)
+        return plot_style.save_figure(figure, path)
 
 
-def _curve(axis: Axes, rows: Sequence[Mapping[str, Any]], name: str, centre: str, level: float) -> None:
+def _plot_curve(axis: Axes, rows: Sequence[Mapping[str, Any]], name: str, centre: str, level: float) -> None:
     x = np.array([float(row[name]) for row in rows])
     for low, high, alpha, what in (
         ("observed_lower", "observed_upper", 0.14, "of observations"),
         ("lower", "upper", 0.36, "confidence of the law"),
     ):
-        ends = np.array([[_number(row.get(low)), _number(row.get(high))] for row in rows])
+        ends = np.array([[_nan_if_none(row.get(low)), _nan_if_none(row.get(high))] for row in rows])
         if np.isfinite(ends).any():
             label = f"{level:.0%} {what}"
             axis.fill_between(x, *ends.T, color=plot_style.COLOURS[0], alpha=alpha, linewidth=0, label=label)
@@ -89,7 +91,7 @@ def _curve(axis: Axes, rows: Sequence[Mapping[str, Any]], name: str, centre: str
     plot_style.logarithmic(axis.yaxis, np.array([row[centre] for row in rows], dtype=float))
 
 
-def _rows(
+def _plot_rows(
     axis: Axes, rows: Sequence[Mapping[str, Any]], names: Sequence[str], centre: str, level: float, wide: float
 ) -> None:
     for place, row in enumerate(rows):
@@ -101,18 +103,18 @@ def _rows(
                 label = f"{level:.0%} {what}"
                 axis.plot([row[low], row[high]], [place, place], color=plot_style.BLACK, linewidth=thick, label=label)
         axis.plot([row[centre]], [place], "o", color=plot_style.COLOURS[0], mfc="white", ms=4.4, zorder=4, label=centre)
-    told = [", ".join(f"{n} = {_told(row[n])}" for n in names) for row in rows]
-    axis.set_yticks(range(len(rows)), [plot_style.wrapped(printable(text, 200), wide, 7.0) for text in told])
+    told = [", ".join(f"{n} = {_format_label(row[n])}" for n in names) for row in rows]
+    axis.set_yticks(range(len(rows)), [plot_style.wrap_text(printable(text, 200), wide, 7.0) for text in told])
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.xaxis.set_major_locator(plot_style.few_ticks(axis.xaxis))
-    axis.xaxis.set_major_formatter(lambda value, _: plot_style.number(value))
+    axis.xaxis.set_major_formatter(lambda value, _: plot_style.format_tick(value))
 
 
-def _told(value: float | str) -> str:
-    return value if isinstance(value, str) else plot_style.number(float(f"{value:.3g}"))
+def _format_label(value: float | str) -> str:
+    return value if isinstance(value, str) else plot_style.format_tick(float(f"{value:.3g}"))
 
 
-def _number(value: float | None) -> float:
+def _nan_if_none(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
@@ -134,12 +136,12 @@ def plot_allocation(
         As `forecast.planning.allocate.allocate` takes it.
     """
     plot_style.check_format(path)
-    budgets = np.geomspace(compute * 10**-_DECADES, compute * 10**_DECADES, _BUDGETS)
+    budgets = np.geomspace(compute * 10**-_BUDGET_DECADES, compute * 10**_BUDGET_DECADES, _N_BUDGETS)
     found = [allocate(fit, compute=float(budget), level=level, **options) for budget in budgets]
     names = [*fit.law.variables, fit.law.output]
     with plot_style.style():
         across = len(names) if width == "page" else 1
-        figure = plot_style.sheet(plot_style.WIDTHS[width], 2.6 if across > 1 else 1.7 * len(names) + 0.7)
+        figure = plot_style.sheet(plot_style.WIDTH_INCHES[width], 2.6 if across > 1 else 1.7 * len(names) + 0.7)
         axes = figure.subplots(len(names) // across, across, sharex=True, squeeze=False).ravel()
         for axis, name in zip(axes, names, strict=True):
             middle = np.array([each.values[name] for each in found])
@@ -149,14 +151,14 @@ def plot_allocation(
                 label = f"{level:.0%} interval"
                 axis.fill_between(budgets, *ends, color=plot_style.COLOURS[0], alpha=0.25, linewidth=0, label=label)
             axis.axvline(compute, color=plot_style.BLACK, linestyle=":", linewidth=1.0, label="the budget")
-            at = found[_BUDGETS // 2].values[name]
+            at = found[_N_BUDGETS // 2].values[name]
             axis.plot([compute], [at], "o", color=plot_style.COLOURS[1], ms=4.4, label="at the budget")
-            axis.annotate(_told(at), (compute, at), xytext=(4, -9), textcoords="offset points", fontsize=7)
+            axis.annotate(_format_label(at), (compute, at), xytext=(4, -9), textcoords="offset points", fontsize=7)
             axis.set_xscale("log")
-            plot_style.spread(axis.xaxis)
+            plot_style.set_log_ticks(axis.xaxis)
             if name in fit.law.variables:  # a split is a power of the budget, or close to one
                 axis.set_yscale("log")
-                plot_style.spread(axis.yaxis)
+                plot_style.set_log_ticks(axis.yaxis)
             else:
                 plot_style.logarithmic(axis.yaxis, middle)
             unit = found[0].units[name]
@@ -164,6 +166,6 @@ def plot_allocation(
             axis.grid(color="#e4e4e4", linewidth=0.5)
         for axis in axes[-across:]:
             axis.set_xlabel("cost" if options.get("cost", "6*N*D") != "6*N*D" else "compute [FLOP]")
-        plot_style.heading(figure, found[0].attrs["fit"], width)
+        plot_style.add_heading(figure, found[0].attrs["fit"], width)
         plot_style.legend_below(figure, 4 if width == "page" else 2)
-        return plot_style.write(figure, path)
+        return plot_style.save_figure(figure, path)

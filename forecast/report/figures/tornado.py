@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forecast.base import plot_style
 from forecast.projection.result import AnswerDistribution, Projection
 from forecast.report.driver_labels import driver_labels
-from forecast.report.figures.interval_rows import Aside, Table, stand
+from forecast.report.figures.interval_rows import LabelTable, ShareColumn, stand
 from forecast.report.rows import ReportRow
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import in_signs, percent
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["Tornado", "draw", "tornado"]
+__all__ = ["Tornado", "plot_tornado", "tornado"]
 
 #: So many drivers are drawn, and what explains less is not.
-_MOST, _LEAST = 5, 0.02
+_MAX_DRIVERS, _MIN_SHARE = 5, 0.02
 #: What is low and what is high of a number: so much of its worlds at either end.
-_END = 0.2
+_TAIL_SHARE = 0.2
 #: Points of a page: of a bar.
-_THICK = 7.0
+_BAR_POINTS = 7.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +73,10 @@ class Tornado:
         """The shares as texts."""
         return [in_signs(percent(share)) for share in self.shares]
 
-    def table(self, width: float) -> Table:
+    def table(self, width: float) -> LabelTable:
         """Return the labels and the shares beside them, in a panel of so many points."""
         lines = tuple((label, ReportRow(label=label)) for label in self.labels)
-        return Table(lines=lines, asides=(Aside("share of variance", self.told),), width=width)
+        return LabelTable(lines=lines, asides=(ShareColumn("share of variance", self.told),), width=width)
 
 
 def tornado(run: Projection, name: str) -> Tornado | None:
@@ -85,7 +85,7 @@ def tornado(run: Projection, name: str) -> Tornado | None:
     The answers are the median dates; where it is already so, or never, in most worlds, they are the probabilities that
     it is so by the first or by the last date.
     """
-    moved = [row for row in first_order(run, name)[:_MOST] if row["share"] >= _LEAST]
+    moved = [row for row in first_order(run, name)[:_MAX_DRIVERS] if row["share"] >= _MIN_SHARE]
     question = run.answers[name]
     own = question.headline
     if not moved or own is None or own.medians is not None:
@@ -95,64 +95,64 @@ def tornado(run: Projection, name: str) -> Tornado | None:
     by = first if own.already >= 0.5 else last
     worlds, counts = question.pooled_draws(question.default)
 
-    def answer(kept: NDArray[np.bool_]) -> float:
-        found = question.of_worlds(worlds[kept], None if counts is None else counts[kept])
-        return math.nan if found is None else _read(found, by, first, dates)
+    def answer(mask: NDArray[np.bool_]) -> float:
+        found = question.of_worlds(worlds[mask], None if counts is None else counts[mask])
+        return math.nan if found is None else _bar_end(found, by, first, dates)
 
     known = uncertain(run)
     ends: list[tuple[float, ...]] = []
     for row in moved:
         if row["kind"] == "choice":
             found = [question.over({**question.default, row["name"]: v}) for v in question.values(row["name"])]
-            ends.append(tuple(_read(s, by, first, dates) for s in found if s is not None and s.medians is None))
+            ends.append(tuple(_bar_end(s, by, first, dates) for s in found if s is not None and s.medians is None))
         else:
             draws = [known[each].draws for each in row["name"].split(", ")]
-            along = draws[0] if len(draws) == 1 else _together(draws, worlds)
-            low, high = np.quantile(along, [_END, 1 - _END])
+            along = draws[0] if len(draws) == 1 else _rank_regression(draws, worlds)
+            low, high = np.quantile(along, [_TAIL_SHARE, 1 - _TAIL_SHARE])
             ends.append((answer(along <= low), answer(along >= high)))
     return Tornado(
         labels=tuple(driver_labels(run, [row["name"] for row in moved])), shares=tuple(row["share"] for row in moved),
         ends=tuple(ends), choices=tuple(row["kind"] == "choice" for row in moved),
-        base=_read(own, by, first, dates), dates=dates, most=last,
+        base=_bar_end(own, by, first, dates), dates=dates, most=last,
         says="median date" if dates else f"probability by {as_text(by)}",
     )  # fmt: skip
 
 
-def _together(draws: Sequence[Array], worlds: Array) -> Array:
+def _rank_regression(draws: Sequence[Array], worlds: Array) -> Array:
     """Return what several correlated numbers say of the date together: the fit of its rank by theirs."""
     ranks = [np.argsort(np.argsort(each, kind="stable"), kind="stable").astype(float) for each in (worlds, *draws)]
     design = np.column_stack([np.ones(len(worlds)), *ranks[1:]])
     return np.asarray(design @ np.linalg.lstsq(design, ranks[0], rcond=None)[0])
 
 
-def _read(spread: AnswerDistribution, by: float, first: float, dates: bool) -> float:
+def _bar_end(spread: AnswerDistribution, by: float, first: float, dates: bool) -> float:
     if dates:
         return spread.median
     return spread.already if by == first else 1 - spread.never
 
 
-def draw(axis: Axes, made: Tornado, table: Table) -> None:
+def plot_tornado(axis: Axes, chart: Tornado, table: LabelTable) -> None:
     """Draw a tornado: a bar from low (hatched) to high (filled) of a number, and a mark for each value of a choice."""
-    finite = [end for ends in (*made.ends, (made.base,)) for end in ends if math.isfinite(end)]
-    low, high = (min(finite), max(finite)) if made.dates else (0.0, 1.0)
-    least = 0.5 if made.dates else 0.0
+    finite = [end for ends in (*chart.ends, (chart.base,)) for end in ends if math.isfinite(end)]
+    low, high = (min(finite), max(finite)) if chart.dates else (0.0, 1.0)
+    least = 0.5 if chart.dates else 0.0
     room = 0.08 * max(high - low, least)
-    goes_on = any(math.isinf(end) for ends in made.ends for end in ends)
-    edge = min(high + (2 if goes_on else 1) * room, made.most) if made.dates else high
+    goes_on = any(math.isinf(end) for ends in chart.ends for end in ends)
+    edge = min(high + (2 if goes_on else 1) * room, chart.most) if chart.dates else high
     edge = max(edge, low + least)
-    axis.set_xlim(low - (room if made.dates else 0.0), edge)
+    axis.set_xlim(low - (room if chart.dates else 0.0), edge)
     stand(axis, table)
-    for entry, ends, choice in zip(table.rows, made.ends, made.choices, strict=True):
-        _bar(axis, entry.place, ends, made.base, edge, choice=choice)
-    axis.axvline(made.base, color=plot_style.BLACK, linewidth=0.9)
-    axis.set_xlabel(made.says)
-    if made.dates:
-        plot_style.years(axis.xaxis)
+    for entry, ends, choice in zip(table.rows, chart.ends, chart.choices, strict=True):
+        _plot_bar(axis, entry.place, ends, chart.base, edge, choice=choice)
+    axis.axvline(chart.base, color=plot_style.BLACK, linewidth=0.9)
+    axis.set_xlabel(chart.says)
+    if chart.dates:
+        plot_style.set_year_ticks(axis.xaxis)
     else:
         axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
 
 
-def _bar(axis: Axes, place: float, ends: tuple[float, ...], base: float, edge: float, *, choice: bool) -> None:
+def _plot_bar(axis: Axes, place: float, ends: tuple[float, ...], base: float, edge: float, *, choice: bool) -> None:
     known = [min(end, edge) for end in ends if not math.isnan(end)]
     if not known:
         return
@@ -166,5 +166,5 @@ def _bar(axis: Axes, place: float, ends: tuple[float, ...], base: float, edge: f
         (known[0], "white", "////", "number: lowest fifth"),
         (known[-1], plot_style.COLOURS[0], "", "number: highest fifth"),
     ):
-        axis.barh(place, end - start, left=start, height=_THICK, color=colour, edgecolor=plot_style.COLOURS[0],
+        axis.barh(place, end - start, left=start, height=_BAR_POINTS, color=colour, edgecolor=plot_style.COLOURS[0],
                   hatch=hatch, linewidth=0.8, label=label)  # fmt: skip

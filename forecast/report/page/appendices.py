@@ -16,18 +16,18 @@ from forecast.errors import ForecastError, ForecastWarning, printable
 from forecast.projection.result import Projection
 from forecast.report import result_data
 from forecast.report.brief import newest_data, past_record
-from forecast.report.headline import Words
-from forecast.report.page.draw_encoding import MOST_DATES, EncodedDraws
+from forecast.report.headline import Labels
+from forecast.report.page.draw_encoding import MAX_PAGE_DATES, EncodedDraws
 from forecast.report.page.encoding import shorter
 from forecast.report.warning_lines import warning_lines
-from forecast.report.words.number_text import amount, plain
+from forecast.report.words.number_text import amount, format_number
 
-__all__ = ["Called", "about", "appendices", "command", "foreign"]
+__all__ = ["AssumptionLabels", "about", "appendices", "command", "foreign"]
 
 #: Rows of data that are listed for one quantity, the newest; and characters of any text from outside.
-_MOST_ROWS, _LONG = 120, 2000
+_MAX_DATA_ROWS, _MAX_TEXT = 120, 2000
 #: An assumption as a model states it: ``firing_rate [1/s]: lognormal, p05 = 50 (source)``.
-_STATED = re.compile(r"(?P<name>\w+) \[(?P<unit>[^\]]*)\]: (?P<text>.*)", re.ASCII | re.DOTALL)
+_ASSUMPTION_PATTERN = re.compile(r"(?P<name>\w+) \[(?P<unit>[^\]]*)\]: (?P<text>.*)", re.ASCII | re.DOTALL)
 
 
 def about(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def about(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         "warnings": [foreign(text) for text in said],
         "grouped": [foreign(text) for text in warning_lines(said)],
         "worlds": worlds,
-        "most_dates": MOST_DATES,
+        "most_dates": MAX_PAGE_DATES,
     }
 
 
@@ -53,28 +53,28 @@ def appendices(run: Projection, toml: str) -> dict[str, Any]:
         The scenario that repeats the answer.
     """
     return {
-        "models": list(_models(run)),
-        "inputs": list(_inputs(run)),
-        "observed": list(_observed(run)),
-        "tables": list(_tables(run)),
-        "facts": _facts(run),
+        "models": list(_model_rows(run)),
+        "inputs": list(_assumption_rows(run)),
+        "observed": list(_observation_rows(run)),
+        "tables": list(_table_rows(run)),
+        "facts": _repeat_facts(run),
         "repeat": command(run),
-        "record": _text(to_json(shorter(_record(run)))),
-        "toml": _text(toml),
+        "record": _escape_element(to_json(shorter(_answer_record(run)))),
+        "toml": _escape_element(toml),
     }
 
 
-def _text(text: str) -> str:
+def _escape_element(text: str) -> str:
     """Escape text for the inside of an element, where its quotes may stay: of thousands, they double the page."""
     return escape(text, quote=False)
 
 
 def foreign(text: object) -> str:
     """Return text from outside as one line."""
-    return printable(text, _LONG)
+    return printable(text, _MAX_TEXT)
 
 
-class Called:
+class AssumptionLabels:
     """What assumptions are called, whose they are, and what is stated of them.
 
     Parameters
@@ -83,7 +83,7 @@ class Called:
     """
 
     def __init__(self, run: Projection) -> None:
-        self._words, self._levels, self._models = Words(run), run.worlds.data_vars, run.models
+        self._words, self._levels, self._models = Labels(run), run.worlds.data_vars, run.models
 
     def __call__(self, name: str) -> tuple[str, str, str, str]:
         """Return what an assumption is called, whose it is, its unit, and what is stated of it with its source."""
@@ -93,7 +93,7 @@ class Called:
             return words(name), "", str(about["units"]), str(about.get("long_name", ""))
         model, _, own = name.rpartition(".")
         told = self._models.get(model, {"assumptions": [], "sources": []})
-        stated = (found for text in told["assumptions"] if (found := _STATED.fullmatch(text)) is not None)
+        stated = (found for text in told["assumptions"] if (found := _ASSUMPTION_PATTERN.fullmatch(text)) is not None)
         found = next((each for each in stated if each["name"] == own), None)
         unit = "" if found is None or found["unit"] == "dimensionless" else found["unit"]
         text = found["text"] if found is not None else "; ".join(told["sources"])
@@ -101,20 +101,20 @@ class Called:
         return label, foreign(model), unit, foreign(text)
 
 
-def _models(run: Projection) -> Iterator[dict[str, Any]]:
+def _model_rows(run: Projection) -> Iterator[dict[str, Any]]:
     for name, told in run.models.items():
         yield {
             "name": foreign(name),
             "summary": foreign(told["summary"]),
             "assumptions": [foreign(text) for text in told["assumptions"]],
             "sources": [foreign(text) for text in told["sources"]],
-            "facts": [(foreign(key), plain(value, 3)) for key, value in told["facts"].items()],
+            "facts": [(foreign(key), format_number(value, 3)) for key, value in told["facts"].items()],
         }
 
 
-def _inputs(run: Projection) -> Iterator[dict[str, str]]:
+def _assumption_rows(run: Projection) -> Iterator[dict[str, str]]:
     """Walk every assumption of the projection, those that are one number among them, with what it is and whence."""
-    called = Called(run)
+    called = AssumptionLabels(run)
     for name, drawn in run.uncertain.items():
         label, of, unit, text = called(name)
         low, middle, high = (amount(float(q), unit) for q in np.quantile(np.nan_to_num(drawn), [0.05, 0.5, 0.95]))
@@ -122,9 +122,9 @@ def _inputs(run: Projection) -> Iterator[dict[str, str]]:
         yield {"label": label, "of": of, "value": span, "source": text}
 
 
-def _observed(run: Projection) -> Iterator[dict[str, Any]]:
+def _observation_rows(run: Projection) -> Iterator[dict[str, Any]]:
     """Walk the data that quantities were fitted to, the newest rows first."""
-    words = Words(run)
+    words = Labels(run)
     for node in run["observed"].leaves if "observed" in run else ():
         data = node.to_dataset()
         name, unit = node.path.rpartition("/")[2], str(data["value"].attrs["units"])
@@ -136,12 +136,12 @@ def _observed(run: Projection) -> Iterator[dict[str, Any]]:
                 "value": amount(float(data["value"].values[i]), unit, 4),
                 "of": ", ".join(words(str(data[mark].values[i])) for mark in marks),
             }
-            for i in order[:_MOST_ROWS]
+            for i in order[:_MAX_DATA_ROWS]
         ]
         yield {"name": words(name), "rows": rows, "more": len(order) - len(rows), "marked": bool(marks)}
 
 
-def _tables(run: Projection) -> Iterator[dict[str, Any]]:
+def _table_rows(run: Projection) -> Iterator[dict[str, Any]]:
     """Walk the tables and files behind the answer, with their citations where they are installed."""
     from forecast import tables
 
@@ -170,7 +170,7 @@ def _link(record: Mapping[str, str]) -> dict[str, str]:
     return {"title": foreign(record.get("title") or record.get("name") or path), "path": path if web else ""}
 
 
-def _facts(run: Projection) -> list[tuple[str, str]]:
+def _repeat_facts(run: Projection) -> list[tuple[str, str]]:
     """Return what it takes to repeat the answer."""
     settings, record = run.settings, run.provenance
     told = [("scenario", run.scenario), ("hash of the scenario", record["scenario_hash"])]
@@ -195,10 +195,10 @@ def command(run: Projection) -> str:
         words += ["--what-if", as_phrase(change)]
     for key in ("until", "start", "step", "draws", "seed"):
         words += [f"--{key}", str(settings.plain[key])]
-    return printable(shlex.join(words), _LONG)
+    return printable(shlex.join(words), _MAX_TEXT)
 
 
-def _record(run: Projection) -> dict[str, Any]:
+def _answer_record(run: Projection) -> dict[str, Any]:
     """Return the answer as plain data, without quantities step by step: these make a file."""
     record = result_data.projection_data(run, only=())
     bounds = [{k: v for k, v in row.items() if k not in ("time", "binds")} for row in record.get("limits", ())]

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
-from forecast.models.mixtures import MEMBER
+from forecast.models.mixtures import MEMBER_INPUT
 from forecast.projection.result import ProjectedAnswer, Projection, ValueAnswer
-from forecast.report.page.encoding import Coded, EncodedRanks, between, coded, text
+from forecast.report.page.encoding import EncodedRanks, EncodedValues, between, encode_codes, to_base64
 from forecast.report.page.rank_encoding import Order
 from forecast.sensitivity.first_order import uncertain
 
@@ -28,13 +28,13 @@ Array = NDArray[np.float64]
 __all__ = ["EncodedDraws"]
 
 #: A page carries at most so many worlds, their paths at so many dates, and all of it in so many bytes of text.
-MOST_WORLDS, MOST_DATES, MOST_BYTES = 4096, 24, 500_000
+MAX_PAGE_DRAWS, MAX_PAGE_DATES, MAX_PAGE_BYTES = 4096, 24, 500_000
 #: To keep to the bytes, dates and then worlds are left out, but never below these.
-FEWEST_WORLDS, FEWEST_DATES = 1024, 12
+MIN_PAGE_DRAWS, MIN_PAGE_DATES = 1024, 12
 #: The range of a path's codes leaves out this share of the worlds at either end; they lie beyond it.
 _TAIL_SHARE = 0.001
 #: The code of what does not come by the last date.
-_NEVER = 65534
+_NEVER_CODE = 65534
 
 
 class EncodedDraws:
@@ -68,13 +68,13 @@ class EncodedDraws:
     500
     """
 
-    def __init__(self, run: Projection, limit: int = MOST_BYTES) -> None:
+    def __init__(self, run: Projection, limit: int = MAX_PAGE_BYTES) -> None:
         self.run, self._stays = run, dict[str, bool]()
         self.drawn = run.settings.draws
         self.kept = int(run.worlds.sizes.get("draw", 1))
         self.choices = {name: list(choice.values) for name, choice in run.choices.items()}
-        members = dict(_members(run))
-        self.labels = {name: labels for name, (_, labels) in members.items()} | dict(_regimes(run))
+        members = dict(_mixture_members(run))
+        self.labels = {name: labels for name, (_, labels) in members.items()} | dict(_regime_labels(run))
         self.draws = {
             name: members[name][0] if name in members else number.draws
             for name, number in uncertain(run).items()
@@ -87,11 +87,11 @@ class EncodedDraws:
     def _sized(self, limit: int) -> tuple[int, int, list[str]]:
         """Leave out dates, then worlds, until the rest fits; paths that are not needed come where there is room."""
         wanted, more = self._leading()
-        every = min(self.kept, MOST_WORLDS)
+        every = min(self.kept, MAX_PAGE_DRAWS)
         fewer = [every]
-        while fewer[-1] > FEWEST_WORLDS:
-            fewer.append(max(fewer[-1] // 2, FEWEST_WORLDS))
-        dates = (MOST_DATES, 16, FEWEST_DATES)
+        while fewer[-1] > MIN_PAGE_DRAWS:
+            fewer.append(max(fewer[-1] // 2, MIN_PAGE_DRAWS))
+        dates = (MAX_PAGE_DATES, 16, MIN_PAGE_DATES)
         sizes = [(worlds, d) for worlds in fewer for d in dates]
         count, most = next((size for size in sizes if self._bytes(*size, wanted) <= limit), sizes[-1])
         if (count, most) == sizes[0]:
@@ -179,12 +179,12 @@ class EncodedDraws:
         return self.run.weights.isel(draw=slice(self.count)).transpose(..., "draw")
 
     @cached_property
-    def questions(self) -> dict[str, Coded]:
+    def questions(self) -> dict[str, EncodedValues]:
         """The date of every question in every world, in 16 bits."""
         first, last = self.run.span
         # a step is a part of a month, so that a date comes back in the month that it is in
         low = math.floor(12 * first) / 12
-        parts = (_NEVER - 1) // (math.ceil(12 * last) - math.floor(12 * first))
+        parts = (_NEVER_CODE - 1) // (math.ceil(12 * last) - math.floor(12 * first))
         out = {}
         for answer in self.run.dates:
             name = answer.name
@@ -192,13 +192,13 @@ class EncodedDraws:
             years = np.where(data.values <= first, -np.inf, data.values)  # already
             begin = np.full(data.shape[:-1], low)
             dims = tuple(str(d) for d in data.dims[:-1])
-            out[name] = Coded.of(
-                years, begin, begin + (_NEVER - 1) / parts / 12, np.uint16, name=name, kind="date", dims=dims
+            out[name] = EncodedValues.of(
+                years, begin, begin + (_NEVER_CODE - 1) / parts / 12, np.uint16, name=name, kind="date", dims=dims
             )
         return out
 
     @cached_property
-    def values(self) -> dict[tuple[str, int], Coded]:
+    def values(self) -> dict[tuple[str, int], EncodedValues]:
         """What is asked for at dates, in 16 bits, by its name and the place of its date."""
         out = {}
         for (_, place), answer in self.answers.items():
@@ -232,7 +232,7 @@ class EncodedDraws:
         }
 
     @cached_property
-    def paths(self) -> dict[str, Coded]:
+    def paths(self) -> dict[str, EncodedValues]:
         """The paths of quantities in 8 bits."""
         years, out = self.run.years, {}
         for name in self._paths:
@@ -267,7 +267,7 @@ class EncodedDraws:
             out &= self.inputs[name].kept(said)
         return out
 
-    def said(self, of: Coded, chosen: Mapping[str, str]) -> Array:
+    def said(self, of: EncodedValues, chosen: Mapping[str, str]) -> Array:
         """Return what every world says under these values of choices, those that have weights drawn; (..., draw)."""
         worlds = np.arange(self.count)
         place = tuple(
@@ -292,36 +292,42 @@ class EncodedDraws:
             "count": self.count,
             "drawn": self.drawn,
             "inputs": {
-                n: {"ranks": text(d.codes), "values": [float(f"{v:.5g}") for v in d.values], "few": d.few}
+                n: {
+                    "ranks": to_base64(d.codes),
+                    "values": [float(f"{v:.5g}") for v in d.values],
+                    "few": d.has_few_values,
+                }
                 for n, d in self.inputs.items()
             },
-            "held": {name: text(places.astype(np.uint8)) for name, places in self.rival_of_draw.items()},
+            "held": {name: to_base64(places.astype(np.uint8)) for name, places in self.rival_of_draw.items()},
             "weights": None
             if self.weights is None
             else {
                 "dims": [str(d) for d in self.weights.dims[:-1]],
-                "data": text(np.nan_to_num(self.weights.values).astype("<f4")),
+                "data": to_base64(np.nan_to_num(self.weights.values).astype("<f4")),
             },
-            "questions": {name: coded(each) for name, each in self.questions.items()},
-            "values": [{"name": name, "place": place, **coded(each)} for (name, place), each in self.values.items()],
+            "questions": {name: encode_codes(each) for name, each in self.questions.items()},
+            "values": [
+                {"name": name, "place": place, **encode_codes(each)} for (name, place), each in self.values.items()
+            ],
             "orders": [each.packed() for each in self.orders.values()],
-            "paths": {name: coded(each) for name, each in self.paths.items()},
+            "paths": {name: encode_codes(each) for name, each in self.paths.items()},
         }
 
 
-def _members(run: Projection) -> Iterator[tuple[str, tuple[Array, list[str]]]]:
+def _mixture_members(run: Projection) -> Iterator[tuple[str, tuple[Array, list[str]]]]:
     """Walk the mixtures: which member each world takes, by its place, and what the members are called."""
     for node in run["posterior"].leaves if "posterior" in run else ():
         data = node.to_dataset()
         stated = [str(name) for name in data.data_vars if str(name).startswith("weight_")]
-        if MEMBER in data and len(stated) > 1:
+        if MEMBER_INPUT in data and len(stated) > 1:
             edges = np.cumsum([data[name].values for name in stated], axis=0)
-            taken = (edges <= data[MEMBER].values * edges[-1]).sum(axis=0).astype(float)
+            taken = (edges <= data[MEMBER_INPUT].values * edges[-1]).sum(axis=0).astype(float)
             labels = [name.removeprefix("weight_").replace("_", "-") for name in stated]
-            yield f"{node.path.removeprefix('/posterior/')}.{MEMBER}", (taken, labels)
+            yield f"{node.path.removeprefix('/posterior/')}.{MEMBER_INPUT}", (taken, labels)
 
 
-def _regimes(run: Projection) -> Iterator[tuple[str, list[str]]]:
+def _regime_labels(run: Projection) -> Iterator[tuple[str, list[str]]]:
     for name, drawn in run.worlds.data_vars.items():
         if drawn.attrs.get("kind") == "regime":
             yield str(name), drawn.attrs["flag_meanings"].split()

@@ -15,12 +15,12 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
 
-__all__ = ["Coded", "EncodedRanks", "between", "coded", "shorter", "text"]
+__all__ = ["EncodedRanks", "EncodedValues", "between", "encode_codes", "shorter", "to_base64"]
 
 #: A number of at most so many values is chosen by its values, any other by a range.
-MOST_VALUES = 12
+MAX_DISTINCT_VALUES = 12
 #: Quantiles by which a page says what a rank of an assumption is worth.
-_KNOTS = 101
+_N_QUANTILE_KNOTS = 101
 #: Steps of ranks on a page: two a percent, so that a range of whole percents keeps just the worlds that lie in it.
 _RANK_STEPS = 200
 
@@ -35,34 +35,34 @@ class EncodedRanks:
     ranks : ndarray of uint16
         (draw,): how many worlds have less; of a number of few values the place of its value among them.
     values : ndarray
-        Those few values, or `_KNOTS` quantiles.
-    few : bool
+        Those few values, or `_N_QUANTILE_KNOTS` quantiles.
+    has_few_values : bool
         It has few values.
     """
 
     name: str
     ranks: NDArray[np.uint16]
     values: Array
-    few: bool
+    has_few_values: bool
 
     @classmethod
     def of(cls, name: str, draws: Array) -> EncodedRanks:
         """Rank the draws of a number."""
         several, place, count = np.unique(draws, return_inverse=True, return_counts=True)
-        few = len(several) <= MOST_VALUES
+        few = len(several) <= MAX_DISTINCT_VALUES
         ranks = place if few else (np.cumsum(count) - count)[place]
-        values = several if few else np.quantile(draws, np.linspace(0, 1, _KNOTS))
-        return cls(name=name, ranks=ranks.astype(np.uint16), values=values, few=few)
+        values = several if few else np.quantile(draws, np.linspace(0, 1, _N_QUANTILE_KNOTS))
+        return cls(name=name, ranks=ranks.astype(np.uint16), values=values, has_few_values=few)
 
     @property
     def codes(self) -> NDArray[np.uint8]:
         """The ranks in 8 bits: in steps of half a percent of the worlds, or the places of few values."""
         steps = self.ranks.astype(np.int64) * _RANK_STEPS // len(self.ranks)
-        return (self.ranks if self.few else steps).astype(np.uint8)
+        return (self.ranks if self.has_few_values else steps).astype(np.uint8)
 
     def kept(self, said: Sequence[int]) -> NDArray[np.bool_]:
         """Tell which worlds lie in a range, two shares in percent; or have one of some values, by their places."""
-        if self.few:
+        if self.has_few_values:
             return np.isin(self.ranks, said)
         low, high = said
         ranks = self.ranks.astype(np.int64) * 100
@@ -70,7 +70,7 @@ class EncodedRanks:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Coded:
+class EncodedValues:
     """What every world says, as codes between the ends of a range.
 
     Parameters
@@ -107,7 +107,7 @@ class Coded:
         return int(np.iinfo(self.codes.dtype).max) - 1
 
     @classmethod
-    def of(cls, values: Array, low: Array, high: Array, dtype: type[np.unsignedinteger], **about: Any) -> Coded:
+    def of(cls, values: Array, low: Array, high: Array, dtype: type[np.unsignedinteger], **about: Any) -> EncodedValues:
         """Write values, (..., draw), in codes between ends, (...)."""
         top = int(np.iinfo(dtype).max) - 1
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -131,7 +131,7 @@ class Coded:
         return np.asarray(np.where(self.codes > self.top, np.nan, out))
 
 
-def between(values: Array, dtype: type[np.unsignedinteger], beyond: float, **about: Any) -> Coded:
+def between(values: Array, dtype: type[np.unsignedinteger], beyond: float, **about: Any) -> EncodedValues:
     """Write values, (..., draw), in codes between their own ends, of their logarithms where all are positive."""
     finite = np.isfinite(values)
     log = bool(finite.any() and (values[finite] > 0).all())
@@ -139,21 +139,21 @@ def between(values: Array, dtype: type[np.unsignedinteger], beyond: float, **abo
         values = np.log(values) if log else values
     if np.isfinite(values).all():
         low, high = np.quantile(values, [beyond, 1 - beyond], axis=-1)
-        return Coded.of(values, low, high, dtype, log=log, **about)
+        return EncodedValues.of(values, low, high, dtype, log=log, **about)
     low, high = np.zeros(values.shape[:-1]), np.zeros(values.shape[:-1])
     for index in itertools.product(*map(range, values.shape[:-1])):
         own = values[index][np.isfinite(values[index])]
         if len(own):
             low[index], high[index] = np.quantile(own, [beyond, 1 - beyond])
-    return Coded.of(values, low, high, dtype, log=log, **about)
+    return EncodedValues.of(values, low, high, dtype, log=log, **about)
 
 
-def text(codes: NDArray[Any]) -> str:
+def to_base64(codes: NDArray[Any]) -> str:
     """Return codes as base64 of little-endian bytes."""
     return base64.b64encode(codes.astype(codes.dtype.newbyteorder("<")).tobytes()).decode("ascii")
 
 
-def coded(each: Coded) -> dict[str, Any]:
+def encode_codes(each: EncodedValues) -> dict[str, Any]:
     """Return codes as plain data: those of equal cells once, with the place of each cell among them."""
     cells = np.ascontiguousarray(each.codes.reshape(-1, each.codes.shape[-1]))
     kept: dict[bytes, int] = {}
@@ -162,7 +162,7 @@ def coded(each: Coded) -> dict[str, Any]:
     ends = {"low": each.low.ravel().tolist(), "high": each.high.ravel().tolist()}
     more = {"log": each.log, "unit": each.unit} if each.kind != "date" else {}
     times = {"times": list(each.times)} if each.times else {}
-    return {"dims": list(each.dims), "codes": text(codes), "cells": places, **ends, **more, **times}
+    return {"dims": list(each.dims), "codes": to_base64(codes), "cells": places, **ends, **more, **times}
 
 
 def shorter(record: Any) -> Any:

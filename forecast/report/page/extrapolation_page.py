@@ -14,12 +14,12 @@ import numpy as np
 from forecast.base.dates import from_decimal_year
 from forecast.base.files import safe_output, write_atomic
 from forecast.errors import printable
-from forecast.projection.provenance import versions
-from forecast.report.figures.extrapolations import plot
-from forecast.report.page import check_format, policy, style, templates
+from forecast.projection.provenance import library_versions
+from forecast.report.figures.extrapolations import plot_extrapolation
+from forecast.report.page import check_format, policy, style, template_environment
 from forecast.report.page.appendices import foreign
 from forecast.report.page.static_figure import image_address
-from forecast.tables.csv_format import text as csv_text
+from forecast.tables.csv_format import to_csv as csv_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["write_extrapolation"]
 
 #: Points that are listed, the last ones.
-_MOST_POINTS = 500
+_MAX_POINTS = 500
 
 
 def write_extrapolation(
@@ -59,13 +59,17 @@ def write_extrapolation(
         For another ending.
     """
     check_format(path)
-    made = templates().get_template("extrapolation.html.j2").render(**_contents(answer, of, repeat, record))
+    made = (
+        template_environment()
+        .get_template("extrapolation.html.j2")
+        .render(**_page_contents(answer, of, repeat, record))
+    )
     return write_atomic(safe_output(path), made)
 
 
-def _contents(answer: Extrapolation, of: str, repeat: str, record: str) -> dict[str, Any]:
+def _page_contents(answer: Extrapolation, of: str, repeat: str, record: str) -> dict[str, Any]:
     x, y = (printable(name, 60) for name in answer.names)
-    at, known = (_places(answer, values) for values in (answer.to, answer.x))
+    at, known = (_point_labels(answer, values) for values in (answer.to, answer.x))
     columns = {x: at, "median": answer.median.tolist(), "lower": answer.lower.tolist(), "upper": answer.upper.tolist()}
     rows = list(zip(*columns.values(), strict=True)) if answer.threshold is None else []
     ends = f"{100 * answer.level:g} % from", "to"
@@ -75,7 +79,7 @@ def _contents(answer: Extrapolation, of: str, repeat: str, record: str) -> dict[
         "title": foreign(f"{y} of {of}" if of else y),
         "file": re.sub(r"[^A-Za-z0-9]+", "-", f"{of} {y}").strip("-")[:60] or "extrapolation",
         "sentence": foreign(answer.sentence),
-        "figure": image_address(partial(plot, answer)),
+        "figure": image_address(partial(plot_extrapolation, answer)),
         "csv": f"data:text/csv;charset=utf-8,{quote(csv_text(columns))}",
         "columns": [x, "median", *ends],
         "value": y,
@@ -87,14 +91,14 @@ def _contents(answer: Extrapolation, of: str, repeat: str, record: str) -> dict[
         "said_of": f"the reciprocal of {y}, which rises" if answer.rises else y,
         "record": [foreign(line) for line in answer.record],
         "warnings": [foreign(line) for line in answer.warnings],
-        "known": [(each, f"{value:.5g}") for each, value in zip(known, answer.y, strict=True)][-_MOST_POINTS:],
+        "known": [(each, f"{value:.5g}") for each, value in zip(known, answer.y, strict=True)][-_MAX_POINTS:],
         "repeat": foreign(repeat),
         "record_text": record,
-        "version": versions()["lawcast"],
+        "version": library_versions()["lawcast"],
     }
 
 
-def _places(answer: Extrapolation, values: NDArray[np.float64]) -> list[str]:
+def _point_labels(answer: Extrapolation, values: NDArray[np.float64]) -> list[str]:
     if answer.dates:
         return [str(day) for day in from_decimal_year(values).astype("datetime64[D]")]
     return [f"{each:.6g}" for each in values]

@@ -13,9 +13,9 @@ import numpy as np
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.result import DateAnswer, Projection, ValueAnswer
 from forecast.projection.result.projected_answers import FirstRow, RankingRow
-from forecast.report.changes import changed_group, unmoved
-from forecast.report.headline import Words, changed, event, headline, on_date, value_title
-from forecast.sensitivity.lever_points import DRAWS, lever_points
+from forecast.report.changes import changed_group, unchanged_questions
+from forecast.report.headline import Labels, event, on_date, opening_sentence, settings_sentence, value_title
+from forecast.sensitivity.lever_points import N_DRAWS, lever_points
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["LeverAnswers", "carried_answer", "lever_answers"]
 
 #: Of the curve of the sentence's answer: each of so many points stands for an equal share of the worlds.
-_CURVE = 50
+_N_CURVE_POINTS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ def lever_answers(
     run: Projection,
     scenario: str | Path | Scenario,
     *,
-    draws: int = DRAWS,
+    draws: int = N_DRAWS,
     progress: Callable[[int, int], None] | None = None,
 ) -> LeverAnswers:
     """Return the answers of a projection at places of each of its levers, one moved at a time.
@@ -85,7 +85,7 @@ def carried_answer(run: Projection, page: Projection) -> dict[str, Any]:
         value of each choice, and its ``curve``; ``orders`` and ``firsts``; ``changes`` and ``unmoved``. Dates are years
         from the start of the page, and None is what never comes.
     """
-    words, opening, start = Words(run), run.opening, page.span[0]
+    words, opening, start = Labels(run), run.opening, page.span[0]
     choices = {name: list(choice.values) for name, choice in page.choices.items()}
     rows: dict[str, list[Any]] = {}
     curve: list[float | None] = []
@@ -94,21 +94,23 @@ def carried_answer(run: Projection, page: Projection) -> dict[str, Any]:
             choice: [_encoded(opening, {**opening.default, choice: value}, start) for value in opening.values(choice)]
             for choice in opening.choices
         }
-        curve = [_number(each, start if opening.kind == "when" else 0.0) for each in _curve(opening)]
+        curve = [_round_for_page(each, start if opening.kind == "when" else 0.0) for each in _curve(opening)]
     titles, known = _titles(run), _titles(page)
     return {
-        "sentence": headline(run),
-        "changed": changed(run, words),
-        "answers": {_key(each): _encoded(each, each.default, start) for each in _numeric(run)},
+        "sentence": opening_sentence(run),
+        "changed": settings_sentence(run, words),
+        "answers": {_answer_key(each): _encoded(each, each.default, start) for each in _numeric(run)},
         "titles": {key: title for key, title in titles.items() if known.get(key) != title},
         "rows": rows,
         "curve": curve,
         "orders": {
-            each.name: [_ordered(row, each.over_choice, choices) for row in each.table] for each in run.rankings
+            each.name: [_encode_ranking(row, each.over_choice, choices) for row in each.table] for each in run.rankings
         },
-        "firsts": {each.name: None if each.sentence_row is None else _first(each.sentence_row) for each in run.firsts},
+        "firsts": {
+            each.name: None if each.sentence_row is None else _encode_first(each.sentence_row) for each in run.firsts
+        },
         "changes": [[row.label, *row.cells] for row in changed_group(run).rows],
-        "unmoved": unmoved(run),
+        "unmoved": unchanged_questions(run),
     }
 
 
@@ -118,16 +120,16 @@ def _numeric(run: Projection) -> list[DateAnswer | ValueAnswer]:
 
 def _titles(run: Projection) -> dict[str, str]:
     """Return what the answers of a projection are called, by their keys."""
-    words, rankings = Words(run), run.rankings
-    titles = {_key(each): _title(each, words) for each in _numeric(run)}
+    words, rankings = Labels(run), run.rankings
+    titles = {_answer_key(each): _answer_title(each, words) for each in _numeric(run)}
     return titles | {each.name: words.title(each.title or f"the {each.best} {each.text}", {}) for each in rankings}
 
 
-def _key(answer: DateAnswer | ValueAnswer) -> str:
+def _answer_key(answer: DateAnswer | ValueAnswer) -> str:
     return answer.name if isinstance(answer, DateAnswer) else f"{answer.name}.{answer.place}"
 
 
-def _title(answer: DateAnswer | ValueAnswer, words: Words) -> str:
+def _answer_title(answer: DateAnswer | ValueAnswer, words: Labels) -> str:
     if isinstance(answer, DateAnswer):
         return event(answer, {}, words, short=True)
     return f"{value_title(answer, answer.default, words)}, {on_date(answer.date)}"
@@ -139,7 +141,7 @@ def _curve(answer: DateAnswer | ValueAnswer) -> tuple[float, ...]:
         return ()
     values, weights = answer.pooled_draws(answer.default)
     known = ~np.isnan(values)
-    levels = [(place + 0.5) / _CURVE for place in range(_CURVE)]
+    levels = [(place + 0.5) / _N_CURVE_POINTS for place in range(_N_CURVE_POINTS)]
     if weights is not None:
         made = weighted_quantiles(values[known], weights[known], levels)
     elif answer.kind == "when":
@@ -149,7 +151,7 @@ def _curve(answer: DateAnswer | ValueAnswer) -> tuple[float, ...]:
     return tuple(map(float, made))
 
 
-def _number(value: float, start: float = 0.0) -> float | None:
+def _round_for_page(value: float, start: float = 0.0) -> float | None:
     """Return a number with the digits that a page tells apart: a date, in years from the start, to some hours."""
     if not math.isfinite(value):
         return None
@@ -161,24 +163,27 @@ def _encoded(answer: DateAnswer | ValueAnswer, chosen: Mapping[str, str], first:
     found, start = answer.over(chosen), first if answer.kind == "when" else 0.0
     if found is None:
         return None
-    shares = [_number(found.never), _number(found.already)]
+    shares = [_round_for_page(found.never), _round_for_page(found.already)]
     if found.medians is None:
-        return [[_number(each, start) for each in found.quantiles], *(shares if start else [])]
-    nevers = [_number(each) for each in found.nevers]
-    medians = [_number(each, start) for each in found.medians]
+        return [[_round_for_page(each, start) for each in found.quantiles], *(shares if start else [])]
+    nevers = [_round_for_page(each) for each in found.nevers]
+    medians = [_round_for_page(each, start) for each in found.medians]
     return {"medians": medians, "nevers": nevers, "never": shares[0], "already": shares[1], "count": found.count}
 
 
-def _ordered(row: RankingRow, over: str, choices: Mapping[str, list[str]]) -> dict[str, Any]:
+def _encode_ranking(row: RankingRow, over: str, choices: Mapping[str, list[str]]) -> dict[str, Any]:
     """Return a ranking: under which values, those that take part with the best median first, and the best."""
     place = choices[over].index
-    rows = [[place(each.name), _number(each.first), [_number(q) for q in each.quantiles]] for each in row.taking_part]
+    rows = [
+        [place(each.name), _round_for_page(each.first), [_round_for_page(q) for q in each.quantiles]]
+        for each in row.taking_part
+    ]
     at = {name: choices[name].index(value) for name, value in row.choices.items()}
     return {"at": at, "rows": rows, "best": None if row.best is None else place(row.best.name)}
 
 
-def _first(row: FirstRow) -> list[float | None] | None:
+def _encode_first(row: FirstRow) -> list[float | None] | None:
     """Return the probabilities of what comes first, then of several at once, and of none; None where it failed."""
     if row.failed:
         return None
-    return [_number(ends[0]) for ends in (*row.first.values(), row.together, row.none)]
+    return [_round_for_page(ends[0]) for ends in (*row.first.values(), row.together, row.none)]

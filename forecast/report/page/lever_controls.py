@@ -10,19 +10,19 @@ import numpy as np
 
 from forecast import units
 from forecast.projection.result import DateAnswer, Projection, ValueAnswer
-from forecast.report.headline import Words
-from forecast.report.page.appendices import Called, foreign
+from forecast.report.headline import Labels
+from forecast.report.page.appendices import AssumptionLabels, foreign
 from forecast.report.words.number_text import amount, percent
 from forecast.report.words.patterns import fill
 from forecast.scenarios.quantities.changes import as_phrase
 from forecast.scenarios.quantities.levers import Lever
-from forecast.scenarios.settings.setting_values import measured
+from forecast.scenarios.settings.setting_values import parse_measured
 from forecast.sensitivity.lever_points import movable
 
 __all__ = ["LeverControl", "LeverStop", "lever_controls"]
 
 #: Digits of a number that somebody sets, or that is stated.
-_STATED = 4
+_STATED_DIGITS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class LeverStop:
         For people, with its unit.
     size : float
         The number; NaN of words.
-    typed : str
+    command_text : str
         The option of ``forecast run`` that sets it.
     change : str
         What is changed there from a date on, as ``--what-if`` takes it.
@@ -46,13 +46,13 @@ class LeverStop:
     value: str
     label: str
     size: float = math.nan
-    typed: str = ""
+    command_text: str = ""
     change: str = ""
 
     @property
     def plain(self) -> dict[str, str]:
         """The same as plain data."""
-        told = {"value": self.value, "label": self.label, "typed": self.typed, "change": self.change}
+        told = {"value": self.value, "label": self.label, "typed": self.command_text, "change": self.change}
         return {key: foreign(text) for key, text in told.items() if text}
 
 
@@ -102,33 +102,35 @@ def lever_controls(run: Projection) -> list[LeverControl]:
     >>> [(each.label, each.at, each.stops[each.at].label) for each in lever_controls(run)]
     [('Goal', 6, '2.25 FLOP')]
     """
-    words, called = Words(run), Called(run)
+    words, called = Labels(run), AssumptionLabels(run)
     return [] if run.swept else [_control(run, lever, words, called) for lever in movable(run)]
 
 
-def _control(run: Projection, lever: Lever, words: Words, called: Called) -> LeverControl:
+def _control(run: Projection, lever: Lever, words: Labels, called: AssumptionLabels) -> LeverControl:
     if lever.since is not None:
         unit, numbers = "", np.array([1.0])
     else:
-        unit, numbers = _numbers(run, lever.name, called)
+        unit, numbers = _unit_and_default(run, lever.name, called)
     stops = [_stop(lever, value, unit, words) for value in lever.points()]
     middle = float(np.median(numbers)) if len(numbers) else math.nan
     changes = lever.since is not None
     about: dict[str, Any] = {"name": lever.name, "label": lever.label, "about": lever.about, "changes": changes}
-    if shares := _shares(run, lever):
+    if shares := _label_shares(run, lever):
         said = [fill("share", label=words(label), percent=percent(share)) for label, share in shares.items()]
         likely = max(shares, key=lambda label: shares[label])
         stated = ", ".join(said) if shares[likely] < 1 else words(likely)
         return LeverControl(stops=tuple(stops), at=list(shares).index(likely), stated=stated, **about)
     fixed = len(numbers) > 0 and float(np.min(numbers)) == float(np.max(numbers))
     if not fixed or any(math.isnan(each.size) for each in stops):
-        return LeverControl(stops=tuple(stops), at=_nearest(stops, middle), stated=_spread(numbers, unit), **about)
-    own = LeverStop(value="", label=_said(lever, middle, unit), size=middle)
+        return LeverControl(
+            stops=tuple(stops), at=_nearest(stops, middle), stated=_interval_text(numbers, unit), **about
+        )
+    own = LeverStop(value="", label=_stop_text(lever, middle, unit), size=middle)
     stops = _with(stops, own)
     return LeverControl(stops=tuple(stops), at=stops.index(own), stated=own.label, **about)
 
 
-def _shares(run: Projection, lever: Lever) -> dict[str, float]:
+def _label_shares(run: Projection, lever: Lever) -> dict[str, float]:
     """Return how likely each label is where a lever is one of several labels a world; else nothing."""
     quantity = run.quantities.get(lever.name)
     if quantity is None or quantity.kind != "regime" or lever.since is not None:
@@ -143,7 +145,7 @@ def _with(stops: list[LeverStop], own: LeverStop) -> list[LeverStop]:
     return sorted([*others, own], key=lambda each: each.size if rises else -each.size)
 
 
-def _numbers(run: Projection, name: str, called: Called) -> tuple[str, np.ndarray[Any, Any]]:
+def _unit_and_default(run: Projection, name: str, called: AssumptionLabels) -> tuple[str, np.ndarray[Any, Any]]:
     """Return the unit of what is set, and what it is in every world at the first step, as the sentence takes it."""
     if name in run.numeric:
         data = run.pooled(run.worlds[name], run.rivals)
@@ -156,27 +158,27 @@ def _numbers(run: Projection, name: str, called: Called) -> tuple[str, np.ndarra
     return "", np.array([])
 
 
-def _stop(lever: Lever, value: str, unit: str, words: Words) -> LeverStop:
+def _stop(lever: Lever, value: str, unit: str, words: Labels) -> LeverStop:
     typed = lever.command(value)
     if lever.since is not None:
         size = float(value.removesuffix("*"))
         change = as_phrase({"of": lever.name, "growth": size, "since": lever.since})
-        return LeverStop(value=value, label=_said(lever, size, ""), size=size, typed=typed, change=change)
-    found = measured(value)
+        return LeverStop(value=value, label=_stop_text(lever, size, ""), size=size, command_text=typed, change=change)
+    found = parse_measured(value)
     try:
         size, own = (float(value), unit) if found is None else found
     except ValueError:
-        return LeverStop(value=value, label=words(value), typed=typed)
+        return LeverStop(value=value, label=words(value), command_text=typed)
     if unit and own != unit:
         size = float(units.convert(size, own, unit))
-    return LeverStop(value=value, label=_said(lever, size, unit or own), size=size, typed=typed)
+    return LeverStop(value=value, label=_stop_text(lever, size, unit or own), size=size, command_text=typed)
 
 
-def _said(lever: Lever, size: float, unit: str) -> str:
-    return f"{size:.3g} × since {lever.since:.10g}" if lever.since is not None else amount(size, unit, _STATED)
+def _stop_text(lever: Lever, size: float, unit: str) -> str:
+    return f"{size:.3g} × since {lever.since:.10g}" if lever.since is not None else amount(size, unit, _STATED_DIGITS)
 
 
-def _spread(numbers: np.ndarray[Any, Any], unit: str) -> str:
+def _interval_text(numbers: np.ndarray[Any, Any], unit: str) -> str:
     """Say where an uncertain number lies."""
     known = numbers[np.isfinite(numbers)]
     if not len(known):

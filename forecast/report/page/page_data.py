@@ -16,43 +16,43 @@ from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer,
 from forecast.projection.result.observed_values import threshold
 from forecast.report.brief import brief
 from forecast.report.headline import (
-    CLEAR,
-    MAX_COMBINATIONS,
     MAX_NAMED,
-    Words,
-    authored,
-    changed,
+    MAX_SENTENCE_COMBINATIONS,
+    MIN_CLEAR_PROBABILITY,
+    Labels,
+    authored_sentences,
     contestant,
     event,
-    headline,
     now_of,
     on_date,
+    opening_sentence,
+    settings_sentence,
     start_text,
     value_title,
 )
-from forecast.report.page.appendices import Called, about, appendices, foreign
+from forecast.report.page.appendices import AssumptionLabels, about, appendices, foreign
 from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.encoding import shorter
 from forecast.report.page.lever_answers import LeverAnswers, carried_answer
 from forecast.report.page.lever_controls import lever_controls
 from forecast.report.page.static_figure import image_address
-from forecast.report.page.tornado_data import moves
+from forecast.report.page.tornado_data import tornado_data
 from forecast.report.rows import COLUMNS, MAX_RANKING_COMBINATIONS, question_label, race_group
 from forecast.report.words.number_text import amount, percent, scale_of
-from forecast.report.words.patterns import fill, patterns
+from forecast.report.words.patterns import fill, load_patterns
 from forecast.scenarios.authored_sentences import SLOTS
 from forecast.sensitivity.first_order import certain, uncertain
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["answer", "contents", "paths_read", "scales", "settable"]
+__all__ = ["answer_data", "page_contents", "paths_read", "settable", "unit_scales"]
 
 #: What follows the events of a race: several of them at once, and none.
 _TOGETHER_OR_NONE = ("several_at_once", "none_of_them")
 
 
-def contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], toml: str = "") -> dict[str, Any]:
+def page_contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], toml: str = "") -> dict[str, Any]:
     """Return what the page says, for its template.
 
     Parameters
@@ -60,19 +60,19 @@ def contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], tom
     run : Projection
     worlds : EncodedDraws
     told : mapping
-        What its script draws from: see `answer`.
+        What its script draws from: see `answer_data`.
     toml : str
         The scenario that repeats the answer.
     """
-    short, words = brief(run), Words(run)
+    short, words = brief(run), Labels(run)
     return {
         "title": foreign(run.title or run.scenario),
         "brief": short,
-        "replaced": _steered(run, worlds),
+        "replaced": _is_steerable(run, worlds),
         "races": [race_group(each, words) for each in run.firsts],
         "moves": told["tornado"],
         "levers": [(foreign(each.label), foreign(each.span), foreign(each.command())) for each in run.levers],
-        "figure": _figure(run),
+        "figure": _image_address(run),
         **about(run, worlds),
         **appendices(run, toml),
         "percent": percent,
@@ -80,18 +80,18 @@ def contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], tom
     }
 
 
-def _steered(run: Projection, worlds: EncodedDraws) -> bool:
+def _is_steerable(run: Projection, worlds: EncodedDraws) -> bool:
     """Tell whether the script answers what the sentence says."""
     opening = run.opening
     return opening is not None and (opening.kind != "rank" or opening.name in worlds.orders)
 
 
-def _figure(run: Projection) -> str:
+def _image_address(run: Projection) -> str:
     """Return the figure of the answer as the address of an image; nothing where there is nothing to draw."""
-    from forecast.report.figures import plot
+    from forecast.report.figures import plot_projection
 
     try:
-        return image_address(functools.partial(plot, run))
+        return image_address(functools.partial(plot_projection, run))
     except ForecastError:
         return ""
 
@@ -99,7 +99,7 @@ def _figure(run: Projection) -> str:
 # --- What the script draws from ---------------------------------------------------------------------------------------
 
 
-def answer(run: Projection, worlds: EncodedDraws, moved: LeverAnswers | None = None) -> dict[str, Any]:
+def answer_data(run: Projection, worlds: EncodedDraws, lever_answers: LeverAnswers | None = None) -> dict[str, Any]:
     """Return what the script draws from: the worlds, what everything in them is called, and the patterns of sentences.
 
     ``lawcast.show`` of the page takes it as it is.
@@ -108,10 +108,10 @@ def answer(run: Projection, worlds: EncodedDraws, moved: LeverAnswers | None = N
     ----------
     run : Projection
     worlds : EncodedDraws
-    moved : LeverAnswers, optional
+    lever_answers : LeverAnswers, optional
         The answers at places of its levers, where no engine gives them.
     """
-    words = Words(run)
+    words = Labels(run)
     packed = worlds.packed()
     first, last = run.span
     described = _Assumptions(run, worlds)
@@ -122,43 +122,43 @@ def answer(run: Projection, worlds: EncodedDraws, moved: LeverAnswers | None = N
     figures = []
     for each in packed["values"]:
         each |= _question(worlds.answers[each["name"], each["place"]], words)
-        each |= {"sides": worlds.sides(each["name"]), "scales": scales(each["unit"])}
+        each |= {"sides": worlds.sides(each["name"]), "scales": unit_scales(each["unit"])}
         figures.append(shorter(each))
     packed.pop("questions")
     packed.pop("values")
     opening = run.opening
     return {
         **packed,
-        "patterns": patterns(),
+        "patterns": load_patterns(),
         "given": f"Given {foreign(' and '.join(run.given))}: " if run.given else "",
-        "sentence": headline(run),
-        "changed": changed(run, words),
+        "sentence": opening_sentence(run),
+        "changed": settings_sentence(run, words),
         "opens": {"name": "" if opening is None else opening.name, "kind": "" if opening is None else opening.kind},
         "start": first,
         "start_text": start_text(run),
         "certain": certain(run),
-        "clear": CLEAR,
+        "clear": MIN_CLEAR_PROBABILITY,
         "until": last,
-        "choices": list(_choices(run, words)),
-        "levers": list(_levers(run, moved)),
-        "tornado": moves(run, worlds),
+        "choices": list(_choice_data(run, words)),
+        "levers": list(_lever_data(run, lever_answers)),
+        "tornado": tornado_data(run, worlds),
         "stated": carried_answer(run, run),
-        "moved_draws": 0 if moved is None else moved.draws,
+        "moved_draws": 0 if lever_answers is None else lever_answers.draws,
         "inputs": [described(name) | shorter(drawn) for name, drawn in packed.pop("inputs").items()],
         "questions": questions,
         "firsts": [_contest(each, words) for each in run.firsts],
-        "orders": [shorter(_ordered(run, words, each)) for each in packed.pop("orders")],
+        "orders": [shorter(_ranking_data(run, words, each)) for each in packed.pop("orders")],
         "columns": COLUMNS,
         "most_orders": MAX_RANKING_COMBINATIONS,
-        "most_said": MAX_COMBINATIONS,
+        "most_said": MAX_SENTENCE_COMBINATIONS,
         "most_named": MAX_NAMED,
         "values": figures,
-        "paths": list(_paths(run, words, packed.pop("paths"))),
+        "paths": list(_path_data(run, words, packed.pop("paths"))),
     }
 
 
 def paths_read(scenario: Scenario) -> set[str] | None:
-    """Return the quantities whose paths `answer` reads; None where these are all."""
+    """Return the quantities whose paths `answer_data` reads; None where these are all."""
     if not scenario.shown:
         return None
     groups: tuple[Mapping[str, Any], ...] = (scenario.questions, scenario.figures, scenario.rankings)
@@ -167,7 +167,7 @@ def paths_read(scenario: Scenario) -> set[str] | None:
     return scenario.quantities.keys() & {*scenario.shown, *levers, *needed}
 
 
-def _levers(run: Projection, moved: LeverAnswers | None) -> Iterator[dict[str, Any]]:
+def _lever_data(run: Projection, lever_answers: LeverAnswers | None) -> Iterator[dict[str, Any]]:
     """Walk the levers: choices by their names, and numbers with the places at which they can stand."""
     controls = {each.name: each for each in lever_controls(run)}
     for lever in run.levers:
@@ -176,13 +176,13 @@ def _levers(run: Projection, moved: LeverAnswers | None) -> Iterator[dict[str, A
         if lever.name not in controls:
             continue
         control = controls[lever.name]
-        points = {} if moved is None else moved.points.get(lever.name, {})
+        points = {} if lever_answers is None else lever_answers.points.get(lever.name, {})
         answers = [points.get(stop.value) for stop in control.stops]
         yield control.plain | ({"answers": answers} if points else {})
 
 
 def settable(run: Projection, worlds: EncodedDraws, units_of: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the assumptions that an engine behind the page can set, as `answer` has those that it can narrow.
+    """Return the assumptions that an engine behind the page can set, as `answer_data` has those that it can narrow.
 
     Parameters
     ----------
@@ -209,27 +209,27 @@ class _Assumptions:
     """What assumptions are called on the page, and how their values are written."""
 
     def __init__(self, run: Projection, worlds: EncodedDraws) -> None:
-        self._called, self._words, self._labels = Called(run), Words(run), worlds.labels
+        self._called, self._words, self._labels = AssumptionLabels(run), Labels(run), worlds.labels
         self._levers = {each.name: foreign(each.label) for each in run.levers}
 
     def __call__(self, name: str, unit: str = "") -> dict[str, Any]:
         (label, of), stated = self._words.number(name), self._called(name)[2]
-        out = {"name": name, "label": self._levers.get(name, label), "of": of, "scales": scales(stated or unit)}
+        out = {"name": name, "label": self._levers.get(name, label), "of": of, "scales": unit_scales(stated or unit)}
         return out | ({"labels": [self._words(each) for each in self._labels[name]]} if name in self._labels else {})
 
 
-def _paths(run: Projection, words: Words, packed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _path_data(run: Projection, words: Labels, packed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Walk the quantities over time, with what makes those of one dimension comparable."""
     for name, codes in packed.items():
         unit = codes["unit"]
         base = next(each["unit"] for each in packed.values() if units.same_dimension(each["unit"], unit))
-        about = {"label": words(name), "scales": scales(unit), "points": _points(run, name)}
-        about["past"] = list(_past(run, name))
+        about = {"label": words(name), "scales": unit_scales(unit), "points": _observation_points(run, name)}
+        about["past"] = list(_past_points(run, name))
         scale = {"dimension": base, "factor": float(units.convert(np.array([1.0]), unit, base)[0])}
         yield shorter({"name": name, **about, **scale, **codes})
 
 
-def _choices(run: Projection, words: Words) -> Iterator[dict[str, Any]]:
+def _choice_data(run: Projection, words: Labels) -> Iterator[dict[str, Any]]:
     """Walk the choices: those that stand side by side, those that are pooled, and those that nobody has weighed."""
     for name, choice in run.choices.items():
         values = [{"name": value, "label": words(value)} for value in choice.values]
@@ -238,7 +238,7 @@ def _choices(run: Projection, words: Words) -> Iterator[dict[str, Any]]:
         yield {"name": name, "label": words(name), "values": values, "kind": kind, **weights}
 
 
-def _question(answer: ProjectedAnswer, words: Words) -> dict[str, Any]:
+def _question(answer: ProjectedAnswer, words: Labels) -> dict[str, Any]:
     """Return what is asked: its clause under every combination of the definitions, and which rivals are pooled."""
     own = list(answer.default)
     combinations = itertools.product(*(answer.values(d) for d in own))
@@ -251,18 +251,18 @@ def _question(answer: ProjectedAnswer, words: Words) -> dict[str, Any]:
         clauses = [event(answer, each, words) for each in chosen]
         more = {"short": event(answer, {}, words), **_threshold(answer)}
     if answer.name in answer.run.says:
-        more["authored"] = [_authored(answer, each, words) for each in chosen]
+        more["authored"] = [_authored_data(answer, each, words) for each in chosen]
     about = {"own": own, "said": clauses, "rivals": list(answer.rivals), "called": question_label(answer, {}, words)}
     return {"name": answer.name, **about, **more}
 
 
-def _authored(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Words) -> dict[str, Any]:
+def _authored_data(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Labels) -> dict[str, Any]:
     """Return the sentences that the scenario's author wrote for an answer, and what is known of it today."""
     observed, now = now_of(answer, chosen)
-    return {"sentences": authored(answer, chosen, words), "observed": observed, "now": now}
+    return {"sentences": authored_sentences(answer, chosen, words), "observed": observed, "now": now}
 
 
-def _contest(answer: FirstAnswer, words: Words) -> dict[str, Any]:
+def _contest(answer: FirstAnswer, words: Labels) -> dict[str, Any]:
     """Return what is asked to come first, with its questions."""
     title = answer.title or "what comes first"
     return {
@@ -274,7 +274,7 @@ def _contest(answer: FirstAnswer, words: Words) -> dict[str, Any]:
     }
 
 
-def _ordered(run: Projection, words: Words, packed: Mapping[str, Any]) -> dict[str, Any]:
+def _ranking_data(run: Projection, words: Labels, packed: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ranking with its titles under every combination of its other choices."""
     ranking = next(each for each in run.rankings if each.name == packed["name"])
     title = ranking.title or f"the {ranking.best} {ranking.text}"
@@ -285,12 +285,16 @@ def _ordered(run: Projection, words: Words, packed: Mapping[str, Any]) -> dict[s
         "short": words.title(words.short(packed["name"], title), {}),
         "said": [words.title(title, each) for each in chosen],
         "given": [words.given(each) for each in chosen],
-        **({"authored": [authored(ranking, each, words) for each in chosen]} if ranking.name in run.says else {}),
-        "amounts": scales(packed["values"]["unit"]),
+        **(
+            {"authored": [authored_sentences(ranking, each, words) for each in chosen]}
+            if ranking.name in run.says
+            else {}
+        ),
+        "amounts": unit_scales(packed["values"]["unit"]),
         "slots": SLOTS["rank"],
         "lowest": ranking.best == "lowest",
         "meets": foreign(" and ".join(ranking.conditions) or "what is asked"),
-        "scales": scales(packed["values"]["unit"], together=True),
+        "scales": unit_scales(packed["values"]["unit"], together=True),
     }
 
 
@@ -304,11 +308,11 @@ def _threshold(answer: DateAnswer) -> dict[str, Any]:
         return {}
     own = quantities[found.of].unit
     value = units.convert(np.array([found.value]), found.unit, own)
-    spoken = {"factor": float(units.convert(1.0, own, found.stated)), "scales": scales(found.stated)}
+    spoken = {"factor": float(units.convert(1.0, own, found.stated)), "scales": unit_scales(found.stated)}
     return {"threshold": {"of": found.of, "value": float(value[0]), **spoken}}
 
 
-def _points(run: Projection, name: str) -> list[list[Any]]:
+def _observation_points(run: Projection, name: str) -> list[list[Any]]:
     """Return the data behind a quantity: decimal year, value, and the choices that it belongs to."""
     if f"observed/{name}" not in run:
         return []
@@ -325,7 +329,7 @@ def _points(run: Projection, name: str) -> list[list[Any]]:
     ]
 
 
-def _past(run: Projection, name: str) -> Iterator[list[Any]]:
+def _past_points(run: Projection, name: str) -> Iterator[list[Any]]:
     """Walk the fitted past of a quantity as it is drawn: decimal year, quantiles, and the choices it belongs to."""
     if f"past/{name}" not in run:
         return
@@ -342,7 +346,7 @@ def _past(run: Projection, name: str) -> Iterator[list[Any]]:
 
 
 @functools.cache
-def scales(unit: str, *, together: bool = False) -> list[list[Any]]:
+def unit_scales(unit: str, *, together: bool = False) -> list[list[Any]]:
     """Return at what sizes a unit changes its name, what it is then worth and called: for whoever writes numbers.
 
     Parameters

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
-from forecast.projection.answers.ranking import bests
-from forecast.report.page.encoding import Coded, between, coded, text
+from forecast.projection.answers.ranking import best_shares
+from forecast.report.page.encoding import EncodedValues, between, encode_codes, to_base64
 
 if TYPE_CHECKING:
     from forecast.report.page.encoding import Codes
@@ -47,7 +47,7 @@ class Order:
     sets: list[list[int]]
     best: Codes
     takes: NDArray[np.bool_]
-    values: Coded
+    values: EncodedValues
 
     @classmethod
     def of(cls, name: str, over: str, data: xr.Dataset, *, lowest: bool, count: int) -> Order:
@@ -65,7 +65,7 @@ class Order:
         """
         kept = data.transpose("draw", ..., over)
         value, takes = np.asarray(kept["value"].values, dtype=float), kept["takes"].values.astype(bool)
-        shares, left = (each[:count] for each in bests(value, takes, lowest=lowest))
+        shares, left = (each[:count] for each in best_shares(value, takes, lowest=lowest))
         rows = np.packbits(shares > 0, axis=-1)
         # as opaque bytes, rows are compared whole
         _, first, kinds = np.unique(rows.view(f"V{rows.shape[-1]}").ravel(), return_index=True, return_inverse=True)
@@ -98,8 +98,8 @@ class Order:
             "over": self.over,
             "dims": list(self.dims),
             "sets": self.sets,
-            "best": text(self.best),
+            "best": to_base64(self.best),
             "wide": self.best.dtype == np.uint16,
-            "takes": text(np.packbits(self.takes, axis=-1, bitorder="little")),
-            "values": coded(self.values),
+            "takes": to_base64(np.packbits(self.takes, axis=-1, bitorder="little")),
+            "values": encode_codes(self.values),
         }

@@ -24,15 +24,15 @@ def policy(script: str = "", *, asks: bool = False) -> str:
     asks : bool
         It may ask the server that it came from.
     """
-    runs = f"script-src {_hashed(script)}; " if script else ""
+    runs = f"script-src {_hash_source(script)}; " if script else ""
     connects = "connect-src 'self'; " if asks else ""
     return (
-        f"default-src 'none'; {runs}style-src {_hashed(style())}; img-src data:; {connects}base-uri 'none'; "
+        f"default-src 'none'; {runs}style-src {_hash_source(style())}; img-src data:; {connects}base-uri 'none'; "
         "form-action 'none'"
     )
 
 
-def _hashed(text: str) -> str:
+def _hash_source(text: str) -> str:
     """Return the source of a policy that lets this text be; those of the page's own files end no element."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
     return f"'sha256-{digest}'"

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from forecast.projection.result import AnswerDistribution, DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.report.brief import Brief, brief
-from forecast.report.headline import Words, cells
-from forecast.report.result_data import drivers
+from forecast.report.headline import Labels, table_cells
+from forecast.report.result_data import driver_rows
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent
-from forecast.sensitivity.first_order import BINS, PER_BIN, UncertainNumber, variance_shares
+from forecast.sensitivity.first_order import MAX_BINS, MIN_DRAWS_PER_BIN, UncertainNumber, variance_shares
 
 if TYPE_CHECKING:
     from forecast.base.lazy import xr
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["moves"]
+__all__ = ["tornado_data"]
 
 #: So many assumptions are shown, and none that explains less of the variance.
-MAX_BARS, MIN_SHARE = 8, 0.01
+MAX_TORNADO_BARS, MIN_SHARE = 8, 0.01
 #: Of hundreds of assumptions none is shown that chance moves as far: by so many standard deviations of its share.
 MIN_STANDARD_ERRORS = 4.0
 #: The worlds in which an assumption is low are this share of all, and so are those in which it is high.
-FIFTH = 5
+TAIL_DIVISOR = 5
 
 
-def moves(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
+def tornado_data(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     """Return what moves the answer of the sentence; no rows where it is no date and no value, or a range of rivals.
 
     Parameters
@@ -67,10 +67,10 @@ def moves(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     measure, short = _measure(answer.kind, whole), brief(run)
     values, counts = told.values[: worlds.count], None if weights is None else weights.values[: worlds.count]
     rows: list[dict[str, Any]] = []
-    for names, label, of, share in _explained(run, answer, told, worlds, short):
+    for names, label, of, share in _explained_shares(run, answer, told, worlds, short):
         if names[0] in run.choices:
             parts = [
-                (answer.over({**answer.default, names[0]: value}), Words(run)(value))
+                (answer.over({**answer.default, names[0]: value}), Labels(run)(value))
                 for value in answer.values(names[0])
             ]
             few = True
@@ -78,22 +78,22 @@ def moves(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
             own = next((name for name in names if name in worlds.inputs), "")
             if not own:
                 continue
-            few = worlds.inputs[own].few
+            few = worlds.inputs[own].has_few_values
             parts = [
                 (answer.of_worlds(values[at], None if counts is None else counts[at]), called)
-                for at, called in _parts(worlds, own)
+                for at, called in _low_and_high_draws(worlds, own)
             ]
         known = [part for part in parts if part[0] is not None]
         if not known:
             continue
-        ends = sorted(known, key=lambda part: _measured(part[0], measure)) if few else known
-        low, high = (_end(answer, each, called, measure) for each, called in (ends[0], ends[-1]))
+        ends = sorted(known, key=lambda part: _end_size(part[0], measure)) if few else known
+        low, high = (_make_end(answer, each, called, measure) for each, called in (ends[0], ends[-1]))
         rows.append({"label": label, "of": of, "share": share, "low": low, "high": high})
     return {"measure": measure, "until": as_text(run.span[1]), "rows": rows, "together": short.together}
 
 
-def _explained(
-    run: Projection, answer: ProjectedAnswer, told: xr.DataArray, worlds: EncodedDraws, short: Brief
+def _explained_shares(
+    run: Projection, answer: ProjectedAnswer, answers: xr.DataArray, worlds: EncodedDraws, short: Brief
 ) -> Iterator[tuple[list[str], str, str, float]]:
     """Walk what moves an answer, the most first: its names, what it is called, whose it is, and its share.
 
@@ -101,32 +101,32 @@ def _explained(
     says.
     """
     if isinstance(answer, DateAnswer):
-        every = drivers(run, least=0.0, only=[answer.name])[0]["drivers"]
+        every = driver_rows(run, least=0.0, only=[answer.name])[0]["drivers"]
         for (label, share), row in zip(short.drivers, every, strict=False):
             yield row["name"].split(", "), label, "", share
         return
     drawn = {own: UncertainNumber(draws) for own, draws in worlds.draws.items()}
     count = 0
-    for row in variance_shares(run, told, among=drawn):
+    for row in variance_shares(run, answers, among=drawn):
         for own in row["name"].split(", "):
-            if own in worlds.inputs and row["share"] >= _least(worlds, own) and count < MAX_BARS:
+            if own in worlds.inputs and row["share"] >= _min_share(worlds, own) and count < MAX_TORNADO_BARS:
                 count += 1
-                yield [own], *Words(run).number(own), row["share"]
+                yield [own], *Labels(run).number(own), row["share"]
 
 
-def _end(answer: ProjectedAnswer, found: AnswerDistribution | None, called: str, measure: str) -> dict[str, Any]:
-    size = _measured(found, measure)
-    return {"text": _said(answer, found, measure), "size": size if math.isfinite(size) else None, "called": called}
+def _make_end(answer: ProjectedAnswer, found: AnswerDistribution | None, called: str, measure: str) -> dict[str, Any]:
+    size = _end_size(found, measure)
+    return {"text": _end_text(answer, found, measure), "size": size if math.isfinite(size) else None, "called": called}
 
 
-def _least(worlds: EncodedDraws, name: str) -> float:
+def _min_share(worlds: EncodedDraws, name: str) -> float:
     """Return the share of the variance that an assumption must explain to be shown."""
     drawn = worlds.inputs[name]
-    bins = len(drawn.values) if drawn.few else min(BINS, worlds.count // PER_BIN)
+    bins = len(drawn.values) if drawn.has_few_values else min(MAX_BINS, worlds.count // MIN_DRAWS_PER_BIN)
     return max(MIN_SHARE, MIN_STANDARD_ERRORS * math.sqrt(2 * max(bins - 1, 1)) / max(worlds.count - bins, 1))
 
 
-def _measured(spread: AnswerDistribution | None, measure: str) -> float:
+def _end_size(spread: AnswerDistribution | None, measure: str) -> float:
     if spread is None:
         return np.inf
     return {"already": spread.already, "by": 1 - spread.never, "median": spread.median}[measure]
@@ -139,19 +139,19 @@ def _measure(kind: str, whole: AnswerDistribution) -> str:
     return "by" if kind == "when" and not np.isfinite(whole.median) else "median"
 
 
-def _parts(worlds: EncodedDraws, name: str) -> list[tuple[NDArray[np.int64], str]]:
+def _low_and_high_draws(worlds: EncodedDraws, name: str) -> list[tuple[NDArray[np.int64], str]]:
     """Return the worlds in which an assumption is low and in which it is high; of few values, those of each value."""
     drawn = worlds.inputs[name]
-    if drawn.few:
+    if drawn.has_few_values:
         return [(np.flatnonzero(drawn.ranks == place), worlds.called(name, place)) for place in np.unique(drawn.ranks)]
     order = np.argsort(drawn.ranks, kind="stable")
-    count = -(-len(order) // FIFTH)
+    count = -(-len(order) // TAIL_DIVISOR)
     return [(order[:count], ""), (order[-count:], "")]
 
 
-def _said(answer: ProjectedAnswer, spread: AnswerDistribution | None, measure: str) -> str:
+def _end_text(answer: ProjectedAnswer, spread: AnswerDistribution | None, measure: str) -> str:
     if spread is None:
         return "-"
     if isinstance(answer, ValueAnswer) or measure == "median":
-        return cells(answer, spread)[0]
+        return table_cells(answer, spread)[0]
     return percent(spread.already if measure == "already" else 1 - spread.never)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from forecast.report.page.draw_encoding import EncodedDraws
     from forecast.report.page.lever_answers import LeverAnswers
 
-__all__ = ["Served", "check_format", "html", "live", "part", "templates", "write"]
+__all__ = ["Served", "check_format", "html", "live", "page_part", "template_environment", "write_page"]
 
 _HERE = Path(__file__).parent
 #: The ideas of the script, in the order in which they stand in it: the last one draws. That of the engine is served.
@@ -49,7 +49,9 @@ def check_format(path: str | os.PathLike[str]) -> None:
         raise UsageError(f"{printable(Path(path).name)}: expected a page that ends in {' or '.join(_ENDINGS)}")
 
 
-def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "", moved: LeverAnswers | None = None) -> Path:
+def write_page(
+    run: Projection, path: str | os.PathLike[str], *, toml: str = "", lever_answers: LeverAnswers | None = None
+) -> Path:
     """Write the page of a projection's answer.
 
     Parameters
@@ -59,7 +61,7 @@ def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "", move
         Ends in ``.html``.
     toml : str
         The scenario that repeats the answer, which stands in an appendix.
-    moved : LeverAnswers, optional
+    lever_answers : LeverAnswers, optional
         The answers at places of its levers, which the page then lets a reader move: see `lever_answers`.
 
     Returns
@@ -82,7 +84,7 @@ def write(run: Projection, path: str | os.PathLike[str], *, toml: str = "", move
     'answer.html'
     """
     check_format(path)
-    return write_atomic(safe_output(path), html(run, toml=toml, moved=moved))
+    return write_atomic(safe_output(path), html(run, toml=toml, lever_answers=lever_answers))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +95,9 @@ class Served:
     policy: str
 
 
-def html(run: Projection, *, toml: str = "", moved: LeverAnswers | None = None) -> str:
-    """Return the page of a projection's answer; see `write`."""
-    return _made(run, toml, moved=moved).html
+def html(run: Projection, *, toml: str = "", lever_answers: LeverAnswers | None = None) -> str:
+    """Return the page of a projection's answer; see `write_page`."""
+    return _fill_template(run, toml, lever_answers=lever_answers).html
 
 
 def live(run: Projection, engine: Mapping[str, Any], units_of: Mapping[str, str], *, toml: str = "") -> Served:
@@ -111,10 +113,10 @@ def live(run: Projection, engine: Mapping[str, Any], units_of: Mapping[str, str]
     toml : str
         The scenario that repeats the answer.
     """
-    return _made(run, toml, engine, units_of)
+    return _fill_template(run, toml, engine, units_of)
 
 
-def part(name: str, run: Projection, worlds: EncodedDraws, *, toml: str = "") -> str:
+def page_part(name: str, run: Projection, worlds: EncodedDraws, *, toml: str = "") -> str:
     """Return what stands around an answer on its page, for who draws the answer anew.
 
     Parameters
@@ -128,11 +130,11 @@ def part(name: str, run: Projection, worlds: EncodedDraws, *, toml: str = "") ->
     from forecast.report.page.appendices import about, appendices
 
     told = about(run, worlds) if name == "about" else appendices(run, toml)
-    return templates().get_template(f"{name}.html.j2").render(**told)
+    return template_environment().get_template(f"{name}.html.j2").render(**told)
 
 
 @functools.cache
-def templates() -> Environment:
+def template_environment() -> Environment:
     """Return what fills the templates of pages: all text is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -141,26 +143,26 @@ def templates() -> Environment:
     )
 
 
-def _made(
+def _fill_template(
     run: Projection,
     toml: str,
     engine: Mapping[str, Any] | None = None,
     units_of: Mapping[str, str] = MappingProxyType({}),
-    moved: LeverAnswers | None = None,
+    lever_answers: LeverAnswers | None = None,
 ) -> Served:
     from forecast.report.page.draw_encoding import EncodedDraws
-    from forecast.report.page.page_data import answer, contents, settable
+    from forecast.report.page.page_data import answer_data, page_contents, settable
 
     worlds = EncodedDraws(run)
-    told = answer(run, worlds, moved)
+    told = answer_data(run, worlds, lever_answers)
     script = _script(served=engine is not None)
     rules = policy(script, asks=engine is not None)
     text = (
-        templates()
+        template_environment()
         .get_template("page.html.j2")
         .render(
-            **contents(run, worlds, told, toml),
-            moved_draws=0 if moved is None or not moved.points else moved.draws,
+            **page_contents(run, worlds, told, toml),
+            moved_draws=0 if lever_answers is None or not lever_answers.points else lever_answers.draws,
             policy=rules,
             style=style(),
             script=script,
@@ -171,14 +173,14 @@ def _made(
     return Served(html=text, policy=rules)
 
 
-def _text(name: str) -> str:
+def _read_asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
 def _script(*, served: bool) -> str:
     """Return the script of a page: what its files define is known to all of them, and to nobody else."""
     names = [name for name in _SCRIPT if served or name != "engine"]
-    parts = "\n".join(_text(f"script/{name}.js") for name in names)
+    parts = "\n".join(_read_asset(f"script/{name}.js") for name in names)
     return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from forecast.report.words.patterns import patterns
+from forecast.report.words.patterns import load_patterns
 from forecast.scenarios.authored_sentences import PART, SLOT
 
 __all__ = ["written"]
@@ -36,4 +36,4 @@ def written(sentence: str, texts: Mapping[str, str], idle: Collection[str] = ())
     kept = PART.sub(part, sentence)
     filled = SLOT.sub(lambda brace: texts.get(brace[1], brace[0]), kept)
     # an 8 %, an 11 %, an under 1 %
-    return re.sub(patterns()["spoken_with_a_vowel"], r"\1n ", filled)
+    return re.sub(load_patterns()["spoken_with_a_vowel"], r"\1n ", filled)

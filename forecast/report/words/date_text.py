@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
-from forecast.report.words.patterns import patterns
+from forecast.report.words.patterns import load_patterns
 
 __all__ = ["age", "as_text", "fine_interval", "fine_span", "month"]
 
 
 def fine_interval(low: float, high: float) -> bool:
     """Tell whether an interval is so narrow that its dates are said by the month."""
-    return math.isfinite(high) and high - low < patterns()["fine_years"]
+    return math.isfinite(high) and high - low < load_patterns()["fine_years"]
 
 
 def fine_span(first: float, last: float) -> bool:
     """Tell whether a projection is so short that the dates in its tables are said by the month."""
-    return bool(last - first < 3 * patterns()["fine_years"])
+    return bool(last - first < 3 * load_patterns()["fine_years"])
 
 
 def month(year: float) -> tuple[int, int]:
@@ -46,7 +46,7 @@ def as_text(year: float, *, fine: bool = False, short: bool = False) -> str:
     whole, number = month(year)
     if not fine:
         return str(whole)
-    return f"{whole}-{number:02d}" if short else f"{patterns()['months'][number - 1]} {whole}"
+    return f"{whole}-{number:02d}" if short else f"{load_patterns()['months'][number - 1]} {whole}"
 
 
 def age(years: float) -> str:

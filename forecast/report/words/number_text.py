@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Sequence
 
-from forecast.report.words.patterns import fill, patterns
+from forecast.report.words.patterns import fill, load_patterns
 
-__all__ = ["amount", "amount_range", "in_signs", "percent", "plain", "scale_of", "short_zeros", "written"]
+__all__ = ["amount", "amount_range", "format_number", "in_signs", "percent", "scale_of", "short_zeros", "written"]
 
 #: Units that take a prefix, and those prefixes; a rate beyond them keeps its power of ten (1.1e21 FLOP/s).
 _PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
@@ -28,7 +28,7 @@ _NAMED = {
     "percent": "%",
 }
 #: More minutes than this are hours.
-_MOST_MINUTES = 120
+_MAX_MINUTES = 120
 #: A growth rate, as scenarios and as results spell its unit.
 _A_YEAR = ("1/year", "1/yr")
 _SEVERAL = re.compile(r"^(cent|year|token|parameter|day)s\b", re.ASCII)
@@ -44,7 +44,7 @@ def percent(share: float | None) -> str:
     """
     if share is None or math.isnan(share):
         return fill("percent", "unknown")
-    rules = patterns()
+    rules = load_patterns()
     extreme = "hardly" if share < rules["hardly"] else "surely" if share > rules["surely"] else ""
     return fill("percent", extreme, number=f"{100 * share:.0f}")
 
@@ -60,7 +60,7 @@ def in_signs(text: str) -> str:
     return text.replace("under ", "<").replace("over ", ">")
 
 
-def plain(value: float | None, digits: int | None = None) -> str:
+def format_number(value: float | None, digits: int | None = None) -> str:
     """Write a number with few digits: ordinary size in full, others by a power of ten.
 
     Examples
@@ -70,7 +70,7 @@ def plain(value: float | None, digits: int | None = None) -> str:
     >>> plain(0.1, 6), plain(1024.0, 6)
     ('0.1', '1,024')
     """
-    digits = patterns()["digits"] if digits is None else digits
+    digits = load_patterns()["digits"] if digits is None else digits
     if value is None or not math.isfinite(value):
         return "-" if value is None or math.isnan(value) else ("infinite" if value > 0 else "-infinite")
     if value == 0:
@@ -109,10 +109,10 @@ def amount(value: float | None, unit: str = "", digits: int | None = None) -> st
     ('22 PFLOP/s', '1.1e21 FLOP/s', '420 GFLOP/s/W', '2.5')
     """
     if value is None or not math.isfinite(value):
-        return plain(value)
-    digits = patterns()["digits"] if digits is None else digits
-    factor, named = _scale(value, unit, digits)
-    return _with_unit(plain(value / factor, digits), named)
+        return format_number(value)
+    digits = load_patterns()["digits"] if digits is None else digits
+    factor, named = _unit_scale(value, unit, digits)
+    return _with_unit(format_number(value / factor, digits), named)
 
 
 def amount_range(low: float, high: float, unit: str = "", about: float | None = None) -> tuple[str, str]:
@@ -131,19 +131,19 @@ def amount_range(low: float, high: float, unit: str = "", about: float | None = 
     ends = (low, high)
     if not all(map(math.isfinite, ends)):
         return amount(low, unit), amount(high, unit)
-    digits = patterns()["digits"]
-    factor, named = _scale(high if about is None or not math.isfinite(about) else about, unit, digits)
-    begin, end = (plain(value / factor) for value in ends)
+    digits = load_patterns()["digits"]
+    factor, named = _unit_scale(high if about is None or not math.isfinite(about) else about, unit, digits)
+    begin, end = (format_number(value / factor) for value in ends)
     if "e" in begin + end:
-        factor, named = _scale(high, unit, digits)
-        if _scale(low, unit, digits)[1] != named:
+        factor, named = _unit_scale(high, unit, digits)
+        if _unit_scale(low, unit, digits)[1] != named:
             return amount(low, unit), amount(high, unit)
-        begin, end = (plain(value / factor) for value in ends)
+        begin, end = (format_number(value / factor) for value in ends)
     whole = _with_unit(end, named)
     return (whole if begin == end else begin), whole
 
 
-def _scale(value: float, unit: str, digits: int) -> tuple[float, str]:
+def _unit_scale(value: float, unit: str, digits: int) -> tuple[float, str]:
     return scale_of([float(f"{value:.{digits}g}")], unit)
 
 
@@ -177,7 +177,7 @@ def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:
         return factor / own, f"{prefix}{scaled['unit']}{units.label('1' + rest)[1:] if rest else ''}"
     if unit in _A_YEAR:
         return 1.0, "a year"
-    if unit in ("min", "minute") and any(abs(value) >= _MOST_MINUTES for value in values if math.isfinite(value)):
+    if unit in ("min", "minute") and any(abs(value) >= _MAX_MINUTES for value in values if math.isfinite(value)):
         return 60.0, "h"
     text = units.label(unit) if unit and unit != "-" else ""  # as tables show what has none
     return 1.0, _NAMED.get(text, text)

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["fill", "patterns"]
+__all__ = ["fill", "load_patterns"]
 
 
 @functools.cache
-def patterns() -> dict[str, Any]:
+def load_patterns() -> dict[str, Any]:
     """Return the patterns: ``texts`` by name, and how numbers and dates are rounded."""
     read: dict[str, Any] = json.loads(Path(__file__).with_name("patterns.json").read_text(encoding="utf-8"))
     return read
@@ -41,11 +41,11 @@ def fill(name: str, /, *flags: str, **texts: object) -> str:
     >>> fill("range", low="3 %", high="5 %"), fill("range", "same_text", low="3 %", high="3 %")
     ('3 % to 5 %', '3 %')
     """
-    for rule in patterns()["texts"][name]:
+    for rule in load_patterns()["texts"][name]:
         if all((flag[1:] not in flags) if flag[0] == "!" else (flag in flags) for flag in rule.get("if", ())):
-            return _filled(rule["text"], texts)
+            return _fill_slots(rule["text"], texts)
     raise KeyError(f"no rule of the text '{name}' holds for {', '.join(flags)}")
 
 
-def _filled(text: str, texts: Mapping[str, object]) -> str:
+def _fill_slots(text: str, texts: Mapping[str, object]) -> str:
     return re.sub(r"\{(\w+)\}", lambda brace: str(texts[brace[1]]), text)

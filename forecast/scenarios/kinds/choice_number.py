@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from forecast.errors import ScenarioError, printable
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.quantities.node import Node
-from forecast.scenarios.spec import braces, fill
-from forecast.scenarios.templates import own_choices, walk
+from forecast.scenarios.spec import choices_in_braces, fill
+from forecast.scenarios.templates import choices_in_templates, walk
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ChoiceNumber"]
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf", re.ASCII)
+_BARE_NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf", re.ASCII)
 #: What is a text in any case.
 _TEXTS = ("unit", "qualifiers", "as", "between", "family")
 #: Forms that hold no numbers.
@@ -73,11 +73,11 @@ class ChoiceNumber(QuantityKind):
                 return {key: number(each, f"{at}.{key}") for key, each in value.items()}
             if isinstance(value, (list, tuple)):
                 return [number(each, at) for each in value]
-            if not isinstance(value, str) or not braces(value, where=at):
+            if not isinstance(value, str) or not choices_in_braces(value, where=at):
                 return value
             text = fill(value, chosen)
-            if not _NUMBER.fullmatch(text):
-                given = ", ".join(f"{name} = {chosen[name]}" for name in braces(value, where=at))
+            if not _BARE_NUMBER_PATTERN.fullmatch(text):
+                given = ", ".join(f"{name} = {chosen[name]}" for name in choices_in_braces(value, where=at))
                 what = f"'{printable(value, 60)}' is '{printable(text, 60)}' where {printable(given, 120)}"
                 raise ScenarioError(f"{at}: expected a number: {what}")
             return float(text)
@@ -87,14 +87,14 @@ class ChoiceNumber(QuantityKind):
     @classmethod
     def told(cls, record: Mapping[str, Any]) -> bool:
         """Tell whether a text with braces stands where a number may."""
-        return any(True for _ in _texts(_numbers(record), "", ""))
+        return any(True for _ in _braced_texts(_numeric_parts(record), "", ""))
 
     @classmethod
     def read(
         cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]
     ) -> ChoiceNumber:
         """Return the record and its texts with braces."""
-        templates = dict(_texts(_numbers(record), key, reader.where))
+        templates = dict(_braced_texts(_numeric_parts(record), key, reader.where))
         for at, text in templates.items():
             reader.filled(text, choices, at)
         return cls(record=record, templates=templates)
@@ -104,7 +104,7 @@ class ChoiceNumber(QuantityKind):
         from forecast.scenarios.parse import ScenarioReader  # which knows all kinds
 
         key, reader = f"{scenario.where}: quantities.{name}", ScenarioReader(scenario.where, scenario.folder)
-        own = own_choices(scenario, self.templates, key=key)
+        own = choices_in_templates(scenario, self.templates, key=key)
         variants = {
             values: reader.quantity(name, self.filled(chosen, where=key), {}) for values, chosen in walk(scenario, own)
         }
@@ -113,18 +113,18 @@ class ChoiceNumber(QuantityKind):
         return replace(made, own=own, variants=variants)
 
 
-def _numbers(record: Mapping[str, Any]) -> dict[str, Any]:
+def _numeric_parts(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parts of a record that may hold numbers."""
     return {} if set(_NONE) & set(record) else {k: v for k, v in record.items() if k not in _TEXTS}
 
 
-def _texts(value: Any, at: str, where: str) -> Iterator[tuple[str, str]]:
+def _braced_texts(value: Any, at: str, where: str) -> Iterator[tuple[str, str]]:
     """Walk the texts with braces and their places."""
-    if isinstance(value, str) and braces(value, where=f"{printable(where)}: {printable(at, 120)}"):
+    if isinstance(value, str) and choices_in_braces(value, where=f"{printable(where)}: {printable(at, 120)}"):
         yield at, value
     elif isinstance(value, Mapping):
         for key, each in value.items():
-            yield from _texts(each, f"{at}.{key}", where)
+            yield from _braced_texts(each, f"{at}.{key}", where)
     elif isinstance(value, (list, tuple)):
         for number, each in enumerate(value, 1):
-            yield from _texts(each, f"{at}[{number}]", where)
+            yield from _braced_texts(each, f"{at}[{number}]", where)

@@ -15,15 +15,15 @@ from forecast import units
 from forecast.errors import ScenarioError, printable
 from forecast.formula import Formula, Name, tree
 from forecast.scenarios.quantities.kind import Plan, QuantityKind
-from forecast.scenarios.quantities.node import Combination, Node, quantities
+from forecast.scenarios.quantities.node import Combination, Node, quantity_names
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["Chosen", "as_written", "named", "plain"]
+__all__ = ["Chosen", "as_written", "with_choice_names", "with_placeholders"]
 
-_MEASURED = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:\s+([A-Za-z(%$1].*))?", re.ASCII)
+_CHOICE_NUMBER_PATTERN = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:\s+([A-Za-z(%$1].*))?", re.ASCII)
 _BRACES = re.compile(r"\{([A-Za-z_]\w{0,63}(?:\.[A-Za-z_]\w{0,63})*)\}", re.ASCII)
 
 
@@ -49,17 +49,17 @@ class Chosen(QuantityKind):
     def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
         """Return the node, with the number of every value; a bare one gets its unit with the other side."""
         where, choice = scenario.where, self.choice
-        values, unit = _numbers(
+        values, unit = _choice_numbers(
             choice, scenario.choices[choice].values, where=where, convert=partial(units.convert, where=where)
         )
         quantity = self if unit is None else Chosen(choice=choice)
-        needs = () if quantity.like is None else quantities(quantity.like.names)
+        needs = () if quantity.like is None else quantity_names(quantity.like.names)
         return Node(name=name, unit=unit or "", dims=(), own=(choice,), needs=needs, figures=values, quantity=quantity)
 
-    def unit_in(self, node: Node, known: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:
+    def unit_in(self, node: Node, nodes: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:
         """Return its unit: of a bare number that of what it bounds, or is compared with."""
         if self.of:
-            return known[self.of].unit
+            return nodes[self.of].unit
         return node.unit if self.like is None else units.infer(self.like, unit_of, where=where)
 
     def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
@@ -67,7 +67,7 @@ class Chosen(QuantityKind):
         return plan.add("constant", (), node.figures[node.own_values(combination)], of=node.name)
 
 
-def plain(text: str) -> tuple[str, dict[str, str]]:
+def with_placeholders(text: str) -> tuple[str, dict[str, str]]:
     """Return a text with names in the place of choices in braces, and what stands for which.
 
     Examples
@@ -98,7 +98,7 @@ def as_written(text: str) -> str:
     return re.sub(rf"({_BRACES.pattern})'+", r"\1", text, flags=re.ASCII)
 
 
-def named(formula: Formula, names: Mapping[str, str]) -> Formula:
+def with_choice_names(formula: Formula, names: Mapping[str, str]) -> Formula:
     """Return a formula with choices in braces where names stand for them."""
 
     def swapped(node: tree.Node) -> tree.Node:
@@ -108,7 +108,7 @@ def named(formula: Formula, names: Mapping[str, str]) -> Formula:
     return Formula(swapped(formula.root)) if names else formula
 
 
-def _numbers(
+def _choice_numbers(
     choice: str, values: Sequence[str], *, where: str, convert: Callable[[float, str, str], float]
 ) -> tuple[dict[tuple[str, ...], float], str | None]:
     """Return the numbers of a choice, and their unit; None of bare ones.
@@ -120,7 +120,7 @@ def _numbers(
     """
     numbers: dict[tuple[str, ...], tuple[float, str]] = {}
     for value in values:
-        found = _MEASURED.fullmatch(value)
+        found = _CHOICE_NUMBER_PATTERN.fullmatch(value)
         if found is None:
             expected = f"expected numbers as the values of choice '{choice}', such as '1e9' or '1 EFLOP/s'"
             raise ScenarioError(

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from forecast import units
 from forecast.errors import UnknownNameError
-from forecast.formula import TIME, Condition, Formula
-from forecast.scenarios.quantities.kind import Plan, QuantityKind, sides
-from forecast.scenarios.quantities.node import Combination, Node, quantities
+from forecast.formula import TIME_NAMES, Condition, Formula
+from forecast.scenarios.quantities.kind import Plan, QuantityKind, stated_by_needs
+from forecast.scenarios.quantities.node import Combination, Node, quantity_names
 from forecast.scenarios.spec import fill
 from forecast.units.qualifiers import Qualifiers, infer
 
@@ -47,7 +47,7 @@ class Expression(QuantityKind):
         The quantity whose observations are those of this one; empty where nobody observes it.
     """
 
-    KIND, TOLD_BY, FORM = "expression", ("expression",), "an expression"
+    KIND, IDENTIFYING_KEYS, FORM = "expression", ("expression",), "an expression"
     IN_CYCLE, UNIT_OF_NEEDS = True, True
     NAMES = ("observed",)
 
@@ -82,9 +82,9 @@ class Expression(QuantityKind):
         if self.observed and self.observed not in scenario.quantities:
             where = f"{scenario.where}: quantities.{name}.observed"
             raise UnknownNameError("quantity", self.observed, [*scenario.quantities], where=where)
-        return Node(name=name, unit=self.unit or "", dims=(), needs=quantities(self.tree.names), quantity=self)
+        return Node(name=name, unit=self.unit or "", dims=(), needs=quantity_names(self.tree.names), quantity=self)
 
-    def unit_in(self, node: Node, known: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:
+    def unit_in(self, node: Node, nodes: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:
         """Return the stated unit, against which the formula is checked, or that of the formula."""
         at = where if node.hidden else f"{where}.expression"
         inferred = units.infer(self.tree, unit_of, where=at, rates=self.rates)
@@ -93,9 +93,9 @@ class Expression(QuantityKind):
         units.check(inferred, self.unit or "", where=f"{where}: the expression against its unit")
         return node.unit
 
-    def steady(self, node: Node, known: Mapping[str, Node]) -> bool:
+    def steady(self, node: Node, nodes: Mapping[str, Node]) -> bool:
         """Tell whether neither time nor what it needs changes it."""
-        return not any(n in TIME for n in self.tree.names) and all(known[n].steady for n in node.needs)
+        return not any(n in TIME_NAMES for n in self.tree.names) and all(nodes[n].steady for n in node.needs)
 
     @property
     def observed_by(self) -> tuple[str, ...]:
@@ -107,10 +107,10 @@ class Expression(QuantityKind):
         """Whether it states qualifiers of its own."""
         return bool(self.qualifiers)
 
-    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
+    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], nodes: Mapping[str, Node], where: str) -> Qualifiers:
         """Return what the formula makes of what its quantities state."""
         stated = {name: fill(value, chosen) for name, value in self.qualifiers.items()}
-        return infer(self.tree, sides(node, chosen, known), stated=stated, where=f"{where}.expression")
+        return infer(self.tree, stated_by_needs(node, chosen, nodes), qualifiers=stated, where=f"{where}.expression")
 
     def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the formula of the draws."""

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from forecast.errors import ScenarioError, printable
 from forecast.models.functions import check_along
-from forecast.models.nesting import asks
-from forecast.scenarios.kinds.law_ref import check_wires, wires
+from forecast.models.nesting import required_quantities
+from forecast.scenarios.kinds.law_ref import check_wires, variable_wires
 from forecast.scenarios.quantities.kind import ModelKind
 from forecast.scenarios.quantities.node import Combination, Node, of_models
 from forecast.scenarios.spec import fill
-from forecast.scenarios.templates import own_choices, walk
+from forecast.scenarios.templates import choices_in_templates, walk
 
 if TYPE_CHECKING:
     from forecast.models import Model
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["FunctionRef"]
 
 #: The keys that are no inputs of the function.
-KEYS = ("function", "unit", "inputs", "along")
+FUNCTION_KEYS = ("function", "unit", "inputs", "along")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class FunctionRef(ModelKind):
         What a function of Python is along.
     """
 
-    KIND, TOLD_BY, FORM = "function", ("function",), "a function"
+    KIND, IDENTIFYING_KEYS, FORM = "function", ("function",), "a function"
     IN_CYCLE = True
 
     function: str | Callable[..., Any]
@@ -91,9 +91,9 @@ class FunctionRef(ModelKind):
         """Read a function; whether its inputs are wired is for the graph, where the function is known."""
         from forecast import units
 
-        wired = dict(wires(reader, record, KEYS, key))
+        wired = dict(variable_wires(reader, record, FUNCTION_KEYS, key))
         if not callable(record["function"]):
-            for name in KEYS[1:]:
+            for name in FUNCTION_KEYS[1:]:
                 if name in record:
                     raise reader.fail(f"{key}.{name}", "is stated by the plugin that registered the function")
             text = reader.text(record, "function", key)
@@ -101,7 +101,7 @@ class FunctionRef(ModelKind):
             return cls(function=text, inputs=wired)
         arguments = reader.texts_by_name(record, "inputs", key)
         for name, unit in arguments.items():
-            if name in KEYS:
+            if name in FUNCTION_KEYS:
                 raise reader.fail(f"{key}.inputs", f"'{name}' is a key here: give the argument another name")
             units.unit(unit, where=f"{reader.where}: {key}.inputs.{name}")
         along = reader.text(record, "along", key, default="")
@@ -118,26 +118,26 @@ class FunctionRef(ModelKind):
             Naming the key: a function that is not there, an input without a quantity.
         """
         key = f"{scenario.where}: quantities.{name}"
-        own = own_choices(scenario, self.templates, key=key)
+        own = choices_in_templates(scenario, self.templates, key=key)
         models: dict[Combination, Model] = {}
         for values, chosen in walk(scenario, own):
             if isinstance(self.function, str):
-                models[values] = _registered(fill(self.function, chosen), key)
+                models[values] = _find_function(fill(self.function, chosen), key)
             else:
                 from forecast.models.functions import function
 
                 arguments = self.arguments or {}
                 models[values] = function(self.function, unit=self.unit, inputs=arguments, name=name, along=self.along)
-        needed_units = {n: need.unit for model in models.values() for n, need in asks(model)}
-        check_wires(self.inputs, needed_units, KEYS, what="function", key=key)
+        needed_units = {n: need.unit for model in models.values() for n, need in required_quantities(model)}
+        check_wires(self.inputs, needed_units, FUNCTION_KEYS, what="function", key=key)
         return of_models(scenario, name, self, own, models)
 
 
-def _registered(name: str, key: str) -> Model:
+def _find_function(name: str, key: str) -> Model:
     from forecast import models
     from forecast.contract.specs import FunctionSpec
-    from forecast.models.model_lookup import named
+    from forecast.models.model_lookup import find_model
 
-    if not isinstance(named(name, where=f"{key}.function").spec, FunctionSpec):
+    if not isinstance(find_model(name, where=f"{key}.function").spec, FunctionSpec):
         raise ScenarioError(f"{key}.function: '{printable(name, 80)}' is a model and no function: write model = ")
     return models.attempt(name, where=f"{key}.function")

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, printable
-from forecast.models.nesting import asks
-from forecast.scenarios.home import stream
+from forecast.models.nesting import required_quantities
 from forecast.scenarios.quantities.kind import ModelKind
 from forecast.scenarios.quantities.node import Node, of_models
 from forecast.scenarios.spec import fill
-from forecast.scenarios.templates import chosen_name, file_of, own_choices, source_of, walk
+from forecast.scenarios.stream_names import stream
+from forecast.scenarios.templates import choices_in_templates, chosen_name, file_of, source_of, walk
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["LawRef", "check_wires", "wires"]
+__all__ = ["LawRef", "check_wires", "variable_wires"]
 
 #: The keys that are no variables of the law.
-KEYS = ("law", "fit", "variables", "data", "y", "let", "where", "objective", "unit", "scatter", "qualifiers")
+LAW_KEYS = ("law", "fit", "variables", "data", "y", "let", "where", "objective", "unit", "scatter", "qualifiers")
 #: Those that say how a law is fitted.
-FITTING = ("y", "let", "where", "objective")
+FIT_KEYS = ("y", "let", "where", "objective")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class LawRef(ModelKind):
     qualifiers : mapping of str to str
     """
 
-    KIND, TOLD_BY, FORM = "law", ("law",), "a law"
+    KIND, IDENTIFYING_KEYS, FORM = "law", ("law",), "a law"
 
     law: str | Fit
     inputs: Mapping[str, str]
@@ -89,29 +89,29 @@ class LawRef(ModelKind):
         from forecast.fit.fit import Fit
 
         if isinstance(record["law"], Fit):
-            for name in (*FITTING, "fit", "data", "variables", "unit"):
+            for name in (*FIT_KEYS, "fit", "data", "variables", "unit"):
                 if name in record:
                     raise reader.fail(f"{key}.{name}", "a fit has it already")
             fit: Fit = record["law"]
             return cls(
                 law=fit,
-                inputs=dict(wires(reader, record, KEYS, key)),
+                inputs=dict(variable_wires(reader, record, LAW_KEYS, key)),
                 scatter=reader.flag(record, "scatter", key),
                 qualifiers=reader.qualifiers(record, key),
             )
         law = reader.text(record, "law", key)
         reader.filled(law, choices, f"{key}.law")
-        variables = _variables(reader, record, key)
+        variables = _formula_variables(reader, record, key)
         if "fit" in record and "data" in record:
             raise reader.fail(f"{key}.fit", "expected a saved fit or data to fit the law to, and not both")
-        for name in FITTING:
+        for name in FIT_KEYS:
             if name in record and "data" not in record:
                 raise reader.fail(f"{key}.{name}", "says how a law is fitted: give data with it")
         if "unit" in record and variables is None:
             raise reader.fail(f"{key}.unit", "is that of the law: only a formula of your own states it")
         return cls(
             law=law,
-            inputs=dict(wires(reader, record, KEYS, key)),
+            inputs=dict(variable_wires(reader, record, LAW_KEYS, key)),
             fit=reader.file(record, "fit", key, choices) if "fit" in record else "",
             data=reader.source(record, "data", key, choices) if "data" in record else "",
             variables=variables,
@@ -133,7 +133,7 @@ class LawRef(ModelKind):
             Naming the key: a law or a fit that is not there, a variable without a quantity.
         """
         key = f"{scenario.where}: quantities.{name}"
-        own = own_choices(scenario, self.templates, key=key)
+        own = choices_in_templates(scenario, self.templates, key=key)
         models: dict[tuple[str, ...], Model] = {}
         for values, chosen in walk(scenario, own):
             if not isinstance(self.law, str):
@@ -148,10 +148,10 @@ class LawRef(ModelKind):
                 stream=stream(scenario.streams, name),
                 key=key,
             )
-        needed_units = {n: need.unit for model in models.values() for n, need in asks(model)}
+        needed_units = {n: need.unit for model in models.values() for n, need in required_quantities(model)}
         law_name = self.law if isinstance(self.law, str) else self.law.name
         what = "law" if own else f"law '{printable(law_name, 80)}'"
-        check_wires(self.inputs, needed_units, KEYS, what=what, key=key)
+        check_wires(self.inputs, needed_units, LAW_KEYS, what=what, key=key)
         return of_models(scenario, name, self, own, models)
 
     @property
@@ -165,7 +165,7 @@ class LawRef(ModelKind):
         return repr(replace(self, law=law, fit=Path(self.fit).name, data=Path(self.data).name))
 
 
-def wires(
+def variable_wires(
     reader: ScenarioReader, record: Mapping[str, Any], keys: Iterable[str], key: str
 ) -> Iterable[tuple[str, str]]:
     """Walk the keys that wire a variable to a quantity."""
@@ -176,7 +176,7 @@ def wires(
             yield name, value
 
 
-def _variables(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> dict[str, str] | None:
+def _formula_variables(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> dict[str, str] | None:
     """Return the variables of a formula with their units: a list of names, or a table of name to unit."""
     if "variables" not in record:
         return None
@@ -184,7 +184,7 @@ def _variables(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> d
     names = reader.texts_by_name(record, "variables", key) if isinstance(stated, Mapping) else None
     found = names if names is not None else dict.fromkeys(reader.texts(stated, at), "")
     for name in found:
-        if name in KEYS:
+        if name in LAW_KEYS:
             raise reader.fail(at, f"'{name}' is a key here: give the variable another name")
     return found
 
@@ -241,7 +241,7 @@ def _resolve(quantity: LawRef, law: str, fit: str, data: str, *, name: str, stre
 
     form, published = _law(quantity, law, key)
     for variable in form.variables:
-        if variable in KEYS:
+        if variable in LAW_KEYS:
             raise ScenarioError(f"{key}.law: its variable '{variable}' has the name of a key and cannot be wired")
     made = None
     if fit:

@@ -19,7 +19,7 @@ from forecast.models import Model, model_lookup
 from forecast.scenarios.quantities.kind import ModelKind
 from forecast.scenarios.quantities.node import Combination, Node, of_models
 from forecast.scenarios.spec import fill
-from forecast.scenarios.templates import own_choices, walk
+from forecast.scenarios.templates import choices_in_templates, walk
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
@@ -37,7 +37,7 @@ class ModelRef(ModelKind):
     does not wire is fed by the quantity of its name, with `scope` in front.
     """
 
-    KIND, TOLD_BY, FORM = "model", ("model",), "a model"
+    KIND, IDENTIFYING_KEYS, FORM = "model", ("model",), "a model"
 
     model: Any
     shape: str = ""
@@ -84,7 +84,7 @@ class ModelRef(ModelKind):
         key = f"{scenario.where}: quantities.{name}"
         if isinstance(self.model, Model):
             return of_models(scenario, name, self, (), {(): self.model})
-        own = own_choices(scenario, {"model": self.model, "shape": self.shape}, key=key)
+        own = choices_in_templates(scenario, {"model": self.model, "shape": self.shape}, key=key)
         by_choice: dict[Combination, Model] = {}
         for combination, chosen in walk(scenario, own):
             full, shape = fill(self.model, chosen), fill(self.shape, chosen)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from forecast.errors import UnknownNameError
-from forecast.scenarios.quantities.kind import Plan, QuantityKind, sides
+from forecast.scenarios.quantities.kind import Plan, QuantityKind, stated_by_needs
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.units.qualifiers import Qualifiers
 
@@ -30,7 +30,7 @@ __all__ = ["MomentFit"]
 class MomentFit(QuantityKind):
     """A distribution with the mean and the variance of another quantity's worlds, drawn independently of it."""
 
-    KIND, TOLD_BY, FORM = "fitted", ("fitted",), "a fit to another quantity"
+    KIND, IDENTIFYING_KEYS, FORM = "fitted", ("fitted",), "a fit to another quantity"
     NAMES = ("of",)
     CONSTANT, UNIT_OF_NEEDS = True, True
 
@@ -54,13 +54,13 @@ class MomentFit(QuantityKind):
         """Return the node, which needs the other quantity."""
         return Node(name=name, unit="", dims=(), needs=(self.of,), quantity=self)
 
-    def unit_in(self, node: Node, known: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:
+    def unit_in(self, node: Node, nodes: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:
         """Return the unit of the other quantity."""
-        return known[self.of].unit
+        return nodes[self.of].unit
 
-    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
+    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], nodes: Mapping[str, Node], where: str) -> Qualifiers:
         """Return those of the other quantity."""
-        return sides(node, chosen, known)[self.of]
+        return stated_by_needs(node, chosen, nodes)[self.of]
 
     @property
     def one_uniform(self) -> bool:

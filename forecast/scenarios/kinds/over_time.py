@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from forecast import units
 from forecast.formula import SCENARIO_FUNCTIONS, Call, Formula, Name, tree
-from forecast.scenarios.quantities.kind import Plan, QuantityKind, sides
+from forecast.scenarios.quantities.kind import Plan, QuantityKind, stated_by_needs
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.units.qualifiers import Qualifiers
 
@@ -45,22 +45,24 @@ class OverTime(QuantityKind):
         now = () if self.function in ("previous", "lag") else (self.of,)
         return Node(name=name, unit="", dims=(), needs=now + argument, past=(self.of,), quantity=self)
 
-    def unit_in(self, node: Node, known: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:
+    def unit_in(self, node: Node, nodes: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:
         """Return the unit by the rule of the table of functions."""
         argument = self.argument
-        rest = () if argument is None else (Name(argument) if isinstance(argument, str) else tree.signed(argument),)
+        rest = (
+            () if argument is None else (Name(argument) if isinstance(argument, str) else tree.number_node(argument),)
+        )
         inferred = units.infer(Formula(Call(self.function, (Name(self.of), *rest))), unit_of, where=where, rates=False)
         result = SCENARIO_FUNCTIONS[self.function].result
         return unit_of[self.of] or "" if result == 1.0 else result if isinstance(result, str) else inferred
 
-    def steady(self, node: Node, known: Mapping[str, Node]) -> bool:
+    def steady(self, node: Node, nodes: Mapping[str, Node]) -> bool:
         """Tell whether what it reads is steady, and it does not look back to before the first step."""
         looks_back = self.function in ("since", "previous", "lag", "growth")
-        return not looks_back and all(known[n].steady for n in node.sources)
+        return not looks_back and all(nodes[n].steady for n in node.sources)
 
-    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
+    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], nodes: Mapping[str, Node], where: str) -> Qualifiers:
         """Return those of what it reads; conditions have none, and neither have since and once of a condition."""
-        return sides(node, chosen, known)[self.of]
+        return stated_by_needs(node, chosen, nodes)[self.of]
 
     def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the function of the path."""

@@ -76,7 +76,7 @@ class DrawTable:
 class OwnDraws(StatedKind):
     """A column of draws of one's own: each world reads a row, the same one in every quantity that names the file."""
 
-    KIND, TOLD_BY, FORM = "draws", ("draws",), "draws"
+    KIND, IDENTIFYING_KEYS, FORM = "draws", ("draws",), "draws"
     CONSTANT = True
 
     draws: str | DrawTable
@@ -108,7 +108,7 @@ class OwnDraws(StatedKind):
             if self.column not in self.draws.columns:
                 raise UnknownNameError("column", self.column, self.draws.columns, where=f"{where}.column")
             return self.draws.columns[self.column]
-        read = tables.columns(self.draws, where=where)
+        read = tables.to_columns(self.draws, where=where)
         if self.column not in read:
             raise UnknownNameError("column", self.column, read, where=f"{where}.column")
         values = read[self.column]

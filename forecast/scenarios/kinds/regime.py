@@ -31,14 +31,14 @@ __all__ = ["Regime"]
 #: What a label may be made of: what the CF conventions allow in ``flag_meanings``.
 _LABEL = re.compile(r"[A-Za-z0-9_.+@-]{1,64}", re.ASCII)
 #: Probabilities may differ from 1 in all by what writing them in decimals leaves.
-ROUNDING = 1e-9
+PROBABILITY_ATOL = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
 class Regime(QuantityKind):
     """One of several regimes a world, each with its probability; its value is the number of its label, from 0."""
 
-    KIND, TOLD_BY, FORM = "regime", ("draw",), "a draw"
+    KIND, IDENTIFYING_KEYS, FORM = "regime", ("draw",), "a draw"
     CONSTANT = True
 
     labels: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class Regime(QuantityKind):
         from forecast.scenarios.parse import ScenarioReader
 
         if (
-            table := setting_values.table(given, where, expected="probabilities such as {fast = 0.2, slow = 0.8}")
+            table := setting_values.parse_table(given, where, expected="probabilities such as {fast = 0.2, slow = 0.8}")
         ) is None:
             sure = self.code(given, where=where)
             return replace(self, probabilities=tuple(float(code == sure) for code in range(len(self.labels))))
@@ -127,7 +127,7 @@ class Regime(QuantityKind):
         for label, share in zip(stated, shares, strict=True):
             if share < 0:
                 raise reader.fail(f"{at}.{label}", f"expected a probability, got {share:g}")
-        if abs(math.fsum(shares) - 1) > ROUNDING:
+        if abs(math.fsum(shares) - 1) > PROBABILITY_ATOL:
             raise reader.fail(at, f"expected probabilities that sum to 1; their sum is {math.fsum(shares):.10g}")
         return cls(labels=tuple(stated), probabilities=shares)
 

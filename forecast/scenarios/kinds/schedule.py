@@ -46,7 +46,7 @@ class Schedule(StatedKind):
     qualifiers : mapping of str to str
     """
 
-    KIND, TOLD_BY, FORM = "schedule", ("schedule",), "a schedule"
+    KIND, IDENTIFYING_KEYS, FORM = "schedule", ("schedule",), "a schedule"
 
     points: tuple[tuple[float, float], ...]
     as_: Literal["level", "rate"]

@@ -21,9 +21,9 @@ from forecast import models
 from forecast.errors import printable
 from forecast.scenarios.quantities.kind import Plan, QuantityKind
 from forecast.scenarios.quantities.node import Combination, Node
-from forecast.scenarios.spec import braces, fill
-from forecast.scenarios.templates import chosen_name, own_choices, source_of, walk
-from forecast.tables.series import states
+from forecast.scenarios.spec import choices_in_braces, fill
+from forecast.scenarios.templates import choices_in_templates, chosen_name, source_of, walk
+from forecast.tables.series import common_qualifiers
 from forecast.units.qualifiers import Qualifiers, of_rows
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class SeriesRef(QuantityKind):
     `shape` and `data` may hold choices in braces.
     """
 
-    KIND, TOLD_BY, FORM = "trend", ("shape", "data"), "a shape with data"
+    KIND, IDENTIFYING_KEYS, FORM = "trend", ("shape", "data"), "a shape with data"
 
     shape: str
     data: str
@@ -69,7 +69,7 @@ class SeriesRef(QuantityKind):
                 raise reader.fail(f"{key}.where.{column}", f"expected text, true or false, got {printable(value, 40)}")
             (where[column],) = reader.cell_texts(value, f"{key}.where.{column}")
         for column, text in where.items():
-            if braces(text, where=f"{printable(reader.where)}: {key}.where"):
+            if choices_in_braces(text, where=f"{printable(reader.where)}: {key}.where"):
                 raise reader.fail(f"{key}.where.{column}", "a choice may stand in shape and in data, not here")
         return cls(
             shape=shape,
@@ -89,7 +89,7 @@ class SeriesRef(QuantityKind):
     def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
         """Return the node of the trend for each combination of the choices in the shape and the data."""
         key = f"{scenario.where}: quantities.{name}"
-        own = own_choices(scenario, {"shape": self.shape, "data": self.data}, key=key)
+        own = choices_in_templates(scenario, {"shape": self.shape, "data": self.data}, key=key)
         trends = {
             values: models.trend(
                 source_of(scenario, self.data, chosen, key=f"{key}.data"),
@@ -110,11 +110,11 @@ class SeriesRef(QuantityKind):
         }
         return Node(name=name, unit=self.unit, dims=(), own=own, models=trends, quantity=self)
 
-    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
+    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], nodes: Mapping[str, Node], where: str) -> Qualifiers:
         """Return what the rows state, and what is stated of them here."""
         stated = {**of_rows(self.where), **self.qualifiers}
         data = node.models[node.own_in(chosen)].data  # type: ignore[attr-defined]
-        return states(data, self.y, stated=stated, where=f"{where}.y")
+        return common_qualifiers(data, self.y, stated=stated, where=f"{where}.y")
 
     def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the draws of the trend."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from forecast.formula import Condition, Formula, parse_condition
 from forecast.scenarios.quantities.kind import QuantityKind
-from forecast.scenarios.quantities.node import Node, quantities
+from forecast.scenarios.quantities.node import Node, quantity_names
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
@@ -62,5 +62,5 @@ class SolvedNumber(QuantityKind):
 
     def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
         """Return the node, which needs the past of what the equation names."""
-        past = tuple(n for n in quantities(self.so.names) if n != name)
+        past = tuple(n for n in quantity_names(self.so.names) if n != name)
         return Node(name=name, unit=self.unit, dims=(), past=past, quantity=self)

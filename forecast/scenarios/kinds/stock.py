@@ -14,22 +14,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-from forecast.contract.fields import number
+from forecast.contract.fields import is_number
 from forecast.errors import UnknownNameError
 from forecast.formula import Condition, Formula, Measured, parse_expression, tree
 from forecast.scenarios.quantities.kind import QuantityKind
-from forecast.scenarios.quantities.node import Node, quantities
+from forecast.scenarios.quantities.node import Node, quantity_names
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["MOVES", "Stock"]
+__all__ = ["UPDATE_RULES", "Stock"]
 
 #: How a stock goes on: the derivative of its logarithm, its derivative, or what it is at the next step.
-MOVES = ("log_rate", "rate", "next")
-METHODS = ("rk4", "euler")
+UPDATE_RULES = ("log_rate", "rate", "next")
+STEP_METHODS = ("rk4", "euler")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,26 +65,26 @@ class Stock(QuantityKind):
         """Walk the stocks of a scenario, which stand under a heading of their own."""
         for name, given in reader.tables(record, "stocks"):
             key = f"stocks.{name}"
-            reader.only(given, ("initial", *MOVES, "method", "ceiling", "unit"), key)
-            moves = [move for move in MOVES if move in given]
+            reader.only(given, ("initial", *UPDATE_RULES, "method", "ceiling", "unit"), key)
+            moves = [move for move in UPDATE_RULES if move in given]
             if len(moves) != 1:
-                raise reader.fail(key, f"expected one of {', '.join(MOVES)}: how it goes on")
+                raise reader.fail(key, f"expected one of {', '.join(UPDATE_RULES)}: how it goes on")
             if "initial" not in given:
                 raise reader.fail(f"{key}.initial", "is missing: what it is at the first step")
             unit = reader.unit(given, key) if "unit" in given else ""
             method = reader.text(given, "method", key, default="rk4")
-            if method not in METHODS:
-                raise UnknownNameError("method", method, METHODS, where=f"{reader.where}: {key}.method")
+            if method not in STEP_METHODS:
+                raise UnknownNameError("method", method, STEP_METHODS, where=f"{reader.where}: {key}.method")
             if moves == ["next"] and "method" in given:
                 raise reader.fail(f"{key}.method", "is for rates: next says the value itself")
             yield (
                 name,
                 cls(
-                    initial=_in(unit, _formula(reader, given["initial"], f"{key}.initial")),
+                    initial=_in(unit, _as_formula(reader, given["initial"], f"{key}.initial")),
                     move=cast(Literal["log_rate", "rate", "next"], moves[0]),
-                    change=_formula(reader, given[moves[0]], f"{key}.{moves[0]}"),
+                    change=_as_formula(reader, given[moves[0]], f"{key}.{moves[0]}"),
                     method=cast(Literal["rk4", "euler"], method),
-                    ceiling=_in(unit, _formula(reader, given["ceiling"], f"{key}.ceiling"))
+                    ceiling=_in(unit, _as_formula(reader, given["ceiling"], f"{key}.ceiling"))
                     if "ceiling" in given
                     else None,
                     unit=unit,
@@ -106,7 +106,7 @@ class Stock(QuantityKind):
     def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
         """Return the node, which needs the past of what its change names."""
         named = [*self.initial.names, *(self.ceiling.names if self.ceiling else ())]
-        needs, past = quantities(named), quantities(self.change.names)
+        needs, past = quantity_names(named), quantity_names(self.change.names)
         return Node(name=name, unit=self.unit, dims=(), needs=needs, past=past, quantity=self)
 
 
@@ -116,7 +116,7 @@ def _in(unit: str, formula: Formula) -> Formula:
     return Formula(Measured(formula.evaluate({}), unit)) if bare else formula
 
 
-def _formula(reader: ScenarioReader, given: object, key: str) -> Formula:
+def _as_formula(reader: ScenarioReader, given: object, key: str) -> Formula:
     """Return a formula, of which a number is one."""
-    text = repr(float(given)) if number(given) else given
+    text = repr(float(given)) if is_number(given) else given
     return parse_expression(text, where=f"{reader.where}: {key}")

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from forecast import units
-from forecast.contract.fields import number
+from forecast.contract.fields import is_number
 from forecast.errors import UnknownNameError
 from forecast.scenarios.quantities.kind import Plan, QuantityKind
 from forecast.scenarios.quantities.node import Combination, Node
-from forecast.scenarios.spec import Choice, braces
+from forecast.scenarios.spec import Choice, choices_in_braces
 from forecast.scenarios.templates import check_size, combinations
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class TableValue(QuantityKind):
         Instead of what the table's columns state.
     """
 
-    KIND, TOLD_BY, FORM = "table", ("table",), "a table"
+    KIND, IDENTIFYING_KEYS, FORM = "table", ("table",), "a table"
     CONSTANT = True
 
     table: str
@@ -117,7 +117,7 @@ class TableValue(QuantityKind):
                 reader.filled(text, choices, at)
             where[column] = texts
         within = record.get("within")
-        if within is not None and (not number(within) or within <= 0 or "latest" not in record):
+        if within is not None and (not is_number(within) or within <= 0 or "latest" not in record):
             raise reader.fail(f"{key}.within", "expected a number of years above 0, beside latest = a column of dates")
         other = record.get("fallback")
         if other is not None and not isinstance(other, Mapping):
@@ -186,6 +186,6 @@ def _choices_of(cell: TableValue) -> Iterator[str]:
         if isinstance(values, ByChoice):
             yield values.choice
         for text in (t for v in values.values.values() for t in v) if isinstance(values, ByChoice) else values:
-            yield from braces(text, where=cell.table)
+            yield from choices_in_braces(text, where=cell.table)
     if cell.fallback is not None:
         yield from _choices_of(cell.fallback)

@@ -22,19 +22,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from forecast.errors import UsageError, printable
 from forecast.formula import Condition
-from forecast.formula.numbers import NUMBER, number
-from forecast.scenarios.quantities.limits import compared
+from forecast.formula.numbers import NUMBER_PATTERN, parse_number
+from forecast.scenarios.quantities.limits import read_comparison
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["FACTOR", "Change", "as_phrase", "factor", "parse", "read"]
+__all__ = ["FACTOR_PATTERN", "Change", "as_phrase", "factor", "parse_change", "read_changes"]
 
-FACTOR = re.compile(rf"({NUMBER}) ?\*", re.ASCII)
+FACTOR_PATTERN = re.compile(rf"({NUMBER_PATTERN}) ?\*", re.ASCII)
 #: What is changed, how, since when, and until when.
 _WHAT_IF = re.compile(
     r"(?P<of>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*?)\s*"
-    rf"(?:\.\s*growth\s*\*\s*(?P<growth>{NUMBER})|=\s*(?P<value>\S.*?))"
+    rf"(?:\.\s*growth\s*\*\s*(?P<growth>{NUMBER_PATTERN})|=\s*(?P<value>\S.*?))"
     r"\s+since\s+(?P<since>[\d.-]+)(?:\s+until\s+(?P<until>[\d.-]+))?",
     re.ASCII,
 )
@@ -93,7 +93,7 @@ def as_phrase(stated: Mapping[str, Any]) -> str:
     return f"{stated['of']}{how} since {stated['since']:.10g}{until}"
 
 
-def parse(text: str) -> dict[str, Any]:
+def parse_change(text: str) -> dict[str, Any]:
     """Read a change as it is typed: ``NAME.growth*FACTOR since DATE until DATE``, or ``NAME = VALUE since DATE``.
 
     Raises
@@ -113,10 +113,10 @@ def parse(text: str) -> dict[str, Any]:
         raise UsageError(f"--what-if: expected {forms}; got '{printable(text, 80)}'")
     made: dict[str, Any] = {"of": read_as["of"]}
     made |= {"growth": f"{read_as['growth']}*"} if read_as["growth"] else {"value": read_as["value"]}
-    return made | {key: _when(read_as[key]) for key in ("since", "until") if read_as[key]}
+    return made | {key: _parse_date(read_as[key]) for key in ("since", "until") if read_as[key]}
 
 
-def _when(text: str) -> float | date:
+def _parse_date(text: str) -> float | date:
     try:
         return float(text) if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII) else date.fromisoformat(text)
     except ValueError:
@@ -125,7 +125,7 @@ def _when(text: str) -> float | date:
         ) from None
 
 
-def read(reader: ScenarioReader, stated: object) -> Iterator[Change]:
+def read_changes(reader: ScenarioReader, stated: object) -> Iterator[Change]:
     """Read the changes of a scenario; whether their names are known is for the graph."""
     if not isinstance(stated, (list, tuple)):
         raise reader.fail("changes", "expected [[changes]], with two brackets: there may be several")
@@ -142,14 +142,14 @@ def read(reader: ScenarioReader, stated: object) -> Iterator[Change]:
         if not since < until:
             raise reader.fail(f"{key}.until", f"expected a date after {since:g}, got {until:g}")
         growth = factor(reader, each["growth"], f"{key}.growth") if "growth" in each else None
-        value = compared(reader, of, "==", each["value"], f"{key}.value") if "value" in each else None
+        value = read_comparison(reader, of, "==", each["value"], f"{key}.value") if "value" in each else None
         yield Change(of=of, growth=growth, value=value, since=since, until=until)
 
 
 def factor(reader: ScenarioReader, stated: object, key: str) -> float:
     """Return the factor in ``"0.5*"``; the sign says that growth is multiplied and not replaced."""
-    matched = FACTOR.fullmatch(stated.strip()) if isinstance(stated, str) else None
-    factor = number(matched[1]) if matched else math.nan
+    matched = FACTOR_PATTERN.fullmatch(stated.strip()) if isinstance(stated, str) else None
+    factor = parse_number(matched[1]) if matched else math.nan
     if not factor < math.inf:
         raise reader.fail(key, f"expected a factor such as \"0.5*\", got '{printable(stated, 40)}'")
     return factor

@@ -48,11 +48,11 @@ def together(
         key = f"{scenario.where}: correlations[{number}]"
         for name in (n for n in group.of if n not in scenario.alone):
             if name in graph.nodes or name in graph.inputs:
-                if not _drawn(graph.nodes[name].quantity if name in graph.nodes else graph.inputs[name], name):
+                if not _is_one_uniform(graph.nodes[name].quantity if name in graph.nodes else graph.inputs[name], name):
                     raise ScenarioError(f"{key}.of: '{printable(name, 80)}' has no distribution of its own to be "
                                         f"drawn from; {_could_be(graph, name)}")  # fmt: skip
                 continue
-            found = setting_targets.owners(graph, name)
+            found = setting_targets.fitted_models(graph, name)
             if not found and whole is not None:
                 whole()  # where the name is known to nothing at all, this says so
             elif not found:
@@ -76,13 +76,13 @@ def _correlatable(graph: ScenarioGraph, names: Iterable[str]) -> list[str]:
     out: dict[str, None] = {}
     for name in names:
         node = graph.nodes[name]
-        if _drawn(node.quantity, name):
+        if _is_one_uniform(node.quantity, name):
             out[name] = None
-        behind = setting_targets.models(graph, name)
+        behind = setting_targets.model_names(graph, name)
         inputs = {
             key: uncertain_input for key, uncertain_input in graph.inputs.items() if key.rpartition(".")[0] in behind
         }
-        out |= dict.fromkeys(key for key, uncertain_input in inputs.items() if _drawn(uncertain_input, key))
+        out |= dict.fromkeys(key for key, uncertain_input in inputs.items() if _is_one_uniform(uncertain_input, key))
         if any(hasattr(graph.models[each], "shape") for each in behind):
             out[f"{name}.growth"] = None
     return list(out)
@@ -91,13 +91,13 @@ def _correlatable(graph: ScenarioGraph, names: Iterable[str]) -> list[str]:
 def _could_be(graph: ScenarioGraph, name: str) -> str:
     """Say what may move together with others instead of a quantity: of what stands behind it, the nearest first."""
     known = _correlatable(
-        graph, [each for each in setting_targets.behind(graph, [name]) if not graph.nodes[each].hidden]
+        graph, [each for each in setting_targets.with_dependencies(graph, [name]) if not graph.nodes[each].hidden]
     )
     known = known or _correlatable(graph, graph.quantities)
-    return f"what could be: {setting_targets.listed(known)}" if known else "the scenario has nothing that could be"
+    return f"what could be: {setting_targets.names_text(known)}" if known else "the scenario has nothing that could be"
 
 
-def _drawn(stated: QuantityKind | Input, name: str) -> bool:
+def _is_one_uniform(stated: QuantityKind | Input, name: str) -> bool:
     """Tell whether something is drawn through one uniform of its own name."""
     if isinstance(stated, Input):
         return distribution(stated.distribution, where=name).family != "fixed"

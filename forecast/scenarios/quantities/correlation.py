@@ -20,7 +20,7 @@ from forecast.errors import ScenarioError, printable
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["Correlation", "correlations"]
+__all__ = ["Correlation", "read_correlations"]
 
 #: More than so many do not move together in one group: its matrix has their square of numbers.
 MAX_CORRELATED = 500
@@ -68,7 +68,7 @@ class Correlation:
         return {name: tuple(factor[i, : i + 1].tolist()) for i, name in enumerate(self.of) if i}
 
 
-def correlations(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[Correlation]:
+def read_correlations(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[Correlation]:
     """Read the groups of what moves together; whether those names are known is for the graph."""
     groups = record.get("correlations", ())
     if not isinstance(groups, (list, tuple)):

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from forecast.errors import UnknownNameError
-from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, Node, tree
+from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES, Call, Condition, Formula, Name, Node, tree
 from forecast.formula.tree import Comparison, Text
-from forecast.scenarios.kinds.chosen import Chosen, named
+from forecast.scenarios.kinds.chosen import Chosen, with_choice_names
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.kinds.over_time import OverTime
-from forecast.scenarios.kinds.stock import MOVES, Stock
+from forecast.scenarios.kinds.stock import UPDATE_RULES, Stock
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.scenario import Scenario
 
-__all__ = ["Hidden", "resolved"]
+__all__ = ["Hidden", "hide_functions"]
 
 #: Marks a hidden formula whose rates are plain numbers a year, because the formula it stands in uses t, start or dt.
 _RATES = " [rates a year]"
@@ -40,7 +40,7 @@ class Hidden:
     quantities: dict[str, QuantityKind] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
 
-    def out_of(self, formula: Formula, owner: str, *, rates: bool) -> Formula:
+    def replace_functions(self, formula: Formula, owner: str, *, rates: bool) -> Formula:
         """Return a formula with names in the place of its functions over time.
 
         Parameters
@@ -71,12 +71,12 @@ class Hidden:
             plain = tree.constant(rest[0])
             argument = float(tree.evaluate(rest[0], {})) if plain else self._part(rest[0], owner, rates=rates)
             rest = [Name(argument)] if isinstance(argument, str) else rest
-        text = tree.text(Call(call.function, (Name(of), *rest)))
+        text = tree.to_text(Call(call.function, (Name(of), *rest)))
         return self._kept(text, OverTime(function=call.function, of=of, argument=argument), owner)
 
     def _part(self, node: Node, owner: str, *, rates: bool) -> str:
         """Return the name of what stands for an argument: its own, if it is the name of a quantity."""
-        if isinstance(node, Name) and node.name not in TIME:
+        if isinstance(node, Name) and node.name not in TIME_NAMES:
             return node.name
         made = Formula(node)
         marked = rates and bool(made.names) and not _uses_time(node)
@@ -104,7 +104,8 @@ def _over_time(node: Node) -> TypeGuard[Call]:
 def _uses_time(*nodes: Node) -> bool:
     """Tell whether trees use time, beside the arguments of functions over time: these are formulas of their own."""
     return any(
-        (isinstance(node, Name) and node.name in TIME) or (not _over_time(node) and _uses_time(*tree.children(node)))
+        (isinstance(node, Name) and node.name in TIME_NAMES)
+        or (not _over_time(node) and _uses_time(*tree.children(node)))
         for node in nodes
     )
 
@@ -114,22 +115,24 @@ def _of_stocks(formula: Formula, scenario: Scenario, key: str) -> Formula:
 
     def swapped(node: Node) -> Node:
         made = tree.rebuild(node, tuple(map(swapped, tree.children(node))))
-        if not (isinstance(made, Call) and made.function in MOVES):
+        if not (isinstance(made, Call) and made.function in UPDATE_RULES):
             return made
         stock = scenario.quantities.get(made.args[0].name) if isinstance(made.args[0], Name) else None
         if not isinstance(stock, Stock) or stock.move != made.function:
             named = [n for n, q in scenario.quantities.items() if isinstance(q, Stock) and q.move == made.function]
             raise UnknownNameError(
-                f"stock with a {made.function}", tree.text(made.args[0]), named, where=f"{scenario.where}: {key}"
+                f"stock with a {made.function}", tree.to_text(made.args[0]), named, where=f"{scenario.where}: {key}"
             )
         return stock.change.root
 
     return Formula(swapped(formula.root))
 
 
-def _beside(made: Condition, scenario: Scenario, hidden: Hidden, key: str) -> tuple[Condition, list[str]]:
+def _condition_for_side(
+    condition: Condition, scenario: Scenario, hidden: Hidden, key: str
+) -> tuple[Condition, list[str]]:
     """Return a condition in which the number of a choice that is a whole side knows the other, and its names."""
-    sides, names = [made.left, made.right], []
+    sides, names = [condition.left, condition.right], []
     for i, side in enumerate(sides):
         if not (isinstance(side.root, Name) and side.root.name.startswith("{")):
             continue
@@ -142,7 +145,7 @@ def _beside(made: Condition, scenario: Scenario, hidden: Hidden, key: str) -> tu
         number = Chosen(choice=choice, like=like, of="" if like else of)
         names.append(hidden.number(side.root.name, scenario, key, number))
         sides[i] = Formula(Name(names[-1]))
-    return Condition(sides[0], made.op, sides[1]), names
+    return Condition(sides[0], condition.op, sides[1]), names
 
 
 def _check_texts(formula: Formula, scenario: Scenario, key: str) -> None:
@@ -157,7 +160,7 @@ def _check_texts(formula: Formula, scenario: Scenario, key: str) -> None:
                 raise UnknownNameError(what, text.value, regime.labels, where=f"{scenario.where}: {key}")
 
 
-def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
+def hide_functions(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
     """Return a scenario without functions over time in its formulas, and the owners of the quantities it hides.
 
     Raises
@@ -167,22 +170,24 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
     """
     hidden = Hidden()
 
-    def formula(made: Formula, key: str, what: str = "", known: Collection[str] = ()) -> Formula:
-        made = _of_stocks(made, scenario, key)
-        free = [name for name in made.names if name.startswith("{") and name not in known]
-        made = named(made, {n: hidden.number(n, scenario, key, Chosen(choice=n.strip("{}"))) for n in free})
-        for name in made.names:
+    def formula(formula: Formula, key: str, what: str = "", known: Collection[str] = ()) -> Formula:
+        formula = _of_stocks(formula, scenario, key)
+        free = [name for name in formula.names if name.startswith("{") and name not in known]
+        formula = with_choice_names(
+            formula, {n: hidden.number(n, scenario, key, Chosen(choice=n.strip("{}"))) for n in free}
+        )
+        for name in formula.names:
             if name.startswith("{"):
                 continue
-            if name not in scenario.quantities and name not in TIME:
+            if name not in scenario.quantities and name not in TIME_NAMES:
                 raise UnknownNameError("quantity", name, scenario.quantities, where=f"{scenario.where}: {key}{what}")
-        _check_texts(made, scenario, key)
-        return hidden.out_of(made, key, rates=_uses_time(made.root))
+        _check_texts(formula, scenario, key)
+        return hidden.replace_functions(formula, key, rates=_uses_time(formula.root))
 
-    def condition(made: Condition, key: str) -> Condition:
-        made, known = _beside(made, scenario, hidden, key)
-        left, right = tree.children(formula(made.formula, key, known=known).root)
-        return Condition(Formula(left), made.op, Formula(right))
+    def condition(condition: Condition, key: str) -> Condition:
+        condition, known = _condition_for_side(condition, scenario, hidden, key)
+        left, right = tree.children(formula(condition.formula, key, known=known).root)
+        return Condition(Formula(left), condition.op, Formula(right))
 
     quantities = {name: made.mapped(formula, condition, name) for name, made in scenario.quantities.items()}
     limits = {name: bound.mapped(condition, f"quantities.{name}") for name, bound in scenario.limits.items()}

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.formula import Condition, Formula
-from forecast.models.nesting import asks
+from forecast.models.nesting import required_quantities
 from forecast.units.qualifiers import Qualifiers, check, meet
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["Array", "ModelKind", "Plan", "QuantityKind", "StatedKind", "sides"]
+__all__ = ["Array", "ModelKind", "Plan", "QuantityKind", "StatedKind", "stated_by_needs"]
 
 Array = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ class QuantityKind:
     #: What results call it.
     KIND: ClassVar[str] = ""
     #: The keys of a record any of which tells this kind from the others; `FORM` names it where none is there.
-    TOLD_BY: ClassVar[tuple[str, ...]] = ()
+    IDENTIFYING_KEYS: ClassVar[tuple[str, ...]] = ()
     FORM: ClassVar[str] = ""
     #: Fields that hold names of quantities or choices: a scenario that is used has a name in front of them.
     NAMES: ClassVar[tuple[str, ...]] = ()
@@ -103,7 +103,7 @@ class QuantityKind:
     @classmethod
     def told(cls, record: Mapping[str, Any]) -> bool:
         """Tell whether a record is of this kind."""
-        return any(key in record for key in cls.TOLD_BY)
+        return any(key in record for key in cls.IDENTIFYING_KEYS)
 
     @classmethod
     def read(
@@ -162,7 +162,7 @@ class QuantityKind:
         """The name of the uniforms that choose its rows, and the file that it reads rows of; None where it does not."""
         return None
 
-    def unit_in(self, node: Node, known: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:
+    def unit_in(self, node: Node, nodes: Mapping[str, Node], unit_of: Mapping[str, str | None], where: str) -> str:
         """Return its unit, where those of what it needs are known.
 
         Raises
@@ -171,7 +171,7 @@ class QuantityKind:
         """
         return node.unit
 
-    def steady(self, node: Node, known: Mapping[str, Node]) -> bool:
+    def steady(self, node: Node, nodes: Mapping[str, Node]) -> bool:
         """Tell whether it is known not to change with time."""
         return self.CONSTANT
 
@@ -185,7 +185,7 @@ class QuantityKind:
         """Whether it states qualifiers of its own, whatever it needs."""
         return False
 
-    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
+    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], nodes: Mapping[str, Node], where: str) -> Qualifiers:
         """Return what it states beside its unit under these values of the choices.
 
         Raises
@@ -240,7 +240,7 @@ class StatedKind(QuantityKind):
         """Whether it states qualifiers of its own."""
         return bool(self.qualifiers)
 
-    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
+    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], nodes: Mapping[str, Node], where: str) -> Qualifiers:
         """Return what it states."""
         return self.qualifiers
 
@@ -256,11 +256,11 @@ class ModelKind(QuantityKind):
         """Input of its model to quantity, where the scenario says so."""
         return self.inputs
 
-    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], where: str) -> Qualifiers:
+    def qualifiers_in(self, node: Node, chosen: Mapping[str, str], nodes: Mapping[str, Node], where: str) -> Qualifiers:
         """Return what the model states, once what feeds it states what it asks for."""
-        stated = sides(node, chosen, known)
+        stated = stated_by_needs(node, chosen, nodes)
         model = node.models[node.own_in(chosen)]
-        for need, needed in asks(model):
+        for need, needed in required_quantities(model):
             source = node.source(need)
             at = f"{where}: input '{need}' of model '{model.name}'"
             left = f"{model.name}.{need}" if need == source else need
@@ -272,6 +272,6 @@ class ModelKind(QuantityKind):
         return plan.level(node, combination)
 
 
-def sides(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node]) -> dict[str, Qualifiers]:
+def stated_by_needs(node: Node, chosen: Mapping[str, str], nodes: Mapping[str, Node]) -> dict[str, Qualifiers]:
     """Return what the quantities that a node needs state under these values of the choices."""
-    return {n: known[n].stated_in(chosen) for n in node.sources}
+    return {n: nodes[n].stated_in(chosen) for n in node.sources}

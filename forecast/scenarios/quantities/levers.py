@@ -25,26 +25,26 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forecast.contract.fields import number
+from forecast.contract.fields import is_number
 from forecast.errors import UnknownNameError, printable
 from forecast.scenarios.quantities import changes
-from forecast.scenarios.settings.setting_values import measured
+from forecast.scenarios.settings.setting_values import parse_measured
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
     from forecast.scenarios.quantities.kind import QuantityKind
     from forecast.scenarios.spec import Choice
 
-__all__ = ["POINTS", "Lever", "check", "read"]
+__all__ = ["N_LEVER_POINTS", "Lever", "check_levers", "read_levers"]
 
 #: At so many places of its range a number is tried.
-POINTS = 9
+N_LEVER_POINTS = 9
 #: A range of so many times its low end is tried in equal ratios, any other in equal steps.
-_RATIO = 10.0
+_LOG_STEP_RATIO = 10.0
 #: Digits of a place between the ends.
 _DIGITS = 2
 
-_KEYS = ("label", "range", "growth", "since", "about")
+_LEVER_KEYS = ("label", "range", "growth", "since", "about")
 #: Words of a command that a shell takes as they are.
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/@:,")
 
@@ -109,8 +109,8 @@ class Lever:
     def points(self) -> tuple[str, ...]:
         """Return what it is tried at from one end to the other, as texts like its ends; of a choice its values.
 
-        Between two numbers these are `POINTS` places, in equal ratios where the range is wide and else in equal steps,
-        rounded to two digits: of each, or of the range.
+        Between two numbers these are `N_LEVER_POINTS` places, in equal ratios where the range is wide and else in equal
+        steps, rounded to two digits: of each, or of the range.
 
         Examples
         --------
@@ -119,16 +119,18 @@ class Lever:
         >>> Lever(name="x", label="x", ends=("0*", "2*"), since=2028.0).points()
         ('0*', '0.2*', '0.5*', '0.8*', '1*', '1.2*', '1.5*', '1.8*', '2*')
         """
-        numbers = None if self.choice else _numbers(self.ends)
+        numbers = None if self.choice else _parse_ends(self.ends)
         if numbers is None:
             return self.ends
         (low, high), unit = numbers
-        ratios = low > 0 and high / low >= _RATIO
+        ratios = low > 0 and high / low >= _LOG_STEP_RATIO
         between = [
-            low * (high / low) ** (place / (POINTS - 1)) if ratios else low + (high - low) * place / (POINTS - 1)
-            for place in range(1, POINTS - 1)
+            low * (high / low) ** (place / (N_LEVER_POINTS - 1))
+            if ratios
+            else low + (high - low) * place / (N_LEVER_POINTS - 1)
+            for place in range(1, N_LEVER_POINTS - 1)
         ]
-        told = (_rounded(each, each if ratios else high - low) for each in between)
+        told = (_round_to_step(each, each if ratios else high - low) for each in between)
         return tuple(dict.fromkeys([self.ends[0], *(f"{each}{unit}" for each in told), self.ends[-1]]))
 
     def moved(self, end: str) -> dict[str, Any]:
@@ -141,12 +143,12 @@ class Lever:
         """Return what is typed behind ``forecast run`` to move it, by default to its first end, or the second value."""
         end = end or self.ends[1 if self.choice else 0]
         if self.since is None:
-            return f"--set {self.name}={_word(end)}"
+            return f"--set {self.name}={_shell_quote(end)}"
         factor = float(end.removesuffix("*"))
-        return f"--what-if {_word(changes.as_phrase({'of': self.name, 'growth': factor, 'since': self.since}))}"
+        return f"--what-if {_shell_quote(changes.as_phrase({'of': self.name, 'growth': factor, 'since': self.since}))}"
 
 
-def _numbers(ends: tuple[str, ...]) -> tuple[tuple[float, float], str] | None:
+def _parse_ends(ends: tuple[str, ...]) -> tuple[tuple[float, float], str] | None:
     """Return the numbers of two ends and what is written behind both of them; None where they are words.
 
     Examples
@@ -158,7 +160,7 @@ def _numbers(ends: tuple[str, ...]) -> tuple[tuple[float, float], str] | None:
 
     if len(ends) != 2:
         return None
-    found = [measured(end) for end in ends]
+    found = [parse_measured(end) for end in ends]
     if all(each is not None for each in found):
         (low, unit), (high, other) = (each for each in found if each is not None)
         return (low, float(units.convert(high, other, unit))), f" {unit}"
@@ -170,7 +172,7 @@ def _numbers(ends: tuple[str, ...]) -> tuple[tuple[float, float], str] | None:
     return (low, high), factor
 
 
-def _rounded(value: float, size: float) -> str:
+def _round_to_step(value: float, size: float) -> str:
     """Return a number with as many digits as `size` has in its first two, as it is typed.
 
     Examples
@@ -182,7 +184,7 @@ def _rounded(value: float, size: float) -> str:
     return re.sub(r"e\+?(-?)0*", r"e\1", f"{round(value / 10.0**place) * 10.0**place:.6g}")
 
 
-def read(
+def read_levers(
     reader: ScenarioReader,
     record: Mapping[str, Any],
     quantities: Mapping[str, QuantityKind],
@@ -198,20 +200,20 @@ def read(
     """
     for name, stated in reader.mapping(record, "levers", "").items():
         key = f"levers.{name}"
-        reader.only(stated, _KEYS, key)
-        if not _known(name, quantities, choices):
+        reader.only(stated, _LEVER_KEYS, key)
+        if not _is_target(name, quantities, choices):
             continue
         label = reader.text(stated, "label", key, default=labels.get(name, "")).strip()
         if not label:
             raise reader.fail(f"{key}.label", "is missing: what the lever is called for people")
         labels_of = quantities[name].labels if name in quantities else ()
-        since, ends = _ends(reader, stated, key, choices.get(name), labels_of)
+        since, ends = _read_ends(reader, stated, key, choices.get(name), labels_of)
         if len(ends) > 1:  # of a choice that was narrowed one value is left
             about = reader.text(stated, "about", key, default="")
             yield Lever(name=name, label=label, ends=ends, since=since, choice=name in choices, about=about)
 
 
-def check(record: Mapping[str, Any], quantities: Collection[str], choices: Collection[str], where: str) -> None:
+def check_levers(record: Mapping[str, Any], quantities: Collection[str], choices: Collection[str], where: str) -> None:
     """Refuse a lever of something that is not there.
 
     Raises
@@ -219,23 +221,23 @@ def check(record: Mapping[str, Any], quantities: Collection[str], choices: Colle
     UnknownNameError
     """
     for name in record.get("levers", {}):
-        if not _known(name, quantities, choices):
+        if not _is_target(name, quantities, choices):
             raise UnknownNameError("quantity or choice", name, [*quantities, *choices], where=f"{where}: levers")
 
 
-def _known(name: str, quantities: Collection[str], choices: Collection[str]) -> bool:
+def _is_target(name: str, quantities: Collection[str], choices: Collection[str]) -> bool:
     """Tell whether a name is of a quantity, a choice, a parameter of a quantity's model, or an input of a model."""
     return any(each in quantities or each in choices for each in (name, name.partition(".")[0])) or "/" in name
 
 
-def _ends(
+def _read_ends(
     reader: ScenarioReader, stated: Mapping[str, Any], key: str, choice: Choice | None, drawn: tuple[str, ...]
 ) -> tuple[float | None, tuple[str, ...]]:
     """Return from when on it is moved, None for what is set, and its ends; `drawn` are the labels of a draw."""
     if ("growth" in stated) != ("since" in stated) or ("growth" in stated and "range" in stated):
         raise reader.fail(key, "expected range = [lowest, highest], or growth = ['0.5*', '1.5*'] with since = 2028")
     if "growth" in stated:
-        given = _two(reader, stated["growth"], f"{key}.growth")
+        given = _check_pair(reader, stated["growth"], f"{key}.growth")
         for end in given:
             changes.factor(reader, end, f"{key}.growth")
         return reader.decimal_year(stated["since"], f"{key}.since"), tuple(map(str, given))
@@ -247,19 +249,19 @@ def _ends(
         return None, drawn
     if "range" not in stated:
         raise reader.fail(f"{key}.range", "is missing: the lowest and the highest that it is set to")
-    given = _two(reader, stated["range"], f"{key}.range")
+    given = _check_pair(reader, stated["range"], f"{key}.range")
     for end in given:
-        if not isinstance(end, str) and not number(end):
+        if not isinstance(end, str) and not is_number(end):
             raise reader.fail(f"{key}.range", f"expected numbers or texts with units, got {printable(end, 40)}")
     return None, tuple(each if isinstance(each, str) else f"{each:.10g}" for each in given)
 
 
-def _two(reader: ScenarioReader, value: object, key: str) -> tuple[Any, Any]:
+def _check_pair(reader: ScenarioReader, value: object, key: str) -> tuple[Any, Any]:
     if not isinstance(value, (list, tuple)) or len(value) != 2 or value[0] == value[1]:
         raise reader.fail(key, f"expected a list of two different ends, got {printable(value, 40)}")
     return value[0], value[1]
 
 
-def _word(text: str) -> str:
+def _shell_quote(text: str) -> str:
     """Quote what a shell would take apart."""
     return text if set(text) <= _PLAIN else json.dumps(text, ensure_ascii=False)

@@ -20,20 +20,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from forecast.contract.fields import KEEPS, number
+from forecast.contract.fields import KEEPS, is_number
 from forecast.errors import UnknownNameError, printable
 from forecast.formula import Condition
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["KEYS", "NOTHING", "Limits", "compared", "read"]
+__all__ = ["LIMIT_KEYS", "NO_CONSTRAINT", "Limits", "read_comparison", "read_limits"]
 
 #: The keys of a quantity that are read here, whatever kind it is.
-KEYS = ("limit", "how", "sharpness", "at_least", "keeps", "at_most")
+LIMIT_KEYS = ("limit", "how", "sharpness", "at_least", "keeps", "at_most")
 
 #: Says that a quantity need not keep what its model declares.
-NOTHING = "nothing"
+NO_CONSTRAINT = "nothing"
 _HOW = ("hard", "saturating", "softmin")
 
 
@@ -102,9 +102,9 @@ class Limits:
         return out
 
 
-def read(reader: ScenarioReader, record: Mapping[str, Any], name: str) -> Limits | None:
+def read_limits(reader: ScenarioReader, record: Mapping[str, Any], name: str) -> Limits | None:
     """Read what bounds a quantity; None where nothing does."""
-    stated = {key: record[key] for key in KEYS if key in record}
+    stated = {key: record[key] for key in LIMIT_KEYS if key in record}
     if not stated:
         return None
     key = f"quantities.{name}"
@@ -116,27 +116,29 @@ def read(reader: ScenarioReader, record: Mapping[str, Any], name: str) -> Limits
     if "sharpness" in stated and how != "softmin":
         raise reader.fail(f"{key}.sharpness", 'belongs to how = "softmin"')
     sharpness = record.get("sharpness", 8.0)
-    if not number(sharpness) or not 0 < sharpness <= 1e6:
+    if not is_number(sharpness) or not 0 < sharpness <= 1e6:
         raise reader.fail(f"{key}.sharpness", f"expected a number above 0, got '{printable(sharpness, 40)}'")
     keeps = reader.text(record, "keeps", key) if "keeps" in record else ""
-    if "keeps" in record and keeps not in (*KEEPS, NOTHING):
-        raise UnknownNameError("word", keeps, (*KEEPS, NOTHING), where=f"{reader.where}: {key}.keeps")
+    if "keeps" in record and keeps not in (*KEEPS, NO_CONSTRAINT):
+        raise UnknownNameError("word", keeps, (*KEEPS, NO_CONSTRAINT), where=f"{reader.where}: {key}.keeps")
     at_most = record.get("at_most", math.inf)
-    if "at_most" in record and not (number(at_most) and math.isfinite(at_most)):
+    if "at_most" in record and not (is_number(at_most) and math.isfinite(at_most)):
         raise reader.fail(f"{key}.at_most", f"expected a number in the quantity's unit, got {printable(at_most, 40)}")
     return Limits(
-        limit=compared(reader, name, "<=", record["limit"], f"{key}.limit") if "limit" in record else None,
+        limit=read_comparison(reader, name, "<=", record["limit"], f"{key}.limit") if "limit" in record else None,
         how=how,  # type: ignore[arg-type]
         sharpness=float(sharpness),
-        at_least=compared(reader, name, ">=", record["at_least"], f"{key}.at_least") if "at_least" in record else None,
+        at_least=read_comparison(reader, name, ">=", record["at_least"], f"{key}.at_least")
+        if "at_least" in record
+        else None,
         keeps=keeps,  # type: ignore[arg-type]
         at_most=float(at_most),
     )
 
 
-def compared(reader: ScenarioReader, name: str, op: str, stated: object, key: str) -> Condition:
+def read_comparison(reader: ScenarioReader, name: str, op: str, stated: object, key: str) -> Condition:
     """Read what a quantity is compared with, as the condition that it is: numbers have units as in every comparison."""
-    if number(stated) and math.isfinite(stated):
+    if is_number(stated) and math.isfinite(stated):
         stated = repr(stated)
     if not isinstance(stated, str):
         what = "expected an expression, or a number in the quantity's unit"

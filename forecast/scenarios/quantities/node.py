@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.errors import UnknownNameError
-from forecast.formula import TIME
+from forecast.formula import TIME_NAMES
 from forecast.models import Model
-from forecast.models.nesting import asks
+from forecast.models.nesting import required_quantities
 from forecast.scenarios.quantities.changes import Change
 from forecast.scenarios.quantities.limits import Limits
 from forecast.units.qualifiers import Qualifiers
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forecast.scenarios.quantities.kind import ModelKind, QuantityKind
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["Combination", "Node", "of_models", "quantities"]
+__all__ = ["Combination", "Node", "of_models", "quantity_names"]
 
 #: One value for each choice a quantity depends on, in the order of its dimensions.
 Combination = tuple[str, ...]
@@ -111,7 +111,7 @@ class Node:
     @property
     def bounds(self) -> tuple[str, ...]:
         """The quantities that bound or change it."""
-        return tuple(n for n in self.bounded_by if n not in TIME)
+        return tuple(n for n in self.bounded_by if n not in TIME_NAMES)
 
     @property
     def bounded_by(self) -> tuple[str, ...]:
@@ -136,9 +136,9 @@ class Node:
         return self.quantity.fed_by(need)
 
 
-def quantities(names: Iterable[str]) -> tuple[str, ...]:
+def quantity_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names that are quantities, each once: time is none."""
-    return tuple(dict.fromkeys(n for n in names if n not in TIME))
+    return tuple(dict.fromkeys(n for n in names if n not in TIME_NAMES))
 
 
 def of_models(
@@ -165,9 +165,9 @@ def of_models(
     for made in by_choice.values():
         key = f"{scenario.where}: quantities.{name}: model '{made.name}'"
         units.check(made.unit, unit, where=key)
-        for need, _ in asks(made):
+        for need, _ in required_quantities(made):
             needs[quantity.fed_by(need)] = None
-    wanted = {need for made in by_choice.values() for need, _ in asks(made)}
+    wanted = {need for made in by_choice.values() for need, _ in required_quantities(made)}
     for wired in quantity.wired:
         if wired not in wanted:
             raise UnknownNameError("input", wired, wanted, where=f"{scenario.where}: quantities.{name}.inputs")

@@ -47,7 +47,7 @@ def to_node(node: Node, key: str, value: object, *, lower: float | None, unit: C
     else:
         setting_targets.check_no_model(key, value)
         stated = node.quantity.distribution if isinstance(node.quantity, Prior) else None
-        record = setting_values.parsed(key, value, unit, lower=setting_values.floor(stated, lower))
+        record = setting_values.parse_setting(key, value, unit, lower=setting_values.floor(stated, lower))
     bare = replace(
         node, own=(), models={}, figures={}, variants={}, past=(), limits=node.limits and node.limits.set,
     )  # fmt: skip
@@ -61,4 +61,4 @@ def to_node(node: Node, key: str, value: object, *, lower: float | None, unit: C
 def to_input(uncertain: Input, key: str, match: str, value: object) -> dict[str, Any]:
     """Return what an input of a model is set to, as the record of a distribution in its unit."""
     lower = setting_values.floor(distribution(uncertain.distribution, where=match), uncertain.lower)
-    return setting_values.parsed(key, value, partial(str, uncertain.unit), lower=lower)
+    return setting_values.parse_setting(key, value, partial(str, uncertain.unit), lower=lower)

@@ -8,7 +8,7 @@ from typing import Any
 
 from forecast import units
 from forecast.errors import ScenarioError, UnknownNameError, printable
-from forecast.models.nesting import asks
+from forecast.models.nesting import required_quantities
 from forecast.scenarios.graph import ScenarioGraph, build
 from forecast.scenarios.kinds.model_ref import ModelRef
 from forecast.scenarios.parse import ScenarioReader
@@ -17,10 +17,10 @@ from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import setting_targets
 from forecast.scenarios.table_values import Tables
 
-__all__ = ["swapped", "wires"]
+__all__ = ["model_wires", "swap_models"]
 
 
-def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
+def swap_models(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
     """Return the scenario with other models for some of its quantities, each of which moves together with nothing.
 
     Raises
@@ -40,14 +40,14 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
     setting_targets.check_has_effect(graph, given, "swap")
     for name, model in given.items():
         where = f"swap {name}={printable(model, 80)}"
-        made[name] = replace(made[name], inputs=wires(graph, name, made[name], where=where))
+        made[name] = replace(made[name], inputs=model_wires(graph, name, made[name], where=where))
         units.check(
             made[name].node(_with(scenario, name, made[name]), name, tables).unit, before[name].unit, where=where
         )
     return replace(scenario, quantities=made, alone=setting_targets.correlated_with(graph, given))
 
 
-def wires(graph: ScenarioGraph, name: str, model: ModelRef, *, where: str) -> dict[str, str]:
+def model_wires(graph: ScenarioGraph, name: str, model: ModelRef, *, where: str) -> dict[str, str]:
     """Return which quantities feed a model that is to stand in place of a quantity: those of its inputs' names, else of
     their units.
 
@@ -69,8 +69,8 @@ def wires(graph: ScenarioGraph, name: str, model: ModelRef, *, where: str) -> di
     scenario, inputs = graph.scenario, dict(model.inputs)
     node = model.node(_with(scenario, name, model), name, Tables(scenario.where, scenario.start))
     front = name[: name.rfind(".") + 1]
-    downstream = setting_targets.dependents(graph, [name])
-    for need, needed in dict(each for made in node.models.values() for each in asks(made)).items():
+    downstream = setting_targets.with_dependents(graph, [name])
+    for need, needed in dict(each for made in node.models.values() for each in required_quantities(made)).items():
         if need in inputs:
             continue
         if (known := next((each for each in (f"{front}{need}", need) if each in graph.quantities), None)) is not None:
@@ -82,7 +82,7 @@ def wires(graph: ScenarioGraph, name: str, model: ModelRef, *, where: str) -> di
             if each not in downstream and other.measured is not None and units.same_dimension(other.unit, needed.unit)
         ]
         if len(fits) != 1:
-            which = f"{len(fits)} have its unit: {setting_targets.listed(fits)}" if fits else "none has its unit"
+            which = f"{len(fits)} have its unit: {setting_targets.names_text(fits)}" if fits else "none has its unit"
             text = f"input '{need}' ({needed.unit or 'dimensionless'}): no quantity has its name, and {which}"
             raise ScenarioError(f'{where}: {text}; wire it in a file: inputs = {{ {need} = "…" }}')
         inputs[need] = fits[0]

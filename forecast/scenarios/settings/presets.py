@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from forecast.contract.fields import number
+from forecast.contract.fields import is_number
 from forecast.errors import ForecastError, UnknownNameError
 from forecast.scenarios.kinds.prior import Prior
 from forecast.scenarios.kinds.regime import Regime
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
     from forecast.scenarios.spec import Choice
 
-__all__ = ["Preset", "check", "named", "not_restated", "read"]
+__all__ = ["Preset", "check_presets", "find_preset", "not_restated", "read_presets"]
 
 #: A preset is called as its authors call it.
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
-_KEYS = ("title", "source", "settings")
+_PRESET_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
+_PRESET_KEYS = ("title", "source", "settings")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class Preset:
         return replace(self, name=f"{alias}.{self.name}", settings=settings)
 
 
-def read(
+def read_presets(
     reader: ScenarioReader,
     record: Mapping[str, Any],
     quantities: Mapping[str, QuantityKind],
@@ -87,9 +87,9 @@ def read(
     """
     for name, stated in reader.mapping(record, "presets", "").items():
         key = f"presets.{name}"
-        if not _NAME.fullmatch(name):
+        if not _PRESET_NAME_PATTERN.fullmatch(name):
             raise reader.fail(key, "expected a name of letters, digits, _ and -")
-        reader.only(stated, _KEYS, key)
+        reader.only(stated, _PRESET_KEYS, key)
         title, source = (reader.text(stated, each, key).strip() for each in ("title", "source"))
         if not title or not source:
             raise reader.fail(f"{key}.{'source' if title else 'title'}", "is empty")
@@ -97,14 +97,14 @@ def read(
         if not settings:
             raise reader.fail(f"{key}.settings", "is missing: what the preset sets")
         for each, value in settings.items():
-            if not isinstance(value, (str, list, tuple, Mapping)) and not number(value):
+            if not isinstance(value, (str, list, tuple, Mapping)) and not is_number(value):
                 raise reader.fail(f"{key}.settings.{each}", "expected what --set takes: a number, a text or a table")
         preset = Preset(name=name, title=title, source=source, settings=dict(settings))
-        if all(_fits(each, value, quantities, choices) for each, value in settings.items()):
+        if all(_is_valid_setting(each, value, quantities, choices) for each, value in settings.items()):
             yield preset
 
 
-def check(
+def check_presets(
     reader: ScenarioReader,
     record: Mapping[str, Any],
     quantities: Mapping[str, QuantityKind],
@@ -120,7 +120,7 @@ def check(
     for name, stated in record.get("presets", {}).items():
         for key, value in stated["settings"].items():
             where = f"presets.{name}.settings"
-            if not _known(key, quantities, choices):
+            if not _is_target(key, quantities, choices):
                 known = [*quantities, *choices]
                 raise UnknownNameError("quantity or choice", key, known, where=f"{reader.where}: {where}")
             try:
@@ -129,7 +129,7 @@ def check(
                 raise reader.fail(where, str(problem)) from None
 
 
-def named(presets: tuple[Preset, ...], name: str, *, where: str) -> Preset:
+def find_preset(presets: tuple[Preset, ...], name: str, *, where: str) -> Preset:
     """Return the preset of a name, of one in a scenario that is used also without what stands in front of it.
 
     Raises
@@ -160,7 +160,7 @@ def not_restated(presets: Mapping[str, Any], record: Mapping[str, Any]) -> dict[
     return {name: stated for name, stated in presets.items() if free(stated)}
 
 
-def _known(key: str, quantities: Mapping[str, QuantityKind], choices: Mapping[str, Choice]) -> bool:
+def _is_target(key: str, quantities: Mapping[str, QuantityKind], choices: Mapping[str, Choice]) -> bool:
     """Tell whether a key is a quantity, a choice, a number of a quantity's model, or an input of a model."""
     return any(each in quantities or each in choices for each in (key, key.rpartition(".")[0])) or "/" in key
 
@@ -170,7 +170,7 @@ def _check_value(
 ) -> None:
     """Refuse what a choice, a regime or an uncertain number cannot be; of others the run refuses it."""
     if key in choices:
-        for each in setting_values.texts(key, value):
+        for each in setting_values.parse_texts(key, value):
             if each not in choices[key].values:
                 raise UnknownNameError(f"value of choice '{key}'", each, choices[key].values)
         return
@@ -178,14 +178,16 @@ def _check_value(
     if isinstance(quantity, Regime):
         quantity.set_to(value, where=f"set {key}")
     elif isinstance(quantity, Prior):
-        setting_values.parsed(key, value, lambda: quantity.unit)
+        setting_values.parse_setting(key, value, lambda: quantity.unit)
     elif not isinstance(value, str):
-        setting_values.parsed(key, value, str)
+        setting_values.parse_setting(key, value, str)
 
 
-def _fits(key: str, value: object, quantities: Mapping[str, QuantityKind], choices: Mapping[str, Choice]) -> bool:
+def _is_valid_setting(
+    key: str, value: object, quantities: Mapping[str, QuantityKind], choices: Mapping[str, Choice]
+) -> bool:
     try:
         _check_value(key, value, quantities, choices)
     except ForecastError:
         return False
-    return _known(key, quantities, choices)
+    return _is_target(key, quantities, choices)

@@ -6,33 +6,33 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from forecast.errors import UnknownNameError, UsageError, printable
-from forecast.formula import TIME
+from forecast.formula import TIME_NAMES
 from forecast.models import FittedModel
-from forecast.models.nesting import nested
+from forecast.models.nesting import walk_models
 
 if TYPE_CHECKING:
     from forecast.scenarios.graph import ScenarioGraph
 
 __all__ = [
-    "behind",
     "check_changes",
     "check_has_effect",
     "check_no_model",
     "correlated_with",
-    "dependents",
-    "inputs",
-    "listed",
+    "fitted_models",
+    "matching_inputs",
     "meant",
-    "models",
+    "model_names",
+    "names_text",
     "needed_by_questions",
-    "opens",
-    "owners",
-    "parameters",
+    "opening_question",
     "read_by_questions",
+    "set_parameters",
+    "with_dependencies",
+    "with_dependents",
 ]
 
 #: An error names so many of what could be meant at most: they fit on three lines.
-MOST_LISTED = 12
+MAX_LISTED = 12
 
 
 def correlated_with(graph: ScenarioGraph, swapped: Collection[str]) -> frozenset[str]:
@@ -46,12 +46,12 @@ def correlated_with(graph: ScenarioGraph, swapped: Collection[str]) -> frozenset
     return frozenset(n for n in named if n in swapped or n.rpartition(".")[0] in {*swapped, *gone})
 
 
-def models(graph: ScenarioGraph, quantity: str) -> list[str]:
+def model_names(graph: ScenarioGraph, quantity: str) -> list[str]:
     """Return the names of the models behind a quantity, and of those that these contain."""
-    return list(dict.fromkeys(m.name for made in graph.nodes[quantity].models.values() for m in nested(made)))
+    return list(dict.fromkeys(m.name for made in graph.nodes[quantity].models.values() for m in walk_models(made)))
 
 
-def inputs(graph: ScenarioGraph, key: str) -> list[str]:
+def matching_inputs(graph: ScenarioGraph, key: str) -> list[str]:
     """Return the inputs that a key means: by full name, by the model's bare name, by series, or by quantity."""
     owner, _, name = str(key).rpartition(".")
     matches = [n for n in graph.inputs if n == key or (owner and _bare(n) == key)]
@@ -59,25 +59,29 @@ def inputs(graph: ScenarioGraph, key: str) -> list[str]:
         series = {n: f"{n.partition('@')[0]}.{n.rpartition('.')[2]}" for n in graph.inputs if "@" in n}
         matches = [n for n, short in series.items() if key in (short, _bare(short))]
     if not matches and owner in graph.nodes:
-        inner = models(graph, owner)
+        inner = model_names(graph, owner)
         matches = [n for n in graph.inputs if n.rpartition(".")[0] in inner and n.rpartition(".")[2] == name]
     return matches
 
 
-def owners(graph: ScenarioGraph, key: str) -> list[str]:
+def fitted_models(graph: ScenarioGraph, key: str) -> list[str]:
     """Return the models whose fitted numbers a key may mean, ``QUANTITY.NUMBER`` or ``MODEL.NUMBER``; none for others.
 
     Whether these models have such a number shows when they are fitted.
     """
     owner, _, name = str(key).rpartition(".")
-    if not owner or not name or inputs(graph, key):
+    if not owner or not name or matching_inputs(graph, key):
         return []
     # what is never fitted says at once what can be set
     fitted = [n for n, each in graph.models.items() if not isinstance(each, FittedModel) or each.settable]
-    return [n for n in models(graph, owner) if n in fitted] if owner in graph.nodes else _named(fitted, owner)
+    return (
+        [n for n in model_names(graph, owner) if n in fitted]
+        if owner in graph.nodes
+        else _matching_models(fitted, owner)
+    )
 
 
-def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
+def names_text(names: Sequence[str], most: int = MAX_LISTED) -> str:
     """Say some names, the first ones of many.
 
     Examples
@@ -89,7 +93,7 @@ def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
     return ", ".join(printable(n, 80) for n in names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def parameters(graph: ScenarioGraph, given: Mapping[str, object]) -> dict[str, dict[str, object]]:
+def set_parameters(graph: ScenarioGraph, given: Mapping[str, object]) -> dict[str, dict[str, object]]:
     """Return what is set and is no input, by model and parameter.
 
     Whether these models have such parameters shows when they are fitted.
@@ -102,7 +106,7 @@ def parameters(graph: ScenarioGraph, given: Mapping[str, object]) -> dict[str, d
     out: dict[str, dict[str, object]] = {}
     for key, value in given.items():
         name = str(key).rpartition(".")[2]
-        matches = owners(graph, key)
+        matches = fitted_models(graph, key)
         if not matches:
             known = [*graph.scenario.choices, *graph.quantities, *graph.inputs]
             raise UnknownNameError("choice, quantity or input", key, known, where="set")
@@ -123,7 +127,7 @@ def _bare(name: str) -> str:
     return f"{head.rpartition('/')[2]}{at}{rest}"
 
 
-def _named(every: Iterable[str], owner: str) -> list[str]:
+def _matching_models(every: Iterable[str], owner: str) -> list[str]:
     """Return the models of a full or a bare name; those of a series, with whatever shape, where there are none."""
     if not owner:
         return []
@@ -164,12 +168,12 @@ def needed_by_questions(graph: ScenarioGraph, *, shown: bool = False) -> dict[st
     """
     names, listed = read_by_questions(graph), graph.scenario.shown
     names = [*names, *listed] if names and (listed or not shown) else []
-    return behind(graph, (*names, *graph.weighed_by) if names else list(graph.nodes))
+    return with_dependencies(graph, (*names, *graph.weighed_by) if names else list(graph.nodes))
 
 
-def behind(graph: ScenarioGraph, names: Iterable[str]) -> dict[str, None]:
+def with_dependencies(graph: ScenarioGraph, names: Iterable[str]) -> dict[str, None]:
     """Return these quantities, and those on which they depend."""
-    left = [n for n in names if n not in TIME]
+    left = [n for n in names if n not in TIME_NAMES]
     found: dict[str, None] = {}
     while left:
         name = left.pop(0)
@@ -188,8 +192,10 @@ def meant(graph: ScenarioGraph, key: str) -> set[str]:
     """
     if key in graph.nodes:
         return {key}
-    owners = {each.rpartition(".")[0] for each in inputs(graph, key)} or set(parameters(graph, {key: None}))
-    return {name for name in graph.nodes if not owners.isdisjoint(models(graph, name))}
+    owners = {each.rpartition(".")[0] for each in matching_inputs(graph, key)} or set(
+        set_parameters(graph, {key: None})
+    )
+    return {name for name in graph.nodes if not owners.isdisjoint(model_names(graph, name))}
 
 
 def check_has_effect(graph: ScenarioGraph, keys: Iterable[str], verb: str) -> None:
@@ -209,7 +215,7 @@ def check_has_effect(graph: ScenarioGraph, keys: Iterable[str], verb: str) -> No
         means = meant(graph, key)
         if verb == "set":
             own = key in graph.nodes
-            useless = not _told(graph, means, own=own, echo=own and graph.nodes[key].fixed is not None)
+            useless = not _shows_change(graph, means, own=own, echo=own and graph.nodes[key].fixed is not None)
         else:
             useless = means.isdisjoint(needed_by_questions(graph))
         if useless:
@@ -225,12 +231,12 @@ def check_changes(graph: ScenarioGraph) -> None:
         Listing what could be changed, the nearest first.
     """
     for number, change in enumerate(graph.scenario.changes, 1):
-        if not _told(graph, {change.of}, own=True):
+        if not _shows_change(graph, {change.of}, own=True):
             where = f"{graph.scenario.where}: changes[{number}].of: '{change.of}'"
             raise UsageError(f"{where}: {_instead(graph, {change.of}, shown=True)}")
 
 
-def opens(graph: ScenarioGraph, keys: Iterable[str]) -> str:
+def opening_question(graph: ScenarioGraph, keys: Iterable[str]) -> str:
     """Return the question that opens an answer for which these were set or changed: the first that depends on them.
 
     Empty where that is the one with which the scenario opens anyway.
@@ -238,15 +244,15 @@ def opens(graph: ScenarioGraph, keys: Iterable[str]) -> str:
     means = {name for key in keys if key not in graph.scenario.choices for name in meant(graph, key)}
     if not means:
         return ""
-    reached = dependents(graph, means)
-    every = _questions(graph)
+    reached = with_dependents(graph, means)
+    every = _quantities_by_question(graph)
     first = graph.scenario.opens or next(iter(every), "")
     if not first or not reached.isdisjoint(every[first]):
         return ""
     return next((name for name, names in every.items() if not reached.isdisjoint(names)), "")
 
 
-def _questions(graph: ScenarioGraph) -> dict[str, tuple[str, ...]]:
+def _quantities_by_question(graph: ScenarioGraph) -> dict[str, tuple[str, ...]]:
     """Return the quantities that each question names, in the order in which they may open an answer."""
     scenario = graph.scenario
     out = {name: question.when.names for name, question in scenario.questions.items()}
@@ -256,7 +262,7 @@ def _questions(graph: ScenarioGraph) -> dict[str, tuple[str, ...]]:
     return {**out, **firsts}
 
 
-def _told(
+def _shows_change(
     graph: ScenarioGraph, changed: Collection[str], *, own: bool, echo: bool = False, unset: Collection[str] = ()
 ) -> bool:
     """Tell whether an answer shows anything that depends on what is changed.
@@ -273,8 +279,8 @@ def _told(
     unset : collection of str
         As if these were not set.
     """
-    scenario, reached = graph.scenario, dependents(graph, changed, unset)
-    every = _questions(graph)
+    scenario, reached = graph.scenario, with_dependents(graph, changed, unset)
+    every = _quantities_by_question(graph)
     if not every:
         return True
     questions = [
@@ -286,7 +292,7 @@ def _told(
     return not reached.isdisjoint(in_questions | shown)
 
 
-def dependents(graph: ScenarioGraph, changed: Iterable[str], unset: Collection[str] = ()) -> set[str]:
+def with_dependents(graph: ScenarioGraph, changed: Iterable[str], unset: Collection[str] = ()) -> set[str]:
     """Return these quantities, and those that depend on them; what is set to a number depends on nothing but limits."""
     users: dict[str, list[str]] = {}
     for name, node in graph.nodes.items():
@@ -315,5 +321,5 @@ def _instead(graph: ScenarioGraph, changed: Collection[str], *, shown: bool) -> 
         near |= dict.fromkeys(new)
         left += new
     useful = [n for n in (*near, *known) if n in known and n not in changed and not graph.nodes[n].hidden]
-    useful = [n for n in dict.fromkeys(useful) if not shown or _told(graph, {n}, own=True, unset=changed)]
-    return f"no answer depends on it; what is asked depends on {listed([*useful, *graph.dims(list(known))])}"
+    useful = [n for n in dict.fromkeys(useful) if not shown or _shows_change(graph, {n}, own=True, unset=changed)]
+    return f"no answer depends on it; what is asked depends on {names_text([*useful, *graph.dims(list(known))])}"

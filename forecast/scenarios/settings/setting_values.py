@@ -13,14 +13,24 @@ from typing import Any
 from forecast.base.distributions import Distribution, distribution
 from forecast.contract.inputs import below
 from forecast.errors import UsageError, printable
-from forecast.formula.numbers import NUMBER, number as read_number
+from forecast.formula.numbers import NUMBER_PATTERN, parse_number as read_number
 
-__all__ = ["as_phrase", "as_text", "floor", "measured", "names_model", "number", "parsed", "table", "texts"]
+__all__ = [
+    "as_phrase",
+    "as_text",
+    "floor",
+    "names_model",
+    "parse_measured",
+    "parse_set_number",
+    "parse_setting",
+    "parse_table",
+    "parse_texts",
+]
 
-_DIGITS = rf"[+-]?{NUMBER}"
+_DIGITS = rf"[+-]?{NUMBER_PATTERN}"
 #: A number with a unit, and a range of two numbers that may have one.
 _UNIT = r"\s+((?:1/)?[A-Za-z(%$].*)"
-_MEASURED = re.compile(rf"({_DIGITS}){_UNIT}", re.ASCII)
+_MEASURED_PATTERN = re.compile(rf"({_DIGITS}){_UNIT}", re.ASCII)
 _RANGE = re.compile(rf"({_DIGITS})\s*\.\.\s*({_DIGITS})(?:{_UNIT})?", re.ASCII)
 
 #: Families that hold no negative number.
@@ -42,7 +52,7 @@ def names_model(value: object) -> bool:
     return isinstance(value, str) and _MODEL.fullmatch(value) is not None
 
 
-def texts(choice: str, value: object) -> tuple[str, ...]:
+def parse_texts(choice: str, value: object) -> tuple[str, ...]:
     """Return the values that a choice is narrowed to: several in a text are separated by commas."""
     listed = tuple(value.split(",")) if isinstance(value, str) else value
     if not isinstance(listed, (list, tuple)) or not listed or not all(isinstance(v, str) for v in listed):
@@ -50,7 +60,7 @@ def texts(choice: str, value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(listed))
 
 
-def number(key: str, value: object, *, lower: float | None = None, unit: str = "") -> float:
+def parse_set_number(key: str, value: object, *, lower: float | None = None, unit: str = "") -> float:
     """Return the number that a quantity or an input is set to.
 
     Raises
@@ -79,7 +89,7 @@ def number(key: str, value: object, *, lower: float | None = None, unit: str = "
     return given
 
 
-def measured(text: str) -> tuple[float, str] | None:
+def parse_measured(text: str) -> tuple[float, str] | None:
     """Return the number and the unit of a text; None where it is no number with a unit.
 
     Examples
@@ -87,11 +97,11 @@ def measured(text: str) -> tuple[float, str] | None:
     >>> measured("1.5 EFLOP/s"), measured("70M USD"), measured("1.5")
     ((1.5, 'EFLOP/s'), (70000000.0, 'USD'), None)
     """
-    found = _MEASURED.fullmatch(text.strip())
-    return None if found is None else (number(text, found[1]), found[2].strip())
+    found = _MEASURED_PATTERN.fullmatch(text.strip())
+    return None if found is None else (parse_set_number(text, found[1]), found[2].strip())
 
 
-def parsed(key: str, value: object, unit: Callable[[], str], *, lower: float | None = None) -> dict[str, Any]:
+def parse_setting(key: str, value: object, unit: Callable[[], str], *, lower: float | None = None) -> dict[str, Any]:
     """Return what a quantity or an input is set to, as the record of a distribution in its unit.
 
     Parameters
@@ -120,20 +130,20 @@ def parsed(key: str, value: object, unit: Callable[[], str], *, lower: float | N
 
     where = f"set {printable(key, 80)}"
     text = value.strip() if isinstance(value, str) else ""
-    if (record := table(value, where, expected="a distribution such as {lognormal = [1e14, 1e18]}")) is not None:
+    if (record := parse_table(value, where, expected="a distribution such as {lognormal = [1e14, 1e18]}")) is not None:
         distribution(record, where=where)
     elif (ends := _RANGE.fullmatch(text)) is not None:
-        low, high = (number(key, end) for end in ends.groups()[:2])
+        low, high = (parse_set_number(key, end) for end in ends.groups()[:2])
         if ends[3]:
             low, high = (float(units.convert(end, ends[3].strip(), unit(), where=where)) for end in (low, high))
         if not low < high:
             raise UsageError(f"{where}: expected a range that rises, such as 1e13..1e17, got '{printable(text, 60)}'")
         record = {_family(low): [low, high]}
         distribution(record, where=where)
-    elif (with_unit := measured(text)) is not None:
+    elif (with_unit := parse_measured(text)) is not None:
         record = {"value": float(units.convert(*with_unit, unit(), where=where))}
     else:
-        record = {"value": number(key, value)}
+        record = {"value": parse_set_number(key, value)}
     if (low_one := below(record, lower)) is not None:
         least = f"{lower:g} {unit()}".rstrip()
         raise UsageError(f"{where}: expected at least {least}, got {low_one:g}")
@@ -145,7 +155,7 @@ def _family(low: float) -> str:
     return "loguniform" if low > 0 else "uniform"
 
 
-def table(value: object, where: str, *, expected: str) -> dict[str, Any] | None:
+def parse_table(value: object, where: str, *, expected: str) -> dict[str, Any] | None:
     """Return the table that a value is, as a mapping or as an inline table of TOML; None for anything else.
 
     Raises
@@ -202,7 +212,7 @@ def as_phrase(value: Any) -> str:
     return f"[{', '.join(map(as_phrase, value))}]" if isinstance(value, (list, tuple)) else str(value)
 
 
-def floor(stated: Distribution | None, lower: float | None) -> float | None:
+def floor(distribution: Distribution | None, lower: float | None) -> float | None:
     """Return what a number may not be set below: what is said, else 0 where it is stated as one above 0.
 
     Zero itself is allowed, to leave a cost or a delay out.
@@ -213,6 +223,6 @@ def floor(stated: Distribution | None, lower: float | None) -> float | None:
     >>> floor(distribution({"p05": 1, "p95": 9}), None), floor(distribution({"value": 0.1}), None)
     (0.0, None)
     """
-    if lower is None and stated is not None and stated.family in _POSITIVE:
+    if lower is None and distribution is not None and distribution.family in _POSITIVE:
         return 0.0
     return lower

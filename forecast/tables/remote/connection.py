@@ -34,7 +34,7 @@ from forecast.errors import printable
 __all__ = ["RefusedError", "public", "session"]
 
 #: Where an IPv6 address stands for an IPv4 address: the prefix, and how many bits stand after that.
-_STANDING_FOR = (("::ffff:0:0/96", 0), ("64:ff9b::/96", 0), ("2002::/16", 80))
+_EMBEDDED_IPV4 = (("::ffff:0:0/96", 0), ("64:ff9b::/96", 0), ("2002::/16", 80))
 
 
 class RefusedError(Exception):
@@ -55,7 +55,7 @@ def public(address: str) -> bool:
     """
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv6Address):
-        for prefix, shift in _STANDING_FOR:
+        for prefix, shift in _EMBEDDED_IPV4:
             if ip in ipaddress.ip_network(prefix):
                 return public(str(ipaddress.IPv4Address(int(ip) >> shift & 0xFFFFFFFF)))
         if ip.is_site_local:
@@ -64,16 +64,16 @@ def public(address: str) -> bool:
     return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
 
 
-def _plain(host: str) -> str:
+def _normalise_host(host: str) -> str:
     return host.removeprefix("[").removesuffix("]").rstrip(".").lower()
 
 
-def _resolved(host: str, port: int | None) -> list[str]:
+def _allowed_addresses(host: str, port: int | None) -> list[str]:
     """Return the addresses of a host, all of them allowed.
 
     The resolver of the system reads every spelling there is (``0``, ``0x7f.1``, ``2130706433``): what it finds counts.
     """
-    name = _plain(host)
+    name = _normalise_host(host)
     try:
         known = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except UnicodeError:
@@ -90,13 +90,13 @@ def _resolved(host: str, port: int | None) -> list[str]:
     return addresses
 
 
-class _Checked(HTTPConnection):
+class _CheckedConnection(HTTPConnection):
     """A connection that asks an address that was checked, whatever its name resolves to a moment later."""
 
     def _new_conn(self) -> socket.socket:
         host = self.host
         try:
-            addresses = _resolved(host, self.port)
+            addresses = _allowed_addresses(host, self.port)
         except socket.gaierror as error:
             raise NameResolutionError(host, self, error) from error
         failed: NewConnectionError | None = None
@@ -112,12 +112,12 @@ class _Checked(HTTPConnection):
         raise failed or NewConnectionError(self, "the name has no address")
 
 
-class _CheckedTLS(_Checked, HTTPSConnection):
+class _CheckedTLS(_CheckedConnection, HTTPSConnection):
     """The same, encrypted."""
 
 
 class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Checked
+    ConnectionCls = _CheckedConnection
 
 
 class _PoolTLS(HTTPSConnectionPool):
@@ -135,7 +135,7 @@ class _Adapter(HTTPAdapter):
         # a proxy finds the address itself: what is known here of the name is all that can be checked
         if select_proxy(str(request.url), options.get("proxies")):
             with contextlib.suppress(socket.gaierror):
-                _resolved(host, None)
+                _allowed_addresses(host, None)
         return super().send(request, *args, **options)
 
 

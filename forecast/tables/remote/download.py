@@ -21,21 +21,31 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from forecast.base import access, budgets
-from forecast.base.files import file_hash, replacing
+from forecast.base.files import file_hash, replace_atomically
 from forecast.errors import BudgetError, DataError, DownloadError, ResultError, printable
-from forecast.tables.schema.descriptor import RECORDED
+from forecast.tables.schema.descriptor import RECORDED_HASH
 
-__all__ = ["COMMAND", "LIMIT_BYTES", "absent", "adopt", "cache_folder", "check_url", "fetch", "transfer", "watched"]
+__all__ = [
+    "FETCH_COMMAND",
+    "MAX_DOWNLOAD_BYTES",
+    "absent",
+    "adopt",
+    "cache_folder",
+    "check_url",
+    "fetch",
+    "report_downloads",
+    "transfer",
+]
 
-LIMIT_BYTES = 2 * 2**30
-COMMAND = "forecast tables fetch NAME"
-TIMEOUT_S = 30.0
+MAX_DOWNLOAD_BYTES = 2 * 2**30
+FETCH_COMMAND = "forecast tables fetch NAME"
+TIMEOUT_SECONDS = 30.0
 #: A server that drips a byte now and then keeps every read within its timeout.
-DEADLINE_S = 1800.0
+DEADLINE_SECONDS = 1800.0
 #: Small: a server that drips is noticed after so many bytes, and what a chunk unpacks to is bounded by it.
 CHUNK_BYTES = 1 << 10
 #: Who wants to know how far a download is.
-_TOLD: ContextVar[Callable[[float, float], None] | None] = ContextVar("told", default=None)
+_PROGRESS: ContextVar[Callable[[float, float], None] | None] = ContextVar("told", default=None)
 
 
 def cache_folder() -> Path:
@@ -62,7 +72,7 @@ class _Bounded:
     def __init__(self, stream: IO[bytes], limit: int) -> None:
         self.stream, self.left, self.limit = stream, limit, limit
         self.total = math.inf
-        self.end = time.monotonic() + DEADLINE_S
+        self.end = time.monotonic() + DEADLINE_SECONDS
 
     def write(self, data: bytes) -> int:
         budgets.check_time("a download", self.limit - self.left, things="bytes")
@@ -71,7 +81,7 @@ class _Bounded:
             raise _TooMuchError("is larger than the limit")
         if time.monotonic() > self.end:
             raise _TooMuchError("takes too long")
-        if told := _TOLD.get():
+        if told := _PROGRESS.get():
             told(self.limit - self.left, self.total)
         return self.stream.write(data)
 
@@ -80,13 +90,13 @@ class _Bounded:
 
 
 @contextlib.contextmanager
-def watched(progress: Callable[[float, float], None]) -> Iterator[None]:
+def report_downloads(progress: Callable[[float, float], None]) -> Iterator[None]:
     """Tell `progress` of every download inside: bytes done, and in all, which is infinite where nobody says it."""
-    token = _TOLD.set(progress)
+    token = _PROGRESS.set(progress)
     try:
         yield
     finally:
-        _TOLD.reset(token)
+        _PROGRESS.reset(token)
 
 
 class _TooMuchError(Exception):
@@ -116,8 +126,8 @@ def fetch(
     name: str,
     *,
     where: str,
-    limit: int = LIMIT_BYTES,
-    command: str = COMMAND,
+    limit: int = MAX_DOWNLOAD_BYTES,
+    command: str = FETCH_COMMAND,
     check: Callable[[Path], object] | None = None,
 ) -> Path:
     """Return the path of a described file, downloading it if the cache has no copy with that hash.
@@ -144,7 +154,7 @@ def fetch(
     DownloadError
         One line with the URL, the reason, and the name under which to put the file by hand.
     """
-    if digest == RECORDED:
+    if digest == RECORDED_HASH:
         from forecast.tables.remote import trust_on_first_use
 
         return trust_on_first_use.take(url, name, where=where, limit=limit, command=command, check=check).path
@@ -152,7 +162,7 @@ def fetch(
     if not digest.startswith("sha256:"):
         raise DownloadError(f"{where}: expected a hash 'sha256:...'")
     target = cache_folder() / f"{digest[7:19]}-{name}"
-    cached = _cached(target, digest, limit)
+    cached = _is_cached(target, digest, limit)
     if cached:
         return target
     wrong = " (the file there now is another one)" if cached is False else ""
@@ -173,7 +183,7 @@ def absent(url: str, where: str, command: str, by_hand: str) -> str:
     )
 
 
-def adopt(file: str | os.PathLike[str], digest: str, name: str, *, where: str, limit: int = LIMIT_BYTES) -> Path:
+def adopt(file: str | os.PathLike[str], digest: str, name: str, *, where: str, limit: int = MAX_DOWNLOAD_BYTES) -> Path:
     """Put a file that somebody has where its download would be, and return its path there.
 
     Raises
@@ -188,14 +198,14 @@ def adopt(file: str | os.PathLike[str], digest: str, name: str, *, where: str, l
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if not (target.exists() and target.samefile(source)):
-            with replacing(target) as temporary:
+            with replace_atomically(target) as temporary:
                 shutil.copyfile(source, temporary)
     except OSError as error:
-        raise DownloadError(f"{where}: {printable(target, 300)}: {_reason(error)}") from error
+        raise DownloadError(f"{where}: {printable(target, 300)}: {_short_reason(error)}") from error
     return target
 
 
-def _cached(target: Path, digest: str, limit: int) -> bool | None:
+def _is_cached(target: Path, digest: str, limit: int) -> bool | None:
     """Tell whether the cached copy is the described file; None where there is none."""
     try:
         return file_hash(target, limit=limit) == digest
@@ -207,7 +217,7 @@ def _download(url: str, target: Path, digest: str, limit: int) -> str:
     """Download to a temporary name, verify, rename. Return why it could not be done, or nothing."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target) as temporary:
+        with replace_atomically(target) as temporary:
             if reason := transfer(url, temporary, limit):
                 raise _TransferError(reason)
             actual = file_hash(temporary, limit=limit)
@@ -216,11 +226,11 @@ def _download(url: str, target: Path, digest: str, limit: int) -> str:
     except (_TransferError, ResultError, DataError) as error:
         return str(error)
     except OSError as error:
-        return _reason(error)
+        return _short_reason(error)
     return ""
 
 
-def transfer(url: str, target: Path, limit: int = LIMIT_BYTES) -> str:
+def transfer(url: str, target: Path, limit: int = MAX_DOWNLOAD_BYTES) -> str:
     """Write what a URL gives to a file. Return why it could not be done, or nothing."""
     if not access.current().downloads:  # this is the one place that opens a connection
         return "downloads are not allowed"
@@ -230,9 +240,9 @@ def transfer(url: str, target: Path, limit: int = LIMIT_BYTES) -> str:
     except _TransferError as error:
         return str(error)
     except _TooMuchError as error:
-        return f"it {error} ({limit:,} bytes, {DEADLINE_S:.0f} s)"
+        return f"it {error} ({limit:,} bytes, {DEADLINE_SECONDS:.0f} s)"
     except OSError as error:
-        return _reason(error)
+        return _short_reason(error)
     return ""
 
 
@@ -240,7 +250,7 @@ def _transfer(url: str, stream: Any) -> None:
     from forecast.tables.remote.connection import RefusedError, session
 
     try:
-        with session() as made, made.get(url, timeout=TIMEOUT_S, stream=True) as answer:
+        with session() as made, made.get(url, timeout=TIMEOUT_SECONDS, stream=True) as answer:
             answer.raise_for_status()
             stated = answer.headers.get("Content-Length", "")
             if stated.isascii() and stated.isdigit() and "Content-Encoding" not in answer.headers:
@@ -252,12 +262,12 @@ def _transfer(url: str, stream: Any) -> None:
     except RefusedError as error:
         raise _TransferError(str(error)) from error
     except OSError as error:  # requests' exceptions are OSErrors; a full disk is one too
-        raise _TransferError(_reason(error)) from error
+        raise _TransferError(_short_reason(error)) from error
     except Exception as error:  # urllib3 lets some of its own through (LocationParseError)
         raise _TransferError(printable(f"{type(error).__name__}: {error}", 120)) from error
 
 
-def _reason(error: OSError) -> str:
+def _short_reason(error: OSError) -> str:
     """Say in a few words what requests says in a paragraph."""
     name = type(error).__name__
     status = getattr(getattr(error, "response", None), "status_code", None)

@@ -22,20 +22,20 @@ from forecast.errors import (
 from forecast.tables import csv_format
 from forecast.tables.csv_format import CsvColumns
 from forecast.tables.schema import checks
-from forecast.tables.schema.descriptor import RECORDED, Package, Resource
-from forecast.tables.schema.validate import validated
+from forecast.tables.schema.descriptor import RECORDED_HASH, Package, Resource
+from forecast.tables.schema.validate import parse_resource
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Record
     from forecast.tables.remote.trust_on_first_use import Copy
 
 __all__ = [
-    "Source",
+    "ResourceCells",
     "command",
     "in_cache",
     "local_copy",
-    "opened",
-    "pinned",
+    "open_resource",
+    "pinned_hash",
     "read_with",
     "readable",
     "record_of",
@@ -43,11 +43,11 @@ __all__ = [
 ]
 
 #: In the place of a hash: the snapshot before the current one.
-EARLIER = "earlier"
+EARLIER_HASH = "earlier"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class ResourceCells:
     """The cells of a resource, the hash of the file they were read from, and the day on which that was recorded.
 
     `recorded` is empty where the descriptor states the hash.
@@ -82,7 +82,7 @@ def in_cache(resource: Resource) -> str:
     return f"{resource.name}.{'csv' if resource.format == 'csv' else 'data'}"
 
 
-def opened(package: Package, resource: Resource, snapshot: str = "") -> Source:
+def open_resource(package: Package, resource: Resource, snapshot: str = "") -> ResourceCells:
     """Return a resource's cells as text, its bytes verified against the described or recorded hash.
 
     Parameters
@@ -98,7 +98,7 @@ def opened(package: Package, resource: Resource, snapshot: str = "") -> Source:
     else:
         copy = _snapshot_copy(resource, snapshot, where) if snapshot else local_copy(package, resource)
         path, digest, recorded = copy.path, copy.snapshot.hash, copy.snapshot.fetched
-    return Source(cells=_verified(resource, path, digest, where), hash=digest, recorded=recorded)
+    return ResourceCells(cells=_check_bytes(resource, path, digest, where), hash=digest, recorded=recorded)
 
 
 def local_copy(
@@ -125,7 +125,7 @@ def local_copy(
     from forecast.tables.remote.snapshots import Snapshot
 
     where, name = where_of(package, resource), in_cache(resource)
-    if resource.hash == RECORDED:
+    if resource.hash == RECORDED_HASH:
         return trust_on_first_use.take(
             resource.path,
             name,
@@ -152,7 +152,7 @@ def _snapshot_copy(resource: Resource, snapshot: str, where: str) -> Copy:
     from forecast.tables.remote.download import cache_folder
 
     folder = cache_folder()
-    known = snapshots.find(folder, resource.path)
+    known = snapshots.find_snapshots(folder, resource.path)
     one = known.of(snapshot) if known else None
     if one is None:
         raise DataError(f"{where}: no snapshot {printable(snapshot, 80)} is recorded")
@@ -164,7 +164,7 @@ def _snapshot_copy(resource: Resource, snapshot: str, where: str) -> Copy:
     return trust_on_first_use.Copy(path=path, snapshot=one, how="cached")
 
 
-def pinned(package: Package, which: str) -> dict[str, str]:
+def pinned_hash(package: Package, which: str) -> dict[str, str]:
     """Return the hash of another snapshot than the current one, by the name of the resource that has it.
 
     Parameters
@@ -187,12 +187,12 @@ def pinned(package: Package, which: str) -> dict[str, str]:
     chosen: dict[str, str] = {}
     candidates: list[str] = []
     for resource in package.resources:
-        known = snapshots.find(folder, resource.path) if resource.hash == RECORDED else None
+        known = snapshots.find_snapshots(folder, resource.path) if resource.hash == RECORDED_HASH else None
         if known is None:
             continue
         candidates += [s.hash for s in (known.current, *known.earlier)]
         fits = [s.hash for s in (known.current, *known.earlier) if s.hash.startswith(which)]
-        if which == EARLIER:
+        if which == EARLIER_HASH:
             fits = [s.hash for s in known.earlier[:1]]
         if len(fits) > 1:
             begin = printable(which, 80)
@@ -201,7 +201,7 @@ def pinned(package: Package, which: str) -> dict[str, str]:
             chosen[resource.name] = fits[0]
     if not chosen:
         shipped = all(not resource.remote for resource in package.resources)
-        note = "nothing of it was updated" if which == EARLIER else ""
+        note = "nothing of it was updated" if which == EARLIER_HASH else ""
         note = "it is shipped and has no snapshots: compare with a copy of its folder" if shipped else note
         raise UnknownNameError("snapshot", which, candidates, where=f"table '{package.name}'", note=note)
     return chosen
@@ -215,29 +215,29 @@ def readable(resource: Resource, path: Path, where: str) -> int:
     TableError, EmptyDataError
         If it cannot be read as that.
     """
-    cells = csv_format.read(path) if resource.parser == "csv" else _parsed(resource, path, "", where)
+    cells = csv_format.read_csv(path) if resource.parser == "csv" else _parse_with_reader(resource, path, "", where)
     failures: list[str] = []
-    values = validated(resource, cells, failures)
+    values = parse_resource(resource, cells, failures)
     if failures:
         raise TableError(failures)
-    ((_, _, kept),) = checks.enforced([(checks.own(resource), values, cells)], where)
+    ((_, _, kept),) = checks.enforce_checks([(checks.with_own_checks(resource), values, cells)], where)
     return len(kept.lines)
 
 
-def _verified(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
-    from forecast.tables.remote.download import LIMIT_BYTES
+def _check_bytes(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
+    from forecast.tables.remote.download import MAX_DOWNLOAD_BYTES
 
-    read = csv_format.read(path) if resource.parser == "csv" else None
+    read = csv_format.read_csv(path) if resource.parser == "csv" else None
     actual = (
-        read.hash if read is not None else file_hash(path, limit=LIMIT_BYTES)
+        read.hash if read is not None else file_hash(path, limit=MAX_DOWNLOAD_BYTES)
     )  # of a CSV: over the very bytes that were read
     if actual != digest:
-        stated = RECORDED if resource.hash == RECORDED else "described"
+        stated = RECORDED_HASH if resource.hash == RECORDED_HASH else "described"
         raise TableError(f"{printable(path.name, 40)}: its hash is {actual}, {stated} is {digest}")
-    return read if read is not None else _parsed(resource, path, digest, where)
+    return read if read is not None else _parse_with_reader(resource, path, digest, where)
 
 
-def _parsed(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
+def _parse_with_reader(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
     """Hand the file to the reader the descriptor names; what comes back passes the same schema as a CSV."""
     from forecast.contract.registry import get_registry
 
@@ -255,11 +255,11 @@ def read_with(record: Record, path: Path, *, where: str) -> dict[str, list[str]]
         Naming the reader, where its code fails, or returns no mapping of columns of one length.
     EmptyDataError
     """
-    from forecast.contract.plugin_calls import guarded
-    from forecast.contract.registry import resolve
+    from forecast.contract.plugin_calls import call_guarded
+    from forecast.contract.registry import import_target
 
     spec: Any = record.spec
-    parser = resolve(spec.target, what=f"reader '{record.full_name}'")
+    parser = import_target(spec.target, what=f"reader '{record.full_name}'")
     what = f"{where}: reader {record.full_name}"
 
     def call() -> dict[str, list[str]]:
@@ -269,7 +269,7 @@ def read_with(record: Record, path: Path, *, where: str) -> dict[str, list[str]]
         return {str(n): [csv_format.plain_cell(v, f"{where}: {n}") for v in values] for n, values in given.items()}
 
     try:
-        text = guarded(what, call)
+        text = call_guarded(what, call)
     except PluginError as error:
         raise TableError(str(error)) from error
     lengths = {len(values) for values in text.values()}

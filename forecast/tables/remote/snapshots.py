@@ -19,16 +19,16 @@ from typing import Any
 
 from forecast.base.files import read_bytes, write_atomic
 from forecast.base.json_text import strict_json, to_json
-from forecast.base.locked_file import locked
-from forecast.base.saved_records import COUNT, DAY, Each, Kind, Named, Record, check
+from forecast.base.locked_file import exclusive_lock
+from forecast.base.saved_records import COUNT, DAY, ListSchema, MappingSchema, ObjectSchema, ValueSchema, check_record
 from forecast.errors import DownloadError, printable
-from forecast.tables.schema.descriptor import HASH
+from forecast.tables.schema.descriptor import HASH_PATTERN
 
-__all__ = ["Snapshot", "UrlSnapshots", "find", "keep", "read", "today"]
+__all__ = ["Snapshot", "UrlSnapshots", "find_snapshots", "keep", "read_snapshots", "today"]
 
-NAME = "snapshots.json"
-SCHEMA = 1
-LIMIT_BYTES = 4 * 2**20
+FILE_NAME = "snapshots.json"
+SCHEMA_VERSION = 1
+MAX_SNAPSHOT_FILE_BYTES = 4 * 2**20
 #: A name in the cache, never a path: the record must not lead out of its folder.
 _FILE = re.compile(r"[0-9a-f]{12}-[a-z0-9._-]{1,150}")
 
@@ -67,23 +67,25 @@ class UrlSnapshots:
         return next((s for s in (self.current, *self.earlier) if s.hash == digest), None)
 
 
-_SNAPSHOT = Record(
+_SNAPSHOT = ObjectSchema(
     {
-        "hash": Kind("'sha256:' and 64 digits", lambda v: isinstance(v, str) and bool(HASH.fullmatch(v))),
+        "hash": ValueSchema(
+            "'sha256:' and 64 digits", lambda v: isinstance(v, str) and bool(HASH_PATTERN.fullmatch(v))
+        ),
         "bytes": COUNT,
         "fetched": DAY,
-        "file": Kind("a name in the cache", lambda v: isinstance(v, str) and bool(_FILE.fullmatch(v))),
+        "file": ValueSchema("a name in the cache", lambda v: isinstance(v, str) and bool(_FILE.fullmatch(v))),
     }
 )
-_FORM = Record(
+_FORM = ObjectSchema(
     {
-        "schema": Kind(str(SCHEMA), lambda v: type(v) is int and v == SCHEMA),  # true is 1
-        "snapshots": Named(Record({"current": _SNAPSHOT, "earlier": Each(_SNAPSHOT)})),
+        "schema": ValueSchema(str(SCHEMA_VERSION), lambda v: type(v) is int and v == SCHEMA_VERSION),  # true is 1
+        "snapshots": MappingSchema(ObjectSchema({"current": _SNAPSHOT, "earlier": ListSchema(_SNAPSHOT)})),
     }
 )
 
 
-def read(folder: Path) -> dict[str, UrlSnapshots]:
+def read_snapshots(folder: Path) -> dict[str, UrlSnapshots]:
     """Return what is recorded, by URL; nothing where there is no file.
 
     Raises
@@ -102,35 +104,35 @@ def read(folder: Path) -> dict[str, UrlSnapshots]:
     >>> read(folder)["https://example.org/a"].current.bytes
     3
     """
-    path = folder / NAME
+    path = folder / FILE_NAME
     if not os.path.lexists(path):
         return {}
     label = printable(path, 300)
     try:
-        text = read_bytes(path, limit=LIMIT_BYTES, error=DownloadError)
-        top = strict_json(text, where=NAME, error=DownloadError)
-        check(top, _FORM, where="", error=DownloadError)
-        return {url: _known(entry) for url, entry in top["snapshots"].items()}
+        text = read_bytes(path, limit=MAX_SNAPSHOT_FILE_BYTES, error=DownloadError)
+        top = strict_json(text, where=FILE_NAME, error=DownloadError)
+        check_record(top, _FORM, where="", error=DownloadError)
+        return {url: _snapshots_from_record(entry) for url, entry in top["snapshots"].items()}
     except DownloadError as error:
         what = f"the record of what was downloaded is damaged: {error}"
         raise DownloadError(f"{label}: {what}; restore it, or move it away and fetch the tables anew") from error
 
 
-def _known(entry: Mapping[str, Any]) -> UrlSnapshots:
+def _snapshots_from_record(entry: Mapping[str, Any]) -> UrlSnapshots:
     return UrlSnapshots(
         current=Snapshot(**entry["current"]), earlier=tuple(Snapshot(**each) for each in entry["earlier"])
     )
 
 
-def find(folder: Path, url: str) -> UrlSnapshots | None:
+def find_snapshots(folder: Path, url: str) -> UrlSnapshots | None:
     """Return what is recorded of one URL, or None.
 
     Raises
     ------
     DownloadError
-        See `read`.
+        See `read_snapshots`.
     """
-    return read(folder).get(url)
+    return read_snapshots(folder).get(url)
 
 
 def keep(folder: Path, url: str, snapshot: Snapshot, *, replace: bool = False) -> UrlSnapshots:
@@ -153,8 +155,8 @@ def keep(folder: Path, url: str, snapshot: Snapshot, *, replace: bool = False) -
     ResultError
         If it cannot be written.
     """
-    with locked(folder / NAME, error=DownloadError):
-        record = read(folder)
+    with exclusive_lock(folder / FILE_NAME, error=DownloadError):
+        record = read_snapshots(folder)
         known = record.get(url)
         if known is None:
             record[url] = UrlSnapshots(current=snapshot)
@@ -164,7 +166,7 @@ def keep(folder: Path, url: str, snapshot: Snapshot, *, replace: bool = False) -
             chosen = known.of(snapshot.hash) or snapshot
             others = tuple(s for s in (known.current, *known.earlier) if s.hash != chosen.hash)
             record[url] = UrlSnapshots(current=chosen, earlier=others)
-        _write(folder, record)
+        _write_snapshots(folder, record)
         return record[url]
 
 
@@ -173,9 +175,9 @@ def today() -> str:
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
-def _write(folder: Path, record: Mapping[str, UrlSnapshots]) -> None:
+def _write_snapshots(folder: Path, record: Mapping[str, UrlSnapshots]) -> None:
     snapshots = {
         url: {"current": asdict(known.current), "earlier": [asdict(s) for s in known.earlier]}
         for url, known in sorted(record.items())
     }
-    write_atomic(folder / NAME, to_json({"schema": SCHEMA, "snapshots": snapshots}, indent=1) + "\n")
+    write_atomic(folder / FILE_NAME, to_json({"schema": SCHEMA_VERSION, "snapshots": snapshots}, indent=1) + "\n")

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forecast.base import access
-from forecast.base.files import arriving, check_regular, file_hash
+from forecast.base.files import check_regular, file_hash, temporary_file
 from forecast.errors import DataError, DownloadError, printable
 from forecast.tables.remote import snapshots
-from forecast.tables.remote.download import COMMAND, LIMIT_BYTES, absent, cache_folder, check_url, transfer
+from forecast.tables.remote.download import FETCH_COMMAND, MAX_DOWNLOAD_BYTES, absent, cache_folder, check_url, transfer
 from forecast.tables.remote.snapshots import Snapshot, UrlSnapshots
 
 __all__ = ["Copy", "intact", "take"]
@@ -66,8 +66,8 @@ def take(
     name: str,
     *,
     where: str,
-    limit: int = LIMIT_BYTES,
-    command: str = COMMAND,
+    limit: int = MAX_DOWNLOAD_BYTES,
+    command: str = FETCH_COMMAND,
     check: Callable[[Path], object] | None = None,
     file: str | os.PathLike[str] | None = None,
     update: bool = False,
@@ -93,11 +93,11 @@ def take(
     """
     check_url(url, where)
     folder = cache_folder()
-    known = snapshots.find(folder, url)
+    known = snapshots.find_snapshots(folder, url)
     wanted = expected or (known.current.hash if known and not update else None)
     recorded = known.of(wanted) if known and wanted else None
     if recorded and file is None and not (update and not expected) and intact(folder, recorded, limit):
-        return _made(folder, url, known, recorded, "cached")
+        return _make_current(folder, url, known, recorded, "cached")
     if file is None and not access.current().downloads:
         lost = f" (the file recorded on {recorded.fetched} is not in the cache, or altered there)" if recorded else ""
         raise DownloadError(absent(url, where, command, f"'{command} --file PATH' with a copy of the file{lost}"))
@@ -107,7 +107,7 @@ def take(
         raise DownloadError(f"{printable(folder, 300)}: {(error.strerror or type(error).__name__).lower()}") from error
     source = printable(url if file is None else Path(file).name, 300)
     with _arrival(folder, name) as temporary:
-        reason = transfer(url, temporary, limit) if file is None else _copied(Path(file), temporary, limit)
+        reason = transfer(url, temporary, limit) if file is None else _copy_file(Path(file), temporary, limit)
         if reason:
             unreachable = _unreachable(url, reason, where, command, known, recorded)
             raise DownloadError(f"{where}: {reason}" if file is not None else unreachable)
@@ -128,15 +128,15 @@ def take(
             new = Snapshot(hash=digest, bytes=size, fetched=today, file=f"{digest[7:19]}-{name}")
         _settle(temporary, folder / new.file)
     if recorded:
-        return _made(folder, url, known, recorded, "restored")
+        return _make_current(folder, url, known, recorded, "restored")
     how = "recorded" if known is None else "updated"
-    return _made(folder, url, known, new, how, where=where, command=command, source=source)
+    return _make_current(folder, url, known, new, how, where=where, command=command, source=source)
 
 
-def _made(
+def _make_current(
     folder: Path,
     url: str,
-    known: UrlSnapshots | None,
+    url_snapshots: UrlSnapshots | None,
     one: Snapshot,
     how: str,
     *,
@@ -145,23 +145,23 @@ def _made(
     source: str = "",
 ) -> Copy:
     """Make a snapshot the current one, and say how it came to be it."""
-    if known and known.current.hash == one.hash:
+    if url_snapshots and url_snapshots.current.hash == one.hash:
         return Copy(path=folder / one.file, snapshot=one, how="unchanged" if how == "updated" else how)
-    now = snapshots.keep(folder, url, one, replace=known is not None)
+    now = snapshots.keep(folder, url, one, replace=url_snapshots is not None)
     if now.current.hash != one.hash:  # another process was first, and was given another file
         if now.of(one.hash) is None:  # nothing records this one
             (folder / one.file).unlink(missing_ok=True)
         raise DownloadError(_another(source, one.hash, where, command, None, now))
-    chosen = known is not None and how in ("cached", "restored")
+    chosen = url_snapshots is not None and how in ("cached", "restored")
     return Copy(
         path=folder / now.current.file,
         snapshot=now.current,
         how="chosen" if chosen else how,
-        before=known.current if known else None,
+        before=url_snapshots.current if url_snapshots else None,
     )
 
 
-def intact(folder: Path, snapshot: Snapshot, limit: int = LIMIT_BYTES) -> bool:
+def intact(folder: Path, snapshot: Snapshot, limit: int = MAX_DOWNLOAD_BYTES) -> bool:
     """Tell whether the file of a snapshot is in the cache as it was recorded."""
     try:
         return file_hash(folder / snapshot.file, limit=limit) == snapshot.hash
@@ -170,13 +170,13 @@ def intact(folder: Path, snapshot: Snapshot, limit: int = LIMIT_BYTES) -> bool:
 
 
 def _unreachable(
-    url: str, reason: str, where: str, command: str, known: UrlSnapshots | None, recorded: Snapshot | None
+    url: str, reason: str, where: str, command: str, snapshots: UrlSnapshots | None, recorded: Snapshot | None
 ) -> str:
     state = "it has not been fetched yet"
     if recorded:
         state = f"the file recorded on {recorded.fetched} ({recorded.hash}) is not in the cache, or altered there"
-    elif known:
-        state = f"the file recorded on {known.current.fetched} ({known.current.hash}) stays in use"
+    elif snapshots:
+        state = f"the file recorded on {snapshots.current.fetched} ({snapshots.current.hash}) stays in use"
     hint = f"run '{command}' where there is a network, or '{command} --file PATH' with a copy of the file"
     return f"{where}: cannot fetch {printable(url, 300)}: {reason}; {state}: {hint}"
 
@@ -187,19 +187,19 @@ def _another(
     where: str,
     command: str,
     expected: str | None,
-    known: UrlSnapshots | None,
+    snapshots: UrlSnapshots | None,
     given: bool = False,
 ) -> str:
-    if expected or known is None:
+    if expected or snapshots is None:
         return f"{where}: {source} has {digest}, expected is {expected}"
-    was = known.current
+    was = snapshots.current
     return (
         f"{where}: {source} is another file than the recorded one: it has {digest}, recorded on {was.fetched} was "
         f"{was.hash}; to take the new one: '{command} --update{' --file PATH' if given else ''}'"
     )
 
 
-def _copied(file: Path, target: Path, limit: int) -> str:
+def _copy_file(file: Path, target: Path, limit: int) -> str:
     """Copy a file that somebody has. Return why it could not be done, or nothing."""
     try:
         check_regular(file, limit=limit)
@@ -218,7 +218,7 @@ def _arrival(folder: Path, name: str) -> Iterator[Path]:
     It has a folder of its own, so that messages about what is in it name the file as it will be called.
     """
     try:
-        with arriving(folder, inside=True) as own:
+        with temporary_file(folder, inside=True) as own:
             yield own / name
     except OSError as error:
         why = (error.strerror or type(error).__name__).lower()

@@ -20,15 +20,24 @@ import unicodedata
 from collections.abc import Sequence
 
 __all__ = [
-    "boolean", "date", "integer", "is_date", "is_nothing", "is_number", "meant_as_number", "number", "numbers", "text",
+    "boolean",
+    "date",
+    "integer",
+    "is_date",
+    "is_nothing",
+    "is_number",
+    "meant_as_number",
+    "normalise_text",
+    "parse_cell_number",
+    "parse_numbers",
 ]  # fmt: skip
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?")
-_NUMBERS = re.compile(rf"(?:{_NUMBER.pattern}\n)*+{_NUMBER.pattern}")
+_NUMBER_PATTERN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?")
+_NUMBERS = re.compile(rf"(?:{_NUMBER_PATTERN.pattern}\n)*+{_NUMBER_PATTERN.pattern}")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
-_LONGEST = 400
-_EXACT = 2**53
+_MAX_CHARACTERS = 400
+_MAX_EXACT_INTEGER = 2**53
 
 
 def is_number(cell: str) -> bool:
@@ -39,10 +48,10 @@ def is_number(cell: str) -> bool:
     >>> [is_number(c) for c in ("-1e9", "1,234", "1_000", " 5 ", "NaN")]
     [True, False, False, False, False]
     """
-    return _NUMBER.fullmatch(cell) is not None
+    return _NUMBER_PATTERN.fullmatch(cell) is not None
 
 
-def number(cell: str) -> float:
+def parse_cell_number(cell: str) -> float:
     """Read a number; ValueError says what is wrong with it.
 
     Examples
@@ -50,7 +59,7 @@ def number(cell: str) -> float:
     >>> number("1234.5")
     1234.5
     """
-    if len(cell) > _LONGEST or not _NUMBER.fullmatch(cell):
+    if len(cell) > _MAX_CHARACTERS or not _NUMBER_PATTERN.fullmatch(cell):
         raise ValueError(f"expected a number{_hint(cell)}")
     value = float(cell)
     if math.isinf(value) or (value == 0 and any(c in "123456789" for c in re.split("[eE]", cell)[0])):
@@ -58,7 +67,7 @@ def number(cell: str) -> float:
     return value
 
 
-def numbers(column: Sequence[str]) -> list[float]:
+def parse_numbers(column: Sequence[str]) -> list[float]:
     """Read many numbers; ValueError where one of them is none.
 
     Examples
@@ -66,16 +75,16 @@ def numbers(column: Sequence[str]) -> list[float]:
     >>> numbers(["1234.5", "-1e9"])
     [1234.5, -1000000000.0]
     """
-    if max(map(len, column), default=0) > _LONGEST or not _NUMBERS.fullmatch("\n".join(column)):
-        return list(map(number, column))
+    if max(map(len, column), default=0) > _MAX_CHARACTERS or not _NUMBERS.fullmatch("\n".join(column)):
+        return list(map(parse_cell_number, column))
     values = list(map(float, column))
     if 0.0 in values or math.inf in values or -math.inf in values:
-        return list(map(number, column))
+        return list(map(parse_cell_number, column))
     return values
 
 
 #: Other people's spellings of numbers, and what to say about them.
-_FOREIGN = (
+_FOREIGN_SPELLINGS = (
     (re.compile(r"\s+\S.*|.*\S\s+", re.DOTALL), " (without blanks around it)"),
     (re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?"), " (without separators of thousands)"),
     (re.compile(r"[+-]?[0-9]+,[0-9]+"), " (with a decimal point)"),
@@ -83,13 +92,13 @@ _FOREIGN = (
     (re.compile(r"0[xX][0-9a-fA-F]+|[+-]?[0-9.]+[eE][+-]?|[+-]?[0-9]+\."), " (such as 16, 5.0 or 5e3)"),
     (re.compile(r"[+-]?\d+([.,]\d+)?"), " in ASCII digits"),
 )
-_NOTHING = frozenset(("nan", "na", "n/a", "null", "none", "nil", "inf", "infinity", "-", "--", "?", ""))
+_MISSING_WORDS = frozenset(("nan", "na", "n/a", "null", "none", "nil", "inf", "infinity", "-", "--", "?", ""))
 
 
 def _hint(cell: str) -> str:
     if is_nothing(cell):
         return " or an empty cell (missing)"
-    return next((says for pattern, says in _FOREIGN if pattern.fullmatch(cell)), "")
+    return next((says for pattern, says in _FOREIGN_SPELLINGS if pattern.fullmatch(cell)), "")
 
 
 def is_nothing(cell: str) -> bool:
@@ -100,7 +109,7 @@ def is_nothing(cell: str) -> bool:
     >>> [is_nothing(c) for c in ("N/A", "-", "0")]
     [True, True, False]
     """
-    return len(cell) < 16 and cell.strip().lstrip("+-").lower() in _NOTHING
+    return len(cell) < 16 and cell.strip().lstrip("+-").lower() in _MISSING_WORDS
 
 
 def meant_as_number(cell: str) -> bool:
@@ -114,7 +123,7 @@ def meant_as_number(cell: str) -> bool:
     if is_number(cell):
         return True
     plain = cell.strip()
-    return len(cell) <= 64 and (is_number(plain) or any(p.fullmatch(plain) for p, _ in _FOREIGN[1:]))
+    return len(cell) <= 64 and (is_number(plain) or any(p.fullmatch(plain) for p, _ in _FOREIGN_SPELLINGS[1:]))
 
 
 def integer(cell: str) -> int:
@@ -125,9 +134,9 @@ def integer(cell: str) -> int:
     >>> integer("-12")
     -12
     """
-    if len(cell) > _LONGEST or not _INTEGER.fullmatch(cell):
+    if len(cell) > _MAX_CHARACTERS or not _INTEGER.fullmatch(cell):
         raise ValueError("expected an integer")
-    if abs(value := int(cell)) > _EXACT:
+    if abs(value := int(cell)) > _MAX_EXACT_INTEGER:
         raise ValueError("the integer is beyond 2**53 and would lose digits")
     return value
 
@@ -177,7 +186,7 @@ def boolean(cell: str) -> bool:
     return cell == "true"
 
 
-def text(cell: str) -> str:
+def normalise_text(cell: str) -> str:
     r"""Return text in Unicode NFC.
 
     Examples

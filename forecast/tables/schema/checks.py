@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     Read = tuple[Resource, dict[str, list[Any]], CsvColumns]
 
-__all__ = ["KEYS", "Check", "enforced", "misfits", "own", "read"]
+__all__ = ["CHECK_KEYS", "Check", "enforce_checks", "find_misfits", "read_check", "with_own_checks"]
 
 #: What a descriptor may say of a check.
-KEYS = frozenset(("name", "condition", "reason", "where", "other", "previous"))
-OTHER, PREVIOUS = "other_", "previous_"
+CHECK_KEYS = frozenset(("name", "condition", "reason", "where", "other", "previous"))
+OTHER_PREFIX, PREVIOUS_PREFIX = "other_", "previous_"
 #: So few broken rows of a download are never taken for another unit.
-FEW = 2
+MIN_BROKEN_ROWS = 2
 _ORDERED = ("number", "integer", "date", "boolean")
 
 
@@ -70,7 +70,7 @@ class Check:
 
     def columns(self) -> dict[str, tuple[str, str]]:
         """Return, for each name of the condition, the prefix it reaches a row by and the column it means."""
-        prefixes = [prefix for prefix, used in ((OTHER, self.other), (PREVIOUS, self.previous)) if used]
+        prefixes = [prefix for prefix, used in ((OTHER_PREFIX, self.other), (PREVIOUS_PREFIX, self.previous)) if used]
         reached = {}
         for name in self.condition.names:
             prefix = next((p for p in prefixes if name.startswith(p)), "")
@@ -78,7 +78,7 @@ class Check:
         return reached
 
 
-def read(raw: Mapping[str, Any], where: str) -> tuple[Check | None, list[tuple[str, str]]]:
+def read_check(raw: Mapping[str, Any], where: str) -> tuple[Check | None, list[tuple[str, str]]]:
     """Read a check from a descriptor; return it, or None and what is wrong as (key, reason).
 
     Examples
@@ -130,7 +130,7 @@ def _reach(resource: Resource, resources: Sequence[Resource]) -> dict[str, tuple
     return own
 
 
-def misfits(resource: Resource, resources: Sequence[Resource]) -> list[str]:
+def find_misfits(resource: Resource, resources: Sequence[Resource]) -> list[str]:
     """Say which checks name a column, a key or a value that is not there."""
     reasons = []
     known = _reach(resource, resources)
@@ -171,7 +171,7 @@ def _unreadable(of: Field, value: str) -> list[str]:
     return [f"{of.name}: {reason}"] if reason else []
 
 
-def enforced(read: Sequence[Read], where: str) -> list[Read]:
+def enforce_checks(read: Sequence[Read], where: str) -> list[Read]:
     """Return the rows that satisfy the checks of their resource: all of them, but for broken rows of a download.
 
     Parameters
@@ -193,17 +193,17 @@ def enforced(read: Sequence[Read], where: str) -> list[Read]:
     failures: list[str] = []
     kept: list[Read] = []
     for resource, values, csv in read:
-        columns = _joined(resource, values, read) if resource.checks else {}
-        keys = _keys(resource, columns)
+        columns = _join_columns(resource, values, read) if resource.checks else {}
+        keys = _row_keys(resource, columns)
         left: dict[int, str] = {}
         for check in resource.checks:
-            bad, judged = _failing(check, resource, columns, csv, keys)
-            if not resource.remote or (len(bad) > FEW and 2 * len(bad) > judged):
+            bad, judged = _failing_rows(check, resource, columns, csv, keys)
+            if not resource.remote or (len(bad) > MIN_BROKEN_ROWS and 2 * len(bad) > judged):
                 failures += bad.values()
             left = {**bad, **left}
         if left and len(left) == len(csv.lines):
             failures += left.values()
-        kept.append((resource, values, csv) if not left else _without(left, resource, values, csv))
+        kept.append((resource, values, csv) if not left else _drop_rows(left, resource, values, csv))
         if not failures:
             _warn(left, resource, values, where)
     if failures:
@@ -211,14 +211,14 @@ def enforced(read: Sequence[Read], where: str) -> list[Read]:
     return kept
 
 
-def own(resource: Resource) -> Resource:
+def with_own_checks(resource: Resource) -> Resource:
     """Return a resource with the checks that need no other."""
     names = {f.name for f in resource.fields}
     alone = tuple(c for c in resource.checks if {column for _, column in c.columns().values()} | set(c.where) <= names)
     return replace(resource, checks=alone)
 
 
-def _without(left: Collection[int], resource: Resource, values: dict[str, list[Any]], csv: CsvColumns) -> Read:
+def _drop_rows(left: Collection[int], resource: Resource, values: dict[str, list[Any]], csv: CsvColumns) -> Read:
     from forecast.tables.csv_format import CsvColumns
 
     rows = [row for row in range(len(csv.lines)) if row not in left]
@@ -231,11 +231,11 @@ def _warn(left: Mapping[int, str], resource: Resource, values: Mapping[str, list
     import warnings
 
     for row, reason in sorted(left.items()):
-        key = ", ".join(f"{k} = {printable(_text(values[k][row]), 60)}" for k in resource.key)
+        key = ", ".join(f"{k} = {printable(_key_text(values[k][row]), 60)}" for k in resource.key)
         warnings.warn(LeftOutWarning(note=f"{where}: the row {key or row + 1} is left out: {reason}"), stacklevel=4)
 
 
-def _joined(resource: Resource, values: Mapping[str, list[Any]], read: Sequence[Read]) -> dict[str, list[Any]]:
+def _join_columns(resource: Resource, values: Mapping[str, list[Any]], read: Sequence[Read]) -> dict[str, list[Any]]:
     """Return the columns within reach, those of other resources brought to this one's rows."""
     columns = dict(values)
     for each, theirs, _ in read:
@@ -248,7 +248,7 @@ def _joined(resource: Resource, values: Mapping[str, list[Any]], read: Sequence[
     return columns
 
 
-def _failing(
+def _failing_rows(
     check: Check, resource: Resource, columns: Mapping[str, list[Any]], csv: CsvColumns, keys: list[tuple[str, ...]]
 ) -> tuple[dict[int, str], int]:
     """Return the rows that break a check, each with what is wrong, and how many rows the check could judge."""
@@ -257,12 +257,14 @@ def _failing(
     wanted = check.columns()
     rows = list(range(len(csv.lines)))
     for column, texts in check.where.items():
-        rows = [r for r in rows if _text(columns[column][r]) in texts]
-    there = {OTHER: _others(check, resource, keys, rows), PREVIOUS: _before(check, columns, rows)}
+        rows = [r for r in rows if _key_text(columns[column][r]) in texts]
+    there = {OTHER_PREFIX: _paired_rows(check, resource, keys, rows), PREVIOUS_PREFIX: _before(check, columns, rows)}
     figures: dict[str, Array] = {}
     for name, (prefix, column) in wanted.items():
         places = there[prefix] if prefix else rows
-        figures[name] = np.array([np.nan if p is None else _figure(columns[column][p]) for p in places], dtype=float)
+        figures[name] = np.array(
+            [np.nan if p is None else _cell_number(columns[column][p]) for p in places], dtype=float
+        )
     known = np.all([~np.isnan(f) for f in figures.values()], axis=0) if figures else np.ones(len(rows), dtype=bool)
     with np.errstate(all="ignore"):
         left, right = (
@@ -279,14 +281,14 @@ def _failing(
     return bad, int(np.sum(known))
 
 
-def _keys(resource: Resource, columns: Mapping[str, list[Any]]) -> list[tuple[str, ...]]:
+def _row_keys(resource: Resource, columns: Mapping[str, list[Any]]) -> list[tuple[str, ...]]:
     """Return the key of each row as text, where a check looks for other rows."""
     if not any(check.other for check in resource.checks):
         return []
-    return list(zip(*(map(_text, columns[k]) for k in resource.key), strict=True))
+    return list(zip(*(map(_key_text, columns[k]) for k in resource.key), strict=True))
 
 
-def _others(check: Check, resource: Resource, keys: list[tuple[str, ...]], rows: list[int]) -> list[int | None]:
+def _paired_rows(check: Check, resource: Resource, keys: list[tuple[str, ...]], rows: list[int]) -> list[int | None]:
     """Return, for each row, the one whose key differs only in what the check says; None where there is none."""
     if not check.other:
         return []
@@ -299,14 +301,14 @@ def _before(check: Check, columns: Mapping[str, list[Any]], rows: list[int]) -> 
     """Return, for each row, the nearest earlier one that has the figures the check compares with."""
     if not check.previous:
         return []
-    needed = [check.previous, *(c for p, c in check.columns().values() if p == PREVIOUS)]
+    needed = [check.previous, *(c for p, c in check.columns().values() if p == PREVIOUS_PREFIX)]
     order = [r for r in rows if all(columns[c][r] is not None for c in needed)]
     order.sort(key=lambda r: columns[check.previous][r])
     last: dict[int, int] = dict(zip(order[1:], order, strict=False))
     return [last.get(r) for r in rows]
 
 
-def _figure(value: Any) -> float:
+def _cell_number(value: Any) -> float:
     """Return a cell as the number a condition sees: a date is a decimal year."""
     if value is None:
         return float("nan")
@@ -315,7 +317,7 @@ def _figure(value: Any) -> float:
     return float(value)
 
 
-def _text(value: Any) -> str:
+def _key_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)

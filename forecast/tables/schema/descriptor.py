@@ -17,80 +17,94 @@ from typing import Any
 from forecast.base import access
 from forecast.base.files import read_bytes
 from forecast.base.json_text import strict_json
-from forecast.base.saved_records import ANYTHING, FLAG, Also, Each, Kind, Named, Record, problems
+from forecast.base.saved_records import (
+    ANYTHING,
+    FLAG,
+    ListSchema,
+    MappingSchema,
+    ObjectSchema,
+    RefinedSchema,
+    ValueSchema,
+    find_problems,
+)
 from forecast.errors import TableError, nearest, printable
 from forecast.tables.schema import cells, checks
 from forecast.units.qualifiers import ATTRIBUTES
 
-__all__ = ["RECORDED", "Field", "Package", "Resource", "read"]
+__all__ = ["RECORDED_HASH", "Field", "Package", "Resource", "read_descriptor"]
 
-LIMIT_BYTES = 4 * 2**20
-TYPES = ("string", "number", "integer", "date", "boolean")
-HASH = re.compile(r"sha256:[0-9a-f]{64}")
+MAX_DESCRIPTOR_BYTES = 4 * 2**20
+FIELD_TYPES = ("string", "number", "integer", "date", "boolean")
+HASH_PATTERN = re.compile(r"sha256:[0-9a-f]{64}")
 #: In the place of a hash that nobody published: the one that a download has at its first fetch, from then on.
-RECORDED = "recorded"
-NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+RECORDED_HASH = "recorded"
+RESOURCE_NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 #: The name of a registered reader: ``datasets/gpu-trends``, or bare.
-READER = re.compile(r"(?:[a-z0-9][a-z0-9-]{0,63}/)?[a-z0-9][a-z0-9-]{0,63}")
+READER_PATTERN = re.compile(r"(?:[a-z0-9][a-z0-9-]{0,63}/)?[a-z0-9][a-z0-9-]{0,63}")
 
 
 def _clean(value: object) -> bool:
     return isinstance(value, str) and not any(ord(c) < 32 and c not in "\n\t" for c in value)
 
 
-_TEXT = Kind("text without control characters", _clean)
-_STATED = Kind("text that is not empty", lambda v: _clean(v) and bool(v.strip()))
-_NAME = Kind("lower case letters, digits, '.', '_' and '-'", lambda v: isinstance(v, str) and bool(NAME.fullmatch(v)))
+_TEXT = ValueSchema("text without control characters", _clean)
+_NON_EMPTY_TEXT = ValueSchema("text that is not empty", lambda v: _clean(v) and bool(v.strip()))
+_FIELD_NAME_SCHEMA = ValueSchema(
+    "lower case letters, digits, '.', '_' and '-'",
+    lambda v: isinstance(v, str) and bool(RESOURCE_NAME_PATTERN.fullmatch(v)),
+)
 
 
-def _one_of(*words: str) -> Also:
+def _one_of(*words: str) -> RefinedSchema:
     """Return the form of a licence or a source: texts by name, with at least one of some words."""
-    return Also(Named(_TEXT), f"one of {', '.join(words)}", lambda v: any(v.get(w, "").strip() for w in words))
+    return RefinedSchema(
+        MappingSchema(_TEXT), f"one of {', '.join(words)}", lambda v: any(v.get(w, "").strip() for w in words)
+    )
 
 
-_SOURCES, _LICENCES = Each(_one_of("title", "path")), Each(_one_of("name", "path", "title"))
+_SOURCES, _LICENCES = ListSchema(_one_of("title", "path")), ListSchema(_one_of("name", "path", "title"))
 
 
-def _least(form: Each) -> Each:
-    return Each(form.form, 1)
+def _least(form: ListSchema) -> ListSchema:
+    return ListSchema(form.form, 1)
 
 
-_PACKAGE = Record(
+_PACKAGE = ObjectSchema(
     {
-        "name": _NAME, "title": _STATED, "version": _STATED, "licenses": _least(_LICENCES),
-        "sources": _least(_SOURCES), "resources": Each(ANYTHING, 1),
+        "name": _FIELD_NAME_SCHEMA, "title": _NON_EMPTY_TEXT, "version": _NON_EMPTY_TEXT, "licenses": _least(_LICENCES),
+        "sources": _least(_SOURCES), "resources": ListSchema(ANYTHING, 1),
     },
     {
         **dict.fromkeys(("$schema", "contributors", "created", "homepage", "id", "keywords", "profile"), ANYTHING),
         "description": _TEXT,
     },
 )  # fmt: skip
-_RESOURCE = Record(
-    {"name": _NAME, "path": _STATED, "schema": ANYTHING},
+_RESOURCE = ObjectSchema(
+    {"name": _FIELD_NAME_SCHEMA, "path": _NON_EMPTY_TEXT, "schema": ANYTHING},
     {
         **dict.fromkeys(("bytes", "description", "mediatype", "profile", "title"), ANYTHING),
         **dict.fromkeys(("hash", "format", "parser"), _TEXT),
-        "encoding": Kind("utf-8", lambda v: v in ("utf-8", "UTF-8")), "licenses": _LICENCES, "sources": _SOURCES,
+        "encoding": ValueSchema("utf-8", lambda v: v in ("utf-8", "UTF-8")), "licenses": _LICENCES, "sources": _SOURCES,
     },
 )  # fmt: skip
-_KEY = Kind(
+_KEY = ValueSchema(
     "a field's name or a list of names",
     lambda v: isinstance(v, str) or (isinstance(v, list) and all(isinstance(k, str) for k in v)),
 )
-_SCHEMA = Record(
-    {"fields": Each(ANYTHING, 1)},
+_SCHEMA = ObjectSchema(
+    {"fields": ListSchema(ANYTHING, 1)},
     {
-        **dict.fromkeys(("title", "description"), ANYTHING), "checks": Each(ANYTHING), "primaryKey": _KEY,
-        "missingValues": Each(_TEXT), "separate": Each(_TEXT),
+        **dict.fromkeys(("title", "description"), ANYTHING), "checks": ListSchema(ANYTHING), "primaryKey": _KEY,
+        "missingValues": ListSchema(_TEXT), "separate": ListSchema(_TEXT),
     },
 )  # fmt: skip
-_FIELD = Record(
-    {"name": _STATED, "type": _STATED},
+_FIELD = ObjectSchema(
+    {"name": _NON_EMPTY_TEXT, "type": _NON_EMPTY_TEXT},
     {
         **dict.fromkeys(("description", "example"), ANYTHING), "unit": _TEXT, "title": _TEXT,
-        "qualifiers": Record({}, dict.fromkeys(ATTRIBUTES, _TEXT)),
-        "constraints": Record({}, {
-            "required": FLAG, "minimum": ANYTHING, "maximum": ANYTHING, "enum": Each(ANYTHING),
+        "qualifiers": ObjectSchema({}, dict.fromkeys(ATTRIBUTES, _TEXT)),
+        "constraints": ObjectSchema({}, {
+            "required": FLAG, "minimum": ANYTHING, "maximum": ANYTHING, "enum": ListSchema(ANYTHING),
         }),
     },
 )  # fmt: skip
@@ -117,14 +131,14 @@ class Field:
     def value(self, cell: str) -> Any:
         """Return a cell's value in this column's type; ValueError says what is wrong with it."""
         if self.type == "number":
-            return cells.number(cell)
+            return cells.parse_cell_number(cell)
         if self.type == "integer":
             return cells.integer(cell)
         if self.type == "date":
             return cells.date(cell)
         if self.type == "boolean":
             return cells.boolean(cell)
-        return cells.text(cell)
+        return cells.normalise_text(cell)
 
     def check(self, value: Any) -> str | None:
         """Say which constraint a value breaks, or None."""
@@ -140,7 +154,7 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Resource:
-    """One CSV file, shipped next to the descriptor or described by URL and hash (of a download also `RECORDED`).
+    """One CSV file, shipped next to the descriptor or described by URL and hash (of a download also `RECORDED_HASH`).
 
     Rows that differ in a column of `separate` must not be mixed in a fit (`forecast.tables.schema.separate`).
     """
@@ -182,7 +196,7 @@ class Package:
         return self.file.parent
 
 
-class _Reader:
+class _DescriptorReader:
     """Collects every failure as ``file: key: reason`` while it reads."""
 
     def __init__(self, label: str) -> None:
@@ -192,15 +206,15 @@ class _Reader:
     def fail(self, at: str, reason: str) -> None:
         self.failures.append(f"{self.label}: {at}: {reason}")
 
-    def taken(self, value: Any, at: str, form: Record) -> dict[str, Any] | None:
+    def read_form(self, value: Any, at: str, form: ObjectSchema) -> dict[str, Any] | None:
         """Return an object that has a form; None, with what is wrong, of one that has not."""
-        found = list(problems(value, form, at))
+        found = list(find_problems(value, form, at))
         for place, reason in found:
             self.fail(place, reason)
         return None if found else value
 
 
-def read(path: Path) -> Package:
+def read_descriptor(path: Path) -> Package:
     """Read a ``datapackage.json``.
 
     Raises
@@ -218,9 +232,9 @@ def read(path: Path) -> Package:
     forecast.errors.TableError: datapackage.json: package.primarykey: unknown key; ...
     """
     label = printable(path.parent.name + "/" + path.name if path.parent.name else path.name)
-    raw = strict_json(read_bytes(path, limit=LIMIT_BYTES, error=TableError), where=label, error=TableError)
-    r = _Reader(label)
-    top = r.taken(raw, "package", _PACKAGE)
+    raw = strict_json(read_bytes(path, limit=MAX_DESCRIPTOR_BYTES, error=TableError), where=label, error=TableError)
+    r = _DescriptorReader(label)
+    top = r.read_form(raw, "package", _PACKAGE)
     entries = raw["resources"] if isinstance(raw, dict) and isinstance(raw.get("resources"), list) else []
     resources = [
         found for i, entry in enumerate(entries) if (found := _resource(r, entry, f"resources[{i}]", path.parent))
@@ -229,28 +243,28 @@ def read(path: Path) -> Package:
     for twice in sorted({n for n in names if names.count(n) > 1}):
         r.fail("resources", f"the name '{printable(twice, 60)}' is given twice")
     for i, resource in enumerate(resources):
-        for reason in checks.misfits(resource, resources):
+        for reason in checks.find_misfits(resource, resources):
             r.fail(f"resources[{i}].schema.checks", reason)
     if r.failures or top is None:
         raise TableError(r.failures)
     return Package(
         file=path,
         name=top["name"],
-        title=cells.text(top["title"]),
-        version=cells.text(top["version"]),
+        title=cells.normalise_text(top["title"]),
+        version=cells.normalise_text(top["version"]),
         licenses=tuple(top["licenses"]),
         sources=tuple(top["sources"]),
         resources=tuple(resources),
-        description=cells.text(top.get("description", "")),
+        description=cells.normalise_text(top.get("description", "")),
     )
 
 
-def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource | None:
-    top = r.taken(raw, at, _RESOURCE)
+def _resource(r: _DescriptorReader, raw: Any, at: str, folder: Path) -> Resource | None:
+    top = r.read_form(raw, at, _RESOURCE)
     schema = _schema(r, raw["schema"], f"{at}.schema") if isinstance(raw, dict) and "schema" in raw else None
     if top is None or schema is None:
         return None
-    path, digest = cells.text(top["path"]), top.get("hash", "")
+    path, digest = cells.normalise_text(top["path"]), top.get("hash", "")
     remote = "://" in path
     if remote and not path.startswith(("https://", "http://")):
         r.fail(f"{at}.path", "a URL: expected http or https")
@@ -258,9 +272,9 @@ def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource | None:
         r.fail(f"{at}.path", access.outside(path, "descriptor"))
     if not digest:
         r.fail(f"{at}.hash", "is missing" + ("" if remote else f"; the file's is {_actual(folder, path)}"))
-    elif digest == RECORDED and not remote:
-        r.fail(f"{at}.hash", f"'{RECORDED}' is for downloads; the file's is {_actual(folder, path)}")
-    elif digest != RECORDED and not HASH.fullmatch(digest):
+    elif digest == RECORDED_HASH and not remote:
+        r.fail(f"{at}.hash", f"'{RECORDED_HASH}' is for downloads; the file's is {_actual(folder, path)}")
+    elif digest != RECORDED_HASH and not HASH_PATTERN.fullmatch(digest):
         r.fail(f"{at}.hash", "expected 'sha256:' and 64 lower case hexadecimal digits")
     if remote and "parser" not in top:
         r.fail(f"{at}.parser", "is missing: 'csv', or the name of a reader that a plugin registered")
@@ -270,7 +284,7 @@ def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource | None:
     form, parser = top.get("format") or "csv", top.get("parser") or "csv"
     if parser == "csv" and form != "csv":
         r.fail(f"{at}.format", f"'{printable(form, 40)}' needs a parser; csv does not")
-    elif not READER.fullmatch(parser):
+    elif not READER_PATTERN.fullmatch(parser):
         r.fail(f"{at}.parser", _no_reader(parser))
     return Resource(
         name=top["name"], path=path, hash=digest, format=form, parser=parser,
@@ -289,13 +303,13 @@ def _no_reader(parser: str) -> str:
     return f"'{printable(parser, 80)}': a file names 'csv' or a reader that a plugin registered, never code{says}"
 
 
-def _checks(r: _Reader, schema: Mapping[str, Any], at: str) -> tuple[checks.Check, ...]:
+def _read_checks(r: _DescriptorReader, schema: Mapping[str, Any], at: str) -> tuple[checks.Check, ...]:
     found = []
     for i, entry in enumerate(schema.get("checks", [])):
         here = f"{at}.checks[{i}]"
-        if r.taken(entry, here, Record({}, dict.fromkeys(checks.KEYS, ANYTHING))) is None:
+        if r.read_form(entry, here, ObjectSchema({}, dict.fromkeys(checks.CHECK_KEYS, ANYTHING))) is None:
             continue
-        made, wrong = checks.read(entry, "")
+        made, wrong = checks.read_check(entry, "")
         for key, reason in wrong:
             r.fail(f"{here}.{key}", reason)
         if made is not None:
@@ -303,7 +317,7 @@ def _checks(r: _Reader, schema: Mapping[str, Any], at: str) -> tuple[checks.Chec
     return tuple(found)
 
 
-def _among(r: _Reader, listed: Sequence[str], names: Sequence[str], at: str) -> tuple[str, ...]:
+def _among(r: _DescriptorReader, listed: Sequence[str], names: Sequence[str], at: str) -> tuple[str, ...]:
     """Return names of fields, and say which are none."""
     for name in listed:
         if name not in names:
@@ -323,9 +337,9 @@ def _actual(folder: Path, path: str) -> str:
         return "unknown: there is no such file"
 
 
-def _schema(r: _Reader, raw: Any, at: str) -> dict[str, Any] | None:
+def _schema(r: _DescriptorReader, raw: Any, at: str) -> dict[str, Any] | None:
     """Return what a schema says of a resource, by the names of its record."""
-    top = r.taken(raw, at, _SCHEMA)
+    top = r.read_form(raw, at, _SCHEMA)
     entries = raw["fields"] if isinstance(raw, dict) and isinstance(raw.get("fields"), list) else []
     each = (_field(r, entry, f"{at}.fields[{i}]") for i, entry in enumerate(entries))
     fields = [found for found in each if found is not None]
@@ -342,47 +356,52 @@ def _schema(r: _Reader, raw: Any, at: str) -> dict[str, Any] | None:
         "fields": tuple(fields),
         "key": _among(r, key, names, f"{at}.primaryKey"),
         "missing": frozenset({"", *top.get("missingValues", [""])}),
-        "checks": _checks(r, top, at),
+        "checks": _read_checks(r, top, at),
         "separate": _among(r, top.get("separate", []), names, f"{at}.separate"),
     }
 
 
-def _field(r: _Reader, raw: Any, at: str) -> Field | None:
-    top = r.taken(raw, at, _FIELD)
+def _field(r: _DescriptorReader, raw: Any, at: str) -> Field | None:
+    top = r.read_form(raw, at, _FIELD)
     if top is None:
         return None
-    name, kind = cells.text(top["name"]), top["type"]
+    name, kind = cells.normalise_text(top["name"]), top["type"]
     if "/" in name or name != name.strip() or any(not c.isprintable() for c in name):
         r.fail(f"{at}.name", f"'{printable(name, 60)}': no '/', control characters or blanks around it")
-    if kind not in TYPES:
-        hint = nearest(kind, TYPES)
+    if kind not in FIELD_TYPES:
+        hint = nearest(kind, FIELD_TYPES)
         says = f"; did you mean '{hint}'?" if hint else ""
-        r.fail(f"{at}.type", f"'{printable(kind, 40)}'; expected one of {', '.join(TYPES)}{says}")
+        r.fail(f"{at}.type", f"'{printable(kind, 40)}'; expected one of {', '.join(FIELD_TYPES)}{says}")
     if kind == "number" and "unit" not in top:
         r.fail(f"{at}.unit", f"is missing: a number has a unit ('{printable(name, 60)}'); \"\" is dimensionless")
     if kind in ("string", "date", "boolean") and top.get("unit"):
         r.fail(f"{at}.unit", f"a {kind} has none")
-    plain = Field(name=name, type=kind, unit=cells.text(top.get("unit", "")), title=cells.text(top.get("title", "")))
+    plain = Field(
+        name=name,
+        type=kind,
+        unit=cells.normalise_text(top.get("unit", "")),
+        title=cells.normalise_text(top.get("title", "")),
+    )
     limits = top.get("constraints", {})
     enum = limits.get("enum")
     return Field(
         name=name, type=kind, unit=plain.unit, title=plain.title, required=limits.get("required", False),
         minimum=_limit(r, plain, limits, "minimum", at), maximum=_limit(r, plain, limits, "maximum", at),
-        enum=None if enum is None else tuple(_typed(r, plain, v, f"{at}.constraints.enum") for v in enum),
-        qualifiers={key: cells.text(text) for key, text in top.get("qualifiers", {}).items()},
+        enum=None if enum is None else tuple(_typed_value(r, plain, v, f"{at}.constraints.enum") for v in enum),
+        qualifiers={key: cells.normalise_text(text) for key, text in top.get("qualifiers", {}).items()},
     )  # fmt: skip
 
 
-def _limit(r: _Reader, field: Field, limits: Mapping[str, Any], key: str, at: str) -> Any:
+def _limit(r: _DescriptorReader, field: Field, limits: Mapping[str, Any], key: str, at: str) -> Any:
     if key not in limits:
         return None
     if field.type not in ("number", "integer", "date"):
         r.fail(f"{at}.constraints.{key}", f"a {field.type} has no order")
         return None
-    return _typed(r, field, limits[key], f"{at}.constraints.{key}")
+    return _typed_value(r, field, limits[key], f"{at}.constraints.{key}")
 
 
-def _typed(r: _Reader, field: Field, value: Any, at: str) -> Any:
+def _typed_value(r: _DescriptorReader, field: Field, value: Any, at: str) -> Any:
     """Read a constraint's value in its column's type: a JSON number for numbers, text for the rest."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if field.type in ("number", "integer") and number:

@@ -14,14 +14,16 @@ from forecast.errors import QualifierError, printable
 if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
-__all__ = ["check"]
+__all__ = ["check_not_mixed"]
 
 
 #: How to keep the rows of one value, where a condition is given as a mapping.
-KEEP = 'keep one: where = {{ {column} = "{first}" }}'
+KEEP_ONE_HINT = 'keep one: where = {{ {column} = "{first}" }}'
 
 
-def check(rows: Columns, where: str, *, told_apart: Collection[str] = (), advice: str = KEEP) -> None:
+def check_not_mixed(
+    rows: Columns, where: str, *, told_apart: Collection[str] = (), advice: str = KEEP_ONE_HINT
+) -> None:
     """Refuse rows that differ in a column whose rows must not be mixed.
 
     Parameters
@@ -41,8 +43,8 @@ def check(rows: Columns, where: str, *, told_apart: Collection[str] = (), advice
 
     Examples
     --------
-    >>> from forecast.tables.columns import columns
-    >>> rows = columns({"technology": ["DRAM", "Beer"], "cost": [1.0, 2.0]})
+    >>> from forecast.tables.columns import to_columns
+    >>> rows = to_columns({"technology": ["DRAM", "Beer"], "cost": [1.0, 2.0]})
     >>> check(rows, "mine")
     >>> rows.separate = ("technology",)
     >>> check(rows, "mine")

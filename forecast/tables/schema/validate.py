@@ -10,10 +10,10 @@ from forecast.tables.csv_format import CsvColumns
 from forecast.tables.schema import cells
 from forecast.tables.schema.descriptor import Field, Resource
 
-__all__ = ["validated"]
+__all__ = ["parse_resource"]
 
 
-def validated(resource: Resource, csv: CsvColumns, failures: list[str]) -> dict[str, list[Any]]:
+def parse_resource(resource: Resource, csv: CsvColumns, failures: list[str]) -> dict[str, list[Any]]:
     """Read every cell in its column's type; None is missing. Failures are added to the list.
 
     Parameters
@@ -48,11 +48,11 @@ def validated(resource: Resource, csv: CsvColumns, failures: list[str]) -> dict[
             failures.append(f"{csv.label}:1:{printable(field.name, 80)}: the column is missing")
             continue
         required = field.required or field.name in resource.key
-        column = _column(field, csv[field.name], resource.missing, required)
+        column = _parse_column(field, csv[field.name], resource.missing, required)
         if column is None:  # some cell fails
             column = []
             for row, cell in enumerate(csv[field.name]):
-                value, reason = _value(field, cell, resource.missing, required)
+                value, reason = _parse_cell(field, cell, resource.missing, required)
                 column.append(value)
                 if reason:
                     failures.append(f"{csv.at(row, field.name)}: {reason}")
@@ -62,14 +62,14 @@ def validated(resource: Resource, csv: CsvColumns, failures: list[str]) -> dict[
     return values
 
 
-def _column(field: Field, column: list[str], missing: frozenset[str], required: bool) -> list[Any] | None:
-    """Return the values of a whole column, as `_value` reads each cell; None where one fails."""
+def _parse_column(field: Field, column: list[str], missing: frozenset[str], required: bool) -> list[Any] | None:
+    """Return the values of a whole column, as `_parse_cell` reads each cell; None where one fails."""
     some_missing = not missing.isdisjoint(column)
     if required and some_missing:
         return None
     try:
         if field.type == "number":
-            numbers = cells.numbers([c for c in column if c not in missing] if some_missing else column)
+            numbers = cells.parse_numbers([c for c in column if c not in missing] if some_missing else column)
             if numbers and (field.check(min(numbers)) or field.check(max(numbers))):
                 return None
             if field.enum is not None and any(map(field.check, numbers)):
@@ -84,7 +84,7 @@ def _column(field: Field, column: list[str], missing: frozenset[str], required: 
     return list(map(value_of.get, column))
 
 
-def _value(field: Field, cell: str, missing: frozenset[str], required: bool) -> tuple[Any, str | None]:
+def _parse_cell(field: Field, cell: str, missing: frozenset[str], required: bool) -> tuple[Any, str | None]:
     if cell in missing:
         return None, "is required" if required else None
     try:

@@ -324,7 +324,7 @@ def _plans(what: str) -> tuple[Array, Array]:
         dates = np.array(sorted(years))
         return dates, np.array([years[date] for date in dates])
     table, column = ("data-centres", "power") if what == "site" else ("data-centre-totals", "h100_equivalents")
-    rows = series.rows(f"datasets/{table}", where={"edition": EDITION}, as_of=None, name="accounts", date="date")
+    rows = series.rows_as_of(f"datasets/{table}", where={"edition": EDITION}, as_of=None, name="accounts", date="date")
     dates, values = tables.decimal_year(rows.column("date")), rows.numeric(column)
     order = np.argsort(dates, kind="stable")
     return dates[order], np.maximum.accumulate(values[order])

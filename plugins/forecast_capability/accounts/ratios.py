@@ -97,7 +97,7 @@ class Tables:
         key = (table, date, *sorted(where.items()))
         if key not in self._read:
             try:
-                self._read[key] = series.rows(
+                self._read[key] = series.rows_as_of(
                     f"datasets/{table}", where=where, as_of=self.as_of, name="accounts", date=date
                 )
             except EmptyDataError:

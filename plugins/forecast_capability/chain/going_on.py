@@ -276,7 +276,7 @@ def _called(table: str, key: str, name: str) -> dict[str, str]:
     """Return how models are called, by their name in a table."""
     from forecast import tables
 
-    read = tables.columns(table, where=name)
+    read = tables.to_columns(table, where=name)
     return dict(zip(map(str, read.column(key)), map(str, read.column("name")), strict=True))
 
 

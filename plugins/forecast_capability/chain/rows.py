@@ -164,7 +164,7 @@ def _read(table: str, where: dict[str, str], as_of: float | None, date: str) -> 
     from forecast import tables
     from forecast.tables import series
 
-    rows = series.rows(table, where=where, as_of=as_of, name="chain", date=date)
+    rows = series.rows_as_of(table, where=where, as_of=as_of, name="chain", date=date)
     return rows, tables.decimal_year(rows.column(date))
 
 

@@ -192,7 +192,7 @@ def _drawn(what: _From) -> Worlds:
     if abs(what.now - NOW) < SAME_DATE and json.loads(shipped.read_text("utf-8"))["rows"] == what.hash:
         from forecast import tables
 
-        read = tables.columns(f"capability/chain-{what.form}", where=f"chain-{what.form}")
+        read = tables.to_columns(f"capability/chain-{what.form}", where=f"chain-{what.form}")
         made = {name: read.numeric(name) for name in read}
     elif what.form == "alone":
         made = columns_alone(what.rows, now=what.now, draws=DRAWS, steps=STEPS)

@@ -87,7 +87,7 @@ def horizon(name: str, spec: ModelSpec) -> Model:
 def _rows(table: str, where: dict[str, str], as_of: float | None, name: str) -> Any:
     from forecast.tables import series
 
-    return series.rows(table, where=where, as_of=as_of, name=name, date="release_date")
+    return series.rows_as_of(table, where=where, as_of=as_of, name=name, date="release_date")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +129,7 @@ def _largest(years: Array, as_of: float | None, name: str) -> Array:
     """Return the logarithm of the largest training run so far at each date."""
     from forecast.tables import series
 
-    date, record, _ = series.read(RUNS, x="date", y="training_compute", records=True, as_of=as_of, name=name)
+    date, record, _ = series.read_series(RUNS, x="date", y="training_compute", records=True, as_of=as_of, name=name)
     return np.asarray(np.log10(record[np.maximum(np.searchsorted(date, years, side="right") - 1, 0)]))
 
 

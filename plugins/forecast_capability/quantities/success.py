@@ -46,7 +46,7 @@ def factors(as_of: float | None = None, *, name: str = "factors") -> tuple[Array
     from forecast import tables
     from forecast.tables import series
 
-    rows = series.rows(HORIZONS, where={"version": VERSION}, as_of=as_of, name=name, date="release_date")
+    rows = series.rows_as_of(HORIZONS, where={"version": VERSION}, as_of=as_of, name=name, date="release_date")
     half, most = rows.numeric("horizon"), rows.numeric("horizon_80")
     measured = (rows.column("censored") != "yes") & (tables.decimal_year(rows.column("release_date")) >= SINCE)
     measured &= np.isfinite(half) & np.isfinite(most)

@@ -62,7 +62,7 @@ def backtest() -> list[Row]:
     """
     from forecast import formula, law, tables
 
-    rows = tables.columns(TABLE)
+    rows = tables.to_columns(TABLE)
     ppl, names = rows.numeric("ppl_c4"), rows.column("model")
     old = ppl >= BEFORE
     form = law("emergence/outlier-count")
@@ -133,7 +133,7 @@ def chance_of_jump() -> tuple[float, float]:
     """
     from forecast import tables
 
-    rows = tables.columns(TABLE)
+    rows = tables.to_columns(TABLE)
     size, ppl = rows.numeric("params"), rows.numeric("ppl_c4")
     old = ppl >= BEFORE
     seen = float(np.log10(size[old].max() / size[old].min()))
@@ -153,7 +153,7 @@ def correlations() -> tuple[float, float]:
 
     from forecast import tables
 
-    rows = tables.columns(TABLE)
+    rows = tables.to_columns(TABLE)
     pair = rows.numeric("ppl_c4"), rows.numeric("outlier_count")
     return float(pearsonr(*pair)[0]), float(spearmanr(*pair)[0])
 

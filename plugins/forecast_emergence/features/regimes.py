@@ -57,7 +57,7 @@ class _Regimes(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         from forecast import law, tables
 
-        rows = tables.columns(TABLE)
+        rows = tables.to_columns(TABLE)
         size, share = rows.numeric("params"), rows.numeric("layers_affected")
         old = share < 100.0
         fit = law("emergence/power-in-parameters").fit({"N": size[old], "y": share[old]}, y="y", seed=seed)

@@ -121,7 +121,7 @@ def predict(route: str, *, upto: float = UPTO, draws: int = 4000, seed: int = 0)
 def _rows() -> tuple[Array, Array]:
     from forecast import tables
 
-    rows = tables.columns(TABLE)
+    rows = tables.to_columns(TABLE)
     return rows.numeric("params"), rows.numeric("layers_affected")
 
 

@@ -74,7 +74,7 @@ def features(params: float) -> Features:
     """
     from forecast import tables
 
-    rows = tables.columns(TABLE)
+    rows = tables.to_columns(TABLE)
     own = rows.column("family") == FAMILY
     size = rows.numeric("params")[own]
     order = np.argsort(size)

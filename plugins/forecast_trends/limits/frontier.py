@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UsageError
-from forecast.models import Description, FittedShape, Shape, regressed
+from forecast.models import Description, FittedShape, Shape, condition_draws
 from forecast.streams import student_t
 from forecast_trends.evidence import log_series
 
@@ -130,7 +130,7 @@ class FittedFrontier(FittedShape):
 
     def conditional(self, drawn: Mapping[str, Array], fixed: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return level and growth, given one of them."""
-        return regressed(drawn, fixed, tuple(self.settable), self.covariance)
+        return condition_draws(drawn, fixed, tuple(self.settable), self.covariance)
 
     def central(self, time: Array) -> Array:
         """Return the fitted line."""

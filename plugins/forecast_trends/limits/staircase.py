@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from forecast.base.distributions import Distribution, distribution
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
-from forecast.models import Description, FittedShape, Shape, regressed
+from forecast.models import Description, FittedShape, Shape, condition_draws
 from forecast_trends.autoregression import Mixture, going_on, regressions
 from forecast_trends.evidence import first_of_each_record, from_record, log_series
 
@@ -274,7 +274,7 @@ class FittedStaircase(FittedShape):
     def conditional(self, drawn: Mapping[str, Array], fixed: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return all parameters given some; what is to come does not vary with what was fitted."""
         names = ("log_level", "growth", *(f"log_gain_{_plain(f.name)}" for f in self.come))
-        return regressed(drawn, fixed, names, self.stairs.covariance(0))
+        return condition_draws(drawn, fixed, names, self.stairs.covariance(0))
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return the staircase of these parameters."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.models import Description, FittedShape, regressed
+from forecast.models import Description, FittedShape, condition_draws
 from forecast_trends.autoregression import Mixture, Regressions, going_on, regressions, share_going_on
 from forecast_trends.evidence import from_record
 from forecast_trends.student_mixture import StudentMixture
@@ -151,14 +151,14 @@ class FittedLine(FittedShape):
         """Return coefficients given some of them, break by break; the date of a fixed break shifts nothing."""
         names = _NAMES[: len(self.central_line)]
         if self.breaks is None:
-            return regressed(drawn, fixed, names, self.lines.covariance(0))
+            return condition_draws(drawn, fixed, names, self.lines.covariance(0))
         out = {**drawn, **fixed}
         for which, date in enumerate(self.breaks):
             mine = drawn["break"] == date
             if not mine.any():
                 continue
             part, known = ({n: each[n][mine] for n in names if n in each} for each in (drawn, fixed))
-            for name, moved in regressed(part, known, names, self.lines.covariance(which)).items():
+            for name, moved in condition_draws(part, known, names, self.lines.covariance(which)).items():
                 out[name] = np.where(mine, 0.0, out[name])
                 out[name][mine] = moved
         return out

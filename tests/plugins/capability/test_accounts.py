@@ -179,10 +179,10 @@ def test_a_run_of_2028_is_seldom_cheaper_than_today_s():
 
 def test_power_and_chips_are_inside_what_is_built_and_planned_until_2028():
     of = worlds()
-    sites = tables.columns("datasets/data-centres", where="test")
+    sites = tables.to_columns("datasets/data-centres", where="test")
     planned = (sites.column("edition") == "2026-09") & (tables.decimal_year(sites.column("date")) < 2029)
     largest = sites.numeric("power")[planned].max() / 1000
-    totals = tables.columns("datasets/data-centre-totals", where="test")
+    totals = tables.to_columns("datasets/data-centre-totals", where="test")
     share = 5735148 / 20926382
     until = of.years < 2029
     power = of("power", "GW")

@@ -35,7 +35,7 @@ def rows():
 
 @lru_cache
 def draws(form: str) -> dict[str, np.ndarray]:
-    read = tables.columns(f"capability/chain-{form}")
+    read = tables.to_columns(f"capability/chain-{form}")
     return {name: read.numeric(name) for name in COLUMNS}
 
 
@@ -216,7 +216,7 @@ def test_the_shipped_draws_of_the_index_alone_say_what_the_chain_says_of_its_pac
     """One series has one pace: both gained as many points a year, by the same rows of the frontier."""
     stated = json.loads((FOLDER / "chain-alone" / "made-from.json").read_text("utf-8"))
     assert stated == made_from(rows().index_alone, STRAIGHT)
-    read = tables.columns("capability/chain-alone")
+    read = tables.to_columns("capability/chain-alone")
     assert tuple(read) == tuple(ALONE)
     low, alone, high = np.quantile(read.numeric("so_far"), [0.05, 0.5, 0.95])
     for form in FORMS:

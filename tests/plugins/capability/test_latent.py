@@ -109,7 +109,7 @@ def test_the_disclosed_alone_say_what_least_squares_says():
     from forecast import tables
     from forecast.tables import series
 
-    rows = series.rows(
+    rows = series.rows_as_of(
         "datasets/capability-editions", where={"edition": "2026-08"}, as_of=None, name="t", date="release_date"
     )
     compute, index = rows.numeric("training_compute"), rows.numeric("eci")

@@ -279,7 +279,7 @@ def test_the_pace_of_the_index_lies_between_two_regressions():
     from forecast import tables
     from forecast.tables import series
 
-    rows = series.rows(
+    rows = series.rows_as_of(
         "datasets/capability-editions", where={"edition": "2026-08"}, as_of=None, name="t", date="release_date"
     )
     x, y = np.log10(rows.numeric("training_compute")), rows.numeric("eci")
@@ -317,8 +317,10 @@ def test_horizon_and_index_are_joined_by_names_that_exist():
     from forecast.tables import series
     from forecast_capability.quantities.index import SAME
 
-    timed = series.rows("datasets/time-horizons", where={"version": "TH1.1"}, as_of=None, name="t", date="release_date")
-    scored = series.rows(
+    timed = series.rows_as_of(
+        "datasets/time-horizons", where={"version": "TH1.1"}, as_of=None, name="t", date="release_date"
+    )
+    scored = series.rows_as_of(
         "datasets/capability-editions", where={"edition": "2026-08"}, as_of=None, name="t", date="release_date"
     )
     assert set(SAME) <= set(timed.column("model"))
@@ -334,7 +336,7 @@ def test_both_horizons_of_a_model_differ_by_a_factor_that_moves_neither_with_len
 
     from forecast import tables
 
-    read = tables.columns("datasets/time-horizons")
+    read = tables.to_columns("datasets/time-horizons")
     used = (read.column("version") == "TH1.1") & (read.column("censored") != "yes")
     dates = tables.decimal_year(read.column("release_date"))
     used &= dates >= 2023
@@ -455,7 +457,7 @@ def test_every_world_has_one_joint_draw(run):
 
     places = run.worlds["posterior"].isel(time=0).values
     for form in ("straight", "bent"):
-        mine, read = _has(run, form), tables.columns(f"capability/chain-{form}")
+        mine, read = _has(run, form), tables.to_columns(f"capability/chain-{form}")
         assert mine.mean() == pytest.approx(0.5, abs=0.05)
         row = np.minimum((places[mine] * 2000).astype(int), 1999)
         for name, column in (("points", "points"), ("pace", "algorithms_slope"), ("run_growth", "growth")):

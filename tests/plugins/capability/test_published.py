@@ -10,7 +10,7 @@ import pytest
 import forecast
 from forecast.claims import FAILED, evaluate_all
 from forecast.contract.registry import get_registry
-from forecast.projection.claim_values import figure
+from forecast.projection.claim_values import read_claim_value
 
 #: What does not reproduce, and is said so: a verdict is never tuned. Each has a note that says why.
 DISAGREE = {
@@ -44,7 +44,7 @@ DISAGREE = {
 
 
 def read(run, text):
-    return figure(run, text, where="test")
+    return read_claim_value(run, text, where="test")
 
 
 #: The packs whose worlds are stepped through time take seconds each.

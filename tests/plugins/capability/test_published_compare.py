@@ -14,7 +14,7 @@ import forecast
 from forecast.cli import main
 from forecast.contract.registry import get_registry
 from forecast.errors import ScenarioError, UnknownNameError
-from forecast.evaluation.shared_questions import compare, shared_questions, sharing
+from forecast.evaluation.shared_questions import compare_scenarios, scenarios_sharing, shared_questions
 from forecast.scenarios.scenario import Scenario
 from toolkit import json_of
 
@@ -40,11 +40,11 @@ def test_it_opens_with_one_screen_of_a_line_a_question():
     assert re.search(r" 5e26$", next(line for line in lines if line.startswith("largest-run-2025 ")))
     text = " ".join(done.stdout.split())
     nearest = re.search(r"Nearest on largest-run-2025: (\S+) \(.*?\); furthest: (\S+) ", text)
-    (size,) = compare(["largest-run-2025"], draws=256)
+    (size,) = compare_scenarios(["largest-run-2025"], draws=256)
     scores = {row["scenario"].rpartition("/")[2]: row["score"] for row in size["answers"] if row["score"] is not None}
     assert nearest.groups() == (min(scores, key=scores.get), max(scores, key=scores.get))
     early = re.search(r"(\S+) gave superhuman-coder (\d+) % by 2026-09", text)
-    (coder,) = compare(["superhuman-coder"], draws=256)
+    (coder,) = compare_scenarios(["superhuman-coder"], draws=256)
     most = max(coder["answers"], key=lambda row: row["by_known"])
     assert early.groups() == (most["scenario"].rpartition("/")[2], f"{100 * most['by_known']:.0f}")
 
@@ -71,7 +71,7 @@ def test_a_question_by_its_name_is_a_line_a_model_in_the_texts_of_all_tables():
 
 @pytest.mark.slow
 def test_ai_2027_and_metr_share_month_long_tasks_at_80_percent():
-    (month,) = compare(["horizon-167h-80"], draws=256)
+    (month,) = compare_scenarios(["horizon-167h-80"], draws=256)
     rows = {row["scenario"].rpartition("/")[2]: row for row in month["answers"]}
     assert set(rows) == {"ai-2027-a", "ai-2027-a-nikola", "ai-2027-c", "metr-2025"}  # what extends metr-2025 has no p80
     assert rows["metr-2025"]["definitions"] == {"window": "2023-p80"}
@@ -95,7 +95,7 @@ def test_the_answer_as_json(capsys):
 
 @pytest.mark.slow
 def test_a_value_is_scored_by_its_distance_in_orders_of_magnitude():
-    (size,) = compare(["largest-run-2025"], draws=128)
+    (size,) = compare_scenarios(["largest-run-2025"], draws=128)
     rows = {row["scenario"]: row for row in size["answers"]}
     fixed = rows["capability/cotra-2020-reconstructed"]
     assert fixed["p05"] == fixed["p95"] == pytest.approx(10**26.602, rel=0.01)
@@ -105,7 +105,7 @@ def test_a_value_is_scored_by_its_distance_in_orders_of_magnitude():
 
 @pytest.mark.slow
 def test_the_brier_score_is_that_of_the_probability_by_the_day_to_which_it_is_known():
-    (question,) = compare(["superhuman-coder"], draws=512)
+    (question,) = compare_scenarios(["superhuman-coder"], draws=512)
     row = next(r for r in question["answers"] if r["scenario"] == "capability/ai-2027-a")
     dates = forecast.project("capability/ai-2027-a", draws=512)["questions"]["coder_date"].values
     import numpy as np
@@ -122,7 +122,7 @@ def test_a_question_that_nobody_asks_is_refused():
 
 def test_a_scenario_that_shares_what_no_table_has_is_an_error():
     with pytest.raises(UnknownNameError, match=r"ai-2027-a: questions.coder.comparable_as: unknown shared question"):
-        list(sharing(get_registry(), {"horizon-8h": {}}))
+        list(scenarios_sharing(get_registry(), {"horizon-8h": {}}))
 
 
 def test_every_outcome_has_a_day():

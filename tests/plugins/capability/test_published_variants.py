@@ -14,13 +14,13 @@ from scipy import optimize, sparse
 import forecast
 import forecast_capability
 import forecast_datasets
-from forecast.projection.claim_values import figure
+from forecast.projection.claim_values import read_claim_value
 
 PUBLISHED = pathlib.Path(forecast_capability.__file__).parent / "published"
 
 
 def read(run, text):
-    return figure(run, text, where="test")
+    return read_claim_value(run, text, where="test")
 
 
 # --- rows of a reference that are no claim ----------------------------------------------------------------------------

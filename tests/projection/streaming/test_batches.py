@@ -15,15 +15,15 @@ import pytest
 import forecast
 from forecast.cli import main
 from forecast.errors import DataError, UsageError
-from forecast.projection.engine import SAMPLE
+from forecast.projection.engine import MAX_SAMPLE_DRAWS
 from forecast.projection.streaming import batches
-from forecast.projection.streaming.histograms import DATE_BINS, WIDTH
+from forecast.projection.streaming.histograms import BIN_RTOL, DATE_BINS
 from forecast.report import result_data
-from forecast.report.headline import headline
+from forecast.report.headline import opening_sentence
 from toolkit import forked
 
 #: Three batches and a part of a block.
-DRAWS = 3 * batches.BATCH + 100
+DRAWS = 3 * batches.DRAWS_PER_BATCH + 100
 RECORD = {
     "start": 2025,
     "until": 2060,
@@ -74,8 +74,8 @@ def exact():
 
 @pytest.mark.slow
 def test_the_first_worlds_are_kept_as_a_sample(counted, exact):
-    few = forecast.project(record(), draws=SAMPLE)
-    assert counted.settings.kept == SAMPLE
+    few = forecast.project(record(), draws=MAX_SAMPLE_DRAWS)
+    assert counted.settings.kept == MAX_SAMPLE_DRAWS
     for name, values in few["projection"].to_dataset().items():
         np.testing.assert_array_equal(values.values, counted["projection"][name].values)
     assert exact["projection"].sizes["draw"] == DRAWS
@@ -87,11 +87,11 @@ def test_counts_say_what_all_worlds_say(counted, exact, update):
         counted = forecast.project(record(update=update), draws=DRAWS)
         exact = forecast.project(record(update=update), draws=DRAWS, keep=DRAWS)
         assert counted.effective_draws == pytest.approx(exact.effective_draws, rel=1e-9)
-    for one, other in zip(result_data.quantities(counted), result_data.quantities(exact), strict=True):
+    for one, other in zip(result_data.quantity_rows(counted), result_data.quantity_rows(exact), strict=True):
         assert (one["name"], one["choices"]) == (other["name"], other["choices"])
         for level in ("p05", "p25", "p50", "p75", "p95"):
-            np.testing.assert_allclose(one[level], other[level], rtol=WIDTH, atol=1e-12)
-    for ask in (result_data.questions, result_data.pooled):
+            np.testing.assert_allclose(one[level], other[level], rtol=BIN_RTOL, atol=1e-12)
+    for ask in (result_data.date_rows, result_data.pooled_rows):
         rows = ask(counted)
         assert rows
         for row, other in zip(rows, ask(exact), strict=True):
@@ -106,12 +106,12 @@ def test_counts_say_what_all_worlds_say(counted, exact, update):
         if "weights" in row:  # over rivals of the worlds that are kept
             continue
         for date, other_date in zip(row["dates"], other["dates"], strict=True):
-            assert date["p50"] == pytest.approx(other_date["p50"], rel=WIDTH / 2)
+            assert date["p50"] == pytest.approx(other_date["p50"], rel=BIN_RTOL / 2)
     for row, other in zip(result_data.first_answers(counted), result_data.first_answers(exact), strict=True):
         assert row["first"] == pytest.approx(other["first"], abs=1e-12)
-    for row, other in zip(result_data.regimes(counted), result_data.regimes(exact), strict=True):
+    for row, other in zip(result_data.regime_rows(counted), result_data.regime_rows(exact), strict=True):
         assert row["shares"] == pytest.approx(other["shares"], abs=1e-12)
-    for row, other in zip(result_data.limits(counted), result_data.limits(exact), strict=True):
+    for row, other in zip(result_data.limit_rows(counted), result_data.limit_rows(exact), strict=True):
         assert row["ever"] == pytest.approx(other["ever"], abs=1e-12)
         np.testing.assert_allclose(row["binds"], other["binds"], atol=1e-12)
 
@@ -125,9 +125,10 @@ def near(one, other, years):
 
 def test_the_error_of_a_median_shrinks_with_the_worlds(counted):
     few = {
-        str(r["choices"]): r["crossing"]["error"] for r in result_data.pooled(forecast.project(record(), draws=1024))
+        str(r["choices"]): r["crossing"]["error"]
+        for r in result_data.pooled_rows(forecast.project(record(), draws=1024))
     }
-    many = {str(r["choices"]): r["crossing"]["error"] for r in result_data.pooled(counted)}
+    many = {str(r["choices"]): r["crossing"]["error"] for r in result_data.pooled_rows(counted)}
     assert all(0 < many[key] < few[key] / 2 for key in many)
 
 
@@ -135,7 +136,7 @@ def test_a_counted_projection_is_saved_and_comes_back(counted, tmp_path):
     from forecast import save
 
     forecast.load(save(counted, tmp_path / "many.nc"))
-    assert headline(counted) == headline(forecast.load(tmp_path / "many.nc").run)
+    assert opening_sentence(counted) == opening_sentence(forecast.load(tmp_path / "many.nc").run)
 
 
 @pytest.mark.slow
@@ -251,7 +252,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, monkeypatch):
         pass
 
     def stop(done, of):
-        if done >= 2 * batches.BATCH and place.exists():
+        if done >= 2 * batches.DRAWS_PER_BATCH and place.exists():
             raise Stop
 
     with pytest.raises(Stop):

@@ -32,7 +32,7 @@ SCENARIO = {
         "race": {"first": ["there", "soon"]},
     },
 }
-DRAWS = 2 * batches.BATCH + 100
+DRAWS = 2 * batches.DRAWS_PER_BATCH + 100
 
 
 class Stop(Exception):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
-from forecast.projection.streaming.histograms import DATE_BINS, WIDTH, DateHistogram, ValueHistogram, replicate_error
+from forecast.projection.streaming.histograms import BIN_RTOL, DATE_BINS, DateHistogram, ValueHistogram, replicate_error
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 ANY = st.floats(-1e300, 1e300) | st.sampled_from([0.0, np.inf, -np.inf, np.nan, 1e-310, -5e-324])
@@ -15,7 +15,7 @@ def close(found, wanted):
     """Whether quantiles lie in the bin of what they should be."""
     same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
     with np.errstate(invalid="ignore"):
-        return same | (np.abs(found - wanted) <= 1.001 * WIDTH * np.maximum(np.abs(wanted), np.abs(found)) + 1e-307)
+        return same | (np.abs(found - wanted) <= 1.001 * BIN_RTOL * np.maximum(np.abs(wanted), np.abs(found)) + 1e-307)
 
 
 @pytest.mark.parametrize("spread", [0.01, 1.0, 30.0, 200.0])
@@ -27,7 +27,7 @@ def test_quantiles_lie_in_their_bins(spread):
     exact = np.quantile(values, LEVELS, axis=1)
     assert close(counts.quantiles(LEVELS), exact).all()
     if spread == 1:
-        assert np.abs(counts.quantiles(LEVELS) / exact - 1).max() < WIDTH / 4
+        assert np.abs(counts.quantiles(LEVELS) / exact - 1).max() < BIN_RTOL / 4
 
 
 @given(st.lists(st.lists(ANY, min_size=1, max_size=30), min_size=1, max_size=4))

@@ -10,7 +10,7 @@ import forecast
 from forecast.base import plot_style
 from forecast.contract.registry import get_registry
 from forecast.errors import UsageError
-from forecast.report.figures.projections import PANELS, compose
+from forecast.report.figures.projection_figure import PANELS, compose
 
 #: Pixels by which boxes may touch: letters do not fill theirs.
 TOUCH = 1.5
@@ -51,7 +51,7 @@ def boxes(figure):
 
 def faults(figure):
     """Say what lies over what, and what leaves the sheet."""
-    plot_style.settle(figure)
+    plot_style.finish_layout(figure)
     sheet, found = figure.bbox, boxes(figure)
     out = [
         f"{text!r} leaves the sheet"
@@ -97,7 +97,7 @@ def drawn(run, **options):
 
 
 def looked_at(run, panels=(None, *PANELS)):
-    for width, panel, titled in itertools.product(plot_style.WIDTHS, panels, (False, True)):
+    for width, panel, titled in itertools.product(plot_style.WIDTH_INCHES, panels, (False, True)):
         if titled and panel is not None:
             continue
         try:
@@ -106,7 +106,7 @@ def looked_at(run, panels=(None, *PANELS)):
             assert panel is not None
             continue
         assert not wrong, (width, panel, titled, wrong)
-        assert figure.get_figwidth() == plot_style.WIDTHS[width]
+        assert figure.get_figwidth() == plot_style.WIDTH_INCHES[width]
         for axes in figure.axes:
             shown = [label.get_text() for label in ticks(axes.yaxis)]
             if not any(label and not re.fullmatch(r"[\d.,e+-]+( %)?", label) for label in shown):

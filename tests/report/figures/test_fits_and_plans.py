@@ -59,10 +59,10 @@ def test_a_fit_draws_itself_on_axes(fit):
 
 
 def test_the_figure_of_a_fit_has_one_legend_outside_its_panels(fit, runs, tmp_path):
-    shown = texts(fit_figure.plot(fit, tmp_path / "a.svg"))
+    shown = texts(fit_figure.plot_fit(fit, tmp_path / "a.svg"))
     for once in ("law", "observed, moved along the law", "90% of observations", "90% confidence of the law"):
         assert shown.count(once) == 1
-    assert fit_figure.plot(fit, tmp_path / "b.svg").read_bytes() == (tmp_path / "a.svg").read_bytes()
+    assert fit_figure.plot_fit(fit, tmp_path / "b.svg").read_bytes() == (tmp_path / "a.svg").read_bytes()
 
 
 def test_predictions_along_one_variable_are_a_curve_and_else_rows(fit, tmp_path):
@@ -87,7 +87,7 @@ def test_an_allocation_passes_through_the_split_at_the_budget(fit, tmp_path):
         plan_figure.plot_allocation(fit, tmp_path / "a.svg", compute=1e22, level=0.9, draws=256, cost="6*N*D")
     )
     for name in ("N", "D", "loss"):
-        assert plot_style.number(float(f"{float(best[name]):.3g}")) in shown
+        assert plot_style.format_tick(float(f"{float(best[name]):.3g}")) in shown
     assert shown.count("the budget") == 1
 
 

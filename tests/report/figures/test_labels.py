@@ -7,8 +7,8 @@ from matplotlib.text import Text
 import forecast
 from forecast.base import plot_style
 from forecast.report.figures import fan_chart
-from forecast.report.figures.labels import Band, Label, Taken, write
-from forecast.report.figures.projections import compose
+from forecast.report.figures.labels import Band, Label, OccupiedAreas, place_labels
+from forecast.report.figures.projection_figure import compose
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def written(axis):
 
 def test_a_label_stands_on_no_point_and_no_other_label(axis):
     points = np.array([[5.0, 5.0], [4.5, 5.6], [5.6, 4.4]])
-    write(axis, [Label(["one"], ((5, 5),)), Label(["two"], ((5, 5),))], Taken(points), 9)
+    place_labels(axis, [Label(["one"], ((5, 5),)), Label(["two"], ((5, 5),))], OccupiedAreas(points), 9)
     boxes = [Text.get_window_extent(text) for text in axis.texts if text.get_text()]
     assert len(boxes) == 2
     assert not boxes[0].overlaps(boxes[1])
@@ -34,23 +34,25 @@ def test_a_label_stands_on_no_point_and_no_other_label(axis):
 
 
 def test_what_does_not_fit_is_left_out_or_said_shorter(axis):
-    full = Taken(np.array([[x, y] for x in np.linspace(0, 10, 80) for y in np.linspace(0, 10, 80)]))
-    write(axis, [Label(["left out"], ((5, 5),))], full, 9)
+    full = OccupiedAreas(np.array([[x, y] for x in np.linspace(0, 10, 80) for y in np.linspace(0, 10, 80)]))
+    place_labels(axis, [Label(["left out"], ((5, 5),))], full, 9)
     assert written(axis) == []
-    write(axis, [Label(["a date"], ((5, 5),), over=2)], full, 9)
+    place_labels(axis, [Label(["a date"], ((5, 5),), over=2)], full, 9)
     assert written(axis) == ["a date"]
-    write(axis, [Label(["too long for any panel " * 5, "short"], ((2, 2),))], Taken(np.empty((0, 2))), 9)
+    place_labels(axis, [Label(["too long for any panel " * 5, "short"], ((2, 2),))], OccupiedAreas(np.empty((0, 2))), 9)
     assert written(axis)[1:] == ["short"]
 
 
 def test_a_band_is_free_where_nothing_else_is_and_a_line_never(axis):
     dates = np.array([0.0, 10.0])
     band = Band(dates, np.array([0.0, 0.0]), np.array([9.0, 9.0]), np.array([10.0, 10.0]))
-    write(axis, [Label(["record"], ((5, 4),))], Taken(np.empty((0, 2)), [band]), 9)
+    place_labels(axis, [Label(["record"], ((5, 4),))], OccupiedAreas(np.empty((0, 2)), [band]), 9)
     assert written(axis) == []
-    write(axis, [Label(["newest"], ((5, 4),), over=1)], Taken(np.empty((0, 2)), [band]), 9)
+    place_labels(axis, [Label(["newest"], ((5, 4),), over=1)], OccupiedAreas(np.empty((0, 2)), [band]), 9)
     (text,) = (text for text in axis.texts if text.get_text())
-    write(axis, [Label(["on the line"], ((5, 9),), over=1)], Taken(np.empty((0, 2)), [band], rows=[9.0]), 9)
+    place_labels(
+        axis, [Label(["on the line"], ((5, 9),), over=1)], OccupiedAreas(np.empty((0, 2)), [band], rows=[9.0]), 9
+    )
     line = axis.transData.transform((0, 9))[1]
     for text in axis.texts:
         box = Text.get_window_extent(text)
@@ -58,7 +60,7 @@ def test_a_band_is_free_where_nothing_else_is_and_a_line_never(axis):
 
 
 def test_no_more_are_written_than_asked_for(axis):
-    write(axis, [Label([f"l{i}"], ((i + 1, 5),)) for i in range(6)], Taken(np.empty((0, 2))), 3)
+    place_labels(axis, [Label([f"l{i}"], ((i + 1, 5),)) for i in range(6)], OccupiedAreas(np.empty((0, 2))), 3)
     assert written(axis) == ["l0", "l1", "l2"]
 
 
@@ -66,7 +68,7 @@ def test_the_newest_is_named_with_its_value_and_records_by_what_the_table_calls_
     run = forecast.project("metr-2025", draws=64, with_={"window": "2023"})
     with plot_style.style():
         figure = compose(run)
-    (fan,) = fan_chart.fans(run.answers["month"], 6)
+    (fan,) = fan_chart.fan_panels(run.answers["month"], 6)
     panel = next(axis for axis in figure.axes if any(line.get_label() == "observed" for line in axis.lines))
     shown = [text.get_text().replace("\n", ": ") for text in panel.texts]
     assert "Claude Opus 4.6: 12 h" in shown

@@ -10,10 +10,10 @@ import forecast
 from forecast.projection.answers.first_event import earliest
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.report.brief import brief
-from forecast.report.headline import Words, first_sentence, headline
-from forecast.report.page import write
+from forecast.report.headline import Labels, first_sentence, opening_sentence
+from forecast.report.page import write_page
 from forecast.report.page.draw_encoding import EncodedDraws
-from forecast.report.page.tornado_data import moves
+from forecast.report.page.tornado_data import tornado_data
 from forecast.report.result_data import first_answers
 from forecast.report.words.number_text import percent
 
@@ -110,7 +110,7 @@ def trees(steerable, hostile):
 @pytest.fixture(scope="module")
 def files(trees, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
-    return {name: write(tree, folder / f"{name}.html", toml="until = 2060\n") for name, tree in trees.items()}
+    return {name: write_page(tree, folder / f"{name}.html", toml="until = 2060\n") for name, tree in trees.items()}
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_at_rest_it_says_what_the_brief_answer_says(opened, trees, name):
 
 
 def test_the_tornado_is_that_of_the_report(opened, steerable):
-    rows, page = moves(steerable, EncodedDraws(steerable))["rows"], opened("steerable")
+    rows, page = tornado_data(steerable, EncodedDraws(steerable))["rows"], opened("steerable")
     drawn = [
         [cell.inner_text().replace("\n", " ") for cell in row.locator("th, td").all()]
         for row in page.locator("#move-body tr").all()
@@ -263,7 +263,7 @@ def test_rankings_follow_as_the_same_condition_in_python(opened):
     page = opened("orders", "a.gain=30-60")
     rows = [row.cells[2] for row in brief(left.run).groups[0].body]
     assert [row[4] for row in cells(page, "#orders section:first-child tbody")] == rows
-    said = headline(left.run)
+    said = opening_sentence(left.run)
     assert said.startswith("Given gain >= ")
     assert text(page, "#sentence") == said.partition(": ")[2]
 
@@ -289,7 +289,7 @@ def test_the_sentence_and_the_drawing_of_a_ranking_follow(opened, trees):
 def test_the_sentence_of_what_comes_first_follows(opened, trees):
     tree = trees["raced"]
     page = opened("raced", "q=f")
-    whole = f"{first_sentence(tree.answers['f'], Words(tree))}; with speed = 0.05 instead of 0.04."
+    whole = f"{first_sentence(tree.answers['f'], Labels(tree))}; with speed = 0.05 instead of 0.04."
     assert text(page, "#sentence") == whole
     page.locator("input[aria-label='x: highest']").fill("30")
     now(page)

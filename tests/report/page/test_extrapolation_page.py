@@ -40,7 +40,7 @@ def curve(here):
     loss = 1.7 + 40 * steps**-0.4
     dates = [f"{1990 + i}-01-01" for i in range(30)]
     columns = {"steps": steps, "loss": loss, "<b>date</b>": dates, "size": 2.0 ** np.arange(30)}
-    csv_format.write(here / "curve.csv", columns)
+    csv_format.write_csv(here / "curve.csv", columns)
     return "curve.csv"
 
 

@@ -8,9 +8,9 @@ import pytest
 
 import forecast
 from forecast.projection.engine import project
-from forecast.report.changes import changed_group, unmoved
-from forecast.report.headline import headline
-from forecast.report.page import html, write
+from forecast.report.changes import changed_group, unchanged_questions
+from forecast.report.headline import opening_sentence
+from forecast.report.page import html, write_page
 from forecast.report.page.lever_answers import carried_answer, lever_answers
 from forecast.report.page.lever_controls import lever_controls
 from forecast.sensitivity.lever_points import lever_points
@@ -58,7 +58,7 @@ def moved(tree, scenario):
 
 @pytest.fixture(scope="module")
 def page(tree, moved):
-    return html(tree, moved=moved)
+    return html(tree, lever_answers=moved)
 
 
 def told(page):
@@ -86,9 +86,9 @@ def test_what_is_carried_is_what_a_run_says(tree, scenario, moved, page):
             assert answer is None
             continue
         there = project(scenario, draws=256, with_={"speed": stop["value"]}).beside(base)
-        assert answer["sentence"] == headline(there)
+        assert answer["sentence"] == opening_sentence(there)
         assert answer["changes"] == [[row.label, *row.cells] for row in changed_group(there).rows]
-        assert answer["unmoved"] == unmoved(there)
+        assert answer["unmoved"] == unchanged_questions(there)
         found = there.answers["reached"].headline
         finite = [2025 + q for q in answer["answers"]["reached"][0] if q is not None]
         assert finite == pytest.approx([q for q in found.quantiles if np.isfinite(q)], abs=1e-3)
@@ -148,7 +148,7 @@ def test_what_was_set_is_kept_where_a_lever_is_moved(scenario):
     tree = project(scenario, draws=64, with_={"growth": 0.2}, until=2050)
     moved = lever_answers(tree, scenario, draws=64)
     there = project(scenario, draws=64, with_={"growth": 0.2, "speed": "10 FLOP/s"}, until=2050).beside(tree)
-    assert moved.points["speed"]["10 FLOP/s"]["sentence"] == headline(there)
+    assert moved.points["speed"]["10 FLOP/s"]["sentence"] == opening_sentence(there)
 
 
 def test_growth_that_was_changed_already_is_not_changed_again(scenario):
@@ -179,7 +179,7 @@ def test_a_place_that_cannot_be_run_says_why(scenario):
     points = lever_answers(tree, failing, draws=64).points["growth"]
     assert isinstance(points["1e9 1/year"], str)
     assert not isinstance(points["0.1 1/year"], str)
-    assert html(tree, moved=lever_answers(tree, failing, draws=64))
+    assert html(tree, lever_answers=lever_answers(tree, failing, draws=64))
 
 
 def test_a_page_without_them_offers_no_slider(tree):
@@ -208,7 +208,7 @@ def test_an_answer_in_python_writes_them(tmp_path, scenario):
 
 @pytest.fixture(scope="module")
 def file(tree, moved, tmp_path_factory):
-    return write(tree, tmp_path_factory.mktemp("levers") / "f.html", moved=moved)
+    return write_page(tree, tmp_path_factory.mktemp("levers") / "f.html", lever_answers=moved)
 
 
 @pytest.fixture
@@ -235,7 +235,7 @@ def sentence(page):
 @pytest.mark.slow
 def test_moving_a_lever_shows_what_is_carried(opened, tree, moved):
     page = opened()
-    assert sentence(page) == headline(tree)
+    assert sentence(page) == opening_sentence(tree)
     page.locator("#lever-speed").fill("9")
     carried = moved.points["speed"]["10 FLOP/s"]
     assert sentence(page) == carried["sentence"]
@@ -254,7 +254,7 @@ def test_moving_a_lever_shows_what_is_carried(opened, tree, moved):
     assert page.locator("#lever-speed").input_value() == "2"
     assert page.evaluate("location.hash") == "#l.growth=0"
     page.get_by_role("button", name="Growth: as stated").click()
-    assert sentence(page) == headline(tree)
+    assert sentence(page) == opening_sentence(tree)
     assert page.locator("#paths").is_visible()
     assert not page.locator("#changes").is_visible()
     assert page.said == []
@@ -266,7 +266,7 @@ def test_what_was_set_for_the_page_is_told_as_a_difference(browser, scenario, tr
     for script in (True, False):
         context = browser.new_context(java_script_enabled=script)
         page = context.new_page()
-        page.goto(write(changed, tmp_path / "f.html").as_uri())
+        page.goto(write_page(changed, tmp_path / "f.html").as_uri())
         told = page.locator("#change-body").inner_text()
         context.close()
         for row in changed_group(changed).rows:
@@ -310,7 +310,7 @@ def test_what_is_moved_together_takes_an_engine(opened, tree):
     assert "Growth" in sentence(page)
     assert not page.locator("#rivals").is_visible()
     page.get_by_role("button", name="Reset").click()
-    assert sentence(page) == headline(tree)
+    assert sentence(page) == opening_sentence(tree)
     assert page.locator("#rivals").is_visible()
 
 
@@ -318,7 +318,7 @@ def test_what_is_moved_together_takes_an_engine(opened, tree):
 @pytest.mark.parametrize(("name", "most"), [("brain-parity", 1_000_000), ("model-capability", 2_000_000)])
 def test_a_page_with_its_levers_stays_small(name, most):
     tree = forecast.project(name)
-    page = html(tree, toml=forecast.scenario(name).to_toml(), moved=lever_answers(tree, name, draws=64))
+    page = html(tree, toml=forecast.scenario(name).to_toml(), lever_answers=lever_answers(tree, name, draws=64))
     assert sum(len(each.get("answers", ())) > 8 for each in told(page)["levers"]) >= 2
     assert len(page.encode()) <= most
 
@@ -328,7 +328,7 @@ def test_the_first_view_has_no_raw_names(browser, tmp_path):
     for name, raw in (("brain-parity", ("teps", "brain/pooled", "log level")), ("gpu-choice", ("hardware/",))):
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         page = context.new_page()
-        page.goto(write(forecast.project(name, draws=256), tmp_path / f"{name}.html").as_uri())
+        page.goto(write_page(forecast.project(name, draws=256), tmp_path / f"{name}.html").as_uri())
         seen = page.inner_text("body")
         context.close()
         for each in (*raw, "/pooled", "@pool", "member "):

@@ -12,9 +12,9 @@ import forecast
 from forecast import save
 from forecast.errors import ResultError, UsageError
 from forecast.report.brief import brief
-from forecast.report.page import html, write
+from forecast.report.page import html, write_page
 from forecast.report.page.appendices import _link
-from forecast.report.page.page_data import scales
+from forecast.report.page.page_data import unit_scales
 from toolkit import command
 
 PLAN = {
@@ -150,13 +150,13 @@ def test_a_page_of_a_saved_projection_is_that_of_the_fresh_one(tree, page, tmp_p
 @pytest.mark.parametrize("name", ["f.pdf", "f", "f.html.txt"])
 def test_other_endings_are_refused(tree, tmp_path, name):
     with pytest.raises(UsageError, match=r"expected a page that ends in \.html"):
-        write(tree, tmp_path / name)
+        write_page(tree, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_is_not_there_is_refused(tree, tmp_path):
     with pytest.raises(ResultError, match="folder"):
-        write(tree, tmp_path / "no" / "f.html")
+        write_page(tree, tmp_path / "no" / "f.html")
 
 
 def test_without_dates_or_values_the_page_is_a_report():
@@ -251,9 +251,9 @@ def test_bad_reports_are_refused_before_the_work(capsys, more, reason, tmp_path,
 
 
 def test_scales_say_numbers_as_the_report_does():
-    from forecast.report.words.number_text import amount, plain
+    from forecast.report.words.number_text import amount, format_number
 
     for unit in ("USD", "FLOP/s", "TFLOP/s", "FLOP", "", "1/year", "USD/kWh", "MW"):
         for value in (3e-5, 0.02, 0.7, 4.2, 3600.0, 2.5e7, 8.1e13, 3e22):
-            factor, called = next(each[1:] for each in reversed(scales(unit)) if value >= each[0])
-            assert f"{plain(value / factor)} {called}".rstrip() == amount(value, unit), (unit, value)
+            factor, called = next(each[1:] for each in reversed(unit_scales(unit)) if value >= each[0])
+            assert f"{format_number(value / factor)} {called}".rstrip() == amount(value, unit), (unit, value)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import forecast
-from forecast.report.page import write
+from forecast.report.page import write_page
 
 pytestmark = pytest.mark.slow  # a browser
 
@@ -21,7 +21,7 @@ def opened(browser, tmp_path):
         page.said = []
         page.on("console", lambda message: page.said.append(message.text))
         page.on("pageerror", lambda error: page.said.append(str(error)))
-        page.goto(f"{write(tree, tmp_path / 'f.html').as_uri()}{'#' if address else ''}{address}")
+        page.goto(f"{write_page(tree, tmp_path / 'f.html').as_uri()}{'#' if address else ''}{address}")
         return page
 
     yield open_page

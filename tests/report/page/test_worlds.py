@@ -18,7 +18,7 @@ def test_every_assumption_that_differs_is_ranked_exactly(worlds, steerable):
     assert set(worlds.inputs) == {"growth", "kind", "one"}
     draws = steerable["projection"].to_dataset()["growth"].isel(time=0).values
     assert (worlds.inputs["growth"].ranks == draws.argsort().argsort()).all()
-    assert worlds.inputs["kind"].few
+    assert worlds.inputs["kind"].has_few_values
     assert worlds.labels["kind"] == ["steady", "broken"]
 
 
@@ -87,8 +87,8 @@ def test_dates_are_left_out_before_worlds_and_never_too_many(steerable):
     assert fewer.count == 2048
     assert fewer.dates < 24
     least = EncodedDraws(steerable, limit=1)
-    assert (least.count, least.dates) == (made.FEWEST_WORLDS, made.FEWEST_DATES)
-    assert len(least.inputs["one"].ranks) == made.FEWEST_WORLDS
+    assert (least.count, least.dates) == (made.MIN_PAGE_DRAWS, made.MIN_PAGE_DATES)
+    assert len(least.inputs["one"].ranks) == made.MIN_PAGE_DRAWS
 
 
 def test_rankings_take_room_as_questions_do():
@@ -127,7 +127,7 @@ def test_a_mixture_is_chosen_by_its_members():
     run = forecast.project("brain-parity", draws=256, until=2040, with_={"metric": "linpack", "trend": "pool"})
     worlds = EncodedDraws(run)
     member = worlds.inputs["brain/pooled.member"]
-    assert member.few
+    assert member.has_few_values
     assert worlds.called("brain/pooled.member", 1) == "kurzweil-2005"
     # in the worlds that take it, the pooled estimate is its number
     brain = run["projection"].to_dataset()["brain"].sel(estimate="pooled").isel(time=0).values

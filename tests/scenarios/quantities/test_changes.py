@@ -10,7 +10,7 @@ import pytest
 
 from forecast.errors import CycleError, ForecastError, ScenarioError, UnitError, UnknownNameError, UsageError
 from forecast.scenarios.graph import build
-from forecast.scenarios.quantities.changes import as_phrase, parse
+from forecast.scenarios.quantities.changes import as_phrase, parse_change
 from forecast.scenarios.scenario import Scenario
 from toolkit import GROWING
 
@@ -64,12 +64,12 @@ def test_a_value_makes_a_quantity_follow_what_it_names():
     ],
 )
 def test_what_is_typed_is_what_is_said(text):
-    (change,) = scenario(parse(text)).changes
+    (change,) = scenario(parse_change(text)).changes
     assert as_phrase(change.plain) == text
 
 
 def test_a_date_may_be_one_of_the_calendar():
-    assert parse("machine.growth*1e-1 since 2028-07-01")["since"] == date(2028, 7, 1)
+    assert parse_change("machine.growth*1e-1 since 2028-07-01")["since"] == date(2028, 7, 1)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_date_may_be_one_of_the_calendar():
 )  # fmt: skip
 def test_what_is_typed_wrong_is_one_line(text):
     with pytest.raises(UsageError, match=r"^--what-if: expected "):
-        parse(text)
+        parse_change(text)
 
 
 @pytest.mark.parametrize(

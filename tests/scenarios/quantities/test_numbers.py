@@ -71,7 +71,7 @@ def test_probabilities_and_moving_together():
 def test_it_is_a_driver_is_narrowed_set_and_written_out():
     made = record(kind=RECORD["quantities"]["other"])
     tree = forecast.project(made, draws=1000)
-    named = [row["name"] for row in result_data.drivers(tree)[0]["drivers"]]
+    named = [row["name"] for row in result_data.driver_rows(tree)[0]["drivers"]]
     assert "x" in named
     narrowed = forecast.project(made, draws=1000, with_={"low": "2", "x": "3..4"})
     assert narrowed["projection"]["x"].dims == ("time", "draw")
@@ -156,7 +156,7 @@ def test_it_is_said_drawn_saved_and_swept(tmp_path):
     tree = forecast.project(GOALS, draws=100)
     assert tree.attributes["questions"]["there"]["when"] == "machine >= {goal}"
     assert forecast.load(save(tree, tmp_path / "n.nc")).run.identical(tree)
-    figures.plot(tree, tmp_path / "n.svg")
+    figures.plot_projection(tree, tmp_path / "n.svg")
     narrowed = forecast.project(GOALS, draws=100, with_={"goal": "50"})
     assert_bitwise(narrowed["questions"]["there_date"].values, tree["questions"]["there_date"].sel(goal=["50"]).values)
     assert Scenario.from_dict(Scenario.from_dict(GOALS).stated) == Scenario.from_dict(GOALS)

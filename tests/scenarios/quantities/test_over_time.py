@@ -15,7 +15,7 @@ from forecast.projection.model_fits import ModelFits
 from forecast.projection.plan import Plan
 from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.over_time import OverTime
-from forecast.scenarios.quantities.hidden_quantities import resolved
+from forecast.scenarios.quantities.hidden_quantities import hide_functions
 from forecast.scenarios.scenario import Scenario
 
 YEARS = np.arange(6.0)[:, np.newaxis]
@@ -224,13 +224,13 @@ def test_results_hold_the_quantities_that_are_named_and_no_other():
 
 
 def test_the_formula_left_reads_as_it_was_written():
-    made, owners = resolved(scenario({"z": {"expression": "(lag(rate + 1, 2) - 1)*(t - start)"}}))
+    made, owners = hide_functions(scenario({"z": {"expression": "(lag(rate + 1, 2) - 1)*(t - start)"}}))
     assert "rate + 1 [rates a year]" in made.quantities
     assert made.quantities["rate + 1 [rates a year]"].rates
     assert set(owners) == set(made.quantities) - {*QUANTITIES, "z"}
     assert made.quantities["z"].tree.text == "(lag(rate + 1 [rates a year], 2) - 1)*(t - start)"
     plain = Scenario.from_dict({"until": 2030, "quantities": {"x": {"expression": "2*t"}}})
-    assert resolved(plain) == (plain, {})
+    assert hide_functions(plain) == (plain, {})
 
 
 @pytest.mark.parametrize(

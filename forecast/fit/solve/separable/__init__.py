@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast.fit.solve.separable.linear import curves_solved, solved_directly
-from forecast.fit.solve.separable.variable_projection import Projected, projected
+from forecast.fit.solve.separable.variable_projection import Projected, project_problem
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forecast.fit.solve.newton import NewtonResult
     from forecast.laws import Law
 
-__all__ = ["Separated", "separated", "solved_directly"]
+__all__ = ["Separated", "solve_separable", "solved_directly"]
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class Separated:
     form: Projected | None = None
 
 
-def separated(
-    law: Law, seen: Observations, coordinates: Coordinates, target: Target, tolerance: float
+def solve_separable(
+    law: Law, observations: Observations, coordinates: Coordinates, target: Target, tolerance: float
 ) -> Separated | None:
     """Solve curves by what is linear in their law.
 
     Parameters
     ----------
     law : forecast.Law
-    seen : Observations
+    observations : Observations
         The curves.
     coordinates : Coordinates
     target : Target
@@ -58,8 +58,8 @@ def separated(
     Separated or None
         None where the objective is another than least squares, or more than one parameter is not linear.
     """
-    direct = curves_solved(law, seen.variables, coordinates, target)
+    direct = curves_solved(law, observations.variables, coordinates, target)
     if direct is not None:
         return Separated(direct)
-    form = projected(law, seen, coordinates, target)
+    form = project_problem(law, observations, coordinates, target)
     return None if form is None else Separated(form.solve(target, tolerance), form)

@@ -107,11 +107,11 @@ def _split(node: Node, sign: int = 1) -> list[tuple[int, Node]]:
     return _split(node.operand, -sign) if isinstance(node, Unary) else [(sign, node)]
 
 
-def _without(node: Node, name: str) -> Node:
+def _without_factor(node: Node, name: str) -> Node:
     """Return a term with a factor put to 1."""
     if isinstance(node, Name):
         return Number(1.0) if node.name == name else node
-    return tree.rebuild(node, tuple(_without(part, name) for part in tree.children(node)))
+    return tree.rebuild(node, tuple(_without_factor(part, name) for part in tree.children(node)))
 
 
 class Exponentials:
@@ -143,7 +143,7 @@ class Exponentials:
             names = [p.name for p in tree.walk(term) if isinstance(p, Name) and p.name in linear]
             if len(names) != 1 or names[0] in found:
                 return None
-            read = exponential(_without(term, names[0]), bent)
+            read = exponential(_without_factor(term, names[0]), bent)
             if read is None:
                 return None
             tables = []
@@ -187,34 +187,34 @@ class Exponentials:
         """Return the sums; see `Basis.sums`."""
         m, count = len(self.rates), theta.size
         made = _empty(order + 1, m, count)
-        made.squares[0] = _dotted(y, y, weights)
+        made.squares[0] = _dot(y, y, weights)
         tables = self.tables(theta)[1]
         spare = np.empty_like(y)
         for i, table in enumerate(tables):
             if self.still[i]:
-                _moments(self.rates[i], weights * table, y, made.sides[:1, i])
+                _rate_moments(self.rates[i], weights * table, y, made.sides[:1, i])
             else:
-                _moments(self.rates[i], weights, np.multiply(table, y, out=spare), made.sides[:, i])
+                _rate_moments(self.rates[i], weights, np.multiply(table, y, out=spare), made.sides[:, i])
             for j in range(i + 1):
                 moves, out = self.rates[i] + self.rates[j], made.products[:, i, j]
                 if self.still[i] and self.still[j]:
                     out[0] = np.sum(weights * table * tables[j], axis=0)
                 elif self.still[i] or self.still[j]:
                     one, other = (table, tables[j]) if self.still[i] else (tables[j], table)
-                    _moments(moves, weights * one, other, out)
+                    _rate_moments(moves, weights * one, other, out)
                 else:
-                    _moments(moves, weights, np.multiply(table, tables[j], out=spare), out)
+                    _rate_moments(moves, weights, np.multiply(table, tables[j], out=spare), out)
                 made.products[:, j, i] = out
         return made
 
 
-def _dotted(left: Array, right: Array, weights: Array) -> Array:
+def _dot(left: Array, right: Array, weights: Array) -> Array:
     if weights.shape[1] == 1:
         return np.asarray(np.einsum("nb,nb,n->b", left, right, weights[:, 0]))
     return np.asarray(np.einsum("nb,nb,nb->b", left, right, weights))
 
 
-def _moments(rate: Array, weights: Array, table: Array, out: Array) -> None:
+def _rate_moments(rate: Array, weights: Array, table: Array, out: Array) -> None:
     """Put sums over the points of weights * rate**r * table, for r = 0, 1, ..., into the rows of `out`."""
     if rate.shape[1] == 1 and weights.shape[1] == 1:
         np.matmul((weights * rate ** np.arange(len(out))).T, table, out=out)

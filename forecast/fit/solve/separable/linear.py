@@ -32,7 +32,7 @@ __all__ = ["bounded_squares", "curves_solved", "solved_directly"]
 Array: TypeAlias = NDArray[np.float64]
 
 #: A column of which the others leave no more than this share is their combination.
-DEPENDENT = 1e-13
+DEPENDENCE_RTOL = 1e-13
 
 
 def curves_solved(
@@ -55,7 +55,7 @@ def curves_solved(
     """
     if not _is_linear(law, target.objective, variables, coordinates.free, coordinates.fixed):
         return None
-    offset, columns = _columns(law, variables, coordinates.free, coordinates.fixed)
+    offset, columns = _offset_and_slopes(law, variables, coordinates.free, coordinates.fixed)
     k, (count, n) = len(coordinates.free), target.y.shape
     q, value, hessian = np.zeros((k, count)), np.full(count, np.inf), np.zeros((k, k, count))
     settled, active = np.zeros(count, dtype=bool), np.zeros((k, count), dtype=bool)
@@ -124,7 +124,7 @@ def bounded_squares(
     root = np.sqrt(weights)
     with np.errstate(all="ignore"):
         table, target = [root * c for c in columns], root * left
-        answer = _squares(table, target)
+        answer = _least_squares(table, target)
     on_bounds = np.zeros(answer.shape, dtype=bool)
     low, high = lower[:, None], upper[:, None]
     rows = np.flatnonzero(((answer < low) | (answer > high)).any(axis=0))
@@ -137,20 +137,20 @@ def bounded_squares(
         at = np.where(fixed, np.clip(answer[:, rows], low, high), 0.0)
         with np.errstate(all="ignore"):
             rest = aim - sum(c * b[:, None] for c, b in zip(some, at, strict=True))
-            moved = np.where(fixed, at, _squares(some, rest, fixed))
+            moved = np.where(fixed, at, _least_squares(some, rest, fixed))
             final = aim - sum(c * b[:, None] for c, b in zip(some, moved, strict=True))
             pull = np.array([np.sum(c * final, axis=-1) for c in some])  # downhill is where this points
         outside = ((moved < low) | (moved > high)).any(axis=0)
         release = fixed & (((at <= low) & (pull > 0)) | ((at >= high) & (pull < 0))) & ~outside
         sizes = np.array([np.linalg.norm(c, axis=-1) * np.linalg.norm(aim, axis=-1) for c in some])
-        release &= np.abs(pull) > DEPENDENT * sizes
+        release &= np.abs(pull) > DEPENDENCE_RTOL * sizes
         answer[:, rows], on_bounds[:, rows] = moved, fixed & ~release
         rows = rows[outside | release.any(axis=0)]
     answer[:, rows] = np.nan  # the set goes round in circles: the general search decides
     return answer, on_bounds
 
 
-def _squares(table: list[Array], target: Array, out: NDArray[np.bool_] | None = None) -> Array:
+def _least_squares(table: list[Array], target: Array, out: NDArray[np.bool_] | None = None) -> Array:
     """Return the answer of weighted columns and observations, (k, B); what is marked in `out`, (k, B), has none."""
     k, count = len(table), len(target)
     if out is not None:
@@ -169,8 +169,8 @@ def _squares(table: list[Array], target: Array, out: NDArray[np.bool_] | None = 
                 unit = unit - shadow[:, None] * other
         size = _length(unit)
         gone = np.zeros(count, dtype=bool) if out is None else out[i]
-        upper[i, i] = np.where(gone, 1.0, np.where(size > DEPENDENT, size, np.nan))
-        basis.append(unit / np.where(size > DEPENDENT, size, 1.0)[:, None])
+        upper[i, i] = np.where(gone, 1.0, np.where(size > DEPENDENCE_RTOL, size, np.nan))
+        basis.append(unit / np.where(size > DEPENDENCE_RTOL, size, 1.0)[:, None])
         answer[i] = _dot(basis[i], left)
         left = left - answer[i][:, None] * basis[i]
     for i in reversed(range(k)):
@@ -196,7 +196,7 @@ def _is_linear(
     return set(linear_parameters(law, variables, free, fixed)) >= set(free)
 
 
-def _columns(
+def _offset_and_slopes(
     law: Law, variables: Mapping[str, Array], free: tuple[str, ...], fixed: Mapping[str, float]
 ) -> tuple[Array, list[Array]]:
     """Return what a linear law is with all its free parameters 0, and the slopes by them, each (1, n) or (B, n)."""

@@ -18,26 +18,26 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.problem.poles import Poles, poles_of, speaks_for_pole
-from forecast.fit.problem.target import ROUNDING, Target
+from forecast.fit.problem.target import RESIDUAL_RTOL, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS, OPTIMUM_RTOL
 from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.separable.basis import Basis, Sums, basis_of
 from forecast.fit.solve.starts import HOPELESS, filled, linear_parameters, plausible_values
-from forecast.fit.solve.steps import factored
+from forecast.fit.solve.steps import solve_damped
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
-__all__ = ["Projected", "projected"]
+__all__ = ["Projected", "project_problem"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Linear parameters at most; steps of Newton's method at most.
-MOST, ROUNDS = 4, 12
+MAX_LINEAR_PARAMETERS, MAX_NEWTON_STEPS = 4, 12
 #: A step that lowers the objective by less than this share is the last: what is then missing is its square.
-NEAR = 1e-6
+STEP_RTOL = 1e-6
 #: What the squares on the grid lose to rounding, as a share of those of the observations.
 BESIDE = 1e-10
 #: Valleys of each of many curves that are followed at most.
@@ -46,7 +46,7 @@ MAX_VALLEYS = 3
 #: closer, once it is followed down.
 NEAR_POLES = 4.0
 #: A step in a logarithm is at most this; candidates further apart than this get one between them.
-LEAP, GAP = 2.0, 0.3
+MAX_LOG_STEP, MAX_CANDIDATE_GAP = 2.0, 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +126,7 @@ class Projected:
         ndarray of int
             For which of them there is a start.
         """
-        y, weights = _across(target)
+        y, weights = _points_first(target)
         basis, count = self.basis.take(rows), rows.size
         best, least = np.full((len(self.coordinates.free), count), np.nan), np.full(count, np.inf)
         ends = [j for j, i in enumerate(self.rest) if self.coordinates.lower[i] == 0 and not self.coordinates.logs[i]]
@@ -155,7 +155,7 @@ class Projected:
     def _block(
         self, target: Target, basis: Basis, poles: Poles | None, solved: NewtonResult, rows: slice, blind: float
     ) -> None:
-        losses = self._losses(basis, *_across(target))
+        losses = self._losses(basis, *_points_first(target))
         jumps = self._grid_poles(poles, losses.shape)
         ids, places = _valleys(np.where(jumps, np.inf, losses))
         q, steps, whole = self._lowest(target, basis, poles, losses, ids, places)
@@ -166,10 +166,10 @@ class Projected:
         value, first, second = target.objective.summed(state.f, target.y, target.weights, {}, target.scratch)
         g, h = target.kernel.contract(state, first, second, np.zeros((q.shape[1], 1)))
         diagonal = np.einsum("iib->ib", h)
-        step, bad = factored(h, g, 1e-300 * diagonal, diagonal)
+        step, bad = solve_damped(h, g, 1e-300 * diagonal, diagonal)
         predicted = -0.5 * np.einsum("ib,ib->b", step, g)
         good &= ~bad & np.isfinite(value) & np.isfinite(step).all(axis=0)
-        settled = good & ((predicted <= blind * value) | (value <= ROUNDING**2 * whole))
+        settled = good & ((predicted <= blind * value) | (value <= RESIDUAL_RTOL**2 * whole))
         # no point of the grid is better than the optimum
         settled &= np.where(jumps, np.inf, losses).min(axis=0) >= value * (1 - OPTIMUM_RTOL) - BESIDE * whole
         if poles is not None:  # what fits closer with a pole, or ran into one, is looked at by itself
@@ -221,7 +221,7 @@ class Projected:
         self, target: Target, basis: Basis, losses: Array, ids: NDArray[np.int64], places: NDArray[np.int64]
     ) -> tuple[Array, NDArray[np.int64], Array]:
         """Follow some valleys of some curves down; see `_followed`."""
-        y, weights = _across(target)
+        y, weights = _points_first(target)
         if ids.size != losses.shape[1] or (ids[1:] == ids[:-1]).any():
             basis, y, losses = basis.take(ids), y[:, ids], losses[:, ids]
             weights = weights if weights.shape[1] == 1 else weights[:, ids]
@@ -271,27 +271,27 @@ class Projected:
             found = np.empty((theta.size, count))
             for i, value in enumerate(theta):
                 sums = basis.sums(np.full(count, value), y, weights, 0)
-                answer = _solved(sums.products[0], sums.sides[0])
+                answer = _solve_small(sums.products[0], sums.sides[0])
                 found[i] = sums.squares[0] - np.einsum("jb,jb->b", answer, sums.sides[0])
             return found
         offset, columns = basis.tables(theta)
         shape = (y.shape[0], theta.size)
         table = np.array([np.broadcast_to(c, shape) for c in columns])
         base = np.broadcast_to(offset, shape) if np.any(offset) else None
-        return _each(base, table, y, weights) if weights.shape[1] > 1 else _together(base, table, y, weights)
+        return _each(base, table, y, weights) if weights.shape[1] > 1 else _shared_residuals(base, table, y, weights)
 
     def _followed(
         self, basis: Basis, y: Array, weights: Array, u: Array, low: Array, high: Array
     ) -> tuple[Array, NDArray[np.int64], Array]:
         """Follow the lowest point down; return all parameters (nan where it was lost), steps, and the squares of y."""
         k, count = len(self.coordinates.free), y.shape[1]
-        found, steps = np.full((k, count), np.nan), np.full(count, ROUNDS)
+        found, steps = np.full((k, count), np.nan), np.full(count, MAX_NEWTON_STEPS)
         whole = np.zeros(count)
         ids = np.arange(count)
         rest = np.array(self.rest)
         logs = self.coordinates.logs[rest][:, None]
-        for round_ in range(ROUNDS):
-            budgets.check_time("variable projection", round_, ROUNDS, "rounds")
+        for round_ in range(MAX_NEWTON_STEPS):
+            budgets.check_time("variable projection", round_, MAX_NEWTON_STEPS, "rounds")
             theta = self._theta(u)
             sums = basis.sums(theta, y, weights)
             if not round_:
@@ -303,18 +303,18 @@ class Projected:
                 slope, rate = theta * slope, theta * rate
             low, high = np.where(slope <= 0, np.maximum(u, low), low), np.where(slope >= 0, np.minimum(u, high), high)
             step = -slope / curve
-            done = (-0.5 * slope * step <= NEAR * np.maximum(value, 1e-16 * sums.squares[0])) & (curve > 0)
+            done = (-0.5 * slope * step <= STEP_RTOL * np.maximum(value, 1e-16 * sums.squares[0])) & (curve > 0)
             if third.size:  # Halley's step
                 step /= np.clip(1 + 0.5 * step * third / curve, 0.5, 2.0)
             if self.log:
-                np.clip(step, -LEAP, LEAP, out=step)
+                np.clip(step, -MAX_LOG_STEP, MAX_LOG_STEP, out=step)
             new = u + step
             inside = done | ((curve > 0) & (new > low) & (new < high))
             if not inside.all():
-                between = np.where(np.isfinite(low + high), 0.5 * (low + high), u - LEAP * np.sign(slope))
+                between = np.where(np.isfinite(low + high), 0.5 * (low + high), u - MAX_LOG_STEP * np.sign(slope))
                 new = np.where(inside, new, between)
             u = new
-            if round_ < ROUNDS - 1 and 2 * np.count_nonzero(done) < done.size:
+            if round_ < MAX_NEWTON_STEPS - 1 and 2 * np.count_nonzero(done) < done.size:
                 continue
             answer = coefficients + rate * step
             answer = np.where(logs, np.log(answer), answer)
@@ -345,13 +345,13 @@ def _valleys(losses: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return ids, places
 
 
-def _across(target: Target) -> tuple[Array, Array]:
+def _points_first(target: Target) -> tuple[Array, Array]:
     """Return observations and weights with the points first."""
     weights = target.weights[:, None] if target.weights.ndim == 1 else np.ascontiguousarray(target.weights.T)
     return np.ascontiguousarray(target.y.T), weights
 
 
-def _together(offset: Array | None, columns: Array, y: Array, weights: Array) -> Array:
+def _shared_residuals(offset: Array | None, columns: Array, y: Array, weights: Array) -> Array:
     """Return what is left where all curves share points and weights: what lies across the columns, by their bases."""
     root = np.sqrt(weights)
     table = (root * columns).transpose(2, 1, 0)
@@ -384,16 +384,16 @@ def _each(offset: Array | None, columns: Array, y: Array, weights: Array) -> Arr
     if offset is not None:
         base = base + (offset * offset).T @ weights - 2 * offset.T @ weighted
         side -= np.array([(c * offset).T @ weights for c in columns])
-    answer = _solved(matrix.reshape(m, m, -1), side.reshape(m, -1)).reshape(side.shape)
+    answer = _solve_small(matrix.reshape(m, m, -1), side.reshape(m, -1)).reshape(side.shape)
     return np.asarray(base - np.einsum("jgb,jgb->gb", answer, side))
 
 
-def _solved(matrix: Array, side: Array) -> Array:
+def _solve_small(matrix: Array, side: Array) -> Array:
     """Return the answers of small linear systems, (m, B); nan where a matrix is not positive."""
     if len(side) == 1:
         return np.asarray(side / matrix[0])
     diagonal = np.einsum("iib->ib", matrix)
-    found, bad = factored(matrix, -side, 0.0 * diagonal, diagonal)
+    found, bad = solve_damped(matrix, -side, 0.0 * diagonal, diagonal)
     found[:, bad] = np.nan
     return found
 
@@ -405,7 +405,7 @@ def _second_derivatives(sums: Sums) -> tuple[Array, Array, Array, Array, Array, 
     G c = b, and what they leave is s - b c (Golub and Pereyra, 1973); derivatives of sums are given.
     """
     gram, side, squares = sums.products, sums.sides, sums.squares
-    coefficients = _solved(gram[0], side[0])
+    coefficients = _solve_small(gram[0], side[0])
 
     def times(order: int, vector: Array) -> Array:
         return np.asarray(np.einsum("ijb,jb->ib", gram[order], vector))
@@ -415,7 +415,7 @@ def _second_derivatives(sums: Sums) -> tuple[Array, Array, Array, Array, Array, 
 
     first, second = times(1, coefficients), times(2, coefficients)
     residual_side = side[1] - first
-    rate = _solved(gram[0], residual_side)
+    rate = _solve_small(gram[0], residual_side)
     value = squares[0] - dot(coefficients, side[0])
     slope = squares[1] + dot(coefficients, first - 2 * side[1])
     curve = squares[2] + dot(coefficients, second - 2 * side[2]) - 2 * dot(rate, residual_side)
@@ -426,25 +426,25 @@ def _second_derivatives(sums: Sums) -> tuple[Array, Array, Array, Array, Array, 
     return value, slope, curve, third, coefficients, rate
 
 
-def projected(law: Law, seen: Observations, coordinates: Coordinates, target: Target) -> Projected | None:
+def project_problem(law: Law, observations: Observations, coordinates: Coordinates, target: Target) -> Projected | None:
     """Return the problem in one parameter; None where the law or the objective is another."""
     if target.objective.scale != "residual" or target.objective.log:
         return None
-    linear = linear_parameters(law, seen.variables, coordinates.free, coordinates.fixed)
+    linear = linear_parameters(law, observations.variables, coordinates.free, coordinates.fixed)
     rest = [coordinates.free.index(name) for name in linear]
     bent = [i for i in range(len(coordinates.free)) if i not in rest]
-    if len(bent) != 1 or not 0 < len(rest) <= MOST:
+    if len(bent) != 1 or not 0 < len(rest) <= MAX_LINEAR_PARAMETERS:
         return None
-    basis = basis_of(law, seen.variables, coordinates.free[bent[0]], tuple(linear), coordinates.fixed)
+    basis = basis_of(law, observations.variables, coordinates.free[bent[0]], tuple(linear), coordinates.fixed)
     if basis is None:
         return None
-    poles = poles_of(law, coordinates, seen.variables, seen.weights)
-    alone = len(seen.y) == 1  # of one curve every gap can be looked at
+    poles = poles_of(law, coordinates, observations.variables, observations.weights)
+    alone = len(observations.y) == 1  # of one curve every gap can be looked at
     return Projected(
         basis=basis,
         at=bent[0],
         rest=rest,
-        grid=_grid(law, coordinates, bent[0], seen.variables, poles if alone else None),
+        grid=_grid(law, coordinates, bent[0], observations.variables, poles if alone else None),
         coordinates=coordinates,
         poles=poles,
     )
@@ -455,5 +455,5 @@ def _grid(law: Law, coordinates: Coordinates, at: int, variables: Mapping[str, A
     values = plausible_values(law, coordinates, [at], variables)[0]
     if poles is not None and not coordinates.logs[at]:
         values = np.append(values, poles.places(coordinates.free[at]))
-    values = filled(np.unique(values), GAP)
+    values = filled(np.unique(values), MAX_CANDIDATE_GAP)
     return np.log(values) if coordinates.logs[at] else values

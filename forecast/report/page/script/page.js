@@ -1,5 +1,5 @@
 /* Everything is drawn from the joint draws that the page carries. `lawcast.show(data)` is the one entry point: it takes
-   what `forecast.report.page.page_data.answer` returns. Whatever a reader narrows is answered by the worlds that
+   what `forecast.report.page.page_data.answer_data` returns. Whatever a reader narrows is answered by the worlds that
    remain; nothing is computed anew and nothing is approximated beyond their number. */
 
 const FEWEST = 200;

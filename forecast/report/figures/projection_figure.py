@@ -17,8 +17,8 @@ from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.projection.result import AnswerDistribution, DateAnswer, FirstAnswer, Projection, ValueAnswer
 from forecast.report.brief import brief
 from forecast.report.figures import fan_chart, interval_rows, legend_marks, tornado
-from forecast.report.figures.interval_rows import Table
-from forecast.report.headline import Words, event, headline, on_date, value_title
+from forecast.report.figures.interval_rows import LabelTable
+from forecast.report.headline import Labels, event, on_date, opening_sentence, value_title
 from forecast.report.rows import ReportRow, RowGroup, quantity_row, race_group, ranking_groups, scaled_group
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["PANELS", "check_panel", "compose", "draw_panel", "plot"]
+__all__ = ["PANELS", "check_panel", "compose", "draw_panel", "plot_projection"]
 
 #: What a figure is made of, in the order in which it stands: dates and values with their intervals, trajectories, what
 #: moves the answer, and who is best or first.
 PANELS = ("dates", "values", "path", "drivers", "ranking")
 #: Points of an inch.
-_POINTS = 72.0
+_POINTS_PER_INCH = 72.0
 #: Inches: of the axis below rows, of its title, of what stands above them, and of a panel of trajectories.
 _AXIS, _AXIS_TITLE, _ABOVE, _FAN = 0.24, 0.14, 0.17, {1: 1.8, 2: 1.5, 3: 1.3}
 #: Points: sizes of the title and of the sentence, and of their lines.
 _TITLE, _SENTENCE, _LEAD = 9.0, 8.0, 1.3
 #: Of the legend, in sizes of its letters: a mark, and what is between two columns.
-_HANDLE, _COLUMN = 1.8, 0.8
+_HANDLE, _LEGEND_GAP = 1.8, 0.8
 #: A bar that is shorter, as a share of its axis, has its text beside it; and how thick bars are, in points.
-_SHORT, _THICK = 0.5, 8.0
+_MIN_BAR_SHARE, _BAR_POINTS = 0.5, 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Room:
+class _Layout:
     """What there is for a figure: its width in points, and so many panels of trajectories, some beside one another."""
 
     points: float
@@ -54,8 +54,8 @@ class _Room:
 
 
 _ROOMS = {
-    "column": _Room(points=_POINTS * plot_style.WIDTHS["column"], most=3, across=1),
-    "page": _Room(points=_POINTS * plot_style.WIDTHS["page"], most=6, across=3),
+    "column": _Layout(points=_POINTS_PER_INCH * plot_style.WIDTH_INCHES["column"], most=3, across=1),
+    "page": _Layout(points=_POINTS_PER_INCH * plot_style.WIDTH_INCHES["page"], most=6, across=3),
 }
 
 
@@ -87,7 +87,7 @@ class Panel:
     label: Callable[[], None] | None = None
 
 
-def plot(
+def plot_projection(
     run: Projection,
     path: str | os.PathLike[str],
     *,
@@ -125,7 +125,7 @@ def plot(
     """
     plot_style.check_format(path)
     with plot_style.style():
-        return plot_style.write(compose(run, panel=panel, width=width, titled=titled), path)
+        return plot_style.save_figure(compose(run, panel=panel, width=width, titled=titled), path)
 
 
 def check_panel(run: Projection, panel: str) -> None:
@@ -138,7 +138,7 @@ def check_panel(run: Projection, panel: str) -> None:
     """
     if panel not in PANELS:
         raise UnknownNameError("panel", panel, PANELS)
-    parts = _parts(run, _ROOMS["page"])
+    parts = _figure_panels(run, _ROOMS["page"])
     if panel not in (kinds := [kind for kind in PANELS if any(part.kind == kind for part in parts)]):
         has = f"it has {', '.join(kinds)}" if kinds else "there is nothing to draw: a regime has no level"
         raise UsageError(f"panel '{panel}': the answer of '{printable(run.scenario, 60)}' has none; {has}")
@@ -146,16 +146,16 @@ def check_panel(run: Projection, panel: str) -> None:
 
 def compose(run: Projection, *, panel: str | None = None, width: str = "page", titled: bool = False) -> Figure:
     """Return the figure of a projection, under `forecast.base.plot_style.style`."""
-    if width not in plot_style.WIDTHS:
-        raise UsageError(f"width: expected one of {', '.join(plot_style.WIDTHS)}, got '{printable(width, 40)}'")
+    if width not in plot_style.WIDTH_INCHES:
+        raise UsageError(f"width: expected one of {', '.join(plot_style.WIDTH_INCHES)}, got '{printable(width, 40)}'")
     if panel is not None:
         check_panel(run, panel)
-    parts = _parts(run, _ROOMS[width], panel)
+    parts = _figure_panels(run, _ROOMS[width], panel)
     if not parts:
         raise UsageError("nothing to draw: a regime has no level")
-    rows, inches = _in_rows(parts, width), plot_style.WIDTHS[width]
+    rows, inches = _in_rows(parts, width), plot_style.WIDTH_INCHES[width]
     head = _head(run, inches) if titled else []
-    above = sum(size * _LEAD * (text.count("\n") + 1.4) for text, size, _ in head) / _POINTS
+    above = sum(size * _LEAD * (text.count("\n") + 1.4) for text, size, _ in head) / _POINTS_PER_INCH
     lettered = len(parts) > 1
     heights = [above, *(max(part.height for part in row) + _ABOVE * lettered for row in rows), 0.2]
     figure = plot_style.sheet(inches, sum(heights))
@@ -164,8 +164,10 @@ def compose(run: Projection, *, panel: str | None = None, width: str = "page", t
     pieces = [figure.add_subfigure(grid[place]) for place in range(len(heights))]
     top = 1.0
     for text, size, weight in head:
-        pieces[0].text(4 / _POINTS / inches, top, text, fontsize=size, weight=weight, va="top", linespacing=_LEAD)
-        top -= size * _LEAD * (text.count("\n") + 1.4) / _POINTS / above
+        pieces[0].text(
+            4 / _POINTS_PER_INCH / inches, top, text, fontsize=size, weight=weight, va="top", linespacing=_LEAD
+        )
+        top -= size * _LEAD * (text.count("\n") + 1.4) / _POINTS_PER_INCH / above
     drawn: list[Axes] = []
     letter = iter("abcdefghijklmnopqrstuvwxyz")
     for piece, row in zip(pieces[-1 - len(rows) : -1], rows, strict=True):
@@ -175,10 +177,10 @@ def compose(run: Projection, *, panel: str | None = None, width: str = "page", t
             if lettered:
                 if not own[0].get_title("left"):
                     own[0].set_title(" ")
-                x = 2 / _POINTS / inches * len(cells)
-                cell.text(x, 1 - 1 / _POINTS / part.height, next(letter), fontsize=8, weight="bold", va="top")
+                x = 2 / _POINTS_PER_INCH / inches * len(cells)
+                cell.text(x, 1 - 1 / _POINTS_PER_INCH / part.height, next(letter), fontsize=8, weight="bold", va="top")
             drawn += own
-    heights[-1] = _legend(pieces[-1], drawn, {part.marks for part in parts}, inches * _POINTS)
+    heights[-1] = _legend(pieces[-1], drawn, {part.marks for part in parts}, inches * _POINTS_PER_INCH)
     grid.set_height_ratios(heights)
     figure.set_size_inches(inches, sum(heights))
     figure.draw_without_rendering()
@@ -192,9 +194,9 @@ def compose(run: Projection, *, panel: str | None = None, width: str = "page", t
 
 def _head(run: Projection, inches: float) -> list[tuple[str, float, str]]:
     """Return the title and the sentence, wrapped, with their sizes and weights."""
-    told = ((printable(run.title or run.scenario, 200), _TITLE, "bold"), (headline(run), _SENTENCE, "normal"))
-    room = inches * _POINTS - 8
-    return [(plot_style.wrapped(text, room, size, weight), size, weight) for text, size, weight in told]
+    told = ((printable(run.title or run.scenario, 200), _TITLE, "bold"), (opening_sentence(run), _SENTENCE, "normal"))
+    room = inches * _POINTS_PER_INCH - 8
+    return [(plot_style.wrap_text(text, room, size, weight), size, weight) for text, size, weight in told]
 
 
 def draw_panel(run: Projection, panel: str, axis: Axes) -> None:
@@ -202,15 +204,15 @@ def draw_panel(run: Projection, panel: str, axis: Axes) -> None:
     check_panel(run, panel)
     figure = axis.get_figure(root=True)
     assert figure is not None
-    room = _Room(points=axis.get_window_extent().width / figure.dpi * _POINTS, most=1, across=1)
-    part = _parts(run, room, panel)[0]
-    part.draw(_On(axis))  # type: ignore[arg-type]
+    room = _Layout(points=axis.get_window_extent().width / figure.dpi * _POINTS_PER_INCH, most=1, across=1)
+    part = _figure_panels(run, room, panel)[0]
+    part.draw(_GivenAxes(axis))  # type: ignore[arg-type]
     if part.label is not None:
         plot_style.laid_out(axis)
         part.label()
 
 
-class _On:
+class _GivenAxes:
     """Axes of somebody's own, in the place of a part of a figure."""
 
     def __init__(self, axis: Axes) -> None:
@@ -232,30 +234,33 @@ def _in_rows(parts: Sequence[Panel], width: str) -> list[list[Panel]]:
     return rows
 
 
-def _parts(run: Projection, room: _Room, panel: str | None = None) -> list[Panel]:
+def _figure_panels(run: Projection, room: _Layout, panel: str | None = None) -> list[Panel]:
     """Return the pieces of a figure, in their order; of one kind, where one is asked for."""
-    opening, words = run.opening, Words(run)
-    drawn = [group for group in brief(run).groups if group.kind != "text" and interval_rows.rows_of(group)]
-    called = [(_beside(run, group), title) for group, title in (_called(run, words, each) for each in drawn)]
-    parts = [_group(group, title, _kind(group), room) for group, title in called]
-    parts += _winners(run, words, room)
+    opening, words = run.opening, Labels(run)
+    drawn = [group for group in brief(run).groups if group.kind != "text" and interval_rows.plottable_rows(group)]
+    called = [
+        (_with_unchanged_median(run, group), title)
+        for group, title in (_group_title(run, words, each) for each in drawn)
+    ]
+    parts = [_group(group, title, _panel_kind(group), room) for group, title in called]
+    parts += _winner_panel(run, words, room)
     if isinstance(opening, FirstAnswer):
-        parts = [*_races(run, words, room), *parts]
+        parts = [*_first_event_panel(run, words, room), *parts]
     if isinstance(opening, (DateAnswer, ValueAnswer)):
-        parts += _trajectories(fan_chart.fans(opening, room.most), room, half=panel is None, alike=True)
+        parts += _trajectory_panel(fan_chart.fan_panels(opening, room.most), room, half=panel is None, alike=True)
     if isinstance(opening, DateAnswer) and (moved := tornado.tornado(run, opening.name)) is not None:
         beside = panel is None and room.across > 1 and bool(parts) and parts[-1].half
         parts.append(_tornado(moved, room.points / (2 if beside else 1), half=beside))
     if not parts:
         names = [name for name in run.shown or () if name in run.numeric] or run.numeric
         over = fan_chart.lines_over_time(run, names, room.most)
-        parts = _trajectories(over, room, half=False, alike=False) or [
+        parts = _trajectory_panel(over, room, half=False, alike=False) or [
             _group(group, title, "values", room) for group, title in _at_the_end(run, words, names)
         ]
     return [part for part in parts if panel in (None, part.kind)]
 
 
-def _beside(run: Projection, group: RowGroup) -> RowGroup:
+def _with_unchanged_median(run: Projection, group: RowGroup) -> RowGroup:
     """Put the median as it was without a change below the row of the answer that the change moves."""
     own = next((each for each in run.differences if each.answer is run.opening and each.moved), None)
     if own is None or not group.rows[0].leads or not math.isfinite(own.median[0]):
@@ -265,11 +270,11 @@ def _beside(run: Projection, group: RowGroup) -> RowGroup:
     return replace(group, rows=(group.rows[0], row, *group.rows[1:]))
 
 
-def _kind(group: RowGroup) -> str:
+def _panel_kind(group: RowGroup) -> str:
     return "dates" if group.kind == "date" else "ranking" if group.title else "values"
 
 
-def _called(run: Projection, words: Words, group: RowGroup) -> tuple[RowGroup, str]:
+def _group_title(run: Projection, words: Labels, group: RowGroup) -> tuple[RowGroup, str]:
     """Return a group, and what its rows are about; the only row of a question without choices is called by that."""
     opening = run.opening
     if group.title or not group.rows[0].leads:
@@ -287,24 +292,24 @@ def _called(run: Projection, words: Words, group: RowGroup) -> tuple[RowGroup, s
     return replace(group, rows=(replace(group.rows[0], label=title), *group.rows[1:])), ""
 
 
-def _group(group: RowGroup, title: str, kind: str, room: _Room) -> Panel:
+def _group(group: RowGroup, title: str, kind: str, room: _Layout) -> Panel:
     table = interval_rows.of_group(group, title, room.points)
 
     def draw(piece: SubFigure) -> list[Axes]:
         axis = piece.subplots()
-        interval_rows.dots(axis, group, table)
+        interval_rows.plot_group(axis, group, table)
         return [axis]
 
     height = _height(table, titled=group.kind != "date")
-    return Panel(kind=kind, height=height, draw=draw, marks=_marks(interval_rows.rows_of(group)))
+    return Panel(kind=kind, height=height, draw=draw, marks=_mark_kinds(interval_rows.plottable_rows(group)))
 
 
-def _height(table: Table, *, titled: bool = True) -> float:
+def _height(table: LabelTable, *, titled: bool = True) -> float:
     """Return the inches of a panel of rows: they, the names of their columns, and the axis with its title."""
-    return table.height / _POINTS + _ABOVE * bool(table.asides) + _AXIS + _AXIS_TITLE * titled
+    return table.height / _POINTS_PER_INCH + _ABOVE * bool(table.asides) + _AXIS + _AXIS_TITLE * titled
 
 
-def _marks(rows: Sequence[ReportRow]) -> str:
+def _mark_kinds(rows: Sequence[ReportRow]) -> str:
     """Tell whether there are intervals, ranges of medians, or mere points to be explained."""
     spreads = [row.spread for row in rows if row.spread is not None]
     if all(s.medians is not None for s in spreads):
@@ -313,7 +318,7 @@ def _marks(rows: Sequence[ReportRow]) -> str:
     return "dots" if wide else "points"
 
 
-def _trajectories(made: Sequence[fan_chart.Fan], room: _Room, *, half: bool, alike: bool) -> list[Panel]:
+def _trajectory_panel(made: Sequence[fan_chart.Fan], room: _Layout, *, half: bool, alike: bool) -> list[Panel]:
     """Return one panel of trajectories; those that are alike are of one question, and share their axes."""
     if not made:
         return []
@@ -336,7 +341,7 @@ def _trajectories(made: Sequence[fan_chart.Fan], room: _Room, *, half: bool, ali
             low, high = min(w[0] for w in windows), max(w[1] for w in windows)
             windows = [(low, high, log)] * len(made) if log or not any(w[2] for w in windows) else windows
         for place, (axis, fan) in enumerate(zip(axes, made, strict=False)):
-            labels.append(fan_chart.draw(axis, fan, span=span, window=windows[place], width=room.points / across))
+            labels.append(fan_chart.plot_fan(axis, fan, span=span, window=windows[place], width=room.points / across))
             if shared and place % across:
                 axis.set_ylabel("")
         for place, axis in enumerate(axes[len(made) :], len(made)):
@@ -354,7 +359,7 @@ def _tornado(made: tornado.Tornado, points: float, *, half: bool) -> Panel:
 
     def draw(piece: SubFigure) -> list[Axes]:
         axis = piece.subplots()
-        tornado.draw(axis, made, table)
+        tornado.plot_tornado(axis, made, table)
         return [axis]
 
     return Panel(kind="drivers", height=_height(table), draw=draw, half=half)
@@ -363,31 +368,31 @@ def _tornado(made: tornado.Tornado, points: float, *, half: bool) -> Panel:
 # --- Shares -----------------------------------------------------------------------------------------------------------
 
 
-def _winners(run: Projection, words: Words, room: _Room) -> list[Panel]:
+def _winner_panel(run: Projection, words: Labels, room: _Layout) -> list[Panel]:
     """Plot a ranking in many combinations of choices: who is best in each, and how often."""
     groups = (group for answer in run.rankings for group in ranking_groups(answer, words))
-    return [_shares(group, room) for group in groups if group.kind == "text"]
+    return [_share_panel(group, room) for group in groups if group.kind == "text"]
 
 
-def _races(run: Projection, words: Words, room: _Room) -> list[Panel]:
+def _first_event_panel(run: Projection, words: Labels, room: _Layout) -> list[Panel]:
     """Draw how likely each event is the first, as the sentence says it; a range is drawn up to its middle."""
-    return [_shares(race_group(each, words), room) for each in run.firsts[:3] if each.sentence_row is not None]
+    return [_share_panel(race_group(each, words), room) for each in run.firsts[:3] if each.sentence_row is not None]
 
 
-def _shares(group: RowGroup, room: _Room) -> Panel:
+def _share_panel(group: RowGroup, room: _Layout) -> Panel:
     """Draw the shares of the worlds of rows, each behind the name of what it is of where the row says that."""
     named = len(group.columns) > 1
     lines: list[tuple[str, ReportRow | None]] = [(group.title, None), *((row.label, row) for row in group.body)]
-    table = Table(lines=tuple(lines), width=room.points)
+    table = LabelTable(lines=tuple(lines), width=room.points)
 
     def draw(piece: SubFigure) -> list[Axes]:
         axis = piece.subplots()
         interval_rows.stand(axis, table)
         for entry, row in zip(table.rows, group.body, strict=True):
             share, text = row.share, percent(row.share)
-            axis.barh(entry.place, share, height=_THICK, color="#a9cbe2", edgecolor=COLOURS[0], linewidth=0.6)
+            axis.barh(entry.place, share, height=_BAR_POINTS, color="#a9cbe2", edgecolor=COLOURS[0], linewidth=0.6)
             text = f"{row.cells[0]}, {text}" if named else text
-            beside = share if share < _SHORT else 0.0  # a short bar holds no text
+            beside = share if share < _MIN_BAR_SHARE else 0.0  # a short bar holds no text
             axis.text(beside + 0.012, entry.place, text, fontsize=7, va="center", ha="left", color=BLACK)
         axis.set(xlim=(0.0, 1.0), xlabel=group.columns[-1])
         axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
@@ -399,12 +404,12 @@ def _shares(group: RowGroup, room: _Room) -> Panel:
 # --- Scenarios without a question -------------------------------------------------------------------------------------
 
 
-def _at_the_end(run: Projection, words: Words, names: Sequence[str]) -> list[tuple[RowGroup, str]]:
+def _at_the_end(run: Projection, words: Labels, names: Sequence[str]) -> list[tuple[RowGroup, str]]:
     """Return the quantities at the last date, those of one unit on one axis, and what heads them."""
     by_unit: dict[str, list[ReportRow]] = {}
     for quantity in (run.quantities[name] for name in names):
         for cell in quantity.cells:
-            label = ", ".join([fan_chart.called(words, quantity.name), *map(words, cell.values())])
+            label = ", ".join([fan_chart.quantity_label(words, quantity.name), *map(words, cell.values())])
             row = quantity_row(quantity, cell, label)
             if row.spread is not None and not math.isnan(row.spread.quantiles[0]):
                 by_unit.setdefault(quantity.unit, []).append(row)
@@ -431,16 +436,16 @@ def _legend(piece: SubFigure, axes: Sequence[Axes], marks: set[str], points: flo
     across = next(n for n in range(min(5, len(labels)), 0, -1) if n == 1 or _legend_width(labels, n) < points - 8)
     piece.legend(
         handles=list(named.values()), labels=labels, loc="center", ncols=across, handlelength=_HANDLE,
-        columnspacing=_COLUMN, handler_map=legend_marks.handlers(), borderpad=0.0, borderaxespad=0.0,
+        columnspacing=_LEGEND_GAP, handler_map=legend_marks.legend_handlers(), borderpad=0.0, borderaxespad=0.0,
     )  # fmt: skip
     down = -(-len(labels) // across)
     columns = [part.tolist() for part in np.array_split(np.arange(len(labels)), across)]
     lines = [1 + max(labels[c[i]].count("\n") for c in columns if i < len(c)) for i in range(down)]
-    return float(sum(lines) * 7.0 * 1.25 + down * 3.5 + 6.0) / _POINTS
+    return float(sum(lines) * 7.0 * 1.25 + down * 3.5 + 6.0) / _POINTS_PER_INCH
 
 
 def _legend_width(labels: Sequence[str], across: int) -> float:
     """Return how wide a legend of so many columns is, in points; the first are the longest."""
     columns = [labels[part[0] : part[-1] + 1] for part in np.array_split(np.arange(len(labels)), across)]
     widths = [max(plot_style.text_width(label, 7.0) for label in column) for column in columns]
-    return sum(widths) + 7.0 * (len(columns) * (_HANDLE + 0.8) + (len(columns) - 1) * _COLUMN)
+    return sum(widths) + 7.0 * (len(columns) * (_HANDLE + 0.8) + (len(columns) - 1) * _LEGEND_GAP)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
 from forecast.errors import AsOfWarning, ForecastError, ForecastWarning, NoDataAtDateError, printable
-from forecast.formula import TIME
-from forecast.projection.failures import lost
+from forecast.formula import TIME_NAMES
+from forecast.projection.failures import failed_mask
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.regime import Regime
 from forecast.scenarios.quantities.limits import Limits
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from forecast.projection.model_fits import ModelFits
     from forecast.projection.plan import Plan
 
-__all__ = ["LeftOut", "date_text", "hidden", "narrowed_scenario", "summary"]
+__all__ = ["LeftOut", "date_text", "hidden", "left_out_lines", "narrowed_scenario"]
 
 Mask = NDArray[np.bool_]
 #: Some of the values of choices, or of the labels of what is drawn.
@@ -66,13 +66,13 @@ class LeftOut:
 
 
 @dataclass
-class _Trial:
+class _BlockTrial:
     """What one block of worlds could not compute."""
 
     block: Block
     reason: NoDataAtDateError | None = None
     rivals: dict[str, set[str]] = field(default_factory=dict)
-    lost: list[Mask] = field(default_factory=list)
+    failed_masks: list[Mask] = field(default_factory=list)
 
     def answers(self, dims: tuple[str, ...], *lower: Callable[[Combination], int], required: bool = False) -> bool:
         """Compute some steps in every combination, and tell whether any of them has data.
@@ -98,7 +98,7 @@ class _Trial:
             return True
         without = [fault for fault in faults if isinstance(fault.error, NoDataAtDateError)]
         if without:
-            self.lost.append(lost(without, self.block.draws))
+            self.failed_masks.append(failed_mask(without, self.block.draws))
         return True
 
     def drawn(self) -> dict[str, tuple[str, ...]]:
@@ -114,13 +114,13 @@ class _Trial:
         }
         codes = {name: block.take(plan.quantity(name, ()))[0] for name in labels}
         left, out = np.ones(block.draws, dtype=bool), {name: list(each) for name, each in labels.items()}
-        while any((mask & left).any() for mask in self.lost):
+        while any((mask & left).any() for mask in self.failed_masks):
             found = [
                 (int(holding.sum()), name, label)
                 for name, each in labels.items()
                 for code, label in enumerate(each)
                 if (holding := left & (codes[name] == code)).any()
-                and any(mask[holding].all() and not mask[left].all() for mask in self.lost)
+                and any(mask[holding].all() and not mask[left].all() for mask in self.failed_masks)
             ]
             if not found:
                 break
@@ -151,7 +151,7 @@ def narrowed_scenario(
     rivals: Rivals = {}
     drawn: Rivals = {}
     while True:  # fewer rivals every time
-        found = _left_out(graph, block_of(_with_labels(graph, drawn)))
+        found = _find_left_out(graph, block_of(_with_labels(graph, drawn)))
         if not found.rivals and not found.drawn:
             return graph, replace(found, rivals=rivals, drawn=drawn)
         drawn = {**drawn, **found.drawn}
@@ -160,9 +160,9 @@ def narrowed_scenario(
             graph = rebuilt(rivals)
 
 
-def _left_out(graph: ScenarioGraph, block: Block) -> LeftOut:
+def _find_left_out(graph: ScenarioGraph, block: Block) -> LeftOut:
     """Tell what cannot be answered, by computing one block of worlds."""
-    trial, scenario, plan = _Trial(block), graph.scenario, block.plan
+    trial, scenario, plan = _BlockTrial(block), graph.scenario, block.plan
     quantities: list[str] = []
     limits: list[tuple[str, str]] = []
     questions: list[str] = []
@@ -179,7 +179,7 @@ def _left_out(graph: ScenarioGraph, block: Block) -> LeftOut:
     values = {name: figure.of.names for name, figure in scenario.figures.items()}
     values |= {name: ranking.needs for name, ranking in scenario.rankings.items()}
     for name, needs in values.items():
-        dims, names = graph.dims(needs), [n for n in needs if n not in TIME]
+        dims, names = graph.dims(needs), [n for n in needs if n not in TIME_NAMES]
         if not trial.answers(dims, *(partial(_restricted, plan, name, dims) for name in names), required=True):
             questions.append(name)
     questions += [n for n, each in scenario.firsts.items() if not set(each.first) - set(questions)]
@@ -202,10 +202,10 @@ def _restricted(plan: Plan, name: str, dims: tuple[str, ...], combination: Combi
     return plan.quantity(name, plan.restrict(name, dims, combination))
 
 
-def _with_labels(graph: ScenarioGraph, drawn: Rivals) -> ScenarioGraph:
+def _with_labels(graph: ScenarioGraph, rivals: Rivals) -> ScenarioGraph:
     """Return the graph in which some of what is drawn holds only these labels, with their weights in proportion."""
     nodes = dict(graph.nodes)
-    for name, labels in drawn.items():
+    for name, labels in rivals.items():
         made = nodes[name].quantity
         assert isinstance(made, Regime)
         shares = [p if label in labels else 0.0 for label, p in zip(made.labels, made.probabilities, strict=True)]
@@ -265,7 +265,7 @@ def date_text(year: float) -> str:
     return str(from_decimal_year(np.array([year]))[0])[:10]
 
 
-def summary(graph: ScenarioGraph, fits: ModelFits, left_out: LeftOut) -> list[ForecastWarning]:
+def left_out_lines(graph: ScenarioGraph, fits: ModelFits, left_out: LeftOut) -> list[ForecastWarning]:
     """Say what is left out as of the date: the models with the reason, and what rests on them."""
     if fits.as_of is None:
         return []

@@ -12,13 +12,13 @@ from forecast import units
 from forecast.base import plot_style
 from forecast.errors import ForecastError, ForecastWarning, UsageError
 from forecast.projection.result import Projection
-from forecast.projection.result.observed_values import observed
+from forecast.projection.result.observed_values import observed_points
 from forecast.report import figures
 from forecast.report.brief import brief
 from forecast.report.driver_labels import driver_labels
 from forecast.report.figures import fan_chart, interval_rows, tornado
-from forecast.report.figures.projections import compose
-from forecast.report.headline import headline
+from forecast.report.figures.projection_figure import compose
+from forecast.report.headline import opening_sentence
 from forecast.report.words.number_text import percent, scale_of
 from toolkit import growing, parity, small
 
@@ -42,7 +42,7 @@ def axes_of(tree, **options):
 
 
 def test_a_figure_has_answers_trajectories_and_what_moves_them(run, tmp_path):
-    shown = texts(figures.plot(run, tmp_path / "a.svg"))
+    shown = texts(figures.plot_projection(run, tmp_path / "a.svg"))
     for label in ("metric", "trend", "changepoint", "estimate", "Dettmers 2015", "already", "never"):
         assert label in shown
     # of the answer, and of the trajectories
@@ -53,13 +53,13 @@ def test_a_figure_has_answers_trajectories_and_what_moves_them(run, tmp_path):
     assert "FLOP/s" in shown
     assert "share of variance" in shown
     assert run.title not in " ".join(shown)
-    assert headline(run) not in " ".join(shown)
+    assert opening_sentence(run) not in " ".join(shown)
 
 
 def test_a_figure_has_its_title_and_sentence_where_they_are_asked_for(run, tmp_path):
-    shown = " ".join(texts(figures.plot(run, tmp_path / "a.svg", titled=True)))
+    shown = " ".join(texts(figures.plot_projection(run, tmp_path / "a.svg", titled=True)))
     assert run.title in shown
-    assert headline(run) in shown
+    assert opening_sentence(run) in shown
 
 
 def test_a_panel_alone_is_that_of_the_whole(run):
@@ -79,7 +79,7 @@ def test_the_dots_are_those_of_the_text_in_its_order(run):
     assert marks == {place: row.spread.median for place, row in zip(places, group.rows, strict=True)}
     headings = [text.get_text() for text in axis.texts if text.get_style() == "italic"]
     assert headings == ["the fastest supercomputer matches the brain on HPCG", "metric", "trend", "estimate"]
-    never = next(beside for beside in interval_rows.asides(group) if beside.name == "never")
+    never = next(beside for beside in interval_rows.share_columns(group) if beside.name == "never")
     assert list(never.told) == [percent(row.spread.never).replace("under ", "<") for row in group.rows]
 
 
@@ -97,7 +97,7 @@ def test_a_range_of_medians_has_ends_and_no_dot():
 
 
 def test_a_fan_is_what_the_worlds_say_rivals_pooled(run):
-    panels = fan_chart.fans(run.answers["parity"], 6)
+    panels = fan_chart.fan_panels(run.answers["parity"], 6)
     assert [panel.title for panel in panels] == ["HPCG", "LINPACK", "AI 16-bit peak"]
     machine, brain = panels[1].lines
     drawn = run["projection"]["machine"].sel(metric="linpack", trend="pool").values
@@ -126,7 +126,7 @@ def test_the_fitted_past_is_drawn_up_to_the_first_step_and_explained_once(run, t
         assert ((np.diff(x) == 0) | (np.diff(y) == 0)).all()
         (seen,) = (line for line in axis.lines if line.get_label() == "observed")
         assert set(np.round(np.log(y), 9)) <= set(np.round(np.log(seen.get_ydata()), 9))
-    assert texts(figures.plot(run, tmp_path / "a.svg")).count("fitted past") == 1
+    assert texts(figures.plot_projection(run, tmp_path / "a.svg")).count("fitted past") == 1
 
 
 def test_a_saved_projection_is_drawn_with_its_past_and_a_formula_without(tmp_path):
@@ -134,11 +134,11 @@ def test_a_saved_projection_is_drawn_with_its_past_and_a_formula_without(tmp_pat
     made["twice"] = {"expression": "2*x"}
     tree = small(made, draws=64, start=2005)
     again = forecast.load(forecast.save(tree, tmp_path / "p.nc")).run
-    files = [figures.plot(each, tmp_path / f"{i}.svg").read_bytes() for i, each in enumerate((tree, again))]
+    files = [figures.plot_projection(each, tmp_path / f"{i}.svg").read_bytes() for i, each in enumerate((tree, again))]
     assert files[0] == files[1]
-    (fan,) = fan_chart.fans(again.answers["q"], 6)
+    (fan,) = fan_chart.fan_panels(again.answers["q"], 6)
     assert fan.lines[0].past.levels[2] == pytest.approx([1, 2, 4, 8])
-    (fan,) = fan_chart.fans(small(made, when="twice >= limit", draws=64, start=2005).answers["q"], 6)
+    (fan,) = fan_chart.fan_panels(small(made, when="twice >= limit", draws=64, start=2005).answers["q"], 6)
     assert fan.lines[0].past is None
 
 
@@ -148,16 +148,16 @@ def test_rivals_that_are_pooled_have_a_past_where_one_has_all_the_weight():
         "choices": {"s": {"values": ["exponential", "random-walk"], "kind": "rival", "weights": [1, 0]}},
         "quantities": {"x": {"model": "hardware/gpu-per-watt-fp32", "shape": "trends/{s}"}},
     }  # fmt: skip
-    (fan,) = fan_chart.fans(forecast.project(made, draws=64).answers["q"], 6)
+    (fan,) = fan_chart.fan_panels(forecast.project(made, draws=64).answers["q"], 6)
     assert fan.lines[0].past is not None
     made["choices"]["s"]["weights"] = "equal"
-    (fan,) = fan_chart.fans(forecast.project(made, draws=64).answers["q"], 6)
+    (fan,) = fan_chart.fan_panels(forecast.project(made, draws=64).answers["q"], 6)
     assert fan.lines[0].past is None
 
 
 def test_the_window_holds_what_is_to_be_reached_and_not_all_that_comes_after():
     tree = small({"x": {"expression": "2**(3*(t - 2025))", "unit": ""}}, when="x >= 8")
-    (fan,) = fan_chart.fans(tree.answers["q"], 6)
+    (fan,) = fan_chart.fan_panels(tree.answers["q"], 6)
     assert fan.threshold == 8
     assert fan.answer.median == pytest.approx(2026, abs=0.01)
     low, high, log = fan.window(fan.span)
@@ -170,7 +170,7 @@ def test_a_condition_of_formulas_is_drawn_as_its_sides():
     tree = small(
         {"x": {"expression": "t - 2025", "unit": ""}, "y": {"value": 2, "unit": ""}}, when="2*x + y >= y**2 + 4"
     )
-    (fan,) = fan_chart.fans(tree.answers["q"], 6)
+    (fan,) = fan_chart.fan_panels(tree.answers["q"], 6)
     assert fan.lines[0].label == "2*x + y"
     assert fan.lines[0].levels[2] == pytest.approx(2 * (fan.years - 2025) + 2, abs=1e-6)
     assert fan.threshold == 8
@@ -240,12 +240,12 @@ def test_a_race_is_drawn_as_shares(tmp_path):
     (axis,) = axes_of(tree)
     assert [label.get_text() for label in axis.get_yticklabels()] == ["low", "high", "none"]
     assert sum(bar.get_width() for bar in axis.patches) == pytest.approx(1)
-    assert "what comes first" in texts(figures.plot(tree, tmp_path / "a.svg"))
+    assert "what comes first" in texts(figures.plot_projection(tree, tmp_path / "a.svg"))
 
 
 def test_what_is_swept_has_a_panel_each():
     tree = forecast.project("metr-2025", draws=32, sweep={"window": ["2023", "2019"]})
-    assert [fan.title for fan in fan_chart.fans(tree.answers["month"], 6)] == ["2023", "2019"]
+    assert [fan.title for fan in fan_chart.fan_panels(tree.answers["month"], 6)] == ["2023", "2019"]
 
 
 @pytest.mark.slow
@@ -253,7 +253,7 @@ def test_counted_worlds_give_the_dots_of_all_and_the_paths_of_those_kept():
     tree = parity(draws=3000, keep=300)
     (group,) = brief(tree).groups
     assert axes_of(tree)[0].get_yticklabels()[0].get_text() == group.rows[0].label
-    (fan, *_) = fan_chart.fans(tree.answers["parity"], 1)
+    (fan, *_) = fan_chart.fan_panels(tree.answers["parity"], 1)
     assert fan.lines[0].levels.shape == (5, 74)
 
 
@@ -275,7 +275,7 @@ def test_series_differ_in_grey_too(run):
 
 def test_long_labels_are_wrapped_at_words_and_never_cut():
     def lines(text, width):
-        return plot_style.wrapped(text, width, 7.0).splitlines()
+        return plot_style.wrap_text(text, width, 7.0).splitlines()
 
     assert lines("the time horizon reaches a week of work (40 h)", 100.0) == [
         "the time horizon reaches a", "week of work (40 h)",
@@ -303,23 +303,23 @@ def test_panels_are_along_the_choice_that_moves_the_answer_most():
     }  # fmt: skip
     made["choices"]["b"]["values"] = ["3", "4"]
     answer = forecast.project(made, draws=8).answers["q"]
-    first, _ = fan_chart.fans(answer, 3)
+    first, _ = fan_chart.fan_panels(answer, 3)
     assert first.title == "3"
-    assert [fan.title for fan in fan_chart.fans(answer, 6)] == ["3, 1", "3, 2", "4, 1", "4, 2"]
+    assert [fan.title for fan in fan_chart.fan_panels(answer, 6)] == ["3, 1", "3, 2", "4, 1", "4, 2"]
 
 
 def test_what_is_a_formula_of_something_observed_was_observed_with_it():
     answer = forecast.project("gpu-goal", draws=32).answers["dollars"]
-    (fan,) = fan_chart.fans(answer, 6)
+    (fan,) = fan_chart.fan_panels(answer, 6)
     (line,) = fan.lines
-    dates, values, names = observed(answer, "per_dollar", "PFLOP/s/USD", answer.default)
+    dates, values, names = observed_points(answer, "per_dollar", "PFLOP/s/USD", answer.default)
     assert line.dates.size > 20
     assert list(line.dates) == list(dates)
     assert line.values == pytest.approx(1000 * values)
     assert len(line.names) == len(names)
     # of what was set, nothing was observed
     answer = forecast.project("gpu-goal", draws=32, with_={"for_money": "2 PFLOP/s"}).answers["dollars"]
-    assert not observed(answer, "for_money", "PFLOP/s", answer.default)[0].size
+    assert not observed_points(answer, "for_money", "PFLOP/s", answer.default)[0].size
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,9 @@ def test_an_axis_is_in_units_of_people(values, unit, scaled):
 def test_an_axis_of_few_decades_is_labelled_in_plain_text(tmp_path):
     """matplotlib's own labels between powers of ten are TeX, which figures do not write."""
     chosen = {"memory": 24, "budget": 3000}
-    shown = texts(figures.plot(forecast.project("gpu-choice", draws=100, with_=chosen), tmp_path / "choice.svg"))
+    shown = texts(
+        figures.plot_projection(forecast.project("gpu-choice", draws=100, with_=chosen), tmp_path / "choice.svg")
+    )
     assert not [t for t in shown if "$" in t or "mathdefault" in t]
     assert {"20", "100"} <= set(shown) or {"10", "100"} <= set(shown)
 
@@ -347,8 +349,8 @@ def test_equal_projections_give_equal_files(tmp_path):
     options = {"draws": 40, "with_": {"metric": "hpcg", "trend": "exponential,changepoint"}}
     one, two = parity(**options), parity(**options)
     for ending, other in [("svg", "SVG"), ("png", "png"), ("pdf", "pdf")]:
-        a = figures.plot(one, tmp_path / f"a.{ending}").read_bytes()
-        assert a == figures.plot(two, tmp_path / f"b.{other}").read_bytes()
+        a = figures.plot_projection(one, tmp_path / f"a.{ending}").read_bytes()
+        assert a == figures.plot_projection(two, tmp_path / f"b.{other}").read_bytes()
         assert len(a) > 5000
 
 
@@ -370,7 +372,7 @@ def test_bad_input_023_024_hostile_names_are_text_in_a_figure(tmp_path):
     tree.attrs["choices"] = json.dumps(coords)
     for group in ("projection", "questions"):
         tree[group] = tree[group].to_dataset().assign_coords(coords)
-    path = figures.plot(Projection(tree), tmp_path / "a.svg")
+    path = figures.plot_projection(Projection(tree), tmp_path / "a.svg")
     raw = path.read_text()
     assert "<script" not in raw
     assert "<img" not in raw
@@ -387,7 +389,7 @@ def test_bad_input_023_024_hostile_names_are_text_in_a_figure(tmp_path):
 @pytest.mark.parametrize("name", ["a.txt", "a", "a.svg.nc", ".svg", "a.jpg", "svg"])
 def test_another_ending_is_refused(run, tmp_path, name):
     with pytest.raises(UsageError, match=r"expected a figure file that ends in \.svg, \.png, \.pdf"):
-        figures.plot(run, tmp_path / name)
+        figures.plot_projection(run, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -403,7 +405,7 @@ def test_a_figure_is_written_whole_or_not_at_all(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Figure, "savefig", fails)
     with pytest.raises(ForecastError, match=r"a\.svg: cannot write: no space left"):
-        figures.plot(run, path)
+        figures.plot_projection(run, path)
     assert path.read_text() == "what was here"
     assert [p.name for p in tmp_path.iterdir()] == ["a.svg"]
 
@@ -416,7 +418,7 @@ def test_figures_of_odd_projections(tmp_path, recwarn):
     none = small(growing({"value": 1.0}), when="")
     numbers = small({"x": {"low": 1, "high": 2, "unit": ""}}, when="x >= 1.5")
     for i, tree in enumerate((failed, far, negative, none, numbers)):
-        ET.parse(figures.plot(tree, tmp_path / f"{i}.svg"))
+        ET.parse(figures.plot_projection(tree, tmp_path / f"{i}.svg"))
     assert [str(w.message) for w in recwarn if not issubclass(w.category, ForecastWarning)] == []
 
 
@@ -424,14 +426,16 @@ def test_the_settings_of_matplotlib_are_left_alone(tmp_path):
     import matplotlib as mpl
 
     before = dict(mpl.rcParams)
-    figures.plot(small({"x": {"low": 1, "high": 2, "unit": ""}}, when="x >= 1.5"), tmp_path / "a.svg")
+    figures.plot_projection(small({"x": {"low": 1, "high": 2, "unit": ""}}, when="x >= 1.5"), tmp_path / "a.svg")
     assert dict(mpl.rcParams) == before
 
 
 def test_a_change_stands_beside_what_was(tmp_path):
     before = forecast.project("gpu-goal", draws=128)
     after = forecast.project("gpu-goal", draws=128, with_={"budget": 2000}).beside(before)
-    svg = figures.plot(after, tmp_path / "a.svg", panel="dates", width="column").read_text(encoding="utf-8")
+    svg = figures.plot_projection(after, tmp_path / "a.svg", panel="dates", width="column").read_text(encoding="utf-8")
     assert "as it was" in re.sub(r"\s+", " ", re.sub(r"<[^>]+>|<!--|-->", " ", svg))
-    plain = figures.plot(before, tmp_path / "b.svg", panel="dates", width="column").read_text(encoding="utf-8")
+    plain = figures.plot_projection(before, tmp_path / "b.svg", panel="dates", width="column").read_text(
+        encoding="utf-8"
+    )
     assert "as it was" not in plain

@@ -27,17 +27,17 @@ from typing import TYPE_CHECKING, Any
 from forecast.base.budgets import check_time
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.scenarios import registered
-from forecast.scenarios.renaming import renamed, renamed_name
+from forecast.scenarios.renaming import rename_part, renamed_name
 from forecast.scenarios.settings.presets import not_restated
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["both", "entries", "extended", "read", "stated"]
+__all__ = ["extend_scenario", "join_used", "read_used", "to_record", "used_entries"]
 
 #: A scenario that extends one that extends one, and so on, at most this often.
-MOST_EXTENDED = 8
+MAX_EXTENDS = 8
 #: And uses one that uses one, and so on.
 MAX_USE_DEPTH = 32
 #: One scenario names so many others at most that it extends, or uses.
@@ -67,7 +67,7 @@ class _Reading:
 _reading: ContextVar[_Reading | None] = ContextVar("scenarios that are read", default=None)
 
 
-def entries(given: Any) -> Iterator[tuple[str, Any]]:
+def used_entries(given: Any) -> Iterator[tuple[str, Any]]:
     """Walk what is used and the name in front of it, which is empty where there is none."""
     if isinstance(given, Mapping):
         yield from given.items()
@@ -79,8 +79,8 @@ def entries(given: Any) -> Iterator[tuple[str, Any]]:
             yield "", each
 
 
-def extended(
-    record: Mapping[str, Any], reader: ScenarioReader, known: tuple[str, ...], depth: int = 0
+def extend_scenario(
+    record: Mapping[str, Any], reader: ScenarioReader, valid_names: tuple[str, ...], depth: int = 0
 ) -> Mapping[str, Any]:
     """Return a scenario with what it takes from the registered ones that it extends, the last of them first.
 
@@ -90,16 +90,16 @@ def extended(
     Raises
     ------
     ScenarioError, UnknownNameError
-        For a key that is not `known`, and for a scenario that is not registered.
+        For a key that is not `valid_names`, and for a scenario that is not registered.
     """
     from forecast.contract.registry import get_registry
     from forecast.scenarios.parse import ScenarioReader
 
-    reader.only(record, known, "")
+    reader.only(record, valid_names, "")
     if "extends" not in record:
         return record
-    if depth == MOST_EXTENDED:
-        raise reader.fail("extends", f"more than {MOST_EXTENDED} scenarios extend one another")
+    if depth == MAX_EXTENDS:
+        raise reader.fail("extends", f"more than {MAX_EXTENDS} scenarios extend one another")
     listed = record["extends"] if isinstance(record["extends"], (list, tuple)) else [record["extends"]]
     if len(listed) > MAX_EXTENDED_SCENARIOS:
         raise reader.fail("extends", f"{len(listed):,} scenarios; at most {MAX_EXTENDED_SCENARIOS} are extended")
@@ -112,7 +112,7 @@ def extended(
             raise ScenarioError(f"{printable(reader.where)}: {at}: {error}") from None
         path = registered.path_of(base)
         inner = ScenarioReader(path.name, path.parent)
-        whole = _over(whole, extended(registered.read_registered(base), inner, known, depth + 1))
+        whole = _over(whole, extend_scenario(registered.read_registered(base), inner, valid_names, depth + 1))
     return {key: value for key, value in _over(whole, record).items() if key != "extends"}
 
 
@@ -124,13 +124,13 @@ def _over(base: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in record.items():
         groups = isinstance(value, Mapping) and isinstance(whole.get(key), Mapping)
         if key == "use" and key in whole:
-            whole[key] = both(whole[key], value)
+            whole[key] = join_used(whole[key], value)
         else:
             whole[key] = {**whole[key], **value} if groups else value
     return whole
 
 
-def both(base: Any, own: Any) -> Any:
+def join_used(base: Any, own: Any) -> Any:
     """Return what two records use, one after the other.
 
     Examples
@@ -145,7 +145,7 @@ def both(base: Any, own: Any) -> Any:
     return [each for given in (base, own) for each in ([given] if isinstance(given, Mapping) else given)]
 
 
-def read(reader: ScenarioReader, given: Any) -> Scenario:
+def read_used(reader: ScenarioReader, given: Any) -> Scenario:
     """Return everything that a record uses as one scenario without questions; without quantities where it uses nothing.
 
     Raises
@@ -158,14 +158,14 @@ def read(reader: ScenarioReader, given: Any) -> Scenario:
     whole = Scenario(name="", where="")
     if not isinstance(given, (Mapping, list, tuple)):
         raise reader.fail("use", 'expected names of scenarios, such as { mc = "model-capability" }, or a list of them')
-    listed = list(itertools.islice(entries(given), MAX_USED_SCENARIOS + 1))
+    listed = list(itertools.islice(used_entries(given), MAX_USED_SCENARIOS + 1))
     if len(listed) > MAX_USED_SCENARIOS:
         raise reader.fail("use", f"more than {MAX_USED_SCENARIOS} scenarios")
     with _each_once() as reading:
         if reading.depth > MAX_USE_DEPTH:
             raise reader.fail("use", f"more than {MAX_USE_DEPTH} scenarios use one another")
         for alias, each in listed:
-            used, key = _one(reader, reading, alias, each)
+            used, key = _read_one(reader, reading, alias, each)
             where = f"{printable(reader.where)}: {key}"
             reading.parts += len(used.quantities) + len(used.choices)
             if reading.parts > MAX_USED_PARTS:
@@ -175,11 +175,11 @@ def read(reader: ScenarioReader, given: Any) -> Scenario:
                     "as it is: use fewer scenarios, or one of them once",
                 )
             check_time(f"{where}: reading what is used", reading.parts, things="quantities and choices")
-            whole = _beside(whole, _under(used, alias), where)
+            whole = _merge_scenarios(whole, _under(used, alias), where)
     return whole
 
 
-def _one(reader: ScenarioReader, reading: _Reading, alias: str, each: Any) -> tuple[Scenario, str]:
+def _read_one(reader: ScenarioReader, reading: _Reading, alias: str, each: Any) -> tuple[Scenario, str]:
     """Return one scenario that is used, as it is at home, and the key where it stands."""
     from forecast.scenarios.scenario import Scenario
 
@@ -192,15 +192,15 @@ def _one(reader: ScenarioReader, reading: _Reading, alias: str, each: Any) -> tu
     elif isinstance(each, Mapping):
         used = Scenario.remade(each, name=alias or "used", where=where, folder=reader.folder)
     elif isinstance(each, str) and each.lower().endswith(".toml"):
-        used = _loaded(reading, Path(registered.file_of(each, reader.folder, where=where)), where)
+        used = _load_scenario(reading, Path(registered.file_of(each, reader.folder, where=where)), where)
     elif isinstance(each, str):
-        used = _loaded(reading, each, where)
+        used = _load_scenario(reading, each, where)
     else:
         raise reader.fail(key, f"expected the name of a scenario, or a table, got {printable(each, 40)}")
     return used, key
 
 
-def _loaded(reading: _Reading, name: str | Path, where: str) -> Scenario:
+def _load_scenario(reading: _Reading, name: str | Path, where: str) -> Scenario:
     """Return a scenario by its name or from its file; one that several others use is read once."""
     from forecast.scenarios.scenario import Scenario
 
@@ -252,7 +252,7 @@ def _under(scenario: Scenario, alias: str) -> Scenario:
     new = {name: f"{alias}.{name}" for name in names}
 
     def keyed(group: Mapping[str, Any]) -> dict[str, Any]:
-        return {new.get(name, name): renamed(each, new) for name, each in group.items()}
+        return {new.get(name, name): rename_part(each, new) for name, each in group.items()}
 
     groups = ("choices", "quantities", "lower", "before", "limits", "labels", "updates")
     parts: dict[str, Any] = {group: keyed(getattr(scenario, group)) for group in groups}
@@ -261,8 +261,8 @@ def _under(scenario: Scenario, alias: str) -> Scenario:
     return replace(
         bare,
         **parts,
-        correlations=renamed(scenario.correlations, new),
-        changes=renamed(scenario.changes, new),
+        correlations=rename_part(scenario.correlations, new),
+        changes=rename_part(scenario.changes, new),
         alone=frozenset(renamed_name(name, new) for name in scenario.alone),
         presets=tuple(each.under(alias, new) for each in scenario.presets),
         streams={new[name]: stream for name, stream in streams.items()},
@@ -270,7 +270,7 @@ def _under(scenario: Scenario, alias: str) -> Scenario:
     )
 
 
-def _beside(one: Scenario, other: Scenario, where: str) -> Scenario:
+def _merge_scenarios(one: Scenario, other: Scenario, where: str) -> Scenario:
     """Return two scenarios as one; what both have is one thing where both have it from the same scenario."""
     for kind, mine, theirs in (("quantity", one.quantities, other.quantities), ("choice", one.choices, other.choices)):
         for name in mine.keys() & theirs.keys():
@@ -294,18 +294,18 @@ def _beside(one: Scenario, other: Scenario, where: str) -> Scenario:
     )
 
 
-def stated(given: Any) -> Any:
+def to_record(given: Any) -> Any:
     """Return what a record uses as a file says it: a scenario in Python is its name, or what it states."""
     from forecast.contract.registry import get_registry
     from forecast.scenarios.scenario import Scenario
 
     if isinstance(given, Mapping):
-        return {alias: stated(each) for alias, each in given.items()}
+        return {alias: to_record(each) for alias, each in given.items()}
     if isinstance(given, (list, tuple)):
-        return [stated(each) for each in given]
+        return [to_record(each) for each in given]
     if not isinstance(given, Scenario):
         return given
-    own = {**given.stated, **({"use": stated(given.stated["use"])} if "use" in given.stated else {})}
+    own = {**given.stated, **({"use": to_record(given.stated["use"])} if "use" in given.stated else {})}
     if given.name in get_registry().names("scenario") and Scenario.load(given.name).stated == given.stated:
         return given.name
     return {key: each for key, each in own.items() if key not in ("questions", "show", "levers", "says", "title")}

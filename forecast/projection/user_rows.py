@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from forecast import tables
 from forecast.contract.registry import get_registry
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
-from forecast.models.nesting import nested
-from forecast.projection.source_tables import behind, is_file, label
+from forecast.models.nesting import walk_models
+from forecast.projection.source_tables import is_file, table_label, tables_read
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.tables import csv_format, editions
 from forecast.tables.schema import descriptor
@@ -21,13 +21,13 @@ from forecast.tables.schema.descriptor import Package
 if TYPE_CHECKING:
     from forecast.projection.model_fits import ModelFits
 
-__all__ = ["OwnRows", "beside", "check_read"]
+__all__ = ["OwnRows", "check_read", "tables_with_user_rows"]
 
 #: A file, whose columns tell the table that its rows belong to, or a file for each table.
 OwnRows = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]]
 
 
-def beside(graph: ScenarioGraph, data: OwnRows) -> dict[Path, editions.Edition]:
+def tables_with_user_rows(graph: ScenarioGraph, data: OwnRows) -> dict[Path, editions.Edition]:
     """Return the tables that a scenario reads with rows of one's own beside theirs.
 
     Parameters
@@ -41,16 +41,16 @@ def beside(graph: ScenarioGraph, data: OwnRows) -> dict[Path, editions.Edition]:
     UnknownNameError, UsageError, DataError
     """
     known = {
-        label(name): descriptor.read(tables.descriptor_of(name))
-        for name in dict.fromkeys(name for name, _ in behind(graph))
+        table_label(name): descriptor.read_descriptor(tables.descriptor_of(name))
+        for name in dict.fromkeys(name for name, _ in tables_read(graph))
         if not is_file(name)
     }
     if not known:
         raise UsageError("data: the scenario reads no table that rows could stand beside")
     found: dict[Path, editions.Edition] = {}
-    for table, path in _stated(data):
-        rows = csv_format.read(path)
-        package = _belongs(rows, known, table)
+    for table, path in _file_pairs(data):
+        rows = csv_format.read_csv(path)
+        package = _table_of_columns(rows, known, table)
         edition = found.get(package.file) or editions.Edition(package=package)
         found[package.file] = editions.with_rows(edition, rows, str(Path(path).absolute()))
     return found
@@ -64,25 +64,30 @@ def check_read(graph: ScenarioGraph, fits: ModelFits, added: Mapping[Path, editi
     UsageError
     """
     for path_of, edition in added.items():
-        reading = [made for name, made in behind(graph) if not is_file(name) and tables.descriptor_of(name) == path_of]
+        reading = [
+            made for name, made in tables_read(graph) if not is_file(name) and tables.descriptor_of(name) == path_of
+        ]
         if any(made is None or fits.observed(made) is None for made in reading):
             continue  # cells are looked up in it; or one of them failed, and says why
         for path in dict.fromkeys(path for path, _ in edition.added.values()):
             called = editions.names_of(edition, path)
             read = (
-                fits.observed(made) for node in graph.nodes.values() for o in node.models.values() for made in nested(o)
+                fits.observed(made)
+                for node in graph.nodes.values()
+                for o in node.models.values()
+                for made in walk_models(o)
             )
             if not any(seen is not None and called & set(seen.names) for seen in read):
                 raise UsageError(
                     f"{printable(Path(path).name, 60)}: no model of the scenario reads a row of it; they read of "
-                    f"{edition.package.name} {_filters(graph, edition.package)}, and of some series only records"
+                    f"{edition.package.name} {_row_filters(graph, edition.package)}, and of some series only records"
                 )
 
 
-def _filters(graph: ScenarioGraph, package: Package) -> str:
+def _row_filters(graph: ScenarioGraph, package: Package) -> str:
     """Say which rows of a table the series of a scenario read."""
     said = []
-    for name, made in behind(graph):
+    for name, made in tables_read(graph):
         if made is None or is_file(name) or tables.descriptor_of(name) != package.file:
             continue
         spec = get_registry().find("model", made.name.partition("@")[0]).spec
@@ -91,14 +96,14 @@ def _filters(graph: ScenarioGraph, package: Package) -> str:
     return "; ".join(f"rows with {each}" if "=" in each else each for each in dict.fromkeys(said)) or "other rows"
 
 
-def _stated(data: OwnRows) -> Iterator[tuple[str, str]]:
+def _file_pairs(data: OwnRows) -> Iterator[tuple[str, str]]:
     if isinstance(data, Mapping):
         yield from ((str(table), os.fspath(path)) for table, path in data.items())
     else:
         yield "", os.fspath(data)
 
 
-def _belongs(rows: csv_format.CsvColumns, known: Mapping[str, Package], table: str) -> Package:
+def _table_of_columns(rows: csv_format.CsvColumns, known: Mapping[str, Package], table: str) -> Package:
     """Return the table that has the columns of a file, in one of its own files or in several."""
     if table:
         wanted = [name for name in known if table in (name, name.rpartition("/")[2])]

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["HEADINGS", "at_home", "read", "stream"]
+__all__ = ["TABLE_HEADINGS", "at_home", "read_stream_names", "stream"]
 
 #: Where the names stand that draw.
-HEADINGS = ("choices", "quantities", "stocks", "solve")
+TABLE_HEADINGS = ("choices", "quantities", "stocks", "solve")
 
 
 def at_home(stated: Mapping[str, Any], scenario: str) -> dict[str, list[str]]:
@@ -35,12 +35,12 @@ def at_home(stated: Mapping[str, Any], scenario: str) -> dict[str, list[str]]:
     """
     elsewhere = dict(stated.get("home", {}))
     away = {name for names in elsewhere.values() for name in names}
-    groups = (stated.get(heading) for heading in HEADINGS)
+    groups = (stated.get(heading) for heading in TABLE_HEADINGS)
     own = [name for group in groups if isinstance(group, Mapping) for name in group if name not in away]
     return {**elsewhere, scenario: own}
 
 
-def read(reader: ScenarioReader, record: Mapping[str, Any], names: Collection[str]) -> dict[str, str]:
+def read_stream_names(reader: ScenarioReader, record: Mapping[str, Any], names: Collection[str]) -> dict[str, str]:
     """Return the name by which each quantity and choice draws that is at home elsewhere; the last table counts."""
     streams: dict[str, str] = {}
     for scenario, listed in reader.mapping(record, "home", "").items():
