@@ -337,11 +337,11 @@ def _scenario_text_attribute(scenario: Scenario, along: Mapping[str, Any]) -> di
 
 def _has_absolute_path(stated: object) -> bool:
     """Tell whether a path from the root of a file system stands in it."""
+    if isinstance(stated, (str, int, float)):
+        return isinstance(stated, str) and Path(stated).is_absolute()
     if isinstance(stated, Mapping):
-        return any(_has_absolute_path(each) for each in stated.values())
-    if isinstance(stated, (list, tuple)):
-        return any(_has_absolute_path(each) for each in stated)
-    return isinstance(stated, str) and Path(stated).is_absolute()
+        return any(map(_has_absolute_path, stated.values()))
+    return isinstance(stated, (list, tuple)) and any(map(_has_absolute_path, stated))
 
 
 def _told(alone: Collection[str], effective: float | None, draws: int) -> Iterator[ForecastWarning]:

@@ -81,22 +81,20 @@ def uniform(block: Block, read: Inputs, stream: str) -> Array:
 
 
 @operation
-def score(block: Block, read: Inputs) -> Array:
-    """Return the normal scores of uniforms."""
-    from scipy.special import ndtri
+def correlated(block: Block, read: Inputs, weights: Array) -> Array:
+    """Return the uniforms of what moves together, (name, draw), from those of each; a row of weights for each."""
+    from scipy.special import ndtr, ndtri
 
-    return np.asarray(ndtri(read[0]))
+    total = np.zeros((len(read), block.draws))
+    for i in range(len(read)):  # one after another, as the last digits depend on it
+        total[i:] += weights[i:, [i]] * ndtri(read[i])
+    return np.asarray(np.clip(ndtr(total), 2.0**-54, 1 - 2.0**-53))
 
 
 @operation
-def correlated(block: Block, read: Inputs, weights: Sequence[float]) -> Array:
-    """Return the uniforms of what moves together with others, from the scores of all of these."""
-    from scipy.special import ndtr
-
-    total = np.zeros(block.draws)
-    for i, weight in enumerate(weights):
-        total += weight * read[i]
-    return np.asarray(np.clip(ndtr(total), 2.0**-54, 1 - 2.0**-53))
+def row(block: Block, read: Inputs, index: int) -> Array:
+    """Return one row of several."""
+    return read[0][index]  # type: ignore[no-any-return]
 
 
 @operation

@@ -118,6 +118,7 @@ class Plan:
     _lowered: dict[Any, tuple[int, int, int]] = field(default_factory=dict)
     _sources: dict[str, list[tuple[str, tuple[int, ...]]]] = field(default_factory=dict)
     _texts: dict[Any, str] = field(default_factory=dict)
+    _groups: dict[tuple[str, ...], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.fits.include(self.graph)
@@ -134,7 +135,7 @@ class Plan:
             The quantities in which it may differ, with all that depend on them: what is known of the others is kept.
             By default nothing is.
         """
-        known = replace(self, graph=graph, _lowered={}, _sources={}, _texts={})
+        known = replace(self, graph=graph, _lowered={}, _sources={}, _texts={}, _groups={})
         if moved is not None:
             known._lowered = {at: places for at, places in self._lowered.items() if at[0] not in moved}
             known._sources = {name: each for name, each in self._sources.items() if name not in moved}
@@ -409,9 +410,11 @@ class Plan:
         """Return the step of the uniforms of what draws one number a world; correlated where the scenario says so."""
         if node not in self.graph.correlated:
             return self._own_uniform(node)
-        group, weights = self.graph.correlated[node]
-        scores = [self.add("score", [self._own_uniform(each)], of=each) for each in group]
-        return self.add("correlated", scores, weights, of=node)
+        group = self.graph.correlated[node]
+        if group.of not in self._groups:
+            weights, own = group.factor(), map(self._own_uniform, group.of)
+            self._groups[group.of] = self.add("correlated", own, weights, stated=weights.tobytes(), of=node)
+        return self.add("row", [self._groups[group.of]], group.of.index(node), of=node)
 
     def _own_uniform(self, node: str) -> int:
         return self.add("uniform", (), self.graph.stream(node), along=DRAWS, of=node)

@@ -24,6 +24,7 @@ from forecast.scenarios import qualifiers as bases, stream_names
 from forecast.scenarios.quantities import constraints, hidden_quantities
 from forecast.scenarios.quantities.changes import Change
 from forecast.scenarios.quantities.check_correlated import together
+from forecast.scenarios.quantities.correlation import Correlation
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import apply_settings, setting_targets, setting_values
@@ -51,8 +52,8 @@ class ScenarioGraph:
     set_parameters : mapping of str to mapping
         What parameters of models are set to, by model and parameter, as it was said: their units are known once the
         model is fitted.
-    correlated : mapping of str to (tuple of str, tuple of float)
-        Who moves with others: those before it in its group and itself, and the weights of their normal scores.
+    correlated : mapping of str to Correlation
+        By name, the group in which it moves with those before it.
     ordered : mapping of str to (str, str)
         By model, the fitted number of it that moves with others, and the name under which it stands in its group.
     """
@@ -62,7 +63,7 @@ class ScenarioGraph:
     inputs: Mapping[str, Input]
     set_inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     set_parameters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    correlated: Mapping[str, tuple[tuple[str, ...], tuple[float, ...]]] = field(default_factory=dict)
+    correlated: Mapping[str, Correlation] = field(default_factory=dict)
     ordered: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @cached_property

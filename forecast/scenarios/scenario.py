@@ -608,6 +608,8 @@ def _table_choice_values(reader: ScenarioReader, record: Mapping[str, Any]) -> I
 
 def _copy_tables(stated: Any) -> Any:
     """Return tables and lists as they are now; whoever made them may change them later."""
+    if isinstance(stated, (str, float)):
+        return stated
     if isinstance(stated, Mapping):
         return {key: _copy_tables(value) for key, value in stated.items()}
     return [_copy_tables(value) for value in stated] if isinstance(stated, (list, tuple)) else stated

@@ -48,6 +48,8 @@ def _short_list(match: re.Match[str]) -> str:
 
 def _plain(value: object, at: str) -> Any:
     """Return a value with Python's own numbers, text, dates, lists and tables, and nothing else."""
+    if type(value) in (str, bool, int, float):
+        return value
     if isinstance(value, Mapping):
         return {str(key): _plain(each, f"{at}.{key}" if at else str(key)) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

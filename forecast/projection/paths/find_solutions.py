@@ -3,18 +3,23 @@
 The sides are compared at powers of ten. Between two of these there is a solution where they change order; where they do
 not, but come nearer from both ends, the lowest point between says whether there are two, or one. What was found is
 divided out before the next is looked for, so that solutions close to each other are told apart.
+
+Where the sides can be equal only once, as the unknown stands in them once and every function around it gives each value
+once, a change of order is all that is looked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.roots import find_roots
+from forecast.formula import Binary, Call, Name, Node, Unary
+from forecast.formula.tree import walk
 
-__all__ = ["find_solutions"]
+__all__ = ["find_solutions", "is_injective"]
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -38,11 +43,37 @@ MIN_FLAT = 1e-4
 MAX_SOLUTIONS, MAX_PLACES = 12, 40
 #: So often the sides may meet at one solution.
 MAX_TIMES = 4
+#: Functions that give each value once.
+ONE_TO_ONE = frozenset({"exp", "log", "log10", "log2", "logistic", "logit", "sqrt"})
 #: Steps towards a lowest point, each of which leaves this share of the stretch.
 MAX_STEPS, GOLDEN_SHARE = 44, (np.sqrt(5) - 1) / 2
 
 
-def find_solutions(sides: Callable[[Array], tuple[Array, Array]], draws: int) -> tuple[Array, Mask]:
+def is_injective(node: Node, names: Collection[str]) -> bool:
+    """Tell whether a formula takes each of its values once, as one of these names changes and nothing else does.
+
+    Examples
+    --------
+    >>> from forecast.formula import parse_expression
+    >>> [is_injective(parse_expression(text).root, "k") for text in ("log(a*k) - 2", "a", "k*k", "(k - a)**2")]
+    [True, False, False, False]
+    """
+    match node:
+        case Name(name):
+            return name in names
+        case Unary(_, operand):
+            return is_injective(operand, names)
+        case Binary("+" | "-" | "*" | "/", left, right):
+            sides = [side for side in (left, right) if any(isinstance(n, Name) and n.name in names for n in walk(side))]
+            return len(sides) == 1 and is_injective(sides[0], names)
+        case Call(function, (argument,)):
+            return function in ONE_TO_ONE and is_injective(argument, names)
+    return False
+
+
+def find_solutions(
+    sides: Callable[[Array], tuple[Array, Array]], draws: int, *, once: bool = False
+) -> tuple[Array, Mask]:
     """Return the solutions in each world, and in which worlds the sides stay equal over a stretch.
 
     Parameters
@@ -50,6 +81,8 @@ def find_solutions(sides: Callable[[Array], tuple[Array, Array]], draws: int) ->
     sides : callable
         From a number a world to the difference of the sides, and the size of the larger one.
     draws : int
+    once : bool
+        The sides are equal once at most: their difference `is_injective`.
 
     Returns
     -------
@@ -63,16 +96,18 @@ def find_solutions(sides: Callable[[Array], tuple[Array, Array]], draws: int) ->
     >>> np.sort(found[:4, 0]).round(9), bool(flat[0])
     (array([ 1.,  2.,  3., nan]), False)
     """
-    search = _Search(sides, draws)
+    search = _Search(sides, draws, once)
     for sign in (1.0, -1.0):
         search.beside_zero(sign * 10.0**DECADES)
+        if once and search.is_solved().all():
+            return search.found, search.flat
     search.keep(np.zeros(draws), np.zeros(draws))
     return search.found, search.flat
 
 
 class _Search:
-    def __init__(self, sides: Callable[[Array], tuple[Array, Array]], draws: int) -> None:
-        self.sides, self.worlds = sides, np.arange(draws)
+    def __init__(self, sides: Callable[[Array], tuple[Array, Array]], draws: int, once: bool) -> None:
+        self.sides, self.worlds, self.once = sides, np.arange(draws), once
         self.found: Array = np.full((MAX_SOLUTIONS, draws), np.nan)
         #: How often each is divided out: where the sides meet twice, as of ``(k - 1)**2``, twice.
         self.times: Array = np.ones((MAX_SOLUTIONS, draws))
@@ -117,26 +152,28 @@ class _Search:
 
     def beside_zero(self, trials: Array) -> None:
         """Look for solutions between trials, which are all of one sign."""
-        at = [np.repeat((trials * (1 + n * SLOPE_SHARE))[:, None], len(self.worlds), axis=1) for n in range(3)]
-        both = [self.sides(place) for place in at[0]]
-        values = [np.array([value for value, _ in both])]
-        values += [np.array([self.sides(place)[0] for place in places]) for places in at[1:]]
-        zero = np.array([np.isfinite(size) & (np.abs(value) <= ROUNDING_RTOL * size) for value, size in both])
+        at = [(trials * (1 + n * SLOPE_SHARE))[:, None] for n in range(3)]
+        values = [np.empty((len(trials), len(self.worlds))) for _ in at]
+        zero = np.empty(values[0].shape, dtype=bool)
+        for i in range(len(trials)):
+            value, size = self.sides(at[0][i])
+            values[0][i], zero[i] = value, np.isfinite(size) & (np.abs(value) <= ROUNDING_RTOL * size)
+        # without slopes, the next place is needed where it stands for a pole
+        rows = np.arange(len(trials)) if not self.once else np.flatnonzero(~np.isfinite(values[0]).all(axis=1))
+        for place, each in zip(at[1:2] if self.once else at[1:], values[1:], strict=False):
+            for i in rows:
+                each[i] = self.sides(place[i])[0]
         flat = zero[1:] & zero[:-1]
         self.flat |= flat[np.abs(trials[:-1]) >= MIN_FLAT].any(axis=0)
         open_: Mask = ~flat
         for _ in range(MAX_PLACES):
-            left = [np.array(list(map(self.divided, place, value))) for place, value in zip(at, values, strict=True)]
-            known = ~np.isfinite(left[0])  # a known solution, or a pole: the next place stands for it
-            place, value = np.where(known, at[1], at[0]), np.where(known, left[1], left[0])
-            slope = np.where(known, left[2] - left[1], left[1] - left[0]) / (at[1] - at[0])
-            crossed, dips = _between(place, value, slope)
+            place, value, crossed, dips = self._changes(at, values)
             candidates = open_ & (crossed | dips)
             one = candidates.any(axis=0) & ~self.flat
             if not one.any():
                 return
             first = candidates.argmax(axis=0)
-            low, high = (np.where(one, each[first, self.worlds], np.nan) for each in (place[:-1], place[1:]))
+            low, high = (np.where(one, place[first + n, self.worlds], np.nan) for n in range(2))
             ends = np.minimum(*(np.abs(each[first, self.worlds]) for each in (value[:-1], value[1:])))
             sign = np.sign(value[first, self.worlds])
             bend = np.where(one & ~crossed[first, self.worlds], self._lowest(low, high, sign), np.nan)
@@ -154,6 +191,23 @@ class _Search:
             self.times[meets] = np.maximum(self.times[meets], 2)
             gone = one & ~new
             open_[first[gone], self.worlds[gone]] = False
+
+    def is_solved(self) -> Mask:
+        """Tell in which worlds a solution is there."""
+        return ~np.isnan(self.found[0])
+
+    def _changes(self, at: list[Array], values: list[Array]) -> tuple[Array, Array, Mask, Mask]:
+        """Return the trials, the difference there, between which of them it changes sign, and between which it dips."""
+        if self.once:
+            pole = ~np.isfinite(values[0])
+            place, value = np.where(pole, at[1], at[0]), np.where(pole, values[1], values[0])
+            crossed = _crossed(value) & ~self.is_solved()
+            return place, value, crossed, np.zeros_like(crossed)
+        left = [np.array(list(map(self.divided, place, value))) for place, value in zip(at, values, strict=True)]
+        known = ~np.isfinite(left[0])  # a known solution, or a pole: the next place stands for it
+        place, value = np.where(known, at[1], at[0]), np.where(known, left[1], left[0])
+        slope = np.where(known, left[2] - left[1], left[1] - left[0]) / (at[1] - at[0])
+        return place, value, _crossed(value), _dips(place, value, slope)
 
     def _lowest(self, low: Array, high: Array, sign: Array) -> Array:
         """Return where the difference, times its sign, is lowest between two places; or where it is below zero."""
@@ -173,14 +227,18 @@ class _Search:
         return np.asarray(np.where(one < other, inner, outer))
 
 
-def _between(place: Array, value: Array, slope: Array) -> tuple[Mask, Mask]:
-    """Return between which trials a difference changes sign, and between which it dips so that it may reach zero."""
+def _crossed(value: Array) -> Mask:
+    """Return between which trials a difference changes sign."""
+    finite = np.isfinite(value)
+    return finite[:-1] & finite[1:] & (value[:-1] * value[1:] <= 0)
+
+
+def _dips(place: Array, value: Array, slope: Array) -> Mask:
+    """Return between which trials a difference of one sign dips so that it may reach zero."""
     low, high, rise = value[:-1], value[1:], np.diff(place, axis=0)
-    known = np.isfinite(low) & np.isfinite(high)
-    crossed = known & (low * high <= 0)
     sign = np.sign(low)
     down, up = sign * slope[:-1] * np.sign(rise), sign * slope[1:] * np.sign(rise)
     # the tangents of both ends meet below what lies between, where that is bent one way
     with np.errstate(all="ignore"):
         meet = sign * low + down * (sign * (high - low) - up * np.abs(rise)) / (down - up)
-    return crossed, known & ~crossed & (down < 0) & (up > 0) & (meet <= 0)
+    return np.isfinite(low) & np.isfinite(high) & (low * high > 0) & (down < 0) & (up > 0) & (meet <= 0)

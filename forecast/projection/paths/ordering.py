@@ -53,7 +53,8 @@ def scores(group: Correlation, name: str, own: Mapping[str, Array], drawn: froze
     apart = {each: own[each] for each in group.of if each in drawn}
     for each in (n for n in group.of if n not in drawn):
         apart[each] = _without(own[each], [*apart.values()])
-    weights = group.rows(where="").get(name, (1.0,) if name == group.of[0] else ())
+    place = group.of.index(name)
+    weights = group.factor()[place, : place + 1].tolist()
     return np.asarray(sum(weight * apart[each] for each, weight in zip(group.of, weights, strict=False)))
 
 

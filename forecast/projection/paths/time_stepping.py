@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.budgets import check_time
 from forecast.errors import DataError, ForecastError, ScenarioError
-from forecast.formula import TIME_NAMES, Condition, Formula
+from forecast.formula import TIME_NAMES, Binary, Condition, Formula, Node as Tree
 from forecast.models.protocol import OtherQuantity
 from forecast.projection.failures import fill_failed_draws
 from forecast.projection.horizon import clock
 from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread, still
 from forecast.projection.paths.apply_limits import limited
-from forecast.projection.paths.find_solutions import find_solutions
+from forecast.projection.paths.find_solutions import find_solutions, is_injective
 from forecast.projection.paths.function_calls import function_calls
 from forecast.projection.paths.step_program import Changes, StepDates, StepProgram, StepValue
 from forecast.projection.paths.time_functions import HistoryOf, Past, at_step, step_reader
@@ -493,7 +493,8 @@ class _Stepper:
             apart: Array = a - b
             return apart
 
-        found, several = find_solutions(lambda place: (difference(place), size), draws)
+        once = self._is_equal_once(name, members, Binary("-", left.formula.root, right.formula.root))
+        found, several = find_solutions(lambda place: (difference(place), size), draws, once=once)
         several |= ~np.isnan(found[1])
         best = found[0]
         none = np.isnan(best) & ~several
@@ -508,6 +509,20 @@ class _Stepper:
 
         solved = self.block.numbers(np.where(several, np.nan, best)[None], problem)
         return np.asarray(solved[0])
+
+    def _is_equal_once(self, name: str, members: set[str], difference: Tree) -> bool:
+        """Tell whether the sides of an equation can be equal for one value of its unknown at most."""
+        moving = {name}  # what changes with the unknown, and takes each of its values once
+        for each in (n for n in self.nodes if n in members and n != name):
+            sources = self._needed({each}) - {each}
+            if each in self.initial:
+                sources.update(self.initial[each].formula.names)
+            if not moving.isdisjoint(sources):
+                plain = each in self.formulas and self.nodes[each].limits is None
+                if not plain or not is_injective(self.formulas[each].formula.root, moving):
+                    return False
+                moving.add(each)
+        return is_injective(difference, moving)
 
 
 class _Moves:

@@ -19,7 +19,7 @@ __all__ = ["peak_bytes", "step_bytes", "work_bytes"]
 
 NUMBER_BYTES = 8
 #: Operations that hand on what they read, unless a world fails.
-PASSING = frozenset({"kept", "member", "quantity"})
+PASSING = frozenset({"kept", "member", "quantity", "row"})
 #: Dates and whether they are there already, of a crossing.
 CROSSING_BYTES = NUMBER_BYTES + 1
 #: So many whole paths an operation holds beside its value: both sides in logarithms, increments, masks.
@@ -36,6 +36,8 @@ def step_bytes(step: Step, dates: int, draws: int) -> int:
             return 0
         case "converted" | "converted_level" if step.arguments[0] == step.arguments[1]:
             return 0
+        case "correlated":
+            return path * len(step.inputs)
         case "crossed":
             return CROSSING_BYTES * draws
         case "bound_by":

@@ -19,6 +19,7 @@ from forecast.scenarios.settings import setting_targets
 
 if TYPE_CHECKING:
     from forecast.scenarios.graph import ScenarioGraph
+    from forecast.scenarios.quantities.correlation import Correlation
     from forecast.scenarios.quantities.kind import QuantityKind
 
 __all__ = ["together"]
@@ -26,8 +27,8 @@ __all__ = ["together"]
 
 def together(
     graph: ScenarioGraph, whole: Callable[[], object] | None
-) -> tuple[dict[str, tuple[tuple[str, ...], tuple[float, ...]]], dict[str, tuple[str, str]]]:
-    """Check who moves together; return whose draws depend on others', and the fitted numbers among them, by model.
+) -> tuple[dict[str, Correlation], dict[str, tuple[str, str]]]:
+    """Check who moves together; return the groups of whose draws depend on others', and their fitted numbers, by model.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def together(
         Naming what could move together.
     """
     scenario = graph.scenario
-    weights: dict[str, tuple[tuple[str, ...], tuple[float, ...]]] = {}
+    groups: dict[str, Correlation] = {}
     fitted: dict[str, tuple[str, str]] = {}
     for number, group in enumerate(scenario.correlations, 1):
         key = f"{scenario.where}: correlations[{number}]"
@@ -67,8 +68,8 @@ def together(
                         "expected one of each model at most"
                     )
                 fitted[owner] = parameter, name
-        weights |= {name: (group.of[: len(each)], each) for name, each in group.rows(where=key).items()}
-    return weights, fitted
+        groups |= dict.fromkeys(group.of[1:], group)
+    return groups, fitted
 
 
 def _correlatable(graph: ScenarioGraph, names: Iterable[str]) -> list[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.errors import ScenarioError, printable
 
@@ -43,8 +44,8 @@ class Correlation:
     of: tuple[str, ...]
     matrix: tuple[tuple[float, ...], ...]
 
-    def rows(self, *, where: str) -> dict[str, tuple[float, ...]]:
-        """Return, for each but the first, the weights of the normal scores of those up to itself.
+    def factor(self, *, where: str = "") -> NDArray[np.float64]:
+        """Return the weights of the normal scores of those up to each, a row each.
 
         Raises
         ------
@@ -54,18 +55,17 @@ class Correlation:
         Examples
         --------
         >>> pair = Correlation(of=("a", "b"), matrix=((1.0, 0.5), (0.5, 1.0)))
-        >>> [round(w, 4) for w in pair.rows(where="demo")["b"]]  # 2 sin(pi/12), and what is left of 1
+        >>> pair.factor()[1].round(4).tolist()  # 2 sin(pi/12), and what is left of 1
         [0.5176, 0.8556]
         """
         pearson = 2 * np.sin(np.pi / 6 * np.array(self.matrix))
         np.fill_diagonal(pearson, 1.0)
         try:
-            factor = np.linalg.cholesky(pearson)
+            return np.asarray(np.linalg.cholesky(pearson))
         except np.linalg.LinAlgError:
             raise ScenarioError(
                 f"{where}: the correlations contradict each other: their matrix is not positive definite"
             ) from None
-        return {name: tuple(factor[i, : i + 1].tolist()) for i, name in enumerate(self.of) if i}
 
 
 def read_correlations(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[Correlation]:
@@ -91,7 +91,7 @@ def read_correlations(reader: ScenarioReader, record: Mapping[str, Any]) -> Iter
         if ("rho" in group) == ("matrix" in group):
             raise reader.fail(key, "expected rho, or a matrix, and not both")
         made = Correlation(of=names, matrix=_matrix(reader, group, len(names), key))
-        made.rows(where=f"{printable(reader.where)}: {key}")
+        made.factor(where=f"{printable(reader.where)}: {key}")
         yield made
 
 
@@ -106,12 +106,10 @@ def _matrix(reader: ScenarioReader, group: Mapping[str, Any], size: int, key: st
     if not listed or len(rows) != size or any(len(row) != size for row in rows):
         raise reader.fail(at, f"expected {size} rows of {size} numbers, one for each of 'of'")
     matrix = tuple(tuple(reader.finite(value, at) for value in row) for row in rows)
-    for i in range(size):
-        for j in range(i + 1):
-            if matrix[i][j] != matrix[j][i]:
-                raise reader.fail(at, f"expected the same both ways, got {matrix[i][j]:g} and {matrix[j][i]:g}")
-            if (i == j and matrix[i][j] != 1) or not -1 <= matrix[i][j] <= 1:
-                raise reader.fail(
-                    at, f"expected 1 on the diagonal and rank correlations beside it, got {matrix[i][j]:g}"
-                )
+    square = np.array(matrix)
+    outside = (np.abs(square) > 1) | ((square != 1) & np.eye(size, dtype=bool))
+    for i, j in np.argwhere(np.tril(outside | (square != square.T))).tolist():
+        if matrix[i][j] != matrix[j][i]:
+            raise reader.fail(at, f"expected the same both ways, got {matrix[i][j]:g} and {matrix[j][i]:g}")
+        raise reader.fail(at, f"expected 1 on the diagonal and rank correlations beside it, got {matrix[i][j]:g}")
     return matrix

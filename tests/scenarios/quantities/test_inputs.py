@@ -142,10 +142,7 @@ def _written(folder, text):
 
 def test_weights_of_normal_scores_give_the_matrix():
     matrix = ((1.0, 0.7, -0.2), (0.7, 1.0, 0.1), (-0.2, 0.1, 1.0))
-    rows = Correlation(of=("a", "b", "c"), matrix=matrix).rows(where="demo")
-    factor = np.zeros((3, 3))
-    factor[0, 0] = 1
-    factor[1, :2], factor[2] = rows["b"], rows["c"]
+    factor = Correlation(of=("a", "b", "c"), matrix=matrix).factor()
     np.testing.assert_allclose(factor @ factor.T, 2 * np.sin(np.pi / 6 * np.array(matrix)), atol=1e-12)
 
 
