@@ -7,11 +7,10 @@ there, and then nothing that only this step reads is computed. The same draw ind
 from __future__ import annotations
 
 import contextlib
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +24,7 @@ from forecast.projection import blocks
 from forecast.projection.failures import Failure, fill_failed_draws
 from forecast.projection.operations import OPERATIONS
 from forecast.projection.paths.alike import distinct, read_only
-from forecast.projection.paths.run_cache import CachedResult, ModelWarnings
+from forecast.projection.paths.run_cache import CachedResult, ModelWarnings, buffers
 from forecast.projection.paths.time_functions import HistoryOf, Past
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class Schedule:
 
 @dataclass
 class StepCost:
-    """What one step took in all blocks of a run: seconds, and the bytes of its largest value."""
+    """What one step took in all blocks of a run: seconds, and the most bytes of a value but for what it hands on."""
 
     step: Step
     seconds: float = 0.0
@@ -111,15 +110,6 @@ def measured_steps() -> Iterator[dict[int, StepCost]]:
         yield costs
     finally:
         _costs.reset(token)
-
-
-def _own_bytes(value: Any) -> int:
-    """Return the bytes of the arrays of a value: what lies on itself along an axis counts once."""
-    if isinstance(value, np.ndarray):
-        sizes = (size if stride else 1 for size, stride in zip(value.shape, value.strides, strict=True))
-        return math.prod(sizes) * value.itemsize
-    parts = value if isinstance(value, tuple) else (value if isinstance(value, dict) else vars(value)).values()
-    return sum(_own_bytes(each) for each in parts if isinstance(each, (np.ndarray, tuple, dict)) or is_dataclass(each))
 
 
 class Inputs:
@@ -175,7 +165,11 @@ class Block:
         missing, left = set[int](), [place]
         while left:
             at = left.pop()
-            if at not in missing and at not in results and not self._taken(at):
+            if at in missing or at in results:
+                continue
+            if self._taken(at):
+                self._read(every[at].inputs)
+            else:
                 missing.add(at)
                 left += every[at].inputs
         for at in sorted(missing):
@@ -195,8 +189,7 @@ class Block:
                 self.faults, self.warned = outer
             if self._costs is not None:
                 self._note(at, time.perf_counter() - begun)
-            for each in step.inputs:
-                self._read(each)
+            self._read(step.inputs)
 
     def _note(self, place: int, seconds: float) -> None:
         """Measure a step that has been computed."""
@@ -204,14 +197,20 @@ class Block:
         cost = self._costs.setdefault(place, StepCost(self.plan.steps.every[place]))
         cost.seconds += seconds
         if isinstance(result := self._results[place], CachedResult):
-            cost.value_bytes = max(cost.value_bytes, _own_bytes(result.value))
+            read = [self._results[each] for each in cost.step.inputs if each in self._results]
+            handed_on = buffers([each.value for each in read if isinstance(each, CachedResult)])
+            own = sum(size for buffer, size in buffers(result.value).items() if buffer not in handed_on)
+            cost.value_bytes = max(cost.value_bytes, own)
 
-    def _read(self, place: int) -> None:
-        """Count a reader of a step; after the last one its value goes."""
-        if self._left is not None and place < len(self._left):
-            self._left[place] -= 1
-            if self._left[place] == 0:
-                self._results.pop(place, None)
+    def _read(self, places: Iterable[int]) -> None:
+        """Count a reader of some steps; after the last one a value goes, and what never had one reads nothing."""
+        left = [] if self._left is None else [*places]
+        while left:
+            place = left.pop()
+            if place < len(self._left):
+                self._left[place] -= 1
+                if self._left[place] == 0 and self._results.pop(place, None) is None:
+                    left += self.plan.steps.every[place].inputs
 
     def _taken(self, place: int) -> bool:
         """Tell whether a cache had the value of a step."""
@@ -248,7 +247,7 @@ class Block:
                 for each in self.schedule.after.get(place, ()):
                     if each not in self._results:
                         self.run(each)
-            self._read(place)
+            self._read([place])
             self._tell()
         return value
 

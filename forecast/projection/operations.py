@@ -161,9 +161,9 @@ def model(
     model is foreign code: it computes one block at a time.
     """
     fitted = block.fits[made]
-    given, set_to, order = _handed(read, inputs, parameters, is_ordered)
+    given, set_to, order = _handed(block, read, inputs, parameters, is_ordered)
     parts = [_sampled(block, fitted, made, stream, asker, given, set_to, i) for i in range(len(block.blocks))]
-    if all(part.strides[0] == 0 for part in parts):
+    if all(map(_is_one_row, parts)):
         parts = [part[:1] for part in parts]
     values = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
     values = np.broadcast_to(values if order is None else values[:, order], block.shape)
@@ -171,12 +171,19 @@ def model(
     return block.numbers(values, lambda bad: PluginContractError(f"{what}: {bad} of {values.size} values are NaN"))
 
 
+def _is_one_row(path: Array) -> bool:
+    """Tell whether all rows of a path are the same, bit for bit."""
+    bits = path.view(np.int64)
+    return path.strides[0] == 0 or bool((bits[0] == bits[-1]).all() and (bits == bits[0]).all())
+
+
 def _handed(
-    read: Inputs, inputs: Sequence[str], parameters: Sequence[str], is_ordered: bool
+    block: Block, read: Inputs, inputs: Sequence[str], parameters: Sequence[str], is_ordered: bool
 ) -> tuple[dict[str, Array], dict[str, Array], NDArray[np.intp] | None]:
     """Return what a model is handed, what is set of it, and the order of its worlds."""
     set_to = {name: read[len(inputs) + i] for i, name in enumerate(parameters)}
-    given = {name: read[i] for i, name in enumerate(inputs)}
+    values = {name: read[i] for i, name in enumerate(inputs)}
+    given = {name: dense(v if v.ndim == 1 else block.whole(v)) for name, v in values.items()}
     if not is_ordered:
         return given, set_to, None
     order = read[len(inputs) + len(parameters)]
@@ -227,7 +234,7 @@ def posterior(
     is_ordered: bool,
 ) -> dict[str, Array]:
     """Return the draws of the fitted parameters of a model, (draw,) each."""
-    given, set_to, order = _handed(read, inputs, parameters, is_ordered)
+    given, set_to, order = _handed(block, read, inputs, parameters, is_ordered)
     what, each = f"model '{made.name}': posterior", []
     for here, number in zip(block.places, block.blocks, strict=True):
         streams = block.streams(stream, number)
@@ -237,19 +244,6 @@ def posterior(
         each.append(checked_posterior(call_guarded(what, partial(fitted.posterior, streams)), streams.draws, what))
     values = {n: np.concatenate([one[n] for one in each]) for n in each[0] if all(n in one for one in each)}
     return values if order is None else {n: v[order] for n, v in values.items()}
-
-
-@operation
-def fed(block: Block, read: Inputs, source: str, target: str, where: str) -> Array:
-    """Return a quantity as a model takes it."""
-    return np.asarray(units.convert(dense(block.whole(read[0])), source, target, where=where))
-
-
-@operation
-def converted_level(block: Block, read: Inputs, source: str, target: str, where: str) -> Array:
-    """Return the draws of a model in the unit of its quantity."""
-    values = read[0]
-    return np.broadcast_to(units.convert(still(values), source, target, where=where), values.shape)
 
 
 @operation
@@ -327,8 +321,9 @@ def _branch(block: Block, read: Inputs, tree: Formula, place: int, name: str) ->
 
 @operation
 def converted(block: Block, read: Inputs, source: str, target: str, where: str) -> Array:
-    """Return what bounds a quantity in the quantity's unit."""
-    return np.asarray(units.convert(read[0], source, target, where=where))
+    """Return a path in another unit."""
+    values = read[0]
+    return np.broadcast_to(units.convert(still(values), source, target, where=where), values.shape)
 
 
 @operation

@@ -21,7 +21,7 @@ from forecast import units
 from forecast.base.distributions import Distribution, distribution
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError
-from forecast.formula import TIME_NAMES, Condition, Formula
+from forecast.formula import TIME_NAMES, Condition, Formula, Name
 from forecast.models import Model, OtherModel
 from forecast.projection.paths.run_cache import identity_of
 from forecast.projection.paths.time_functions import HistoryOf
@@ -263,7 +263,8 @@ class Plan:
             if limits.keeps == "frontier":
                 past, stated = self._history(name, node, at)
                 place = self.add("never_falls", (place,), past, stated=stated, dated=True, of=name, at=at)
-            place = self.add("kept", (place,), name, limits.keeps, limits.at_most, node.unit, of=name, at=at)
+            if limits.keeps in ("share", "positive") or limits.at_most < np.inf:
+                place = self.add("kept", (place,), name, limits.keeps, limits.at_most, node.unit, of=name, at=at)
         whole = name, node.hidden, node.steady
         along = None if not node.steady else self.steps.every[place].varies & DRAWS
         place = self.add("quantity", (place,), *whole, dated=not node.steady, along=along, of=name, at=at)
@@ -358,6 +359,9 @@ class Plan:
         unit_of = {each.name: each.measured for each in nodes}
         prepared = units.prepared(tree, unit_of, target=target, where=where, rates=rates)
         labels = {each.name: each.labels for each in nodes if each.labels}
+        is_path = isinstance(tree.root, Name) and bool(nodes) and not labels and step is None
+        if is_path and prepared.is_base(nodes[0].name) and prepared.answers_base:
+            return read[0]
         stated = tree.text, unit_of, target, where, step, rates, labels
         dated = len(nodes) < len(tree.names) or step is not None
         along = None if step is None else DRAWS
@@ -369,7 +373,11 @@ class Plan:
         where = f"quantities.{node.name}: {condition.text}"
         found = units.sides(condition, self._measured(condition))
         value = self.formula(found.right, node.dims, at, target=found.unit, where=where, rates=found.rates)
-        return self.add("converted", (value,), found.unit, node.unit, where, of=node.name, at=at)
+        return self._converted(value, found.unit, node.unit, where, of=node.name, at=at)
+
+    def _converted(self, place: int, source: str, target: str, where: str, **options: Any) -> int:
+        """Return the step of a path in another unit."""
+        return place if source == target else self.add("converted", (place,), source, target, where, **options)
 
     def _measured(self, condition: Condition) -> dict[str, str | None]:
         return {n: self.graph.nodes[n].measured for n in condition.names if n not in TIME_NAMES}
@@ -474,8 +482,7 @@ class Plan:
     def level(self, node: Node, at: Combination) -> int:
         """Return the step of a quantity as its model has it, without changes and limits."""
         model = node.models[node.own_values(at)]
-        drawn = self._model(model, node, at)
-        return self.add("converted_level", (drawn,), model.unit, node.unit, node.name, of=node.name, at=at)
+        return self._converted(self._model(model, node, at), model.unit, node.unit, node.name, of=node.name, at=at)
 
     def _model(self, model: Model, node: Node, at: Combination) -> int:
         """Return the step of the draws of a model; one that needs no quantity is the same whichever one asks."""
@@ -488,7 +495,7 @@ class Plan:
             else:
                 source = node.source(name)
                 place, unit = self._source(source, node, at), self.graph.nodes[source].unit
-                read[name] = self.add("fed", [place], unit, need.unit, node.name, dated=True, of=node.name, at=at)
+                read[name] = self._converted(place, unit, need.unit, node.name, of=node.name, at=at)
         parameters, order = {}, None
         if not isinstance(self.fits.outcome(model), ForecastError):  # else that is told where it is drawn
             parameters, order = self._set_parameters(model), self._order(model)

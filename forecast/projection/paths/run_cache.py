@@ -39,7 +39,7 @@ ENTRY_BYTES = 1024
 #: Of the values that are cached, what no later run has used leaves first down to this share.
 UNTAKEN_SHARE = 0.25
 
-__all__ = ["BoundedStore", "CachedResult", "CachedStreams", "RunCache", "cache_of_process", "identity_of"]
+__all__ = ["BoundedStore", "CachedResult", "CachedStreams", "RunCache", "buffers", "cache_of_process", "identity_of"]
 
 #: The quantity, empty where it is whichever asks first, and the model that warns, with the warnings.
 ModelWarnings = tuple[str, str, tuple[ForecastWarning, ...]]
@@ -122,7 +122,7 @@ class BoundedStore:
             self._taken.move_to_end(key)
             entry.takes += 1
             if self._grows and not entry.takes & (entry.takes - 1):  # at the first, second, fourth … time
-                self._hold(key, entry.value, _buffers(entry.value), entry.takes)
+                self._hold(key, entry.value, buffers(entry.value), entry.takes)
             return entry.value
 
     def give(self, key: Hashable, value: Any) -> None:
@@ -132,7 +132,7 @@ class BoundedStore:
         with self._lock:
             self._remove(key)
             (self._taken if self._by_recency else self._untaken)[key] = None
-            self._hold(key, value, {} if self._grows else _buffers(value), 0)
+            self._hold(key, value, {} if self._grows else buffers(value), 0)
 
     def _hold(self, key: Hashable, value: Any, buffers: Mapping[int, int], takes: int) -> None:
         """Keep a value with these buffers; others leave until there is room, and it does where there is none for it."""
@@ -251,7 +251,7 @@ def _read_only(value: Any) -> Any:
     return read_only(value)
 
 
-def _buffers(value: Any) -> dict[int, int]:
+def buffers(value: Any) -> dict[int, int]:
     """Return the memory that a value keeps alive: what tells each buffer apart while it is there, and its bytes."""
     found: dict[int, int] = {}
     for each in _walk(value):

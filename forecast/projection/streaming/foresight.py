@@ -34,8 +34,6 @@ def step_bytes(step: Step, dates: int, draws: int) -> int:
     match step.operation:
         case operation if operation in PASSING:
             return 0
-        case "converted" | "converted_level" if step.arguments[0] == step.arguments[1]:
-            return 0
         case "correlated":
             return path * len(step.inputs)
         case "crossed":

@@ -128,6 +128,9 @@ class BatchResult:
                 along = (*node.dims, *(d for d in weighing if d not in node.dims))
                 new_counts = partial(ValueHistogram, rows, weighted=weighted)
                 self._counted.columns[name] = Column(graph, along, new_counts=new_counts, complete=True)
+        # what has few combinations is taken first: it waits for what has many in less room than the other way round
+        by_size = sorted(self._levels.steps.items(), key=lambda each: len(self._levels[each[0][0]].index))
+        self._levels.steps = dict(by_size)
         for name, question in graph.scenario.questions.items():
             counts = (
                 partial(DateHistogram, years[0], years[-1], self._by(name), weighted=weighted) if counting else None
