@@ -381,8 +381,8 @@ def test_what_later_runs_use_outlives_what_each_run_draws_for_itself():
         store.give(("base", number), base)
         assert store.take(("base", number)) is base
     for change in range(10):
+        assert all(store.take(("base", n)) is not None for n in range(3))
         store.give(("own", change), np.zeros(2000))
-    assert all(store.take(("base", n)) is not None for n in range(3))
     assert [n for n in range(10) if store.take(("own", n)) is not None] == [8, 9]
 
 
@@ -399,7 +399,7 @@ def test_memory_that_several_values_share_counts_once():
 
 def test_what_a_fit_keeps_alive_counts():
     """Arrays within objects within objects, and the whole of what a view is of."""
-    store, whole = BoundedStore(100_000, by_recency=True, grows=True), np.zeros(12_000)
+    store, whole = BoundedStore(100_000, grows=True), np.zeros(12_000)
     fit = types.SimpleNamespace(shape=types.SimpleNamespace(parts={"slope": (whole[:3], [whole[5:]])}), name="x")
     store.give("fit", fit)
     assert store.take("fit") is fit

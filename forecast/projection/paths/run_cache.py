@@ -36,8 +36,6 @@ SHARED_BYTES, PROCESS_BYTES = 2**30, 48 * 2**20
 FIT_BYTES = 40 * 2**20
 #: What an entry takes beside its arrays: its key, its place, and the objects around the arrays.
 ENTRY_BYTES = 1024
-#: Of the values that are cached, what no later run has used leaves first down to this share.
-UNTAKEN_SHARE = 0.25
 
 __all__ = ["BoundedStore", "CachedResult", "CachedStreams", "RunCache", "buffers", "cache_of_process", "identity_of"]
 
@@ -79,17 +77,14 @@ class _Entry:
 
 
 class BoundedStore:
-    """Values under keys; when it is full, what nobody has taken leaves, the oldest first.
+    """Values under keys; when it is full, what was least recently given or taken leaves.
 
-    So what many runs share outlives what each run computes for itself. Where little of that is left, the least recently
-    taken leaves.
+    So what many runs share outlives what each run computes for itself.
 
     Parameters
     ----------
     size : int
         Most bytes that the values keep alive, memory that several of them share counted once.
-    by_recency : bool
-        What was least recently given or taken leaves first: for what comes from runs that have nothing in common.
     grows : bool
         Values are weighed when they are taken, and again and again: what they hold comes with their use.
 
@@ -102,12 +97,9 @@ class BoundedStore:
     ([False, True, True], True)
     """
 
-    def __init__(self, size: int, *, by_recency: bool = False, grows: bool = False) -> None:
-        self.size, self.n_bytes, self._by_recency, self._grows = size, 0, by_recency, grows
-        self._entries: dict[Hashable, _Entry] = {}
-        # what nobody has taken yet, and what somebody has, the least recently first
-        self._untaken: OrderedDict[Hashable, None] = OrderedDict()
-        self._taken: OrderedDict[Hashable, None] = OrderedDict()
+    def __init__(self, size: int, *, grows: bool = False) -> None:
+        self.size, self.n_bytes, self._grows = size, 0, grows
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()  # the least recently used first
         self._holders: dict[int, int] = {}  # of a buffer, how many entries keep it
         self._lock = threading.Lock()
 
@@ -117,9 +109,7 @@ class BoundedStore:
             entry = self._entries.get(key)
             if entry is None:
                 return None
-            self._untaken.pop(key, None)
-            self._taken[key] = None
-            self._taken.move_to_end(key)
+            self._entries.move_to_end(key)
             entry.takes += 1
             if self._grows and not entry.takes & (entry.takes - 1):  # at the first, second, fourth … time
                 self._hold(key, entry.value, buffers(entry.value), entry.takes)
@@ -127,36 +117,22 @@ class BoundedStore:
 
     def give(self, key: Hashable, value: Any) -> None:
         """Keep a value, in the place of another one under its key; others leave if there is no room."""
-        if self.size < ENTRY_BYTES:
-            return
         with self._lock:
-            self._remove(key)
-            (self._taken if self._by_recency else self._untaken)[key] = None
             self._hold(key, value, {} if self._grows else buffers(value), 0)
 
-    def _hold(self, key: Hashable, value: Any, buffers: Mapping[int, int], takes: int) -> None:
-        """Keep a value with these buffers; others leave until there is room, and it does where there is none for it."""
+    def _hold(self, key: Hashable, value: Any, own: Mapping[int, int], takes: int) -> None:
+        """Keep a value with these buffers; the least recently used leave until there is room, in the end it does."""
         self._release(key)
-        self._entries[key] = _Entry(value, buffers, takes)
+        self._entries[key] = _Entry(value, own, takes)
         self.n_bytes += ENTRY_BYTES
-        for buffer, size in buffers.items():
+        for buffer, size in own.items():
             holders = self._holders.get(buffer, 0)
             self._holders[buffer] = holders + 1
             self.n_bytes += 0 if holders else size
-        if ENTRY_BYTES + sum(buffers.values()) > self.size:
-            self._remove(key)
+        if ENTRY_BYTES + sum(own.values()) > self.size:
+            self._release(key)
         while self.n_bytes > self.size:
-            self._remove(self._next_to_leave(key))
-
-    def _next_to_leave(self, newest: Hashable) -> Hashable:
-        untaken, taken = (next((key for key in keys if key != newest), None) for keys in (self._untaken, self._taken))
-        many = len(self._untaken) > UNTAKEN_SHARE * len(self._entries)
-        return untaken if untaken is not None and (many or taken is None) else taken
-
-    def _remove(self, key: Hashable) -> None:
-        self._untaken.pop(key, None)
-        self._taken.pop(key, None)
-        self._release(key)
+            self._release(next(iter(self._entries)))
 
     def _release(self, key: Hashable) -> None:
         entry = self._entries.pop(key, None)
@@ -197,8 +173,8 @@ class RunCache:
 
     def __init__(self, size: int = 256 * 2**20, *, lasting: bool = False) -> None:
         self.size, self.lasting = size, lasting
-        self.draws = BoundedStore(size, by_recency=lasting)
-        self.fits = BoundedStore(FIT_BYTES, by_recency=True, grows=True)
+        self.draws = BoundedStore(size)
+        self.fits = BoundedStore(FIT_BYTES, grows=True)
 
     def __getstate__(self) -> dict[str, Any]:
         """Send only what it may keep to another process, which fills a cache of its own."""

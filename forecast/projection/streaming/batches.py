@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -91,65 +91,50 @@ class Job:
     left_out: LeftOut = field(default_factory=LeftOut)
     paths: frozenset[str] | None = None
     ends: bool = False
-    _made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what another process makes for itself."""
-        return {**self.__dict__, "_made": {}}
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @classmethod
     def of(cls, graph: ScenarioGraph, fits: ModelFits, **stated: Any) -> Job:
         """Return the job of a graph with models that are fitted already."""
         made = cls(scenario=graph.scenario, as_of=fits.as_of, seed=fits.seed, **stated)
-        made._made.update(graph=hidden(graph, made.left_out), fits=fits)
+        made.__dict__.update(graph=hidden(graph, made.left_out), fits=fits)
         return made
 
-    @property
+    @cached_property
     def graph(self) -> ScenarioGraph:
         """The scenario's graph."""
-        if "graph" not in self._made:
-            self._made["graph"] = hidden(graphs.build(self.scenario, self.settings), self.left_out)
-        made: ScenarioGraph = self._made["graph"]
-        return made
+        return hidden(graphs.build(self.scenario, self.settings), self.left_out)
 
-    @property
+    @cached_property
     def fits(self) -> ModelFits:
         """The fitted models."""
-        made: ModelFits = self._made.get("fits") or ModelFits(self.graph, as_of=self.as_of, seed=self.seed)
-        self._made["fits"] = made
-        return made
+        return ModelFits(self.graph, as_of=self.as_of, seed=self.seed)
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
         """The steps of every block."""
-        if "plan" not in self._made:
-            self._made["plan"] = Plan(self.graph, self.fits, self.years, self.seed, self._read)
-        made: Plan = self._made["plan"]
-        return made
+        return Plan(self.graph, self.fits, self.years, self.seed, self._read)
 
-    @property
+    @cached_property
     def schedule(self) -> Schedule:
         """What is asked of every block."""
-        if "schedule" not in self._made:
-            nothing = BatchResult(self.plan, DrawCounts(0, 0, 0, 0), Updates(self.plan, 0), self.paths, ends=self.ends)
-            self._made["schedule"] = Schedule(self.plan.steps, *nothing.schedule)
-        made: Schedule = self._made["schedule"]
-        return made
+        nothing = BatchResult(self.plan, DrawCounts(0, 0, 0, 0), Updates(self.plan, 0), self.paths, ends=self.ends)
+        return Schedule(self.plan.steps, *nothing.schedule)
 
-    @property
+    @cached_property
     def references(self) -> Mapping[tuple[str, ...], float] | None:
         """What is taken off the log likelihoods of worlds that are counted; what every batch needs is made first."""
-        if "references" not in self._made:
-            self.schedule  # noqa: B018 - then the plan knows what is to be fitted
-            first = Block(self.plan, range(1))
-            pass_before(first)
-            self._made["references"] = None
-            if self.kept < self.worlds:
-                updates, part = Updates(self.plan, 0), BlockSlice(0, first.draws, slice(0, 0))
-                updates.fill(first, part, partial(_quietly, first))
-                self._made["references"] = updates.highest(part)
-        made: Mapping[tuple[str, ...], float] | None = self._made["references"]
-        return made
+        self.schedule  # noqa: B018 - then the plan knows what is to be fitted
+        first = Block(self.plan, range(1))
+        pass_before(first)
+        if self.kept == self.worlds:
+            return None
+        updates, part = Updates(self.plan, 0), BlockSlice(0, first.draws, slice(0, 0))
+        updates.fill(first, part, partial(_quietly, first))
+        return updates.highest(part)
 
     @cached_property
     def _read(self) -> frozenset[str]:
