@@ -40,7 +40,7 @@ __all__ = ["Choice", "Projection", "Settings"]
 
 
 #: Kinds of quantities that are one uncertain number a world.
-_DRAWN_KINDS = ("prior", "regime", "draws", "fitted")
+DRAWN_KINDS = ("prior", "regime", "draws", "fitted")
 #: So many of what fails in some worlds are named in the warning.
 _MAX_NAMED_FAILURES = 3
 
@@ -397,7 +397,7 @@ class Projection:
                 if drawn.dims == ("draw",):
                     out[f"{model}.{name}"] = np.asarray(drawn.values, dtype=float)
         for name, drawn in self.worlds.data_vars.items():
-            if drawn.attrs.get("kind") in _DRAWN_KINDS:
+            if drawn.attrs.get("kind") in DRAWN_KINDS:
                 # under another choice the same uniform makes it: what is high here is high there
                 first = {dim: 0 for dim in drawn.dims if dim != "draw"}
                 out[str(name)] = np.asarray(drawn.isel(first).values, dtype=float)

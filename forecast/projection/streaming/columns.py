@@ -6,7 +6,8 @@ merged, sent and saved through `holdings`, and a reader of quantiles or dates ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,9 +167,21 @@ class Columns:
         self.columns: dict[Any, Column] = {}
         self.steps: dict[tuple[Any, Combination], int] = {}
 
-    def ask(self, plan: Plan, what: Hashable, dims: tuple[str, ...], lower: Callable[[Combination], int]) -> None:
-        """Ask the worlds for something under every combination of these choices: `lower` gives the plan its step."""
-        self.steps |= {(what, each): plan.attempt(lower, each) for each in self.graph.combinations(dims)}
+    def ask(
+        self,
+        plan: Plan,
+        what: Hashable,
+        dims: tuple[str, ...],
+        lower: Callable[[Combination], int],
+        under: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Ask the worlds for something under every combination of these choices: `lower` gives the plan its step.
+
+        Combinations with other values than those of `under` are left out.
+        """
+        for each in self.graph.combinations(dims):
+            if all(under.get(choice, value) == value for choice, value in zip(dims, each, strict=True)):
+                self.steps[what, each] = plan.attempt(lower, each)
 
     def __getitem__(self, name: Hashable) -> Column:
         return self.columns[name]
