@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.lazy import xr
@@ -140,13 +139,12 @@ def variations(
     changed = ports.swap_models(scenario.starting(stated.start), stated.swap)
     grid = horizon(stated.start, stated.until, stated.step)
     common = _Run(changed, stated.set, stated.swap, grid, run, cache)
-    for _, group in groupby(enumerate(every), key=lambda each: each[1].name):
-        planner = _Planner(common)
-        with graphs.numbers_change():
-            together = [(number, planner.planned(each)) for number, each in group]
-        block = planner.block([each for _, each in together if each is not None])
-        for number, each in together:
-            yield number, None if each is None else planner.made(each, block)
+    planner = _Planner(common)
+    with graphs.numbers_change():
+        together = [planner.planned(each) for each in every]
+    block = planner.block([each for each in together if each is not None])
+    for number, planned in enumerate(together):
+        yield number, None if planned is None else planner.made(planned, block)
 
 
 class _Planner:
@@ -275,7 +273,8 @@ class _Planner:
         groups = sampled.groups(self.run.horizon.dates, self.seed)
         base = self.run.projection
         attributes = {key: text for key, text in base.texts.items() if key not in _OWN}
-        return Projection.of(self._merged(each, base.groups, groups), {**attributes, **each.attributes})
+        unmoved = {name: found for name, found in base.distributions.items() if name not in each.names}
+        return Projection.of(self._merged(each, base.groups, groups), {**attributes, **each.attributes}, unmoved)
 
     def _merged(
         self, each: _Planned, old: Mapping[str, xr.Dataset], new: Mapping[str, xr.Dataset]

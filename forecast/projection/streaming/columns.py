@@ -81,7 +81,7 @@ class Column:
         self._shape, self._rows, self._fill = (*self.sizes, *rows, n_stored or 0), rows, fill
         #: Of a complete column, until worlds differ in it: what they all say under each combination, (*rows,).
         self._alike: dict[Combination, NDArray[Any]] | None = {} if complete else None
-        self._room = None if complete else np.full(self._shape, fill)
+        self._room: NDArray[Any] | None = None
         self.new_counts = new_counts
         self.counts = {} if new_counts is None else {combination: new_counts() for combination in self.index}
         self.sums = np.zeros((sums, *self.sizes))
@@ -107,7 +107,8 @@ class Column:
         """What is kept, to be written to: (*choices, *rows, world)."""
         if self._room is None:
             # where every world writes its number, or is blanked, the pages of much memory are touched once
-            self._room = np.empty(self._shape, np.result_type(self._fill))
+            empty = np.empty(self._shape, np.result_type(self._fill))
+            self._room = empty if self._complete else np.full(self._shape, self._fill)
             for combination, row in (self._alike or {}).items():
                 self._room[self.index[combination]] = row[..., np.newaxis]
             self._alike = None

@@ -151,8 +151,6 @@ class BatchResult:
             dims = graph.dims([*question.when.names, *graph.weighed_by])
             self._dates.columns[name] = Column(graph, dims, size.n_stored, new_counts=counts, complete=True)
             self._dates.ask(plan, name, dims, partial(plan.crossed, name, dims), under.get(name, {}))
-            for combination in self._dates[name].index.keys() - {at for of, at in self._dates.steps if of == name}:
-                self._dates.blank(name, combination)
         self._pools = PooledDates(graph, self._dates)
         self._earliest = Earliest(graph, self._dates, counting=counting)
         self._ranked = Ranked(plan, size.n_stored, updates, counting=counting)
@@ -223,7 +221,10 @@ class BatchResult:
         for each in levels:
             count(*each)
         for name, column in self._dates.columns.items():
-            for combination in (each for each in column.index if (name, each) in self._dates.steps):
+            for combination in column.index:
+                if (name, combination) not in self._dates.steps:
+                    column.blank(combination)
+                    continue
                 crossed = attempt(name, combination, partial(block.take, self._dates.steps[name, combination]))
                 dates = np.full(worlds, np.nan)
                 if crossed is not None:
