@@ -27,7 +27,7 @@ from forecast.projection.result.projection import DRAWN_KINDS, Projection
 from forecast.projection.streaming.reduce import BatchResult, DrawCounts, Reads
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
-from forecast.scenarios.settings import ports, setting_targets
+from forecast.scenarios.settings import ports
 
 if TYPE_CHECKING:
     from forecast.projection.horizon import Horizon

@@ -143,10 +143,10 @@ class Column:
     def holdings(self) -> Iterator[WorldColumn]:
         """Walk the arrays and histograms, in the form in which batches are merged and saved."""
         if self._is_kept:
-            yield KeptColumn(self._as_read(self.room), self._axis, self._complete)
+            yield KeptColumn(self._as_read(self.room), self._axis)
         if len(self.sums):
             yield SummedColumn(self.sums)
-        yield from (CountedColumn(each, self._complete) for each in self.counts.values())
+        yield from map(CountedColumn, self.counts.values())
 
     def quantiles(self) -> Array:
         """Return the quantiles of what was counted, (quantile, row, *choices)."""

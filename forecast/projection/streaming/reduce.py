@@ -396,7 +396,9 @@ class BatchResult:
         counts = [None if weights is None else weights[place] for place in places]
         kept, by, asked = own.kept, self._by(name), [(name, each) in self._dates.steps for each in own.index]
         drawn = zip(places, counts, asked, strict=True)
-        return [DateDraws(kept[place], self.years[0], by, count) if is_asked else None for place, count, is_asked in drawn]
+        return [
+            DateDraws(kept[place], self.years[0], by, count) if is_asked else None for place, count, is_asked in drawn
+        ]
 
     def _questions(self) -> xr.Dataset:
         """Return each question's quantiles, *already* and *never*, and the date of every world that is kept."""
