@@ -62,11 +62,12 @@ def strict_json(text: str | bytes, *, where: str, error: type[ForecastError] = D
     return value
 
 
-def to_json(value: object, *, indent: int | None = None) -> str:
+def to_json(value: object, *, indent: int | None = None, compact: bool = False) -> str:
     """Return `value` as JSON text: RFC 8259, ASCII, the same for equal input.
 
     Mappings keep their order. NaN, NaT and infinity become ``null``; dates become ISO text (without the time at
     midnight); numpy scalars and arrays, xarray objects (their values) and tuples become numbers, lists and objects.
+    `compact` text has no blanks.
 
     Raises
     ------
@@ -80,7 +81,8 @@ def to_json(value: object, *, indent: int | None = None) -> str:
     '{"p50": null, "when": "2040-01-01"}'
     """
     try:
-        return json.dumps(_plain(value, ""), allow_nan=False, ensure_ascii=True, indent=indent)
+        separators = (",", ":") if compact else None
+        return json.dumps(_plain(value, ""), allow_nan=False, ensure_ascii=True, indent=indent, separators=separators)
     except RecursionError:
         raise ResultError("json: nested too deeply, or in itself") from None
 

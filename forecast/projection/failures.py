@@ -212,6 +212,11 @@ def infinite_error(what: str, size: int, bad: int) -> DataError:
     return DataError(f"{what}: {bad} of {size} values are infinite")
 
 
+def division_error(where: str, size: int, bad: int) -> DataError:
+    """Return the error of a condition that divides by zero."""
+    return DataError(f"{where}: a division by zero has no value: {bad} of {size} values")
+
+
 def growth_error(what: str, bad: int) -> DataError:
     """Return the error of what cannot grow."""
     return DataError(f"{what}: growth of what is not above 0 and finite: {bad} values")

@@ -423,9 +423,14 @@ def bound_by(block: Block, read: Inputs, is_floor: bool) -> tuple[NDArray[np.boo
 
 
 @operation
-def crossed(block: Block, read: Inputs, is_strict: bool) -> Crossing:
-    """Return when one side of a condition passes the other."""
-    return find_crossing(block.time, block.whole(read[0]), block.whole(read[1]), strict=is_strict)
+def crossed(block: Block, read: Inputs, is_strict: bool, where: str) -> Crossing:
+    """Return when one side of a condition passes the other; what it divides by follows the two sides."""
+    above, below = block.whole(read[0]), block.whole(read[1])
+    if len(read) > 2 and (infinite := np.isinf(above) | np.isinf(below)).any():
+        divided = infinite & np.logical_or.reduce([block.whole(read[i]) == 0 for i in range(2, len(read))])
+        problem = partial(failures.division_error, where, above.size)
+        above = block.numbers(np.where(divided, np.nan, above), problem)
+    return find_crossing(block.time, above, below, strict=is_strict)
 
 
 # --- cycles -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ graphs can be lowered into the same steps (`Plan.beside`), and share what they h
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from forecast import units
 from forecast.base.distributions import Distribution, distribution
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError
-from forecast.formula import TIME_NAMES, Condition, Formula, Name
+from forecast.formula import TIME_NAMES, Condition, Formula, Name, tree
 from forecast.models import Model, OtherModel
 from forecast.projection.paths.run_cache import identity_of
 from forecast.projection.paths.time_functions import HistoryOf
@@ -388,8 +388,20 @@ class Plan:
         found = units.sides(when, self._measured(when), where=where)
         how: dict[str, Any] = {"target": found.unit, "where": where, "rates": found.rates}
         sides = [self.formula(side, dims, at, **how) for side in (found.left, found.right)]
-        greater_first = sides if ">" in when.op else reversed(sides)
-        return self.add("crossed", greater_first, when.op in (">", "<"), dated=True, along=DRAWS, of=name, at=at)
+        read = [
+            *(sides if ">" in when.op else reversed(sides)),
+            *self._denominators(when, dims, at, where, found.rates),
+        ]
+        return self.add("crossed", read, when.op in (">", "<"), where, dated=True, along=DRAWS, of=name, at=at)
+
+    def _denominators(
+        self, when: Condition, dims: tuple[str, ...], at: Combination, where: str, rates: bool | None
+    ) -> Iterator[int]:
+        """Lower what a condition divides by."""
+        for each in tree.walk(when.formula.root):
+            if isinstance(each, tree.Binary) and each.op == "/" and (by := Formula(each.right)).names:
+                unit = units.infer(by, self.graph.unit_of(), where=where, rates=rates)
+                yield self.formula(by, dims, at, target=unit, where=where, rates=rates)
 
     def binding(self, name: str, part: str, dims: tuple[str, ...], combination: Combination) -> int:
         """Return the step of where a bound of a quantity, ``"limit"`` or ``"at_least"``, binds, and when it first does.

@@ -123,9 +123,11 @@ class Labels:
         if name not in self.run.numeric:
             return name
         quantity = self.run.quantities[name]
+        unit = quantity.unit
+        if quantity.fixed is not None:
+            return amount(quantity.fixed, unit, _STATED_DIGITS)
         cells = [c for c in quantity.cells if all(chosen.get(k, v) == v for k, v in c.items())]
         low, middle, high = (float(quantity.quantiles(cells[0])[i][-1]) for i in (0, 2, 4))
-        unit = quantity.unit
         if low == high:
             return amount(middle, unit, _STATED_DIGITS)
         return f"{amount(middle, unit)} ({' to '.join(amount_range(low, high, unit, middle))})"

@@ -95,6 +95,14 @@ def kit() -> tuple[Cost, Cost]:
     return cpu(lambda: run_checks("brain")), cpu(draw_and_rank(4096, 76, 9))
 
 
+def page_with_levers() -> tuple[Cost, Cost]:
+    """A page with the answers at 83 points of ten levers, beside the run that it is a page of."""
+    kept = tempfile.TemporaryDirectory()
+    atexit.register(kept.cleanup)
+    run = ("-m", "forecast", "run", "model-capability")
+    return child(*run, "--report", str(Path(kept.name, "page.html"))), child(*run)
+
+
 BENCHMARKS = [
     Benchmark("commands/--help", NUMPY, 0.6, lambda: command("--help"), 3),
     Benchmark("commands/--help with 100 more plugins", NUMPY, 0.35, with_plugins, 2),
@@ -107,6 +115,7 @@ BENCHMARKS = [
     ),
     Benchmark("commands/run brain-parity", PANDAS, 0.15, lambda: command("run", "brain-parity", peer=PANDAS), 1),
     Benchmark("commands/run model-capability", PANDAS, 0.1, lambda: command("run", "model-capability", peer=PANDAS), 1),
+    Benchmark("commands/the page of model-capability", "the run that it is a page of", 0.3, page_with_levers, 1),
     Benchmark("commands/run gpu-capability", PANDAS, 0.1, lambda: command("run", "gpu-capability", peer=PANDAS), 1),
     Benchmark("commands/run ftm-2023-conservative", PANDAS, 0.12,
               lambda: command("run", "ftm-2023-conservative", peer=PANDAS), 1),

@@ -287,3 +287,18 @@ def test_errors_are_ours():
         with pytest.raises(ForecastError):
             forecast.project(scenario, draws=1)
     assert isinstance(Scenario.from_dict({"quantities": {"x": {"value": 1, "unit": ""}}}), Scenario)
+
+
+def test_a_condition_that_divides_by_zero_has_no_answer_in_one_sentence():
+    stated = {
+        "start": 2025, "until": 2030,
+        "quantities": {"x": {"p05": 1, "p95": 4, "unit": "FLOP"}, "none": {"expression": "x - x"},
+                       "some": {"expression": "max(x - 1.0001*x, 0*x) + where(t > 2026, x, 0*x)"}},
+        "questions": {"always": {"when": "x/none >= 3"}, "at_first": {"when": "3*x/some >= 2"},
+                      "elsewhere": {"when": "where(some > 0, x/some, 0) >= 0.5"}},
+    }  # fmt: skip
+    run = forecast.project(stated, draws=100)
+    assert [run.answers[name].headline for name in ("always", "at_first")] == [None, None]
+    assert run.answers["elsewhere"].headline.never == 0
+    told = "a division by zero has no value"
+    assert [line.partition(":")[0] for line in run.failures if f".when: {told}: " in line] == ["always", "at_first"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,39 +15,12 @@ from forecast.errors import printable
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.failures import is_too_many
 from forecast.projection.likelihood_weights import weighted_share
-from forecast.projection.streaming.histograms import replicate_error
+from forecast.projection.streaming.histograms import DateHistogram, replicate_error
 
 Array = NDArray[np.float64]
 
 
 __all__ = ["DateDraws", "Dates", "answer_variables", "to_datetime64"]
-
-
-class Dates(Protocol):
-    """When something is so, over all worlds that do not fail."""
-
-    @property
-    def already(self) -> float:
-        """The share of the worlds in which it is so at the first step; NaN where there is no answer."""
-        ...
-
-    @property
-    def never(self) -> float:
-        """The share in which it is not so by the last step."""
-        ...
-
-    @property
-    def reached(self) -> list[float]:
-        """The shares in which it is so by each of the dates that are asked about."""
-        ...
-
-    def quantiles(self, levels: Sequence[float]) -> Array:
-        """Return the dates by which these shares have reached it, (level,), infinite inside the never mass."""
-        ...
-
-    def error(self, levels: Sequence[float]) -> Array:
-        """Return the Monte Carlo error of the quantiles in years, (level,)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +76,10 @@ class DateDraws:
         return replicate_error(
             np.array([_date_quantiles(self.dates[p], None if own is None else own[p], levels) for p in parts])
         )
+
+
+#: When something is so, over all worlds that do not fail: of each of them, or of their counts.
+Dates = DateDraws | DateHistogram
 
 
 def _date_quantiles(dates: Array, weights: Array | None, levels: Sequence[float]) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,16 @@ class ValueReducer(Columns):
         For a date outside the projection.
     """
 
-    def __init__(self, plan: Plan, years: Array, n_stored: int, updates: Updates, *, counting: bool) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        years: Array,
+        n_stored: int,
+        updates: Updates,
+        under: Mapping[str, Mapping[str, str]],
+        *,
+        counting: bool,
+    ) -> None:
         graph = plan.graph
         super().__init__(graph)
         self.questions, self.updates = graph.scenario.figures, updates
@@ -48,9 +57,10 @@ class ValueReducer(Columns):
             dims, rows = graph.dims([*question.of.names, *graph.weighed_by]), len(question.dates)
             new_counts = partial(ValueHistogram, rows, weighted=updates.weighing) if counting else None
             self.columns[name] = Column(graph, dims, n_stored, (rows,), new_counts=new_counts)
-            self.ask(plan, name, dims, partial(self._lowered, plan, name, dims, 0.0))
+            self.ask(plan, name, dims, partial(self._lowered, plan, name, dims, 0.0), under.get(name, {}))
             if question.growth:
-                self.ask(plan, (name, "before"), dims, partial(self._lowered, plan, name, dims, ONE_YEAR))
+                before = partial(self._lowered, plan, name, dims, ONE_YEAR)
+                self.ask(plan, (name, "before"), dims, before, under.get(name, {}))
             for date, year in zip(question.dates, self._when[name], strict=True):
                 if not years[0] - SAME_DATE <= year <= years[-1] + SAME_DATE:
                     ends = f"expected dates from {years[0]:.10g} to {years[-1]:.10g}"
@@ -64,7 +74,7 @@ class ValueReducer(Columns):
     def fill(self, block: Block, part: BlockSlice, attempt: Attempt) -> None:
         """Take the values of some worlds."""
         for name, question in self.questions.items():
-            for combination in self[name].index:
+            for combination in (each for each in self[name].index if (name, each) in self.steps):
                 made = attempt(name, combination, partial(self._answer, block, name, question, combination))
                 if made is not None:
                     values = np.where(made[1], np.nan, made[0][:, : part.worlds])

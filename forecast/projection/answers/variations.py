@@ -7,9 +7,9 @@ are those of the run itself. A variation keeps its answers, and the quantities o
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.lazy import xr
@@ -23,11 +23,11 @@ from forecast.projection.model_fits import ModelFits
 from forecast.projection.paths.check_ordered import check_ordered
 from forecast.projection.plan import Plan
 from forecast.projection.provenance import as_plain, provenance
-from forecast.projection.result import Projection
-from forecast.projection.streaming.reduce import BatchResult, DrawCounts
+from forecast.projection.result.projection import DRAWN_KINDS, Projection
+from forecast.projection.streaming.reduce import BatchResult, DrawCounts, Reads
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
-from forecast.scenarios.settings import ports, setting_targets
+from forecast.scenarios.settings import ports
 
 if TYPE_CHECKING:
     from forecast.projection.horizon import Horizon
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Variation", "variations"]
 
+#: What a text names in braces.
+_SLOT = re.compile(r"\{([^{}]*)\}")
 #: Attributes of a run that are not those of its variations.
 _OWN = frozenset({"changes", "limits", "opens", "replaced", "scenario_hash", "scenario_text", "set", "swap"})
 #: What the names of the variables of a question or of a ranking end in.
@@ -137,13 +139,12 @@ def variations(
     changed = ports.swap_models(scenario.starting(stated.start), stated.swap)
     grid = horizon(stated.start, stated.until, stated.step)
     common = _Run(changed, stated.set, stated.swap, grid, run, cache)
-    for _, group in groupby(enumerate(every), key=lambda each: each[1].name):
-        planner = _Planner(common)
-        with graphs.numbers_change():
-            together = [(number, planner.planned(each)) for number, each in group]
-        block = planner.block([each for _, each in together if each is not None])
-        for number, each in together:
-            yield number, None if each is None else planner.made(each, block)
+    planner = _Planner(common)
+    with graphs.numbers_change():
+        together = [planner.planned(each) for each in every]
+    block = planner.block([each for each in together if each is not None])
+    for number, planned in enumerate(together):
+        yield number, None if planned is None else planner.made(planned, block)
 
 
 class _Planner:
@@ -155,6 +156,7 @@ class _Planner:
         self._ends = run.projection.dataset("projection").sizes["time"] < len(run.horizon.years)
         self._plan: Plan | None = None
         self._first: dict[str, _Planned] = {}
+        self._definitions = _read_definitions(run.projection)
 
     def planned(self, each: Variation) -> _Planned | None:
         """Plan a variation; None where it cannot be."""
@@ -221,7 +223,7 @@ class _Planner:
             DrawCounts(self.draws, self.draws, 0, self.draws),
             Updates(own, self.draws),
             ends=self._ends,
-            answers=self._said(graph).intersection(moved),
+            reads=Reads(self._spoken_of(graph).intersection(moved), self._definitions),
         )
         told = {"set": json.dumps(as_plain(settings), sort_keys=True)}
         if scenario.changes:
@@ -230,12 +232,26 @@ class _Planner:
         self._first.setdefault(each.name, made)
         return made
 
-    def _said(self, graph: ScenarioGraph) -> set[str]:
-        """Return the quantities that sentences may speak of: those behind what is asked."""
-        scenario = graph.scenario
+    def _spoken_of(self, graph: ScenarioGraph) -> set[str]:
+        """Return the quantities of which sentences speak.
+
+        Those are what titles name, what tells whether anything is uncertain, and those of which is told what they are
+        today: what an authored sentence is about, and what its formulas are made of as far as that is not observed.
+        """
+        scenario, base = graph.scenario, self.run.projection
         groups: tuple[Mapping[str, Any], ...] = (scenario.questions, scenario.figures, scenario.rankings)
-        needs = [name for group in groups for question in group.values() for name in question.needs]
-        return {*setting_targets.with_dependencies(graph, needs)}
+        questions = {name: question for group in groups for name, question in group.items()}
+        if base.opening is None:  # the sentence is then about a quantity
+            return {*graph.quantities}
+        texts = [*(each.title for each in questions.values()), *base.says.get(base.opening.name, {}).values()]
+        names = {name for text in texts for name in _SLOT.findall(text)}
+        names |= {name for name, node in graph.quantities.items() if node.quantity.KIND in DRAWN_KINDS}
+        left = [*questions[base.opening.name].needs] if base.opening.name in base.says else []
+        while left:
+            if (name := left.pop()) not in names and name in graph.nodes:
+                names.add(name)
+                left += graph.nodes[name].sources if f"observed/{name}" not in base else ()
+        return names
 
     def block(self, together: Sequence[_Planned]) -> Block | None:
         """Return the worlds of some variations, which share what they have in common."""
@@ -257,7 +273,8 @@ class _Planner:
         groups = sampled.groups(self.run.horizon.dates, self.seed)
         base = self.run.projection
         attributes = {key: text for key, text in base.texts.items() if key not in _OWN}
-        return Projection.of(self._merged(each, base.groups, groups), {**attributes, **each.attributes})
+        unmoved = {name: found for name, found in base.distributions.items() if name not in each.names}
+        return Projection.of(self._merged(each, base.groups, groups), {**attributes, **each.attributes}, unmoved)
 
     def _merged(
         self, each: _Planned, old: Mapping[str, xr.Dataset], new: Mapping[str, xr.Dataset]
@@ -272,6 +289,17 @@ class _Planner:
             if path in old or path in new:
                 out[path] = _joined(old.get(path, nothing), new.get(path, nothing), replaced)
         return {**out, **each.beside}
+
+
+def _read_definitions(run: Projection) -> dict[str, dict[str, str]]:
+    """Return under which definitions alone each question is read: all but the one that the sentence is about."""
+    first = {name: choice.values[0] for name, choice in run.choices.items() if choice.kind == "definition"}
+    rows = [each.sentence_row for each in run.firsts]
+    chosen = [row.choices for row in rows if row is not None]
+    chosen += [each.default for each in (*run.dates, *run.values)]
+    if any(first[name] != value for each in chosen for name, value in each.items() if name in first):
+        return {}  # under the first ones there is no answer
+    return {each.name: first for each in (*run.dates, *run.values) if each is not run.opening}
 
 
 def _joined(old: xr.Dataset, new: xr.Dataset, replaced: Collection[str]) -> xr.Dataset:

@@ -115,7 +115,12 @@ class ProjectedAnswer:
 
     def __init__(self, run: Projection, name: str, question: Mapping[str, Any]) -> None:
         self.run, self.name, self._question = run, name, question
-        self._distributions: dict[tuple[tuple[str, str], ...], AnswerDistribution | None] = {}
+        self._distributions: dict[Hashable, AnswerDistribution | None] = run.distributions.setdefault(name, {})
+
+    @property
+    def _key(self) -> int:
+        """What tells it from others of its question."""
+        return 0
 
     @property
     def title(self) -> str:
@@ -195,7 +200,7 @@ class ProjectedAnswer:
 
     def distribution(self, chosen: Mapping[str, str]) -> AnswerDistribution | None:
         """Return the answer under values of choices, all others pooled by their weights; None where it failed."""
-        key = tuple(sorted(chosen.items()))
+        key = self._key, *sorted(chosen.items())
         if key not in self._distributions:
             self._distributions[key] = self._distribution(dict(chosen))
         return self._distributions[key]
@@ -388,6 +393,10 @@ class ValueAnswer(ProjectedAnswer):
     def __init__(self, run: Projection, name: str, question: Mapping[str, Any], place: int = -1) -> None:
         self.place = place
         super().__init__(run, name, question)
+
+    @property
+    def _key(self) -> int:
+        return self.place % len(self.dates)
 
     @property
     def growth(self) -> bool:

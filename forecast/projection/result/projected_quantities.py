@@ -29,25 +29,32 @@ class ProjectedQuantity:
     ----------
     run : Projection
     name : str
-    worlds : xarray.DataArray
-        Its levels in the stored worlds, (time, draw, choices).
-    counted : xarray.DataArray, optional
-        Its quantiles over all worlds, where these are more.
     """
 
-    def __init__(self, run: Projection, name: str, worlds: xr.DataArray, counted: xr.DataArray | None) -> None:
-        self._run, self.name, self.worlds, self._counted = run, name, worlds, counted
+    def __init__(self, run: Projection, name: str) -> None:
+        self._run, self.name = run, name
+        self._variable = run.worlds.variables[name]
         self._quantiles: dict[tuple[tuple[str, str], ...], NDArray[np.float64]] = {}
+
+    @cached_property
+    def worlds(self) -> xr.DataArray:
+        """Its levels in the stored worlds, (time, draw, choices)."""
+        return self._run.worlds[self.name]
+
+    @cached_property
+    def _counted(self) -> xr.DataArray | None:
+        """Its quantiles over all worlds, where these are more than those stored."""
+        return self._run.dataset("levels")[self.name] if "levels" in self._run else None
 
     @property
     def unit(self) -> str:
         """The unit; empty for a plain number."""
-        return str(self.worlds.attrs["units"])
+        return str(self._variable.attrs["units"])
 
     @property
     def kind(self) -> str:
         """What it is made as: ``model``, ``expression``, ``prior``, ``regime``, ..."""
-        return str(self.worlds.attrs["kind"])
+        return str(self._variable.attrs["kind"])
 
     @property
     def label(self) -> str:
@@ -57,8 +64,8 @@ class ProjectedQuantity:
     @cached_property
     def fixed(self) -> float | None:
         """The number that it is in all worlds and at all steps; None where it is not one."""
-        values = self.worlds.values
-        if values.dtype.kind != "f" or not values.size or RETURNS_ATTRIBUTE in self.worlds.attrs:
+        values = self._variable.values
+        if values.dtype.kind != "f" or not values.size or RETURNS_ATTRIBUTE in self._variable.attrs:
             return None
         first = values.flat[0]
         return float(first) if values.flat[-1] == first and (values == first).all() else None

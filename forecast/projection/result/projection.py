@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ from forecast.projection.result import projected_limits as bounds
 from forecast.projection.result.combinations import combination_places
 from forecast.projection.result.differences import AnswerDifference, answer_differences, baseline
 from forecast.projection.result.projected_answers import (
+    AnswerDistribution,
     DateAnswer,
     FirstAnswer,
     ProjectedAnswer,
@@ -40,7 +42,7 @@ __all__ = ["Choice", "Projection", "Settings"]
 
 
 #: Kinds of quantities that are one uncertain number a world.
-_DRAWN_KINDS = ("prior", "regime", "draws", "fitted")
+DRAWN_KINDS = ("prior", "regime", "draws", "fitted")
 #: So many of what fails in some worlds are named in the warning.
 _MAX_NAMED_FAILURES = 3
 
@@ -129,12 +131,21 @@ class Projection:
 
     def __init__(self, tree: xr.DataTree) -> None:
         self._tree = tree
+        self.distributions: dict[str, dict[Hashable, AnswerDistribution | None]] = {}
 
     @classmethod
-    def of(cls, groups: Mapping[str, xr.Dataset], attributes: Mapping[str, str]) -> Projection:
-        """Return what these groups hold, by their places, with the attributes of the root as JSON text."""
+    def of(
+        cls,
+        groups: Mapping[str, xr.Dataset],
+        attributes: Mapping[str, str],
+        distributions: Mapping[str, dict[Hashable, AnswerDistribution | None]] = MappingProxyType({}),
+    ) -> Projection:
+        """Return what these groups hold, by their places, with the attributes of the root as JSON text.
+
+        `distributions` are those of a projection that has the same worlds for these questions: none is computed twice.
+        """
         made = cls.__new__(cls)
-        made._parts = dict(groups), dict(attributes)
+        made._parts, made.distributions = (dict(groups), dict(attributes)), dict(distributions)
         return made
 
     @cached_property
@@ -201,7 +212,9 @@ class Projection:
     def _saying(self, **said: Any) -> Projection:
         """Return it with these attributes, which share its groups."""
         groups, attributes = self._parts
-        return Projection.of(groups, attributes | {key: json.dumps(each) for key, each in said.items()})
+        made = Projection.of(groups, attributes | {key: json.dumps(each) for key, each in said.items()})
+        made.distributions = self.distributions
+        return made
 
     @cached_property
     def differences(self) -> list[AnswerDifference]:
@@ -381,11 +394,7 @@ class Projection:
     @cached_property
     def quantities(self) -> dict[str, ProjectedQuantity]:
         """The quantities, regimes among them, in the order of the scenario."""
-        counted = self.dataset("levels") if "levels" in self else None
-        return {
-            str(name): ProjectedQuantity(self, str(name), values, None if counted is None else counted[str(name)])
-            for name, values in self.worlds.data_vars.items()
-        }
+        return {str(name): ProjectedQuantity(self, str(name)) for name in self.worlds.data_vars}
 
     @cached_property
     def uncertain(self) -> dict[str, NDArray[np.float64]]:
@@ -397,7 +406,7 @@ class Projection:
                 if drawn.dims == ("draw",):
                     out[f"{model}.{name}"] = np.asarray(drawn.values, dtype=float)
         for name, drawn in self.worlds.data_vars.items():
-            if drawn.attrs.get("kind") in _DRAWN_KINDS:
+            if drawn.attrs.get("kind") in DRAWN_KINDS:
                 # under another choice the same uniform makes it: what is high here is high there
                 first = {dim: 0 for dim in drawn.dims if dim != "draw"}
                 out[str(name)] = np.asarray(drawn.isel(first).values, dtype=float)

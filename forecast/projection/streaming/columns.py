@@ -6,7 +6,8 @@ merged, sent and saved through `holdings`, and a reader of quantiles or dates ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class Column:
         self._shape, self._rows, self._fill = (*self.sizes, *rows, n_stored or 0), rows, fill
         #: Of a complete column, until worlds differ in it: what they all say under each combination, (*rows,).
         self._alike: dict[Combination, NDArray[Any]] | None = {} if complete else None
-        self._room = None if complete else np.full(self._shape, fill)
+        self._room: NDArray[Any] | None = None
         self.new_counts = new_counts
         self.counts = {} if new_counts is None else {combination: new_counts() for combination in self.index}
         self.sums = np.zeros((sums, *self.sizes))
@@ -106,7 +107,8 @@ class Column:
         """What is kept, to be written to: (*choices, *rows, world)."""
         if self._room is None:
             # where every world writes its number, or is blanked, the pages of much memory are touched once
-            self._room = np.empty(self._shape, np.result_type(self._fill))
+            empty = np.empty(self._shape, np.result_type(self._fill))
+            self._room = empty if self._complete else np.full(self._shape, self._fill)
             for combination, row in (self._alike or {}).items():
                 self._room[self.index[combination]] = row[..., np.newaxis]
             self._alike = None
@@ -141,10 +143,10 @@ class Column:
     def holdings(self) -> Iterator[WorldColumn]:
         """Walk the arrays and histograms, in the form in which batches are merged and saved."""
         if self._is_kept:
-            yield KeptColumn(self._as_read(self.room), self._axis, self._complete)
+            yield KeptColumn(self._as_read(self.room), self._axis)
         if len(self.sums):
             yield SummedColumn(self.sums)
-        yield from (CountedColumn(each, self._complete) for each in self.counts.values())
+        yield from map(CountedColumn, self.counts.values())
 
     def quantiles(self) -> Array:
         """Return the quantiles of what was counted, (quantile, row, *choices)."""
@@ -166,9 +168,21 @@ class Columns:
         self.columns: dict[Any, Column] = {}
         self.steps: dict[tuple[Any, Combination], int] = {}
 
-    def ask(self, plan: Plan, what: Hashable, dims: tuple[str, ...], lower: Callable[[Combination], int]) -> None:
-        """Ask the worlds for something under every combination of these choices: `lower` gives the plan its step."""
-        self.steps |= {(what, each): plan.attempt(lower, each) for each in self.graph.combinations(dims)}
+    def ask(
+        self,
+        plan: Plan,
+        what: Hashable,
+        dims: tuple[str, ...],
+        lower: Callable[[Combination], int],
+        under: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Ask the worlds for something under every combination of these choices: `lower` gives the plan its step.
+
+        Combinations with other values than those of `under` are left out.
+        """
+        for each in self.graph.combinations(dims):
+            if all(under.get(choice, value) == value for choice, value in zip(dims, each, strict=True)):
+                self.steps[what, each] = plan.attempt(lower, each)
 
     def __getitem__(self, name: Hashable) -> Column:
         return self.columns[name]

@@ -28,8 +28,6 @@ _SHIFT = 52 - _MANTISSA_BITS
 BIN_RTOL = 2.0**-_MANTISSA_BITS
 #: Bins that are added on either side when a row outgrows its own.
 _GROWTH_BINS = 32
-#: Rows that are read from a file have no more bins than this, and begin no further out.
-_MAX_BINS = 1 << 24
 #: Bins of dates from the first step to the last.
 DATE_BINS = 4096
 #: Places of what is counted apart.
@@ -90,16 +88,6 @@ class _Bins:
             width = other.width[row]
             place = mine + other.first[row] - self.first[row]
             self.counts[place : place + width] += other.counts[theirs : theirs + width]
-
-    def totals(self) -> Array:
-        """Return what is counted in each row."""
-        rows = np.repeat(np.arange(len(self.width)), self.width)
-        return np.bincount(rows, self.counts, minlength=len(self.width)).astype(np.float64)
-
-    def sound(self) -> bool:
-        """Tell whether these can be counts of numbers: so many bins as there are counts, none negative."""
-        outside = (self.width < 0) | (self.width > _MAX_BINS) | (np.abs(self.first) > _MAX_BINS)
-        return not outside.any() and int(self.width.sum()) == len(self.counts) and bool((self.counts >= 0).all())
 
     def row(self, row: int) -> tuple[Array, Array, Array]:
         """Return lower ends, upper ends and counts of the bins of a row that hold anything, in rising order."""
@@ -224,24 +212,14 @@ class ValueHistogram:
             out |= {f"{name}_first": bins.first, f"{name}_width": bins.width, f"{name}_counts": bins.counts}
         return out
 
-    #: Those of the arrays that grow with what is counted; the others keep their shape.
-    growing = ("positive_counts", "negative_counts")
-
-    def totals(self) -> Array:
-        """Return what all worlds count together in each row, failed ones too."""
-        return np.asarray(self._apart.sum(axis=1) + self._positive.totals() + self._negative.totals())
-
-    def sound(self) -> bool:
-        """Tell whether these can be counts of worlds, which a file may say of anything."""
-        known = bool((self._apart >= 0).all()) and not np.isnan(self._ends).any()
-        return known and self._positive.sound() and self._negative.sound()
-
     def restore(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Take the counts from plain arrays."""
         self._apart, self._ends = (np.asarray(arrays[name], dtype=np.float64) for name in ("apart", "ends"))
         for name, bins in (("positive", self._positive), ("negative", self._negative)):
             bins.first, bins.width = (np.asarray(arrays[f"{name}_{part}"]) for part in ("first", "width"))
             bins.counts = np.array(arrays[f"{name}_counts"], dtype=bins.counts.dtype)
+            if (bins.width < 0).any() or bins.width.sum() != len(bins.counts):  # they say how much memory is taken
+                raise ValueError("counts of bins that there are not")
 
 
 class DateHistogram:
@@ -362,17 +340,6 @@ class DateHistogram:
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return the counts as plain arrays."""
         return {"counts": self._counts, "apart": self._apart, "by": self._by}
-
-    #: All arrays keep their shape.
-    growing = ()
-
-    def totals(self) -> Array:
-        """Return what all worlds count together, failed ones too, (1,)."""
-        return np.array([self.weight])
-
-    def sound(self) -> bool:
-        """Tell whether these can be counts of worlds, which a file may say of anything."""
-        return all(bool((each >= 0).all()) for each in (self._counts, self._apart, self._by))
 
     def restore(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Take the counts from plain arrays."""

@@ -48,7 +48,7 @@ Mask = NDArray[np.bool_]
 
 T = TypeVar("T")
 
-__all__ = ["BatchResult", "DrawCounts"]
+__all__ = ["BatchResult", "DrawCounts", "Reads"]
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,21 @@ class DrawCounts:
         return max(min(self.high, self.kept) - self.low, 0)
 
 
+@dataclass(frozen=True)
+class Reads:
+    """What is read of a result of which not all is read: no limit, and nothing else is computed.
+
+    Parameters
+    ----------
+    quantities : collection of str
+    under : mapping of str to mapping of str to str
+        By question the values of choices under which alone it is answered; under all by default.
+    """
+
+    quantities: Collection[str]
+    under: Mapping[str, Mapping[str, str]]
+
+
 class BatchResult:
     """What the worlds of a batch hold, and what failed in them.
 
@@ -93,8 +108,8 @@ class BatchResult:
         The quantities that are kept and may change with time; all by default.
     ends : bool
         What is kept step by step is kept at the first and the last step alone.
-    answers : collection of str, optional
-        Only the answers and these quantities are kept, and no limit.
+    reads : Reads, optional
+        What alone is kept and answered; all by default.
     """
 
     def __init__(
@@ -105,7 +120,7 @@ class BatchResult:
         paths: frozenset[str] | None = None,
         *,
         ends: bool = False,
-        answers: Collection[str] | None = None,
+        reads: Reads | None = None,
     ) -> None:
         graph, years = plan.graph, plan.time
         self.graph, self.years, self.size, self.updates = graph, years, size, updates
@@ -118,8 +133,9 @@ class BatchResult:
         self._returning: set[str] = set()
         self._levels, self._dates, self._counted = Columns(graph), Columns(graph), Columns(graph)
         weighing, weighted, counting = graph.dims(graph.weighed_by), updates.weighing, size.counting
+        under: Mapping[str, Mapping[str, str]] = reads.under if reads else {}
         for name, node in graph.quantities.items():
-            if name not in answers if answers is not None else not (node.steady or paths is None or name in paths):
+            if name not in reads.quantities if reads else not (node.steady or paths is None or name in paths):
                 continue
             self._levels.ask(plan, name, node.dims, partial(plan.quantity, name))
             rows = 1 if node.steady else len(years[self._stored])
@@ -137,12 +153,12 @@ class BatchResult:
             )
             dims = graph.dims([*question.when.names, *graph.weighed_by])
             self._dates.columns[name] = Column(graph, dims, size.n_stored, new_counts=counts, complete=True)
-            self._dates.ask(plan, name, dims, partial(plan.crossed, name, dims))
+            self._dates.ask(plan, name, dims, partial(plan.crossed, name, dims), under.get(name, {}))
         self._pools = PooledDates(graph, self._dates)
         self._earliest = Earliest(graph, self._dates, counting=counting)
         self._ranked = Ranked(plan, size.n_stored, updates, counting=counting)
-        self._figures = ValueReducer(plan, years, size.n_stored, updates, counting=counting)
-        bounded = None if answers is not None else self._stored
+        self._figures = ValueReducer(plan, years, size.n_stored, updates, under, counting=counting)
+        bounded = None if reads else self._stored
         self._binding = Binding(plan, years, size.n_stored, updates, rows=bounded, counting=counting)
         self._parts = (
             self._levels, self._counted, self._dates, updates,
@@ -209,6 +225,9 @@ class BatchResult:
             count(*each)
         for name, column in self._dates.columns.items():
             for combination in column.index:
+                if (name, combination) not in self._dates.steps:
+                    column.blank(combination)
+                    continue
                 crossed = attempt(name, combination, partial(block.take, self._dates.steps[name, combination]))
                 dates = np.full(worlds, np.nan)
                 if crossed is not None:
@@ -378,8 +397,11 @@ class BatchResult:
         own, weights = self._dates[name], self.updates.weights(self._dates[name].dims)
         places = [(slice(None), *place) for place in own.index.values()]
         counts = [None if weights is None else weights[place] for place in places]
-        drawn = zip(places, counts, strict=True)
-        return [DateDraws(own.kept[place], self.years[0], self._by(name), count) for place, count in drawn]
+        kept, by, asked = own.kept, self._by(name), [(name, each) in self._dates.steps for each in own.index]
+        drawn = zip(places, counts, asked, strict=True)
+        return [
+            DateDraws(kept[place], self.years[0], by, count) if is_asked else None for place, count, is_asked in drawn
+        ]
 
     def _questions(self) -> xr.Dataset:
         """Return each question's quantiles, *already* and *never*, and the date of every world that is kept."""

@@ -341,7 +341,8 @@ def _past_points(run: Projection, name: str) -> Iterator[list[Any]]:
         row = [round(float(year), 3), level, {mark: str(data[mark].values[place]) for mark in marks}]
         if before and before[2] == row[2] and data["level"].attrs["keeps"] == "frontier":
             yield [row[0], *before[1:]]  # a record stands until the next
-        yield row
+        if before[1:] != row[1:]:
+            yield row
         before = row
 
 

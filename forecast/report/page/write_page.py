@@ -186,4 +186,4 @@ def _script(*, served: bool) -> str:
 
 def _json(value: Any) -> str:
     """Return JSON for the inside of a script: as its text nothing may end it."""
-    return to_json(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return to_json(value, compact=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -164,51 +164,19 @@ def forge(kept, tmp_path):
     return written, arrays
 
 
-def test_a_forged_checkpoint_is_refused(kept, forge):
+def test_a_checkpoint_of_another_run_is_refused(kept, forge):
     written, arrays = forge
-    levels = next(name for name, each in arrays.items() if "." not in name and each.dtype == np.float64)
-    counts = [name for name in arrays if name.endswith("counts")]
-    filled = next(name for name in counts if name.endswith("positive_counts") and arrays[name].sum() > 0)
-    dated = next(name for name in counts if name.endswith(".counts"))
-    total = next(n for n, each in arrays.items() if "." not in n and each.dtype == np.float64 and each.shape == (1,))
-    widths = filled.replace("counts", "width")
-
-    def put(name, value, at=0):
-        return lambda about, own: own[name].reshape(-1).__setitem__(at, value)
-
-    def become(name, made):
-        return lambda about, own: own.update({name: made(own[name])})
-
+    kept_levels = next(name for name in arrays if "." not in name)
+    widths = next(name for name in arrays if name.endswith("positive_width") and arrays[name].any())
     changes = {
-        "a world without its number": (put(levels, np.nan), "a world has no number"),
-        "a shape that would spread": (become(levels, lambda a: a.reshape(-1)[:1]), "expected float64 of shape"),
-        "one number": (become(levels, lambda a: np.array(1.0)), "expected float64 of shape"),
-        "another type": (become(levels, lambda a: a.astype("f4")), "expected float64 of shape"),
-        "a missing array": (lambda about, own: own.__delitem__(levels), "arrays of its quantities"),
-        "one too many": (lambda about, own: own.update({"more": np.zeros(3)}), "arrays of its quantities"),
-        "negative counts": (put(filled, -1, arrays[filled].argmax()), "counts of worlds are negative"),
-        "too many counts": (put(filled, 10**6), "counts more than the"),
-        "too few": (put(filled, 0, arrays[filled].argmax()), "counts other than the"),
-        "bins that there are not": (put(widths, 10**9), "of bins that there are not"),
-        "negative bins": (put(widths, -5), "of bins that there are not"),
-        "dates counted twice": (become(dated, lambda a: 2 * a + 1), "counts more than the"),
-        "NaN in a sum": (put(total, np.nan), "counts of worlds are negative, missing"),
-        "infinity in a sum": (put(total, np.inf), "counts more than the"),
         "another run": (lambda about, own: about.update(of="0" * 32), "is of another run"),
-        "a batch beyond the last": (lambda about, own: about.update(next=99), "expected a batch from 1 to 2"),
-        "no batch": (lambda about, own: about.update(next=True), "next: expected a count, got True"),
-        "the first batch": (lambda about, own: about.update(next=0), "expected a batch from 1 to 2"),
-        "another batch": (lambda about, own: about.update(next=2), "other than the|has no number"),
-        "no notes": (lambda about, own: about.__delitem__("notes"), "notes: is missing"),
-        "notes of nothing": (lambda about, own: about["notes"].update(failed=[["x", [], 0, "E", "?"]]), "KeyError"),
-        "notes that are none": (lambda about, own: about["notes"].update(failed=7), "no checkpoint of this run"),
-        "warnings that are none": (lambda about, own: about.update(warnings=[[1]]), "no checkpoint of this run"),
+        "an array is missing": (lambda about, own: own.__delitem__(kept_levels), "arrays of its quantities"),
+        "bins of much memory": (lambda about, own: own[widths].__setitem__(0, 10**9), "that there are not"),
     }  # fmt: skip
     with every() as case:
         for name, (change, says) in changes.items():
             with case(name):
-                text = refusal(kept, written(change))
-                assert any(each in text for each in says.split("|")), text
+                assert says in refusal(kept, written(change))
         with case("nothing changed"), pytest.raises(Stop):
             resumed(kept, written(lambda about, own: None))
 
