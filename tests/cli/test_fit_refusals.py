@@ -5,14 +5,12 @@ import pytest
 LAW = "scaling/saturating-power"
 
 
-@pytest.mark.bad_input(40)
 @pytest.mark.parametrize("words", ["0*x", "-x", "x - 10", "0.01 + log(-x)"])
 def test_bad_input_040_a_sigma_that_is_none_names_its_rows(said, data, words):
     line = said("fit", LAW, "--data", data, "--sigma", words).refusal
     assert "sigma: expected positive standard deviations, not so in row" in line
 
 
-@pytest.mark.bad_input(41)
 @pytest.mark.parametrize("words", ["0*x", "-x"])
 def test_bad_input_041_weights_that_are_none(said, data, words):
     line = said("fit", LAW, "--data", data, "--weights", words).refusal
@@ -25,8 +23,6 @@ def test_weights_and_sigma_are_one_or_the_other(said, data):
     assert "not both" in found.refusal
 
 
-@pytest.mark.bad_input(50)
-@pytest.mark.bad_input(89)
 @pytest.mark.parametrize(
     ("start", "says"),
     [
@@ -51,7 +47,6 @@ def test_bad_input_050_089_starts(said, data, start, says):
     assert says in found.refusal
 
 
-@pytest.mark.bad_input(79)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
