@@ -61,6 +61,8 @@ def test_bad_input_039_wherever_the_outlier_is_the_robust_objective_finds_the_la
 def test_bad_input_032_rows_a_hundred_times_are_pointed_out():
     fit = POWER.fit({"x": np.tile(X, 100), "y": np.tile(3 * X**-0.3 * noise(40), 100)})
     assert any("4000 rows are only 40 different ones" in w for w in fit.warnings)
+    replicates = POWER.fit({"x": np.tile(X, 2), "y": np.tile(3 * X**-0.3, 2) * noise(80)})
+    assert not any("different ones" in w for w in replicates.warnings)
 
 
 def test_bad_input_039_one_gross_outlier_is_named_and_the_robust_objective_stands_it():
