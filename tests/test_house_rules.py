@@ -78,8 +78,6 @@ def dangers_of_call(node: ast.Call) -> Iterator[str]:
         yield called
 
 
-@pytest.mark.bad_input(3)
-@pytest.mark.bad_input(6)
 def test_no_text_reaches_an_evaluator():
     assert [f"{shown(p)}:{danger}" for p in sources() for danger in dangers(tree_of(p))] == []
 
@@ -193,12 +191,12 @@ def test_imports_inside_fit_go_one_way():
     assert wrong == []
 
 
-#: Rooms of tests that stand for no room of the framework: shelves, benchmarks, hostile inputs, mutants.
-TESTS_BESIDE = ("bad_inputs", "benchmarks", "datasets", "fuzz", "mutation", "plugins")
+#: Rooms of tests that stand for no room of the framework: shelves, benchmarks, hostile inputs.
+TESTS_BESIDE = ("benchmarks", "datasets", "fuzz", "plugins")
 #: Files of tests about the whole house, not about one room.
 TESTS_OF_ALL = (
-    "bad_inputs", "docs", "docs_home", "hooks_docs", "house_rules", "no_privilege", "packaging", "pickling",
-    "public_names", "readme", "text_to_object", "toolkit", "words",
+    "docs", "docs_home", "hooks_docs", "house_rules", "no_privilege", "packaging", "pickling", "public_names",
+    "readme", "text_to_object", "toolkit", "words",
 )  # fmt: skip
 
 

@@ -49,7 +49,6 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, described) -> tuple[
     return mine, out
 
 
-@pytest.mark.bad_input(73)
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("way", WAYS)
 def test_no_path_in_a_scenario_leaves_its_folder(places, key, way, monkeypatch, naming):
@@ -346,7 +345,6 @@ def test_every_command_that_reads_tables_takes_the_options(words, capsys):
 # --- what is no ordinary file -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.bad_input(73)
 @pytest.mark.parametrize("key", KEYS[:2])
 def test_a_fifo_or_device_in_the_folder_is_refused_at_once(places, key, described, naming):
     mine, _ = places

@@ -44,7 +44,6 @@ def arriving_for_ever(folder: Path, ready: object) -> None:
             (own / "table.csv").write_text("x\n" * 1000)
 
 
-@pytest.mark.bad_input(20)
 @pytest.mark.parametrize("many", [20, pytest.param(100, marks=pytest.mark.slow)])
 def test_bad_input_020_killed_writers_leave_whole_files_and_nothing_else(many: int, tmp_path: Path) -> None:
     generator = random.Random(0)
@@ -198,7 +197,6 @@ def test_an_error_in_the_block_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(20)
 def test_bad_input_020_a_run_that_was_killed_and_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

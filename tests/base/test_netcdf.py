@@ -193,7 +193,6 @@ def test_an_interrupted_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.bad_input(11)
 @pytest.mark.parametrize(
     ("name", "says"),
     [
@@ -230,7 +229,6 @@ def test_bad_input_011_names_that_cannot_be_written(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.bad_input(11)
 def test_bad_input_011_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_text("mine")
@@ -242,7 +240,6 @@ def test_bad_input_011_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
     assert link.read_text() == "new"
 
 
-@pytest.mark.bad_input(11)
 @pytest.mark.parametrize("name", ["con", "-rf", "a b", "x" * 255, "\x1b[2J.txt", "~", "$HOME"])
 def test_bad_input_011_odd_names_are_ordinary_files_here(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -42,7 +42,6 @@ def saved(tmp_path: Path) -> Path:
     return save(example(), tmp_path / "r.nc")
 
 
-@pytest.mark.bad_input(72)
 def test_bad_input_072_cut_at_any_length(saved: Path, tmp_path: Path) -> None:
     whole = saved.read_bytes()
     path = tmp_path / "cut.nc"
@@ -54,7 +53,6 @@ def test_bad_input_072_cut_at_any_length(saved: Path, tmp_path: Path) -> None:
         assert "\n" not in str(caught.value), length
 
 
-@pytest.mark.bad_input(72)
 def test_bad_input_072_a_flipped_byte_is_noticed_or_harmless(saved: Path, tmp_path: Path) -> None:
     whole = saved.read_bytes()
     path = tmp_path / "flipped.nc"
@@ -68,7 +66,6 @@ def test_bad_input_072_a_flipped_byte_is_noticed_or_harmless(saved: Path, tmp_pa
     assert refused > 5
 
 
-@pytest.mark.bad_input(72)
 @pytest.mark.parametrize(
     "content",
     [b"", b"x,y\n1,2\n", b"CDF\x01" + b"\0" * 100, b"\x89HDF\r\n\x1a\n", b"\x89HDF\r\n\x1a\n" + b"\xff" * 5000],
@@ -120,14 +117,12 @@ def _new_dims(f: h5py.File) -> None:
     f["projection/machine"] = np.zeros((3, 5))
 
 
-@pytest.mark.bad_input(72)
 @pytest.mark.parametrize("edit", [_drop_variable, _drop_group, _value, _attribute, _no_hash, _scale, _fill, _new_dims])
 def test_bad_input_072_a_changed_file_is_refused(edit: object, saved: Path) -> None:
     with pytest.raises(ResultError, match=r"r\.nc"):
         load(edited(saved, edit))
 
 
-@pytest.mark.bad_input(72)
 def test_bad_input_072_fill_values_are_missing(tmp_path: Path) -> None:
     ds = xr.Dataset({"x": ("n", [1.0, np.nan])}, attrs={"title": "t"})
     tree = xr.DataTree(ds)
@@ -138,7 +133,6 @@ def test_bad_input_072_fill_values_are_missing(tmp_path: Path) -> None:
     np.testing.assert_array_equal(load(tmp_path / "a.nc")["x"].values, [1.0, np.nan])
 
 
-@pytest.mark.bad_input(72)
 @pytest.mark.parametrize(
     "kind", ["external link", "soft link", "dangling link", "external storage", "virtual", "circle"]
 )
@@ -167,7 +161,6 @@ def test_bad_input_072_nothing_outside_the_file_is_read(kind: str, saved: Path, 
         load(saved)
 
 
-@pytest.mark.bad_input(72)
 @pytest.mark.parametrize("kind", ["chunks", "contiguous", "one chunk of many", "packed", "packed twice"])
 def test_bad_input_072_a_small_file_that_describes_a_large_array(kind: str, saved: Path) -> None:
     with h5py.File(saved, "r+") as file:
@@ -192,7 +185,6 @@ def test_bad_input_072_a_small_file_that_describes_a_large_array(kind: str, save
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.bad_input(72)
 def test_bad_input_072_the_limit_of_memory_can_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = save(xr.DataTree(xr.Dataset({"x": ("n", np.zeros(1_000_000))})), tmp_path / "r.nc")
     with resource_limits(memory="10MB"), pytest.raises(ResultError) as caught:
@@ -270,7 +262,6 @@ def _long(file: h5py.File) -> None:
     file["projection/odd"] = np.zeros(1, dtype=np.longdouble)
 
 
-@pytest.mark.bad_input(72)
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
@@ -299,7 +290,6 @@ def test_bad_input_072_what_no_result_holds(edit: object, says: str, saved: Path
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(72)
 def test_bad_input_072_text_that_many_cells_share(saved: Path) -> None:
     """In the file a cell of text is a reference; a million references to one long text are a small file."""
     with h5py.File(saved, "r+") as file:
@@ -318,7 +308,6 @@ def test_bad_input_072_text_that_many_cells_share(saved: Path) -> None:
         load(saved)
 
 
-@pytest.mark.bad_input(72)
 def test_bad_input_072_no_filter_is_loaded_from_outside(saved: Path, tmp_path: Path) -> None:
     """HDF5 looks for an unknown filter among the libraries in HDF5_PLUGIN_PATH: a file must not make it look."""
     with h5py.File(saved, "r+") as file:
@@ -354,8 +343,6 @@ def test_bad_input_072_no_filter_is_loaded_from_outside(saved: Path, tmp_path: P
     assert read == "1", "the library was read"
 
 
-@pytest.mark.bad_input(7)
-@pytest.mark.bad_input(8)
 @pytest.mark.parametrize("form", ["pickle", "npz", "npy"])
 def test_bad_input_007_and_008_nothing_is_unpickled(form: str, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
@@ -377,7 +364,6 @@ def test_bad_input_007_and_008_nothing_is_unpickled(form: str, tmp_path: Path) -
     assert not marker.exists()
 
 
-@pytest.mark.bad_input(73)
 @pytest.mark.parametrize("kind", ["folder", "fifo", "zero", "missing", "broken link"])
 def test_bad_input_073_load_wants_an_ordinary_file(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "r.nc"

@@ -68,7 +68,6 @@ def test_rounded_sources_warn_on_stderr(capsys):
         ([FIT, "--compute", "1e25", "--cost", "__import__('os').system('true')"], "formula"),
     ],
 )
-@pytest.mark.bad_input(79)
 def test_bad_input_079_wrong_usage_is_one_line_and_exit_2(capsys, words, says):
     code, out, err = run(capsys, *words)
     assert (code, out) == (2, "")

@@ -158,7 +158,6 @@ def test_an_objective_that_is_no_likelihood_says_so(capsys, data):
     assert out.count("the objective 'huber_log' is no likelihood") == 2
 
 
-@pytest.mark.bad_input(79)
 @pytest.mark.parametrize(
     ("words", "says"),
     [

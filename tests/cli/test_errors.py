@@ -39,7 +39,6 @@ def assert_one_line(captured, code, expected=2):
     assert len(captured.err) < 2100
 
 
-@pytest.mark.bad_input(79)
 @pytest.mark.parametrize(
     "words",
     [
@@ -106,7 +105,6 @@ def test_a_fault_of_ours_is_one_line_too(capsys, fake_plugins, monkeypatch):
     assert "unexpected ValueError: surprise in two lines; please report this" in captured.err
 
 
-@pytest.mark.bad_input(24)
 @pytest.mark.parametrize("words", [["laws", "list"], ["laws", "show", "evil"], ["plugins", "show", "ansi"]])
 def test_bad_input_024_escapes_in_names_and_titles_are_shown_escaped(fake_plugins, capsys, words):
     fake_plugins.add("ansi", ESCAPES)
@@ -117,7 +115,6 @@ def test_bad_input_024_escapes_in_names_and_titles_are_shown_escaped(fake_plugin
     assert "red \\x1b[31m\\nnew" in printed
 
 
-@pytest.mark.bad_input(68)
 def test_bad_input_068_a_plugin_that_prints_does_not_spoil_json(fake_plugins, command_line):
     import json
 
@@ -127,7 +124,6 @@ def test_bad_input_068_a_plugin_that_prints_does_not_spoil_json(fake_plugins, co
     assert "hello, world" in done.stderr
 
 
-@pytest.mark.bad_input(80)
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_bad_input_080_signals_end_quietly_with_their_code(fake_plugins, tmp_path, name, code):
     marker = tmp_path / "begun"
@@ -145,7 +141,6 @@ def test_bad_input_080_signals_end_quietly_with_their_code(fake_plugins, tmp_pat
     assert (process.returncode, out, err) == (code, "", f"forecast: error: {word}; nothing was written\n")
 
 
-@pytest.mark.bad_input(80)
 def test_bad_input_080_a_reader_that_leaves_is_no_error(fake_plugins):
     source = "from forecast import LawSpec, hookimpl\n@hookimpl\ndef forecast_laws():\n    for i in range(5000):\n"
     source += "        yield LawSpec(name=f'law-{i}', variables={'x': ''}, expression='a*x', reference='r')\n"
@@ -186,7 +181,6 @@ SURROUNDINGS = {
 }
 
 
-@pytest.mark.bad_input(81)
 @pytest.mark.parametrize("surroundings", sample(SURROUNDINGS, 3))
 @pytest.mark.parametrize("words", [["laws", "list"], ["laws", "show", "evil"], ["laws", "show", "e\udcffil"]])
 def test_bad_input_081_works_in_any_surroundings(fake_plugins, command_line, command_copied, surroundings, words):
@@ -206,7 +200,6 @@ def test_bad_input_081_works_in_any_surroundings(fake_plugins, command_line, com
         assert "evil" in done.stdout
 
 
-@pytest.mark.bad_input(81)
 def test_bad_input_081_a_deleted_folder_is_no_obstacle(fake_plugins):
     script = 'd=$(mktemp -d); cd "$d"; rmdir "$d"; exec "$0" -m forecast plugins list'
     done = subprocess.run(
@@ -217,7 +210,6 @@ def test_bad_input_081_a_deleted_folder_is_no_obstacle(fake_plugins):
     assert done.stdout.startswith("name")
 
 
-@pytest.mark.bad_input(81)
 @pytest.mark.parametrize(("redirection", "reason"), [(">&-", "closed"), ("> /dev/full", "No space left on device")])
 @pytest.mark.parametrize("words", ["plugins list", "plugins list --json", "--version"])
 def test_bad_input_081_a_stdout_that_takes_nothing_is_a_clear_error(fake_plugins, redirection, reason, words):
@@ -233,7 +225,6 @@ def test_bad_input_081_a_stdout_that_takes_nothing_is_a_clear_error(fake_plugins
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.bad_input(81)
 def test_bad_input_081_a_closed_stderr_keeps_the_exit_code(fake_plugins):
     done = subprocess.run(
         ["bash", "-c", '"$0" -m forecast laws show nope 2>&-', sys.executable],
@@ -242,7 +233,6 @@ def test_bad_input_081_a_closed_stderr_keeps_the_exit_code(fake_plugins):
     assert (done.returncode, done.stdout) == (2, "")
 
 
-@pytest.mark.bad_input(82)
 def test_bad_input_082_a_misspelt_selection_is_one_line_and_help_still_comes(fake_plugins, command_line):
     fake_plugins.add("demo", "")
     done = command_line("plugins", "list", env={"FORECAST_PLUGINS": "dmeo"})

@@ -156,7 +156,6 @@ def test_parquet(capsys, tmp_path, monkeypatch):
     assert answer(capsys, LAW, "--data", "runs.parquet")[0] == 0
 
 
-@pytest.mark.bad_input(51)
 def test_bad_input_051_not_converged_is_seen_in_every_format(capsys, data, monkeypatch, tmp_path):
     from forecast.laws import Law
 

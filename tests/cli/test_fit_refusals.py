@@ -5,36 +5,18 @@ import pytest
 LAW = "scaling/saturating-power"
 
 
-@pytest.mark.bad_input(40)
-@pytest.mark.parametrize("words", ["0*x", "-x", "x - 10", "0.01 + log(-x)"])
-def test_bad_input_040_a_sigma_that_is_none_names_its_rows(said, data, words):
-    line = said("fit", LAW, "--data", data, "--sigma", words).refusal
-    assert "sigma: expected positive standard deviations, not so in row" in line
-
-
-@pytest.mark.bad_input(41)
-@pytest.mark.parametrize("words", ["0*x", "-x"])
-def test_bad_input_041_weights_that_are_none(said, data, words):
-    line = said("fit", LAW, "--data", data, "--weights", words).refusal
-    assert "weights: expected numbers of at least 0, not all of them 0" in line
-
-
 def test_weights_and_sigma_are_one_or_the_other(said, data):
     found = said("fit", LAW, "--data", data, "--weights", "x", "--sigma", "x")
     assert found.code == 2
     assert "not both" in found.refusal
 
 
-@pytest.mark.bad_input(50)
-@pytest.mark.bad_input(89)
 @pytest.mark.parametrize(
     ("start", "says"),
     [
         ("E=nan,beta=1,c=1", "'E': expected a finite number, got nan"),
-        ("E=inf,beta=1,c=1", "'E': expected a finite number, got inf"),
         ("E=-1,beta=1,c=1", "'E' is outside its bounds"),
         ("E=1,beta=1,c=0", "'c': expected a positive number, got 0"),
-        ("E=1,beta=1,c=-1", "'c': expected a positive number, got -1"),
         ("E=1e400,beta=1,c=1", "'E': expected a finite number, got inf"),
         ("E=1", "is missing"),
         ("E=1,beta=1,c=1,d=1", "unknown parameter 'd'"),
@@ -51,7 +33,6 @@ def test_bad_input_050_089_starts(said, data, start, says):
     assert says in found.refusal
 
 
-@pytest.mark.bad_input(79)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -84,6 +65,8 @@ def test_bad_input_050_089_starts(said, data, start, says):
         ([LAW, "--data", "runs.csv", "--objective", "quantile", "--option", "tou=0.9"], "did you mean 'tau'"),
         ([LAW, "--data", "runs.csv", "--objective", "quantile", "--option", "tau=2"], "between 0 and 1"),
         ([LAW, "--data", "runs.csv", "--objective", "quantile", "--option", "tau=nan"], "between 0 and 1"),
+        ([LAW, "--data", "runs.csv", "--sigma", "x - 10"], "sigma: expected positive standard deviations"),
+        ([LAW, "--data", "runs.csv", "--weights", "-x"], "weights: expected numbers of at least 0"),
         ([LAW, "--data", "runs.csv", "--sigma-x", "x"], "expected VARIABLE = FORMULA"),
         ([LAW, "--data", "runs.csv", "--sigma-x", "X = 1"], "did you mean 'x'"),
         ([LAW, "--data", "runs.csv", "--sigma-x", "x = -x"], "standard deviations"),

@@ -6,28 +6,27 @@ from forecast.errors import FormulaError
 from forecast.laws import Law
 from forecast.tables import csv_format
 
-PAYLOADS = {
-    1: ["__import__('os').system('touch P')", "exec(open('x').read())", "a*x + __import__('os').system('touch P')"],
-    2: [
-        "().__class__.__base__.__subclasses__()[0].__init__.__globals__['system']('touch P')",
-        "x.__class__",
-        "x[0]",
-        "a*x.real",
-        "exp.__globals__",
-    ],
-    75: [
-        "9**9**9",
-        "2**(10**9)",
-        "factorial(10**7)",
-        "+".join(["a*x"] * 100_000),
-        "(" * 5000 + "x" + ")" * 5000,
-        "(a + b + c + x)**200",
-        "-" * 3000 + "x",
-        "x*" + "1" * 5000,
-    ],
-}
-ROWS = [(i, text) for i, texts in PAYLOADS.items() for text in texts]
-MARKED = [pytest.param(text, marks=pytest.mark.bad_input(i), id=f"{i}-{text[:20]}") for i, text in ROWS]
+HOSTILE = [
+    "__import__('os').system('touch P')",
+    "().__class__.__base__.__subclasses__()[0].__init__.__globals__['system']('touch P')",
+    "+".join(["a*x"] * 100_000),
+]
+#: Others of their kinds: one parser reads every place.
+MORE = [
+    "exec(open('x').read())",
+    "a*x + __import__('os').system('touch P')",
+    "x.__class__",
+    "x[0]",
+    "a*x.real",
+    "exp.__globals__",
+    "9**9**9",
+    "2**(10**9)",
+    "factorial(10**7)",
+    "(" * 5000 + "x" + ")" * 5000,
+    "(a + b + c + x)**200",
+    "-" * 3000 + "x",
+    "x*" + "1" * 5000,
+]
 
 #: Every place of the fitting commands that takes a formula, with all else in order.
 PLACES = {
@@ -54,24 +53,36 @@ def runs(here):
     return here
 
 
-@pytest.mark.parametrize("text", MARKED)
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    ("place", "text"), [*((p, t) for p in PLACES for t in HOSTILE), *(("law", t) for t in MORE)], ids=lambda t: t[:20]
+)
 def test_bad_input_001_002_075_hostile_text_is_wrong_usage(said, runs, place, text):
-    words = PLACES[place](text)
-    found = said(*words)
-    assert found.code == 2
-    assert found.refusal
-    assert sorted(p.name for p in runs.iterdir()) == ["runs.csv"]
+    assert said(*PLACES[place](text)).refused(2)
+    assert [p.name for p in runs.iterdir()] == ["runs.csv"]
 
 
-@pytest.mark.parametrize("text", MARKED)
+@pytest.mark.parametrize("text", [*HOSTILE, *MORE], ids=lambda t: t[:20])
 def test_bad_input_001_002_075_a_law_of_hostile_text_is_a_formula_error(here, text):
     with pytest.raises(FormulaError, match="formula"):
         Law(text, variables=["x"])
     assert list(here.iterdir()) == []
 
 
-@pytest.mark.bad_input(77)
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a: !!python/object/apply:os.system ["touch marker"]\n',
+        "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 10)),
+    ],
+    ids=["names a program", "grows"],
+)
+@pytest.mark.parametrize("words", [("run",), ("fit", "scaling/power", "--data")], ids=["scenario", "table"])
+def test_bad_input_009_010_nothing_reads_yaml(said, here, words, text):
+    (here / "c.yaml").write_text(text)
+    assert "c.yaml" in said(*words, "c.yaml").refused(2)
+    assert [p.name for p in here.iterdir()] == ["c.yaml"]
+
+
 @pytest.mark.parametrize(
     ("law", "says"),
     [("2*x", "no parameter"), ("x**2", "no parameter"), ("a + b", "'x' is not in 'a + b'")],
@@ -82,7 +93,6 @@ def test_bad_input_077_a_law_without_parameters_or_variables_is_refused(said, ru
     assert says in found.refusal
 
 
-@pytest.mark.bad_input(77)
 def test_bad_input_077_parameters_that_appear_only_as_a_product_are_flagged(said, runs):
     found = said("fit", "a*b/x + c", "--variables", "x", "--data", "runs.csv", "--y", "y + 0.001*sin(x*7)", "--json")
     assert "not identified: a, b" in found.json["result"]["verdict"]
@@ -90,14 +100,12 @@ def test_bad_input_077_parameters_that_appear_only_as_a_product_are_flagged(said
     assert found.parameters["a"]["lower"] is None
 
 
-@pytest.mark.bad_input(77)
 def test_bad_input_077_a_parameter_that_is_not_in_the_formula_is_refused(said, runs):
     found = said("fit", "a/x", "--variables", "x", "--data", "runs.csv", "--start", "a=1,b=2")
     assert found.code == 2
     assert "unknown parameter 'b'; known: a" in found.refusal or "unknown parameter 'b'" in found.refusal
 
 
-@pytest.mark.bad_input(78)
 @pytest.mark.parametrize(
     ("law", "hint"),
     [("a*x^b", "write **"), ("2x*a", "explicit *"), ("a·x", "write * for a product"), ("10% * a*x", "write 0.1 for")],
@@ -108,7 +116,6 @@ def test_bad_input_078_a_hint_for_other_spellings(said, runs, law, hint):
     assert hint in found.refusal
 
 
-@pytest.mark.bad_input(76)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log"])
 def test_bad_input_076_a_law_that_overflows_on_the_way_is_fitted(said, here, objective):

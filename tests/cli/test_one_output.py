@@ -23,7 +23,6 @@ when = "grown >= 10"
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(83)
 def test_bad_input_083_two_runs_with_one_output_never_mix(said, scenario, here: Path) -> None:
     scenario(TEXT)
     alone = []

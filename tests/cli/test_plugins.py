@@ -49,7 +49,6 @@ def test_list_as_json_has_the_same(fake_plugins, capsys):
     assert "bad" not in [p["name"] for p in found["provenance"]["plugins"]]
 
 
-@pytest.mark.bad_input(63)
 def test_bad_input_063_show_prints_the_traceback_of_a_failure(fake_plugins, capsys):
     fake_plugins.add("bad", "def inner():\n    raise RuntimeError('boom\\x1b[2J')\ninner()\n")
     assert main(["plugins", "show", "bad"]) == 0
@@ -161,6 +160,9 @@ def test_check_passes_a_sound_plugin_and_fails_a_broken_one(fake_plugins, capfd)
     assert [(row["name"], row["status"]) for row in found["result"]] == [("loads", "failed")]
     assert main(["plugins", "check", "plian"]) == 2
     assert "did you mean 'plain'?" in capfd.readouterr().err
+    fake_plugins.add("ends", "import os; os._exit(0)")
+    assert main(["plugins", "check", "ends"]) == 1
+    assert "plugin 'ends': it ends Python while it is checked: exit status 0" in capfd.readouterr().err
 
 
 # plugins new --------------------------------------------------------------------------------------------------------

@@ -51,7 +51,6 @@ def test_published_parameters_say_why_they_have_no_interval(capsys):
     assert "no interval: the source states no uncertainty" in out.splitlines()[0]
 
 
-@pytest.mark.bad_input(46)
 def test_bad_input_046_far_outside_is_flagged(capsys, fit):
     code, out, err = run(capsys, "fit.nc", "x=1e10")
     assert code == 0
@@ -64,7 +63,6 @@ def test_bad_input_046_far_outside_is_flagged(capsys, fit):
     assert "6.0 decades outside its data" in " ".join(json.loads(far)["warnings"])
 
 
-@pytest.mark.bad_input(47)
 def test_bad_input_047_points_that_cannot_be_computed(capsys, fit):
     code, out, _ = run(capsys, "fit.nc", "x=100,0,-1,nan", "--json")
     found = json_of(out)
@@ -84,7 +82,6 @@ def test_where_the_bands_come_from_is_said(capsys, fit):
     assert found["result"]["bands"] == "standard errors of the parameters"
 
 
-@pytest.mark.bad_input(22)
 def test_bad_input_022_text_is_guarded_and_numbers_are_not(capsys, fit, tmp_path):
     names = ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "plain"]
     points = [10.0, 20.0, 30.0, 40.0, 50.0]
@@ -103,7 +100,6 @@ def test_bad_input_022_text_is_guarded_and_numbers_are_not(capsys, fit, tmp_path
     assert [row["median"] for row in json.loads(out)["result"]["points"]] == want["median"].values.tolist()
 
 
-@pytest.mark.bad_input(79)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -152,7 +148,6 @@ def test_groups_are_named_by_their_labels(capsys, tmp_path, monkeypatch):
     assert "did you mean 'llama'" in err
 
 
-@pytest.mark.bad_input(47)
 def test_bad_input_047_a_point_without_a_value_says_why(capsys, fit):
     code, out, err = run(capsys, PUBLISHED, "N=1e9", "D=-1")
     assert code == 1

@@ -200,7 +200,6 @@ def test_fewer_draws_on_the_command_line_too(said):
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(68)
 def test_bad_input_068_stdout_is_data_with_many_workers_too(here, tmp_path):
     words = ("brain-parity", "--until", "2030", "--draws", "20000", "--workers", "8", "--json")
     done = copied("run", *words, cwd=tmp_path)
@@ -222,8 +221,6 @@ PLACES = {
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(85)
-@pytest.mark.bad_input(86)
 def test_bad_input_085_086_a_zone_and_a_home_change_no_byte(tmp_path):
     found = []
     for name, env in (("plain", {}), ("far", {"TZ": "Pacific/Kiritimati", "HOME": "/nonexistent"})):
@@ -238,8 +235,6 @@ def test_bad_input_085_086_a_zone_and_a_home_change_no_byte(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(85)
-@pytest.mark.bad_input(86)
 def test_bad_input_085_086_the_same_seed_gives_the_same_bytes_everywhere(tmp_path):
     found = {}
     for place, (env, python) in PLACES.items():

@@ -70,9 +70,6 @@ def bad(fake_plugins, scenario):
     return write
 
 
-@pytest.mark.bad_input(63)
-@pytest.mark.bad_input(66)
-@pytest.mark.bad_input(68)
 def test_bad_input_063_066_068_a_failing_model_leaves_the_others_their_answer(bad, said):
     name = bad("good", "raises", "exits", "prints")
     code, out, err = said("run", name, "--draws", "5", "--json", "--out", "a.nc", "--plot", "a.svg")
@@ -92,13 +89,11 @@ def test_bad_input_063_066_068_a_failing_model_leaves_the_others_their_answer(ba
     assert out.count("failed") >= 2
 
 
-@pytest.mark.bad_input(66)
 def test_bad_input_066_where_nothing_is_left_it_fails_loudly(bad, said):
     err = said("run", bad("exits"), "--json").refused(1)
     assert "model 'bad/exits': sample: SystemExit: 0" in err
 
 
-@pytest.mark.bad_input(80)
 @pytest.mark.parametrize(("name", "code"), [pytest.param("SIGINT", 130, marks=pytest.mark.slow), ("SIGTERM", 143)])
 def test_bad_input_080_a_signal_ends_it_and_leaves_nothing_half_done(bad, fake_plugins, tmp_path, name, code):
     scenario = bad("good", "slow")
@@ -118,7 +113,6 @@ def test_bad_input_080_a_signal_ends_it_and_leaves_nothing_half_done(bad, fake_p
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(80)
 def test_bad_input_080_an_interrupt_while_saving_leaves_nothing_half_done(said, here, tmp_path, monkeypatch):
     def interrupted(self, data):
         with self.open("wb") as handle:

@@ -19,13 +19,11 @@ QUICK = ["--draws", "40", "--until", "2060"]
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.bad_input(53)
 def test_bad_input_053_a_horizon_before_its_start_says_why(said):
     err = said("run", "brain-parity", "--until", "2024").refused()
     assert "until: expected a year after the first one, 2027, got 2024" in err
 
 
-@pytest.mark.bad_input(53)
 def test_bad_input_053_a_start_before_the_last_observation_is_labelled_a_hindcast(said):
     code, out, err = said("run", "brain-parity", "--start", "2010", *QUICK, "--json")
     says = "hindcast: the projection starts in 2010, its data end in 2026; until then it shows the fit"
@@ -35,7 +33,6 @@ def test_bad_input_053_a_start_before_the_last_observation_is_labelled_a_hindcas
     assert (code, err) == (0, f"forecast: warning: {says}\n")
 
 
-@pytest.mark.bad_input(57)
 @pytest.mark.parametrize("seed", ["-1", str(2**128), "abc", "True", "1.5", ""])
 def test_bad_input_057_what_is_no_seed_is_refused(said, seed):
     assert "seed" in said("run", "brain-parity", "--seed", seed).refused()
@@ -109,7 +106,6 @@ SCENARIOS = {
 }
 
 
-@pytest.mark.bad_input(82)
 @pytest.mark.parametrize("case", SCENARIOS)
 def test_bad_input_082_a_wrong_scenario_is_one_line_that_names_the_file(said, scenario, case):
     assert "mine.toml" in said("run", scenario(SCENARIOS[case])).refused()
@@ -219,7 +215,6 @@ def test_a_hostile_file_name_is_a_file_name(said, scenario, tmp_path):
     assert forecast.load(f"{PAYLOAD}.nc")["projection"].sizes["draw"] == 3
 
 
-@pytest.mark.bad_input(24)
 def test_bad_input_024_escapes_in_a_scenario_are_shown_escaped(said, scenario):
     scenario('title = "a\\u001b[2Jb\\nc"\n' + SPAN + 'choices.c = ["kurzweil-2005"]\n'
              '[quantities.x]\nmodel = "brain/{c}"\n'

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
-
 SCENARIO = """
 start = 2025
 until = 2026
@@ -20,7 +18,6 @@ model = "resources/chip-progress-from-effort"
 """
 
 
-@pytest.mark.bad_input(46)
 def test_bad_input_046_is_a_warning_on_stderr_and_in_json(said, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(SCENARIO)

@@ -167,7 +167,6 @@ def test_what_a_description_only_cites_is_never_opened(here, said, monkeypatch, 
     ).refused(1)
 
 
-@pytest.mark.bad_input(13)
 @pytest.mark.parametrize("ending", ["csv.gz", "csv.bz2", "csv.xz", "csv.zip", "zip", "tar.gz"])
 def test_nothing_packed_is_unpacked(here, said, ending, described, naming):
     import gzip

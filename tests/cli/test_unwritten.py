@@ -30,7 +30,6 @@ def full_disk(limit: int) -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(21)
 def test_bad_input_021_a_full_disk_costs_no_answer(said, here: Path) -> None:
     (here / "d.csv").write_text(DATA)
     assert said(*FIT, "--out", "s.nc").code == 0
@@ -66,7 +65,6 @@ def test_bad_input_021_a_full_disk_costs_no_answer(said, here: Path) -> None:
     assert {(here / name).read_text() for name in ("r.nc", "f.nc", "f.svg")} == {"before"}
 
 
-@pytest.mark.bad_input(21)
 def test_bad_input_021_one_file_that_cannot_be_written_costs_no_other(said, here: Path) -> None:
     (here / "d.csv").write_text(DATA)
     with full_disk(60_000):

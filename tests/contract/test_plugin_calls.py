@@ -26,7 +26,6 @@ def test_our_own_errors_and_the_users_interrupt_pass(error, says):
         plugin_calls.call_guarded("model 'demo/x'", lambda: raises(error))
 
 
-@pytest.mark.bad_input(68)
 def test_bad_input_068_what_foreign_code_prints_goes_to_stderr(capsys):
     plugin_calls.call_guarded("x", lambda: print("hello"))
     assert capsys.readouterr() == ("", "hello\n")
@@ -75,7 +74,6 @@ def forecast_laws():
 '''
 
 
-@pytest.mark.bad_input(64)
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -92,3 +90,12 @@ def test_bad_input_064_what_a_laws_code_returns_is_held_to_the_contract(fake_plu
     with pytest.raises(PluginContractError) as caught:
         law("bad/odd").value({"a": 1.0}, x=[1.0, 2.0, 3.0])
     assert str(caught.value) == f"law 'bad/odd': its code returned {said}"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("x.__imul__(2)", "ValueError: .*read-only"), ("bytearray(1 << 45)", "MemoryError")]
+)
+def test_what_a_laws_code_raises_in_a_fit_names_the_law(fake_plugins, value, said):
+    fake_plugins.add("bad", RUBBISH.format(value=value))
+    with pytest.raises(PluginError, match=f"^law 'bad/odd': its code: {said}"):
+        law("bad/odd").fit({"x": [1.0, 2.0, 3.0], "y": [2.0, 4.0, 6.1]}, start={"a": 1.0})

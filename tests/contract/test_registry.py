@@ -63,7 +63,6 @@ def test_a_bare_name_works_while_it_is_unique(fake_plugins):
         get_registry().find("law", "rare-name")
 
 
-@pytest.mark.bad_input(15)
 def test_bad_input_015_a_taken_full_name_resolves_to_neither_and_names_both(fake_plugins):
     fake_plugins.add("demo", good(), distribution="first-maker")
     fake_plugins.add("demo", good(), distribution="second-maker")
@@ -74,7 +73,6 @@ def test_bad_input_015_a_taken_full_name_resolves_to_neither_and_names_both(fake
             found.find("law", name)
 
 
-@pytest.mark.bad_input(15)
 def test_bad_input_015_a_stranger_cannot_shadow_an_installed_law(fake_plugins):
     installed = Registry().names("law")
     if not installed:
@@ -99,7 +97,6 @@ BROKEN = {
 }  # fmt: skip
 
 
-@pytest.mark.bad_input(63)
 @pytest.mark.parametrize("how", BROKEN)
 def test_bad_input_063_a_broken_plugin_is_listed_as_failed_and_the_rest_goes_on(fake_plugins, how):
     source, reason = BROKEN[how]
@@ -112,7 +109,6 @@ def test_bad_input_063_a_broken_plugin_is_listed_as_failed_and_the_rest_goes_on(
     assert get_registry().find("law", "sound/line")
 
 
-@pytest.mark.bad_input(64)
 @pytest.mark.parametrize(
     ("returned", "reason"),
     [
@@ -142,7 +138,6 @@ def test_bad_input_064_rubbish_from_a_hook_names_hook_and_place(fake_plugins, re
     assert plugin("rubbish").status == "failed"
 
 
-@pytest.mark.bad_input(69)
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
@@ -161,14 +156,12 @@ def test_bad_input_069_a_hook_of_a_wrong_name_or_signature_is_refused_at_load(fa
     assert reason in wrong.reason
 
 
-@pytest.mark.bad_input(69)
 def test_bad_input_069_a_record_of_another_version_names_the_field(fake_plugins):
     source = HEAD + "def forecast_laws():\n    yield LawSpec(name='a', formula='x', reference='r')"
     fake_plugins.add("old", source)
     assert "formula" in plugin("old").reason
 
 
-@pytest.mark.bad_input(68)
 def test_bad_input_068_what_a_plugin_prints_goes_to_stderr(fake_plugins, capsys):
     source = "print('at import')\n" + HEAD + "def forecast_laws():\n    print('in hook')\n    return []"
     fake_plugins.add("loud", source)
@@ -178,7 +171,6 @@ def test_bad_input_068_what_a_plugin_prints_goes_to_stderr(fake_plugins, capsys)
     assert captured.err.split("\n")[:2] == ["at import", "in hook"]
 
 
-@pytest.mark.bad_input(71)
 def test_bad_input_071_of_a_hundred_plugins_one_is_broken(fake_plugins):
     for i in range(99):
         fake_plugins.add(f"p{i:02}", good(), distribution=f"maker-{i:02}")
@@ -261,7 +253,6 @@ def test_a_distribution_without_metadata_is_still_listed(fake_plugins):
     assert plugin("bare").distribution == "?"
 
 
-@pytest.mark.bad_input(71)
 @pytest.mark.parametrize("how", ["folder", "latin-1"])
 def test_a_distribution_whose_entry_points_cannot_be_read_is_listed(fake_plugins, how):
     fake_plugins.add("good", good())
@@ -284,7 +275,6 @@ def test_the_name_of_an_entry_point_is_checked():
     assert "entry point's name" in found[0].reason
 
 
-@pytest.mark.bad_input(82)
 @pytest.mark.parametrize(
     ("select", "loaded"),
     [
@@ -306,7 +296,6 @@ def test_bad_input_082_selection(monkeypatch, select, loaded):
     assert all(p.reason == "deselected by FORECAST_PLUGINS" for p in found if p.status == "off")
 
 
-@pytest.mark.bad_input(82)
 def test_bad_input_082_an_argument_goes_before_the_environment(monkeypatch):
     monkeypatch.setenv("FORECAST_PLUGINS", "a")
     entries = [EntryPoint(n, "json", registry.ENTRY_POINT_GROUP) for n in "abc"]
@@ -314,7 +303,6 @@ def test_bad_input_082_an_argument_goes_before_the_environment(monkeypatch):
     assert [p.status for p in Registry(entries, select="-a").plugins] == ["off", "loaded", "loaded"]
 
 
-@pytest.mark.bad_input(82)
 @pytest.mark.parametrize("select", ["alfa", "-alfa", "alpha,alfa"])
 def test_bad_input_082_a_misspelt_selection_names_variable_and_nearest(select):
     entries = [EntryPoint(n, "json", registry.ENTRY_POINT_GROUP) for n in ("alpha", "beta")]

@@ -50,7 +50,6 @@ CODE = {"reference": "r", "unit": "", "target": "a:b"}
 TREND = {"reference": "r", "unit": "", "table": "t", "x": "x", "y": "y"}
 
 
-@pytest.mark.bad_input(64)
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -78,7 +77,6 @@ def test_bad_input_064_a_wrong_field_is_named(field, value):
         LawSpec(**{**LAW, field: value})
 
 
-@pytest.mark.bad_input(64)
 @pytest.mark.parametrize(
     ("make", "field"),
     [
@@ -160,7 +158,6 @@ def test_all_is_sorted_and_complete():
     assert public == set(specs.__all__)
 
 
-@pytest.mark.bad_input(50)
 def test_bad_input_050_bounds_of_a_record_are_low_and_high():
     with pytest.raises(PluginContractError, match=r"bounds: expected a mapping to \(low, high\)"):
         LawSpec(name="x", reference="r", variables={"x": ""}, expression="a*x", bounds={"a": (2.0, 1.0)})

@@ -32,7 +32,6 @@ def but(values, row, value):
 # --- cells ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.bad_input(25)
 @pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log"])
 @pytest.mark.parametrize(
     ("data", "keywords", "says"),
@@ -49,7 +48,6 @@ def test_bad_input_025_a_missing_number_is_named(data, keywords, says, objective
         POWER.fit(data, objective=objective, **keywords)
 
 
-@pytest.mark.bad_input(26)
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e308 * 10])
 @pytest.mark.parametrize("column", ["x", "y"])
 def test_bad_input_026_an_infinite_number_is_named(column, value):
@@ -59,8 +57,6 @@ def test_bad_input_026_an_infinite_number_is_named(column, value):
         POWER.fit(data)
 
 
-@pytest.mark.bad_input(26)
-@pytest.mark.bad_input(34)
 @pytest.mark.parametrize("scale", [1e308, 1e200, 1e-200, 1e-308, 1e-320])
 def test_bad_input_026_034_where_squares_leave_double_precision_a_scale_is_proposed(scale):
     with pytest.raises(DataError, match=r"scale it: y='1e[+-]\d+\*y'") as caught:
@@ -70,8 +66,6 @@ def test_bad_input_026_034_where_squares_leave_double_precision_a_scale_is_propo
         assert LINE.fit({"x": X, "y": scale * ((X + 3 * np.sin(X)) / 1e4)}, y=proposed).converged
 
 
-@pytest.mark.bad_input(26)
-@pytest.mark.bad_input(34)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scale", [1e100, 1e-100])
 def test_bad_input_026_034_far_from_one_is_no_matter(scale):
@@ -81,7 +75,6 @@ def test_bad_input_026_034_far_from_one_is_no_matter(scale):
         assert two.interval(name) == pytest.approx([scale * end for end in one.interval(name)], rel=1e-6)
 
 
-@pytest.mark.bad_input(40)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("value", [0.0, -1.0, np.inf, -np.inf, 1e-300, 1e300])
 def test_bad_input_040_a_standard_deviation_that_is_none_is_named(value):
@@ -89,8 +82,6 @@ def test_bad_input_040_a_standard_deviation_that_is_none_is_named(value):
         POWER.fit({"x": X, "y": Y}, sigma=but(0 * X + 0.1, 3, value))
 
 
-@pytest.mark.bad_input(40)
-@pytest.mark.bad_input(41)
 @pytest.mark.parametrize("option", ["sigma", "weights"])
 @pytest.mark.parametrize("given", [np.ones(39), np.ones(41), np.ones((40, 1)), np.ones(0)])
 def test_bad_input_040_041_a_wrong_length_is_named(option, given):
@@ -98,14 +89,12 @@ def test_bad_input_040_041_a_wrong_length_is_named(option, given):
         POWER.fit({"x": X, "y": Y}, **{option: given})
 
 
-@pytest.mark.bad_input(41)
 @pytest.mark.parametrize("weights", [0.0, np.zeros(40), -np.ones(40)])
 def test_bad_input_041_weights_of_nothing(weights):
     with pytest.raises(DataError, match="weights: expected numbers of at least 0, not all of them 0"):
         POWER.fit({"x": X, "y": Y}, weights=weights)
 
 
-@pytest.mark.bad_input(30)
 @pytest.mark.parametrize(
     "data",
     [{"x": [], "y": []}, {}, pd.DataFrame({"x": [], "y": []}), xr.Dataset({"x": ("r", []), "y": ("r", [])})],
@@ -116,7 +105,6 @@ def test_bad_input_030_no_rows_are_one_kind_of_error(data):
         POWER.fit(data)
 
 
-@pytest.mark.bad_input(30)
 @pytest.mark.parametrize("text", ["", "x,y\n", "\n\n"])
 def test_bad_input_030_empty_files_are_the_same_kind_of_error(tmp_path, text):
     (tmp_path / "none.csv").write_text(text)
@@ -136,7 +124,6 @@ def points(unit_n="param", unit_d="token", n=1.0, d=1.0, key="unit"):
     return xr.Dataset({name: ("run", values, {key: unit}) for name, (values, unit) in columns.items()})
 
 
-@pytest.mark.bad_input(38)
 @pytest.mark.parametrize("key", ["unit", "units"])
 def test_bad_input_038_units_of_columns_are_converted_exactly(key):
     law = forecast.law("scaling/chinchilla")
@@ -144,7 +131,6 @@ def test_bad_input_038_units_of_columns_are_converted_exactly(key):
     assert dict(two.values) == pytest.approx(dict(one.values), rel=1e-9)
 
 
-@pytest.mark.bad_input(38)
 def test_bad_input_038_units_that_do_not_balance_name_both_sides():
     law = forecast.law("scaling/chinchilla")
     for data in (points("FLOP"), points("FLOP/s"), dict(points("FLOP").data_vars)):
@@ -156,7 +142,6 @@ def test_bad_input_038_units_that_do_not_balance_name_both_sides():
         law.fit(points(), y="D")
 
 
-@pytest.mark.bad_input(38)
 def test_bad_input_038_inside_a_formula_and_without_a_known_unit_a_column_is_a_number():
     law = forecast.law("scaling/chinchilla")
     one = law.fit(points())
@@ -164,7 +149,6 @@ def test_bad_input_038_inside_a_formula_and_without_a_known_unit_a_column_is_a_n
         assert dict(law.fit(data, let=let).values) == pytest.approx(dict(one.values), rel=1e-9)
 
 
-@pytest.mark.bad_input(38)
 def test_bad_input_038_units_count_for_many_fits_too():
     law = forecast.law("scaling/chinchilla")
     grid = xr.concat([points("Gparam", n=1e9)] * 2, dim="seed", join="exact").assign_coords(seed=["a", "b"])
@@ -177,7 +161,6 @@ def test_bad_input_038_units_count_for_many_fits_too():
 # --- kinds of arrays --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.bad_input(42)
 def test_bad_input_042_integers_are_floats_before_any_arithmetic(plain):
     cube = forecast.Law("a + b*x**3", variables=["x"])
     whole = np.arange(10**7, 11 * 10**7, 10**7)
@@ -193,7 +176,6 @@ def test_bad_input_042_integers_are_floats_before_any_arithmetic(plain):
         POWER.fit({"x": [10**400 + i for i in range(20)], "y": Y[:20]})
 
 
-@pytest.mark.bad_input(43)
 @pytest.mark.parametrize(
     ("change", "tolerance"),
     [
@@ -210,7 +192,6 @@ def test_bad_input_043_kinds_of_numbers(plain, change, tolerance):
     assert dict(found.values) == pytest.approx(plain, rel=max(tolerance, 1e-12))
 
 
-@pytest.mark.bad_input(43)
 @pytest.mark.parametrize(
     ("x", "says"),
     [
@@ -226,7 +207,6 @@ def test_bad_input_043_what_is_no_number_is_refused(x, says):
         POWER.fit({"x": x, "y": Y})
 
 
-@pytest.mark.bad_input(44)
 def test_bad_input_044_labels_are_matched_and_order_is_nothing(plain):
     order = np.random.default_rng(1).permutation(40)
     labels = [f"run{i}" for i in range(40)]
@@ -244,7 +224,6 @@ def test_bad_input_044_labels_are_matched_and_order_is_nothing(plain):
         POWER.fit({"x": np.array(1.0), "y": np.array(2.0)})
 
 
-@pytest.mark.bad_input(45)
 def test_bad_input_045_memory_layout_is_nothing(plain):
     fixed = X.copy()
     fixed.flags.writeable = False
@@ -254,7 +233,6 @@ def test_bad_input_045_memory_layout_is_nothing(plain):
     assert dict(POWER.fit({"x": X[::-1], "y": Y[::-1]}).values) == pytest.approx(plain, rel=1e-9)
 
 
-@pytest.mark.bad_input(35)
 def test_bad_input_035_dates_of_any_unit_are_decimal_years():
     law = forecast.Law("a + b*(t - 2000)", variables=["t"])
     days = np.array([f"{year}-01-01" for year in range(1904, 2097, 4)], dtype="datetime64[D]")
@@ -269,8 +247,6 @@ def test_bad_input_035_dates_of_any_unit_are_decimal_years():
 # --- what it does not call --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.bad_input(3)
-@pytest.mark.bad_input(6)
 def test_bad_input_003_006_no_text_reaches_the_parsers_of_sympy_or_patsy(monkeypatch):
     import patsy
     import sympy.parsing.sympy_parser as parser
@@ -290,7 +266,6 @@ def test_bad_input_003_006_no_text_reaches_the_parsers_of_sympy_or_patsy(monkeyp
         __import__("sympy").sympify("1 + x")
 
 
-@pytest.mark.bad_input(76)
 @pytest.mark.parametrize("x", [1e6, 1e300])
 def test_bad_input_076_where_a_law_overflows_everywhere_it_is_an_error(x):
     law = forecast.Law("exp(a*x)", variables=["x"], bounds={"a": (1.0, 2.0)})
@@ -310,7 +285,6 @@ def test_counts_that_are_all_zero_have_no_exponent():
 SATURATING = forecast.Law("E + A*x**-a", variables=["x"], bounds={"E": (1.5, 1.5), "a": (0.1, 1.0)})
 
 
-@pytest.mark.bad_input(50)
 @pytest.mark.parametrize(
     ("start", "says"),
     [
@@ -330,7 +304,6 @@ def test_bad_input_050_starts_that_are_none(start, says):
         SATURATING.fit({"x": X, "y": Y}, start=start)
 
 
-@pytest.mark.bad_input(50)
 @pytest.mark.parametrize("a", [0.1, 1.0])
 def test_bad_input_050_a_start_at_a_bound_reaches_the_same_end(a):
     data = {"x": X, "y": 1.5 + 8 * X**-0.35 * (1 + 0.01 * np.cos(7 * np.arange(40)))}
@@ -340,7 +313,6 @@ def test_bad_input_050_a_start_at_a_bound_reaches_the_same_end(a):
     assert begun.values["E"] == 1.5
 
 
-@pytest.mark.bad_input(44)
 @pytest.mark.parametrize("other", ["array", "list", "series", "dataarray"])
 def test_bad_input_044_labels_beside_a_column_without_them_are_refused(other):
     labels = [f"run{i}" for i in range(40)]
@@ -353,7 +325,6 @@ def test_bad_input_044_labels_beside_a_column_without_them_are_refused(other):
     assert POWER.fit({"x": plain, "y": pd.Series(Y)}).converged  # labels that only count the rows are none
 
 
-@pytest.mark.bad_input(44)
 @pytest.mark.parametrize("keyword", ["weights", "sigma", "groups"])
 def test_bad_input_044_what_is_given_beside_the_data_is_matched_by_label(keyword):
     labels = pd.Index([f"run{i}" for i in range(40)])
@@ -381,7 +352,6 @@ FREE = {
 }
 
 
-@pytest.mark.bad_input(34)
 @pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log"])
 @pytest.mark.parametrize("name", FREE)
 def test_bad_input_034_units_far_from_one_change_the_prefactor_and_nothing_else(name, objective):
@@ -400,7 +370,6 @@ def test_bad_input_034_units_far_from_one_change_the_prefactor_and_nothing_else(
         assert two.interval(exponent, method="wald") == pytest.approx(one.interval(exponent, method="wald"), rel=1e-5)
 
 
-@pytest.mark.bad_input(34)
 @pytest.mark.parametrize("objective", ["least_squares", "huber_log"])
 def test_bad_input_034_chinchilla_in_units_far_from_one(objective):
     law = forecast.law("scaling/chinchilla")

@@ -54,7 +54,6 @@ def test_the_rollout_forecasts_what_lies_beyond_each_origin():
     assert rows[0]["rollout"] == pytest.approx(math.sqrt(np.mean(errors)), rel=1e-6)
 
 
-@pytest.mark.bad_input(33)
 def test_bad_input_033_the_order_of_rows_is_irrelevant():
     order = np.random.default_rng(0).permutation(40)
     one, _ = compare(laws(), CURVE)

@@ -80,7 +80,6 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(84)
 @pytest.mark.parametrize(
     "part",
     [

@@ -104,9 +104,7 @@ def solved(problem, y):
     )
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.bad_input(49)) if n == "midpoint" else n for n in CASES]
-)
+@pytest.mark.parametrize("name", CASES)
 def test_the_default_interval_covers(name, capsys):
     case = CASES[name]
     problem, y = simulated(case)

@@ -9,7 +9,6 @@ from forecast.errors import DataError
 X = np.geomspace(10, 1e4, 40)
 
 
-@pytest.mark.bad_input(27)
 @pytest.mark.parametrize("cell", [0.0, -5.0])
 @pytest.mark.parametrize("law", ["E + A*x**-c", "a + b*log(x)", "a*sqrt(x) + b", "A*x**-c*exp(b/x)"])
 @pytest.mark.parametrize("objective", ["least_squares", "least_squares_log"])

@@ -60,7 +60,6 @@ HARD = {
 }
 
 
-@pytest.mark.bad_input(52)
 @pytest.mark.parametrize("name", HARD)
 def test_bad_input_052_hard_starts_reach_the_certified_values(name):
     formula, x, y, start, certified = HARD[name]
@@ -71,7 +70,6 @@ def test_bad_input_052_hard_starts_reach_the_certified_values(name):
     assert list(fit.values.values()) == pytest.approx(list(certified), rel=1e-6)
 
 
-@pytest.mark.bad_input(52)
 def test_bad_input_052_a_plateau_is_not_converged():
     x, y = (np.array(v, dtype=float) for v in HARD["BoxBOD"][1:3])
     fit = forecast.Law("b1*(1 - exp(-b2*x))", variables=["x"]).fit({"x": x, "y": y}, start={"b1": 172.0, "b2": 500.0})

@@ -56,7 +56,6 @@ def test_no_mean_of_logs_without_scatter(fit):
         bare.predict(x=1.0, statistic="mean")
 
 
-@pytest.mark.bad_input(46)
 def test_bad_input_046_far_outside_is_flagged_and_wider(fit):
     near, far = fit.predict(x=1e5), fit.predict(x=1e10)
     assert far.attrs["extrapolation_decades"] == pytest.approx(6.0)
@@ -65,7 +64,6 @@ def test_bad_input_046_far_outside_is_flagged_and_wider(fit):
     assert widths[1] > widths[0]
 
 
-@pytest.mark.bad_input(47)
 def test_bad_input_047_each_point_by_itself_and_the_shape_kept(fit):
     x = np.array([[100.0, 0.0, -1.0], [np.nan, np.inf, 1e3]])
     found = fit.predict(x=x)
@@ -78,21 +76,18 @@ def test_bad_input_047_each_point_by_itself_and_the_shape_kept(fit):
         assert np.isnan(found[name].values[~known]).all()
 
 
-@pytest.mark.bad_input(47)
 def test_bad_input_047_nothing_asked_is_nothing_answered(fit):
     found = fit.predict(x=np.empty((0, 3)))
     assert found["median"].shape == found["upper"].shape == (0, 3)
     assert found.attrs["extrapolation_decades"] == 0.0
 
 
-@pytest.mark.bad_input(47)
 def test_bad_input_047_zero_and_negative_where_the_law_has_a_value(line):
     found = line.predict(x=[0.0, -5.0])
     assert np.isfinite(found.to_array()).all()
     assert "at 0 or below, outside its data" in found.attrs["warnings"]
 
 
-@pytest.mark.bad_input(43)
 @pytest.mark.parametrize("wrong", [["a", "b"], [1j], [object()], [["a"], [1, 2]]])
 def test_bad_input_043_points_that_are_no_numbers(fit, wrong):
     with pytest.raises(DataError, match="expected numbers"):

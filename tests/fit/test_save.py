@@ -61,7 +61,6 @@ def test_the_file_is_readable_by_others(tmp_path):
     assert json.loads(tree["parameters"].attrs["converged"]) is True
 
 
-@pytest.mark.bad_input(51)
 def test_bad_input_051_not_converged_is_in_the_file(tmp_path):
     fit = FITS["registered"]()
     fit.solutions.converged[:] = False
@@ -104,7 +103,6 @@ def test_a_file_that_is_no_fit_of_ours_is_refused(attrs, says, path):
         forecast.load(path)
 
 
-@pytest.mark.bad_input(61)
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -127,7 +125,6 @@ def test_bad_input_061_json_in_a_file_is_read_strictly(text, says, path):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.bad_input(18)
 @pytest.mark.parametrize("version", ['"0"', '"1"', '"3"', "2", "null"])
 def test_bad_input_018_a_file_of_another_version_is_refused_and_not_misread(version, path):
     changed(path, format=version)
@@ -135,7 +132,6 @@ def test_bad_input_018_a_file_of_another_version_is_refused_and_not_misread(vers
         forecast.load(path)
 
 
-@pytest.mark.bad_input(87)
 def test_bad_input_087_a_file_records_the_versions_it_was_made_with(tmp_path):
     import scipy
 
@@ -144,7 +140,6 @@ def test_bad_input_087_a_file_records_the_versions_it_was_made_with(tmp_path):
     assert found == (forecast.__version__, np.__version__, scipy.__version__, xr.__version__)
 
 
-@pytest.mark.bad_input(7)
 def test_bad_input_007_a_pickle_in_place_of_a_fit_is_not_opened(tmp_path):
     import os
     import pickle
@@ -160,8 +155,6 @@ def test_bad_input_007_a_pickle_in_place_of_a_fit_is_not_opened(tmp_path):
     assert not (tmp_path / "marker").exists()
 
 
-@pytest.mark.bad_input(6)
-@pytest.mark.bad_input(1)
 def test_bad_input_001_006_a_hostile_law_in_a_file_is_only_text(tmp_path):
     path = FITS["formula"]().save(tmp_path / "fit.nc")
     marker = tmp_path / "marker"

@@ -180,7 +180,6 @@ DEEP = {
 }
 
 
-@pytest.mark.bad_input(75)
 @pytest.mark.parametrize("name", DEEP)
 def test_bad_input_075_a_deep_law_goes_through_everything_that_walks_it(name):
     law = Law(DEEP[name], variables=["x"])
@@ -204,7 +203,6 @@ def test_bad_input_075_a_deep_law_goes_through_everything_that_walks_it(name):
         assert again == law.formula
 
 
-@pytest.mark.bad_input(75)
 @pytest.mark.parametrize(
     "hostile",
     [
@@ -225,7 +223,6 @@ def test_bad_input_075_derivatives_have_a_limit_and_say_so(hostile):
         tracemalloc.stop()
 
 
-@pytest.mark.bad_input(75)
 @pytest.mark.parametrize(
     ("hostile", "says"),
     [
@@ -293,7 +290,6 @@ PLACES = {
 }
 
 
-@pytest.mark.bad_input(75)
 @pytest.mark.parametrize("place", PLACES)
 def test_bad_input_075_every_place_has_the_same_limits(place):
     with pytest.raises(ForecastError, match="has more than 60 nested parentheses"):
@@ -323,10 +319,6 @@ print("sympy" in sys.modules, opened)
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(16)
-@pytest.mark.bad_input(17)
-@pytest.mark.bad_input(18)
-@pytest.mark.bad_input(19)
 def test_bad_input_016_019_derivatives_are_neither_written_nor_read(tmp_path):
     environment = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "FORECAST_CACHE": str(tmp_path), "PATH": ""}
     done = subprocess.run(

@@ -82,7 +82,6 @@ def test_conditions_on_rows_keep_to_the_grammar_of_laws(text, says):
 # --- what it refuses --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.bad_input(1)
 def test_bad_input_001_import_and_system(tmp_path):
     marker = tmp_path / "P"
     text = f"__import__('os').system('touch {marker}')"
@@ -93,7 +92,6 @@ def test_bad_input_001_import_and_system(tmp_path):
     assert not marker.exists()
 
 
-@pytest.mark.bad_input(2)
 def test_bad_input_002_ways_out_through_attributes():
     for text in (
         "().__class__.__base__.__subclasses__()[0].__init__.__globals__['system']('x')",
@@ -109,7 +107,6 @@ def test_bad_input_002_ways_out_through_attributes():
         assert "outside the grammar" in message or "no function" in message
 
 
-@pytest.mark.bad_input(4)
 def test_bad_input_004_hostile_names(tmp_path):
     marker = tmp_path / "P"
     for name in (
@@ -130,7 +127,6 @@ def test_bad_input_004_hostile_names(tmp_path):
     assert not marker.exists()
 
 
-@pytest.mark.bad_input(5)
 def test_bad_input_005_names_that_shadow():
     for name in (
         "exp",
@@ -157,7 +153,6 @@ def test_bad_input_005_names_that_shadow():
         assert parse(check_name(name)).derivative(name).text == "1"
 
 
-@pytest.mark.bad_input(75)
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -189,7 +184,6 @@ def test_bad_input_075_pathological_sizes(text, says):
     assert says in refused(text)
 
 
-@pytest.mark.bad_input(78)
 @pytest.mark.parametrize(
     ("text", "hint"),
     [

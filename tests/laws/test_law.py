@@ -85,7 +85,6 @@ def test_shapes_broadcast():
         made.value({"a": 1, "b": 2}, x=[1, 2], z=[1, 2, 3])
 
 
-@pytest.mark.bad_input(76)
 def test_bad_input_076_overflow_is_infinite_and_silent():
     made = Law("exp(a*x)", variables=["x"])
     with warnings.catch_warnings():
@@ -120,7 +119,6 @@ def test_bounds_and_attributes():
     assert "a*x + b" in repr(made)
 
 
-@pytest.mark.bad_input(77)
 @pytest.mark.parametrize(
     ("text", "options", "says"),
     [
@@ -150,13 +148,11 @@ def test_bad_input_077_laws_refused(text, options, says):
     assert str(caught.value).startswith("law 'demo/bad'")
 
 
-@pytest.mark.bad_input(77)
 def test_bad_input_077_parameter_not_in_formula():
     with pytest.raises(UnknownNameError, match="bounds: unknown parameter 'alpa'; did you mean 'alpha'"):
         Law("alpha*x", variables=["x"], positive=["alpa"])
 
 
-@pytest.mark.bad_input(77)
 def test_bad_input_077_a_product_of_parameters_is_flagged():
     fit = Law("a*b*x", variables=["x"]).fit({"x": [1.0, 2, 3, 4], "y": [2.0, 4.1, 5.9, 8.0]})
     said = f"{fit.verdict} {fit.warnings} {fit.summary()}"
@@ -215,7 +211,6 @@ def test_unknown_law_suggests_the_nearest():
         law("no-such-law-anywhere")
 
 
-@pytest.mark.bad_input(50)
 def test_bad_input_050_equal_bounds_fix_a_parameter():
     made = Law("a*x + b", variables=["x"], bounds={"b": (2, 2)})
     assert made.bounds["b"] == (2.0, 2.0)
@@ -272,7 +267,6 @@ def test_an_implicit_law_comes_from_a_record(monkeypatch):
     assert law("demo").text == "(y - e)/(f - y) = b/x"
 
 
-@pytest.mark.bad_input(50)
 @pytest.mark.parametrize(
     ("bounds", "says"),
     [

@@ -117,7 +117,6 @@ def test_what_is_passed_in_is_left_alone():
         np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.bad_input(76)
 def test_bad_input_076_nothing_warns():
     law = Law("a*x**b + log(c - x) + exp(c*x)/(x - x0)", variables=["x"])
     with warnings.catch_warnings():

@@ -88,7 +88,6 @@ def test_one_series_on_two_shapes_is_two_models_with_draws_of_their_own():
     assert abs(np.corrcoef(*ranks)[0, 1]) < 5 / np.sqrt(len(ranks[0]))
 
 
-@pytest.mark.bad_input(64)
 @pytest.mark.parametrize(
     ("name", "keys", "says"),
     [

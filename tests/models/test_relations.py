@@ -101,7 +101,6 @@ def warned(run):
     return [*map(str, run.warnings)]
 
 
-@pytest.mark.bad_input(46)
 def test_bad_input_046_researchers_where_1e5_researchers_are_meant_are_warned_of_with_both_ranges():
     """The law takes S in 1e5 researchers; a series in researchers balances its units and is five decades out."""
     wired = {**CHIPS["quantities"], "S": {"model": "resources/chip-research"}}
@@ -126,7 +125,6 @@ def test_the_warning_does_not_depend_on_the_number_of_draws_or_workers():
     assert len({str(warned(run)) for run in runs}) == 1
 
 
-@pytest.mark.bad_input(46)
 @pytest.mark.parametrize("name", ["S", "A"])
 def test_bad_input_046_a_negative_input_is_refused_where_the_law_requires_it_above_zero(name):
     with pytest.raises(DataError, match=rf"chip-progress-from-effort: .*: expected {name} > 0, got -1"):

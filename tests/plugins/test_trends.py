@@ -242,7 +242,6 @@ def test_inputs_are_not_written_to_and_a_fit_repeats(shape, frontier):
     assert a.describe() == b.describe()
 
 
-@pytest.mark.bad_input(90)
 def test_bad_input_090_no_break_closer_to_an_edge_than_a_segment():
     t = np.arange(2000.0, 2040.0)
     for at, expected in ((2001, None), (2038, None), (2020, 2020)):
@@ -271,7 +270,6 @@ def alarms(rho, series=1000, n=40):
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(90)
 def test_bad_input_090_a_break_in_white_noise_is_found_one_time_in_twenty():
     rate = alarms(0.0)
     print(f"false alarms on white noise: {rate:.1%} of 1000 series of 40")

@@ -44,13 +44,11 @@ def test_time_runs_in_uneven_steps():
     assert one([1, 1, 1, 16], [4, 4, 4, 4])[0] == pytest.approx(2023.5)
 
 
-@pytest.mark.bad_input(54)
 def test_bad_input_054_already_is_the_first_step():
     assert one([5, 6, 7, 8], [1, 1, 1, 1]) == (2020.0, True, False)
     assert one([5, 0.1, 7, 8], [1, 1, 1, 1]) == (2020.0, True, False)  # and it stays the first, whatever follows
 
 
-@pytest.mark.bad_input(54)
 def test_bad_input_054_a_declining_trend_is_never_not_a_negative_year():
     assert one(10.0 ** -(T - 2020), [2, 2, 2, 2]) == (np.inf, False, True)
 

@@ -49,7 +49,6 @@ def many():
     return parity(draws=3000)
 
 
-@pytest.mark.bad_input(56)
 @pytest.mark.parametrize("draws", [7, 1025, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 1000, 1024, 3000))])
 def test_bad_input_056_fewer_draws_are_a_bitwise_prefix_of_more(many, draws):
     few = parity(draws=draws)
@@ -76,7 +75,6 @@ def test_a_longer_horizon_keeps_the_earlier_steps():
     assert (early[crossed] == late[crossed]).all()
 
 
-@pytest.mark.bad_input(56)
 @pytest.mark.parametrize("workers", [2, pytest.param(8, marks=pytest.mark.slow)])
 def test_bad_input_056_any_number_of_workers_gives_the_same_bits(many, workers):
     assert_same(parity(draws=3000, workers=workers), many)
@@ -91,7 +89,6 @@ def test_another_seed_gives_other_worlds():
     assert float((one != two).isel(time=-1).mean()) > 0.75
 
 
-@pytest.mark.bad_input(58)
 def test_bad_input_058_global_random_states_are_not_touched():
     random.seed(3)
     np.random.seed(3)
@@ -100,14 +97,12 @@ def test_bad_input_058_global_random_states_are_not_touched():
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before
 
 
-@pytest.mark.bad_input(57)
 @pytest.mark.parametrize("seed", [-1, 2**128, "abc", True, 1.5])
 def test_bad_input_057_what_is_no_seed_is_refused(seed):
     with pytest.raises(UsageError, match="seed: expected an integer"):
         parity(seed=seed)
 
 
-@pytest.mark.bad_input(57)
 def test_bad_input_057_a_fresh_seed_is_recorded_and_repeats_the_run():
     first = parity(draws=20, seed=None)
     again = parity(draws=20, seed=first.attributes["seed"])
@@ -135,7 +130,6 @@ def test_settings_of_a_run_that_cannot_be(options, says):
         parity(**options)
 
 
-@pytest.mark.bad_input(53)
 @pytest.mark.parametrize("until", [2025, 2024, 1990])
 def test_bad_input_053_a_horizon_before_its_start_says_why(until):
     with pytest.raises(UsageError, match=f"until: expected a year after the first one, 2025, got {until}"):
@@ -241,7 +235,6 @@ def test_a_noiseless_trend_crosses_where_its_closed_form_does():
         assert float(run["questions"]["q_never"]) == float(run["questions"]["q_already"]) == 0
 
 
-@pytest.mark.bad_input(54)
 def test_bad_input_054_a_declining_trend_gives_never():
     limit = {"value": 100.0, "unit": "FLOP/s"}
     run = asked({"x": mine([8.0, 4.0, 2.0, 1.0]), "limit": limit}, "x >= limit")
@@ -250,7 +243,6 @@ def test_bad_input_054_a_declining_trend_gives_never():
     assert np.isnat(run["questions"]["q_date"].values).all()
 
 
-@pytest.mark.bad_input(54)
 def test_bad_input_054_a_threshold_already_exceeded_gives_already():
     limit = {"value": 2.0, "unit": "FLOP/s"}
     run = asked({"x": mine(MINE["v"]), "limit": limit}, "x >= limit")
@@ -258,8 +250,6 @@ def test_bad_input_054_a_threshold_already_exceeded_gives_already():
     assert years(run).tolist() == [2005.0] * 5
 
 
-@pytest.mark.bad_input(54)
-@pytest.mark.bad_input(55)
 def test_bad_input_054_055_masses_are_counted_draws_and_quantiles_monotone(many):
     data = many["questions"].to_dataset()
     dates = data["parity_date"].values

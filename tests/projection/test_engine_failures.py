@@ -159,10 +159,6 @@ def bad(fake_plugins):
     return run
 
 
-@pytest.mark.bad_input(14)
-@pytest.mark.bad_input(63)
-@pytest.mark.bad_input(64)
-@pytest.mark.bad_input(66)
 @pytest.mark.parametrize("kind", FAILING)
 def test_bad_input_063_064_066_a_failing_model_is_listed_and_the_others_are_answered(bad, kind):
     run = bad(kind, "good")
@@ -181,13 +177,11 @@ def test_bad_input_063_064_066_a_failing_model_is_listed_and_the_others_are_answ
     assert float(questions["q_already"].sel(kind="good")) == 1.0
 
 
-@pytest.mark.bad_input(63)
 def test_bad_input_063_where_nothing_is_left_the_failure_is_raised(bad):
     with pytest.raises(PluginError, match="model 'bad/fit': fit: ValueError: cannot fit this"):
         bad("fit")
 
 
-@pytest.mark.bad_input(64)
 @pytest.mark.parametrize("kind", BESIDE)
 def test_bad_input_064_what_fails_beside_the_level_is_listed_and_the_level_stands(bad, kind):
     run = bad(kind, "good")
@@ -196,13 +190,11 @@ def test_bad_input_064_what_fails_beside_the_level_is_listed_and_the_level_stand
     assert (run["questions"]["q_already"].values == 1).all()
 
 
-@pytest.mark.bad_input(66)
 def test_bad_input_066_an_interrupt_is_an_interrupt_whoever_raises_it(bad):
     with pytest.raises(KeyboardInterrupt):
         bad("keyboard", "good")
 
 
-@pytest.mark.bad_input(68)
 @pytest.mark.parametrize("workers", [1, 8])
 def test_bad_input_068_what_a_model_prints_goes_to_stderr_and_stdout_comes_back(bad, capfd, workers):
     before = sys.stdout
@@ -214,7 +206,6 @@ def test_bad_input_068_what_a_model_prints_goes_to_stderr_and_stdout_comes_back(
     assert "made prints" in captured.err
 
 
-@pytest.mark.bad_input(14)
 def test_bad_input_014_a_buffer_that_models_use_again_changes_nothing(bad):
     quantities = {"a": {"model": "bad/buffer-1"}, "b": {"model": "bad/buffer-3"}, "c": {"expression": "b - a"}}
     data = forecast.project({"start": 2025, "until": 2030, "quantities": quantities}, draws=20)["projection"]
@@ -236,7 +227,6 @@ def test_failures_are_the_same_for_any_number_of_workers():
     assert failures[0][0].startswith("q: questions.q.when: 'log(x)': ")
 
 
-@pytest.mark.bad_input(76)
 def test_bad_input_076_a_formula_that_leaves_the_numbers_is_an_error_that_names_it():
     made = {"start": 2025, "until": 2030, "quantities": {"x": {"value": 1e6, "unit": ""}}}
     made["quantities"]["y"] = {"expression": "exp(x) - exp(x)"}
@@ -244,7 +234,6 @@ def test_bad_input_076_a_formula_that_leaves_the_numbers_is_an_error_that_names_
         forecast.project(made, draws=3)
 
 
-@pytest.mark.bad_input(76)
 def test_bad_input_076_an_overflow_is_an_error_that_names_it_and_no_warning(recwarn):
     made = {"start": 2025, "until": 2030, "quantities": {"x": {"value": 1e6, "unit": ""}}}
     made["quantities"]["y"] = {"expression": "exp(x)"}

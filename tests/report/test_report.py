@@ -72,7 +72,6 @@ def test_where_everything_failed_it_cannot_be_said():
 # --- plain data -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.bad_input(55)
 def test_bad_input_055_masses_are_probabilities_and_quantiles_monotone(run):
     for row in result_data.date_rows(run):
         crossing = row["crossing"]

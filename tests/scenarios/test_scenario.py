@@ -215,7 +215,6 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.bad_input(82)
 @pytest.mark.parametrize("case", WRONG)
 def test_bad_input_082_a_wrong_scenario_names_file_and_key(write, case):
     text, error, says = WRONG[case]

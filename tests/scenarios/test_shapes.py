@@ -85,7 +85,6 @@ def test_the_series_and_its_table_are_in_the_provenance():
     assert run.attributes["scenario_hash"] != other.attributes["scenario_hash"]
 
 
-@pytest.mark.bad_input(82)
 @pytest.mark.parametrize(
     ("quantity", "error", "says"),
     [

@@ -28,7 +28,6 @@ def number_table(folder: Path, cell: str, *, kind: str = "number", **field: obje
     return table(write(folder, f"k,x\na,{quoted}\n", [{"name": "k", "type": "string"}, spec]))
 
 
-@pytest.mark.bad_input(37)
 @pytest.mark.parametrize(
     "cell",
     [
@@ -69,7 +68,6 @@ def test_bad_input_037_other_spellings_of_numbers(cell: str, tmp_path: Path) -> 
         number_table(tmp_path, cell, kind="integer")
 
 
-@pytest.mark.bad_input(37)
 @pytest.mark.parametrize("cell", ["1,234", "3,14", "1_000", "１２３", "٣", " 5 ", "5e", "0x10", "5."])
 def test_bad_input_037_a_bare_csv_is_as_strict(cell: str, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
@@ -126,7 +124,6 @@ def test_integers_and_truth(tmp_path: Path) -> None:
         number_table(tmp_path, "TRUE", kind="boolean")
 
 
-@pytest.mark.bad_input(36)
 @pytest.mark.parametrize(
     "cell",
     [
@@ -153,7 +150,6 @@ def test_bad_input_036_dates_that_are_none(cell: str, tmp_path: Path) -> None:
         number_table(tmp_path, cell, kind="date")
 
 
-@pytest.mark.bad_input(36)
 @pytest.mark.parametrize(
     ("cell", "day"),
     [
@@ -168,7 +164,6 @@ def test_bad_input_036_dates(cell: str, day: str, tmp_path: Path) -> None:
     assert str(number_table(tmp_path, cell, kind="date")["x"].values[0]) == f"{day}T00:00:00"
 
 
-@pytest.mark.bad_input(36)
 def test_bad_input_036_time_zones_in_frames() -> None:
     aware = pd.Series(pd.to_datetime(["2024-01-01", "2024-07-01"]).tz_localize("Europe/Berlin"))
     with pytest.raises(DataError, match="time zone"):

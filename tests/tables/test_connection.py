@@ -228,7 +228,6 @@ def test_no_password_of_the_user_goes_along(site: Any, tmp_path: Path, monkeypat
     assert [headers.get("authorization") for headers in site.seen] == [None, None]
 
 
-@pytest.mark.bad_input(13)
 def test_what_a_download_unpacks_to_is_bounded(site: Any) -> None:
     with pytest.raises(DownloadError, match="larger than the limit"):
         fetch(f"{site.base}/bomb", DIGEST, "a.csv", where="demo", limit=1_000_000)
@@ -254,7 +253,6 @@ def test_through_a_proxy_private_addresses_are_refused_too(
 # --- when the network is used at all ----------------------------------------------------------------------------------
 
 
-@pytest.mark.bad_input(88)
 def test_reading_asks_nobody_unless_it_is_allowed(connected: list[Any]) -> None:
     access.use(access.Access())
     said = refused("https://example.org/a.csv")

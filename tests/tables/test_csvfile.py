@@ -38,7 +38,6 @@ def test_remarks_before_the_header_are_skipped_and_counted(end: str, mark: str) 
     assert found.lines == [5, 6]
 
 
-@pytest.mark.bad_input(59)
 @pytest.mark.parametrize(
     "data",
     [
@@ -56,7 +55,6 @@ def test_bad_input_059_accepted_variants(data: bytes) -> None:
     assert dict(parse_csv(data, "a.csv")) == {"x": ["1", "3"], "y": ["2", "4"]}
 
 
-@pytest.mark.bad_input(59)
 @pytest.mark.parametrize(
     ("data", "says"),
     [
@@ -88,7 +86,6 @@ def test_bad_input_059_refused_variants(data: bytes, says: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.bad_input(30)
 @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", b"\n\n", b"x,y\n", b"x,y", b"# x"])
 def test_bad_input_030_no_rows(data: bytes) -> None:
     with pytest.raises(EmptyDataError, match=r"a\.csv"):
@@ -96,7 +93,6 @@ def test_bad_input_030_no_rows(data: bytes) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(60)
 def test_bad_input_060_one_text_cell_in_row_900_000(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     lines = ["x,y", *("1,2" for _ in range(1_000_000))]
@@ -108,7 +104,6 @@ def test_bad_input_060_one_text_cell_in_row_900_000(tmp_path: Path) -> None:
         found["y"]
 
 
-@pytest.mark.bad_input(73)
 @pytest.mark.parametrize("kind", ["folder", "fifo", "zero", "missing", "broken link", "loop", "nul", "under a file"])
 def test_bad_input_073_no_ordinary_file(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
@@ -132,7 +127,6 @@ def test_bad_input_073_no_ordinary_file(kind: str, tmp_path: Path) -> None:
     assert path.name.replace("\0", r"\x00") in str(caught.value)
 
 
-@pytest.mark.bad_input(73)
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_bad_input_073_permission_denied(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
@@ -142,7 +136,6 @@ def test_bad_input_073_permission_denied(tmp_path: Path) -> None:
         read_csv(path)
 
 
-@pytest.mark.bad_input(73)
 def test_bad_input_073_every_failure_of_opening_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def vanished(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
@@ -152,7 +145,6 @@ def test_bad_input_073_every_failure_of_opening_is_typed(tmp_path: Path, monkeyp
         read_csv(tmp_path / "a.csv")
 
 
-@pytest.mark.bad_input(73)
 @pytest.mark.parametrize("stdin", ["closed", "pipe"])
 def test_bad_input_073_standard_input(stdin: str) -> None:
     code = (
@@ -167,7 +159,6 @@ def test_bad_input_073_standard_input(stdin: str) -> None:
     assert done.stdout.startswith("/dev/stdin: "), done.stderr
 
 
-@pytest.mark.bad_input(74)
 def test_bad_input_074_two_gigabytes_are_refused_before_reading(tmp_path: Path) -> None:
     path = tmp_path / "huge.csv"
     with path.open("wb") as stream:
@@ -181,7 +172,6 @@ def test_bad_input_074_two_gigabytes_are_refused_before_reading(tmp_path: Path) 
     assert peak < 2**20
 
 
-@pytest.mark.bad_input(74)
 def test_bad_input_074_too_many_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_format, "MAX_CSV_CELLS", 10)
     assert len(parse_csv(b"x,y\n" + b"1,2\n" * 5, "a.csv").lines) == 5
@@ -189,7 +179,6 @@ def test_bad_input_074_too_many_cells(monkeypatch: pytest.MonkeyPatch) -> None:
         parse_csv(b"x,y\n" + b"1,2\n" * 6, "a.csv")
 
 
-@pytest.mark.bad_input(24)
 def test_bad_input_024_control_characters_are_shown_escaped(tmp_path: Path) -> None:
     path = tmp_path / "a\x1b[2Jb.csv"
     path.write_text("na\x1b[2Jme,y\n1\n")
@@ -203,7 +192,6 @@ def test_bad_input_024_control_characters_are_shown_escaped(tmp_path: Path) -> N
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.bad_input(62)
 def test_bad_input_062_names_are_one_in_nfc(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("e\u0301,\u202ertl,\u200b,😀\na,b,c,d\n", encoding="utf-8")
@@ -216,7 +204,6 @@ def test_bad_input_062_names_are_one_in_nfc(tmp_path: Path) -> None:
     assert read_csv(path)["name"] == ["x" * 10_000]
 
 
-@pytest.mark.bad_input(22)
 def test_bad_input_022_a_spreadsheet_runs_nothing(tmp_path: Path) -> None:
     texts = [
         '=HYPERLINK("http://x","y")',
@@ -286,7 +273,6 @@ def test_writing_to_a_missing_folder_names_it(tmp_path: Path) -> None:
         write_csv(tmp_path / "nowhere" / "a.csv", {"a": [1]})
 
 
-@pytest.mark.bad_input(74)
 def test_bad_input_074_a_file_that_takes_more_memory_than_allowed_is_not_read(tmp_path):
     from forecast.base.budgets import resource_limits
 

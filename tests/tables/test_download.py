@@ -139,7 +139,6 @@ def test_a_slow_server_meets_a_deadline(server: str, monkeypatch: pytest.MonkeyP
         fetch(server + "/runs.csv", DIGEST, "a.csv", where="demo")
 
 
-@pytest.mark.bad_input(88)
 def test_bad_input_088_offline_says_what_to_do(offline: Path, tmp_path: Path) -> None:
     with pytest.raises(DownloadError) as caught:
         table(descriptor(tmp_path, "https://example.org/runs.csv"))
@@ -152,7 +151,6 @@ def test_bad_input_088_offline_says_what_to_do(offline: Path, tmp_path: Path) ->
     assert table(tmp_path)["loss"].values.tolist() == [2.5, 2.25]
 
 
-@pytest.mark.bad_input(88)
 def test_bad_input_088_the_cached_copy_is_used_offline(offline: Path) -> None:
     offline.mkdir()
     target = offline / f"{DIGEST[7:19]}-a.csv"
@@ -164,7 +162,6 @@ def test_bad_input_088_the_cached_copy_is_used_offline(offline: Path) -> None:
     assert target.read_bytes() == BODY + b"c,9\n"  # what somebody put there is left alone
 
 
-@pytest.mark.bad_input(88)
 def test_bad_input_088_a_dead_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -179,7 +176,6 @@ def test_bad_input_088_a_dead_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(88)
 def test_bad_input_088_local_tables_use_no_network(tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_bytes(BODY)
     descriptor(tmp_path, "runs.csv", parser=None)

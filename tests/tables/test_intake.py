@@ -53,13 +53,11 @@ FRAMES = {
 }  # fmt: skip
 
 
-@pytest.mark.bad_input(44)
 @pytest.mark.parametrize("kind", FRAMES)
 def test_bad_input_044_every_kind_of_table_gives_the_same_fit(kind, truth):
     assert line(FRAMES[kind]()) == pytest.approx(truth, rel=1e-9)
 
 
-@pytest.mark.bad_input(44)
 def test_bad_input_044_missing_is_missing_in_every_library():
     for data in (
         pd.DataFrame({"x": pd.array([1, None, 3], dtype="Int64")}),
@@ -80,7 +78,6 @@ def test_bad_input_044_missing_is_missing_in_every_library():
         line(nullable)
 
 
-@pytest.mark.bad_input(44)
 def test_bad_input_044_labels_are_respected_and_order_is_irrelevant(truth):
     order = [5, 2, 7, 0, 1, 3, 6, 4]
     x, y = pd.Series(X, index=list("abcdefgh")), pd.Series(Y, index=list("abcdefgh"))
@@ -92,7 +89,6 @@ def test_bad_input_044_labels_are_respected_and_order_is_irrelevant(truth):
             line({"x": a, "y": b})
 
 
-@pytest.mark.bad_input(44)
 def test_bad_input_044_a_number_for_all_rows_in_a_dataset():
     ds = xr.Dataset({"x": ("run", X), "y": ("run", Y), "offset": 2.0})
     assert to_columns(ds)["offset"].tolist() == [2.0] * 8
@@ -100,13 +96,11 @@ def test_bad_input_044_a_number_for_all_rows_in_a_dataset():
         to_columns(xr.Dataset({"x": 1.0}))
 
 
-@pytest.mark.bad_input(44)
 def test_bad_input_044_lazy_arrays(truth):
     pytest.importorskip("dask.array", reason="dask is not installed")
     assert line(xr.Dataset({"x": ("run", X), "y": ("run", Y)}).chunk(run=3)) == pytest.approx(truth, rel=1e-9)
 
 
-@pytest.mark.bad_input(42)
 def test_bad_input_042_integers_become_floats_before_arithmetic():
     big = np.array([10**7, 2 * 10**7, 3 * 10**7, 4 * 10**7])
     data = {"x": big, "y": 1e-21 * big.astype(float) ** 3 + [1.0, 1.1, 0.9, 1.0]}
@@ -118,7 +112,6 @@ def test_bad_input_042_integers_become_floats_before_arithmetic():
         to_columns({"x": [10**400, 1]})["x"]
 
 
-@pytest.mark.bad_input(43)
 def test_bad_input_043_types_of_arrays(truth):
     for kind in (np.float32, np.float16):
         assert line({"x": X.astype(kind), "y": Y.astype(np.float32)}) == pytest.approx(truth, rel=1e-5)
@@ -140,7 +133,6 @@ def test_bad_input_043_types_of_arrays(truth):
             line({"x": wrong, "y": Y})
 
 
-@pytest.mark.bad_input(43)
 @pytest.mark.parametrize("what", ["struct", "list", "duration", "time zone"])
 def test_bad_input_043_polars_columns_that_are_no_numbers(what):
     day = datetime.datetime(2024, 1, 1)
@@ -152,7 +144,6 @@ def test_bad_input_043_polars_columns_that_are_no_numbers(what):
         to_columns(frame.select(what))[what]
 
 
-@pytest.mark.bad_input(45)
 @pytest.mark.parametrize("layout", ["read-only", "reversed", "strided", "big-endian"])
 def test_bad_input_045_layouts_in_memory(layout, truth):
     def laid(values):

@@ -45,7 +45,6 @@ def test_the_callers_array_is_not_shared() -> None:
     assert mine[0] == 1.0
 
 
-@pytest.mark.bad_input(30)
 @pytest.mark.parametrize(
     "data", [{}, {"x": []}, pd.DataFrame(), pd.DataFrame({"x": []}), xr.Dataset(), xr.Dataset({"x": ("i", [])})]
 )
@@ -80,7 +79,6 @@ def test_masked_values_are_missing() -> None:
     assert np.isnan(to_columns({"x": np.ma.array([1, 2], mask=[False, True])})["x"]).tolist() == [False, True]
 
 
-@pytest.mark.bad_input(8)
 def test_bad_input_008_numpy_archives_are_not_unpickled(tmp_path: Path) -> None:
     marker = tmp_path / "marker"
 

@@ -101,7 +101,6 @@ def test_a_duplicate_key_names_both_lines(tmp_path: Path) -> None:
         table(write(tmp_path, CHIPS + "A,fp32,1,2021\n"))
 
 
-@pytest.mark.bad_input(62)
 def test_bad_input_062_keys_are_one_in_nfc(tmp_path: Path) -> None:
     fields = [{"name": "k", "type": "string"}, {"name": "x", "type": "number", "unit": ""}]
     with pytest.raises(TableError, match="is that of line 2 too"):
@@ -110,7 +109,6 @@ def test_bad_input_062_keys_are_one_in_nfc(tmp_path: Path) -> None:
     assert float(select(ds, {"k": "e\u0301"})["x"][0]) == float(select(ds, {"k": "\u00e9"})["x"][0]) == 1
 
 
-@pytest.mark.bad_input(62)
 def test_bad_input_062_messages_print_under_the_c_locale(tmp_path: Path) -> None:
     starts_in_the_c_locale()
     write(tmp_path, "k😀\u202e,x\n1,2\n")
@@ -256,7 +254,6 @@ def test_resources_share_one_grid(tmp_path: Path) -> None:
         table(path)
 
 
-@pytest.mark.bad_input(38)
 def test_bad_input_038_rows_that_state_another_unit(tmp_path: Path) -> None:
     fields = [
         {"name": "k", "type": "string"},
@@ -276,7 +273,6 @@ def test_bad_input_038_rows_that_state_another_unit(tmp_path: Path) -> None:
         table(write(tmp_path, "k,speed,unit,power\na,1,TFLOP/s,1\n", fields, key="k"))
 
 
-@pytest.mark.bad_input(4)
 def test_bad_input_004_a_column_name_is_only_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hostile = "__import__('os').system('touch marker')"
     monkeypatch.chdir(tmp_path)
@@ -293,7 +289,6 @@ def test_a_unit_that_does_not_parse_names_its_field(tmp_path: Path) -> None:
         table(write(tmp_path, "x\n1\n", [{"name": "x", "type": "number", "unit": "furlongs per fortnite"}], key=[]))
 
 
-@pytest.mark.bad_input(61)
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -316,7 +311,6 @@ def test_bad_input_061_json_is_read_strictly(text: str | bytes, says: str) -> No
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.bad_input(61)
 def test_bad_input_061_a_number_written_as_text(tmp_path: Path) -> None:
     field = {"name": "x", "type": "number", "unit": "", "constraints": {"maximum": "1e9"}}
     with pytest.raises(TableError, match=r"maximum: expected a number, got '1e9'"):

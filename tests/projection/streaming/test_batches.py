@@ -215,7 +215,6 @@ LONG = ("run", "slow.toml", "--draws", "600000", "--out", "run.nc")
 
 
 @pytest.mark.slow
-@pytest.mark.bad_input(20)
 def test_bad_input_020_a_run_killed_ten_times_ends_with_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "CHECKPOINT_SECONDS", 0)  # a checkpoint after every batch
     (tmp_path / "slow.toml").write_text(textwrap.dedent(SLOW))

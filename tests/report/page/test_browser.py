@@ -489,7 +489,6 @@ def test_axe_finds_no_fault(opened, name, width):
     assert [(each["id"], [node["html"][:120] for node in each["nodes"]][:3]) for each in found] == []
 
 
-@pytest.mark.bad_input(23)
 def test_bad_input_023_foreign_text_stays_text_in_the_browser(opened, hostile):
     page = opened("hostile")
     title = hostile.title

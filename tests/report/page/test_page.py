@@ -119,7 +119,6 @@ def test_the_data_are_json_that_ends_no_script(page):
     assert [each["name"] for each in told["questions"]] == ["q"]
 
 
-@pytest.mark.bad_input(23)
 def test_bad_input_023_foreign_text_stays_text(hostile):
     page = html(hostile, toml=f"title = {hostile.to_xarray().attrs['title']}")
     seen = Seen(page)
