@@ -21,6 +21,7 @@ where it stands and what was expected, and knows the exit code of the command li
     │   └── DownloadError            a described table that cannot be fetched or verified
     ├── ResultError                  a saved result that cannot be read or written
     ├── FitError                     a fit that cannot be made
+    │   └── UncertaintyError             an uncertainty that a fit does not have
     ├── BudgetError                  work that would take longer than its limit of seconds
     └── PluginError                  a plugin that cannot be used
         ├── PluginContractError      a record or a return value that breaks its contract
@@ -91,14 +92,17 @@ __all__ = [
     "RoundedConstantsWarning",
     "ScenarioError",
     "TableError",
+    "UncertaintyError",
     "UncorrelatedWarning",
     "UnitError",
     "UnknownNameError",
     "UsageError",
     "first_names",
+    "join_lines",
     "nearest",
     "one_line",
     "printable",
+    "shown_value",
 ]
 
 
@@ -123,6 +127,17 @@ def printable(text: object, limit: int = 200) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in raw)
 
 
+def shown_value(value: object) -> str:
+    """Return a wrong value as Python writes it, cut short.
+
+    Examples
+    --------
+    >>> shown_value("a")
+    "'a'"
+    """
+    return printable(repr(value), 60)
+
+
 def one_line(error: BaseException, limit: int = 300) -> str:
     r"""Return a foreign error's type and the first line of what it says, even where it cannot say anything.
 
@@ -138,7 +153,7 @@ def one_line(error: BaseException, limit: int = 300) -> str:
     return printable(f"{type(error).__name__}: {said[0]}" if said else type(error).__name__, limit)
 
 
-def first_names(names: Sequence[str], most: int) -> str:
+def first_names(names: Iterable[object], most: int = 8) -> str:
     """Return the first of several names, on one line, and how many more there are.
 
     Examples
@@ -146,8 +161,20 @@ def first_names(names: Sequence[str], most: int) -> str:
     >>> first_names(["a", "b", "c"], 2)
     'a, b and 1 more'
     """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(printable(name, 60) for name in names[:most])}{more}"
+    texts = [printable(name, 80) for name in names]
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return f"{', '.join(texts[:most])}{more}"
+
+
+def join_lines(text: object) -> str:
+    r"""Return text on one line, its words a blank apart.
+
+    Examples
+    --------
+    >>> join_lines("one\n  and two")
+    'one and two'
+    """
+    return " ".join(str(text).split())
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
@@ -218,8 +245,7 @@ class UnknownNameError(UsageError):
         elif hint:
             message += f"; did you mean '{printable(hint)}'?"
         elif known:
-            shown = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
-            message += f"; known: {printable(shown, 400)}"
+            message += f"; known: {printable(first_names(known), 400)}"
         else:
             message += "; there are none"
         super().__init__(message)
@@ -288,6 +314,30 @@ class ResultError(ForecastError):
 
 class FitError(ForecastError):
     """A fit that cannot be made from these data."""
+
+
+class UncertaintyError(FitError):
+    """An uncertainty that a fit does not have.
+
+    Parameters
+    ----------
+    fit : str
+        Its name.
+    what : str
+        The uncertainty: ``"interval"``, ``"interval for 'alpha'"``, ``"posterior"``.
+    reason : str
+    unidentified : bool
+        Whether the data do not identify a parameter: that is the reason.
+
+    Examples
+    --------
+    >>> str(UncertaintyError("chinchilla", "profile", "published parameters come without data"))
+    'chinchilla: no profile: published parameters come without data'
+    """
+
+    def __init__(self, fit: str, what: str, reason: str, *, unidentified: bool = False) -> None:
+        super().__init__(f"{fit}: no {what}: {reason}")
+        self.fit, self.what, self.reason, self.unidentified = fit, what, reason, unidentified
 
 
 class BudgetError(ForecastError):
@@ -532,7 +582,7 @@ class AsOfWarning(ForecastWarning):
     @property
     def text(self) -> str:
         """What it says."""
-        names = first_names(self.names, 8)
+        names = first_names(self.names)
         said = {
             "model": f"left out: {self.reason}",
             "quantities": f"quantities that rest on what is left out: {names}",
@@ -566,7 +616,7 @@ class ChangedDataWarning(ForecastWarning):
     @property
     def text(self) -> str:
         """What it says."""
-        return f"the data have changed since the file was saved: {first_names(self.names, 8)}"
+        return f"the data have changed since the file was saved: {first_names(self.names)}"
 
 
 @dataclass(kw_only=True, unsafe_hash=True, repr=False)

@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from forecast.api.build_scenario import DEFAULT_QUESTION, collect_quantities, scenario_of
 from forecast.api.changed_scenario import model_record
 from forecast.api.issue_warnings import issue
-from forecast.api.options import GRID_KEYS, RUN_KEYS, is_real
+from forecast.api.options import GRID_KEYS, RUN_KEYS
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
 from forecast.api.scenario_quantities import source_scenarios
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
-from forecast.errors import ChangedDataWarning, ResultError, UsageError, nearest, printable
+from forecast.base.number_checks import is_real
+from forecast.base.quantiles import QUANTILES
+from forecast.errors import ChangedDataWarning, ResultError, UsageError, first_names, nearest, printable
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.projection.result import (
     AnswerDistribution,
@@ -33,7 +35,6 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
-from forecast.scenarios.settings.setting_targets import names_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -344,13 +345,11 @@ class Answer:
             values ``quantiles`` along ``date``; of what comes first ``share`` along ``event``; of a ranking ``share``
             and ``quantiles`` along the choice that is ranked. What failed is NaN.
         """
-        from forecast.projection.crossing import QUANTILES
-
         result = self.result
         if isinstance(result, (FirstAnswer, RankingAnswer)):
             return self.shares.to_dataset(name="share")
         at: Sequence[ProjectedAnswer] = result.at if isinstance(result, ValueAnswer) else [result]
-        dims, levels = result.choices, list(QUANTILES.values())
+        dims, levels = result.choices, list(QUANTILES)
         sizes = tuple(len(result.values(d)) for d in dims)
         coords: dict[str, Any] = {d: self._labels(d) for d in dims} | {"quantile": levels}
         rows = [[row.distribution for row in each.rows if row.weights is None] for each in at]
@@ -638,7 +637,7 @@ class Answer:
             if name not in known and not self._settable(name):
                 raise self._not_of(name, "sweep")
         if not values:
-            raise UsageError(f"sweep: expected values for one of {names_text(list(self.depends_on))}")
+            raise UsageError(f"sweep: expected values for one of {first_names(list(self.depends_on))}")
         first = {name: as_quantity(each[0]).named(name) for name, each in values.items() if name in formulas}
         options = {**self.options, "sweep": {**self.options.get("sweep", {}), **values}}
         return replace(self, options=options, replaced={**self.replaced, **first})._answered()
@@ -781,7 +780,7 @@ class Answer:
 
     def _not_of(self, what: str, verb: str) -> UsageError:
         near = nearest(what, self.depends_on) if what.isidentifier() else None
-        hint = f"did you mean '{near}'?" if near else f"it depends on {names_text(list(self.depends_on))}"
+        hint = f"did you mean '{near}'?" if near else f"it depends on {first_names(list(self.depends_on))}"
         return UsageError(f"{verb} '{printable(what, 80)}': the answer does not depend on it; {hint}")
 
     @property

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forecast.base import plot_style
+from forecast.base.quantiles import QUANTILES
 from forecast.errors import ScenarioError, printable
-from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import FirstAnswer, ValueAnswer
 from forecast.report.words.number_text import short_zeros
 from forecast.report.words.patterns import fill
+from forecast.sensitivity.first_order import MIN_DRIVER_SHARE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,8 +27,6 @@ MAX_PLOTTED_LINES = 7
 PAGE_WIDTH = 100
 #: More bars than this are not drawn: their labels would lie over each other.
 MAX_BARS = 24
-#: A driver that explains less is not worth a line.
-MIN_DRIVER_SHARE = 0.02
 
 
 def plot_answer(answer: Answer, ax: Axes | None = None, *, panel: str | None = None, titled: bool = False) -> Axes:
@@ -171,7 +170,7 @@ def _quantile_lines(answer: Answer) -> list[str]:
     result, dated = answer.result, answer.kind == "when"
     at = result.at if isinstance(result, ValueAnswer) else [result]
     form = (lambda x: "never" if np.isposinf(x) else f"{x:.1f}") if dated else (lambda x: f"{x:.4g}")
-    rows = [["", *(f"{q:.0%}" for q in QUANTILES.values()), *(["already", "never"] if dated else [])]]
+    rows = [["", *(f"{q:.0%}" for q in QUANTILES), *(["already", "never"] if dated else [])]]
     for each in at:
         date = [each.date[:10]] if isinstance(each, ValueAnswer) else []
         for row in each.side_by_side:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from forecast.base.lazy import xr
 from forecast.errors import UsageError
 from forecast.projection.result import DateAnswer
+from forecast.sensitivity.first_order import MIN_DRIVER_SHARE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +28,6 @@ __all__ = ["sensitivity"]
 CONSTANT_DRAWS = 500
 #: So often a number is drawn anew for its total order.
 REDRAWS = 4
-#: A driver that explains less is not moved for comparison.
-MIN_DRIVER_SHARE = 0.02
 #: Worlds around a quantile of a number: so large a share on either side of it.
 QUANTILE_HALF_WIDTH = 0.025
 

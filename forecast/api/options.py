@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
@@ -11,7 +10,7 @@ from forecast.projection.user_rows import OwnRows
 
 __all__ = [
     "GRID_KEYS", "RUN_KEYS", "SCENARIO_KEYS", "AskOptions", "ConstraintKeys", "DistributionKeys", "GridOptions",
-    "RunOptions", "check_keywords", "is_real",
+    "RunOptions", "check_keywords",
 ]  # fmt: skip
 
 #: What a run takes beside its scenario; its time grid; and what is stated of a scenario as a whole, as in TOML.
@@ -103,14 +102,3 @@ def check_keywords(keywords: Mapping[str, object], valid: Sequence[str], where: 
     for name in keywords:
         if name not in valid:
             raise UnknownNameError("option", name, valid, where=where)
-
-
-def is_real(value: object) -> bool:
-    """Tell whether a value is a real number, and no truth value.
-
-    Examples
-    --------
-    >>> is_real(0.5), is_real(True), is_real([0.5])
-    (True, False, False)
-    """
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from forecast.api import automatic_names as names
+from forecast.base.number_checks import is_real
 from forecast.errors import UsageError, printable
 from forecast.formula import (
     FUNCTIONS,
@@ -30,6 +31,7 @@ from forecast.formula import (
     parse_condition,
     tree,
 )
+from forecast.formula.tree import MIRRORED_OPERATORS
 
 if TYPE_CHECKING:
     from forecast.api.quantity import Quantity, QuantityCondition
@@ -45,7 +47,6 @@ Compared = Literal[">=", ">", "<=", "<", "=="]
 _FUNCTIONS = {"absolute": "abs", **{f.numpy: name for name, f in FUNCTIONS.items() if f.numpy}}
 _OPERATIONS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "negative": "-"}
 _COMPARISON_OPERATORS: Mapping[str, Compared] = {"greater_equal": ">=", "greater": ">", "less_equal": "<=", "less": "<"}
-_MIRRORED_OPERATORS: Mapping[str, Compared] = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +187,7 @@ def of_numpy(name: str, inputs: Sequence[Any]) -> Any:
         first, last = given
         turned = isinstance(first, numbers.Real)
         return (
-            make_comparison(last, _MIRRORED_OPERATORS[_COMPARISON_OPERATORS[name]], first)
+            make_comparison(last, MIRRORED_OPERATORS[_COMPARISON_OPERATORS[name]], first)
             if turned
             else make_comparison(first, _COMPARISON_OPERATORS[name], last)
         )
@@ -195,7 +196,7 @@ def of_numpy(name: str, inputs: Sequence[Any]) -> Any:
 
 def finite(given: object, where: str) -> float:
     """Return a finite number."""
-    if isinstance(given, bool) or not isinstance(given, numbers.Real) or not math.isfinite(float(given)):
+    if not is_real(given) or not math.isfinite(float(given)):
         raise UsageError(f"{where}: expected a quantity or a finite number, got '{printable(given, 40)}'")
     return float(given)
 

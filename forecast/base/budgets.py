@@ -17,6 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeAlias
 
+from forecast.base.number_checks import is_integer, is_real
 from forecast.errors import BudgetError, ForecastError, UsageError, printable
 
 __all__ = [
@@ -66,7 +67,7 @@ def _parse_bytes(given: object, where: str) -> int:
     match = _SIZE.fullmatch(given) if isinstance(given, str) else None
     if match and match[2].lower() in _UNITS:
         size = int(float(match[1]) * _UNITS[match[2].lower()])
-    elif isinstance(given, int) and not isinstance(given, bool):
+    elif is_integer(given):
         size = given
     else:
         size = 0
@@ -79,8 +80,7 @@ def _parse_bytes(given: object, where: str) -> int:
 
 def _parse_seconds(given: object, where: str) -> float:
     text = isinstance(given, str) and _SECONDS_PATTERN.fullmatch(given) is not None
-    number = isinstance(given, (int, float)) and not isinstance(given, bool)
-    if not (text or number) or not 0 < (found := float(given)) <= MAX_SECONDS:  # type: ignore[arg-type]
+    if not (text or is_real(given)) or not 0 < (found := float(given)) <= MAX_SECONDS:  # type: ignore[arg-type]
         raise UsageError(f"{where}: expected a number of seconds above 0, such as 60, got '{_printable_limit(given)}'")
     return found
 

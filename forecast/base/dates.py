@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import DataError, UsageError
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["check_has_come", "decimal_year", "from_decimal_year", "today"]
+__all__ = ["check_has_come", "decimal_year", "from_decimal_year", "iso_date", "iso_date_or_none", "today", "year_of"]
 
 #: Beyond this many years a double no longer tells days apart.
 MAX_YEARS = 1e8
@@ -39,8 +40,7 @@ def check_has_come(year: float, where: str) -> float:
     import numpy as np
 
     if year >= decimal_year(np.datetime64(today(), "D") + 1):
-        day = str(from_decimal_year([year])[0])[:10]
-        raise UsageError(f"{where} {day}: comes after today, {today()}; expected a date that has come")
+        raise UsageError(f"{where} {iso_date(year)}: comes after today, {today()}; expected a date that has come")
     return year
 
 
@@ -90,3 +90,32 @@ def from_decimal_year(years: npt.ArrayLike) -> npt.NDArray[np.datetime64]:
     seconds = np.rint((x - year) * length).astype(np.int64)
     result: Any = np.where(known, start + seconds.astype("timedelta64[s]"), np.datetime64("NaT", "s"))
     return np.asarray(result, dtype="datetime64[s]")
+
+
+def iso_date(year: float) -> str:
+    """Return the day of a decimal year as text.
+
+    Examples
+    --------
+    >>> iso_date(2000.5)
+    '2000-07-02'
+    """
+    return str(from_decimal_year([year])[0])[:10]
+
+
+def iso_date_or_none(year: float) -> str | None:
+    """Return the day of a decimal year as text, None if it is NaN or infinite."""
+    return iso_date(year) if math.isfinite(year) else None
+
+
+def year_of(date: str) -> float:
+    """Return a date, as ISO text, as a decimal year.
+
+    Examples
+    --------
+    >>> year_of("2000-07-02")
+    2000.5
+    """
+    import numpy as np
+
+    return float(decimal_year(np.datetime64(date, "s")))

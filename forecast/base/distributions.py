@@ -25,13 +25,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from forecast.base.number_checks import is_real
 from forecast.errors import ScenarioError, UnknownNameError, printable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FAMILIES", "Distribution", "distribution", "numbers_in", "scale_record"]
+__all__ = ["FAMILIES", "MAX_MAGNITUDE", "Distribution", "distribution", "numbers_in", "scale_record"]
 
 #: Beyond this, differences and tails leave what a float can hold.
 MAX_MAGNITUDE = 1e300
@@ -325,13 +326,11 @@ def _flat(value: object) -> Iterator[float]:
 
 def _is_float(value: object) -> TypeGuard[float]:
     """Tell whether a value is a number that a float holds."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return isinstance(value, float) or abs(value) <= MAX_MAGNITUDE
+    return is_real(value) and (not isinstance(value, int) or abs(value) <= MAX_MAGNITUDE)
 
 
 def _finite(value: object, at: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not is_real(value):
         raise ScenarioError(f"{at}: expected a finite number, got '{printable(value, 40)}'")
     if not abs(value) <= MAX_MAGNITUDE:  # NaN too
         raise ScenarioError(f"{at}: expected a finite number, at most {MAX_MAGNITUDE:g} in size")

@@ -30,6 +30,7 @@ __all__ = [
     "check_regular",
     "file_hash",
     "open_regular",
+    "os_reason",
     "read_bytes",
     "replace_atomically",
     "safe_output",
@@ -46,7 +47,8 @@ _TEMPORARY_NAME = re.compile(r"\.[0-9a-f]{16}\.part")
 ABANDONED_SECONDS = 86_400.0
 
 
-def _why(error: OSError) -> str:
+def os_reason(error: OSError) -> str:
+    """Return the reason of the operating system, in small letters."""
     return (error.strerror or type(error).__name__).lower()
 
 
@@ -61,7 +63,7 @@ def open_regular(path: Path, limit: int, error: type[ForecastError]) -> Iterator
         handle = os.open(path, flags)
     except OSError as fault:
         broken = fault.errno == errno.ENOENT and path.is_symlink()
-        raise error(f"{shown}: {'a symbolic link to nothing' if broken else _why(fault)}") from fault
+        raise error(f"{shown}: {'a symbolic link to nothing' if broken else os_reason(fault)}") from fault
     try:
         status = os.fstat(handle)
         if stat.S_ISDIR(status.st_mode):
@@ -99,7 +101,7 @@ def read_bytes(path: str | os.PathLike[str], *, limit: int, error: type[Forecast
         try:
             data = stream.read(limit + 1)
         except OSError as fault:
-            raise error(f"{printable(source)}: {_why(fault)}") from fault
+            raise error(f"{printable(source)}: {os_reason(fault)}") from fault
     if len(data) > limit:  # it grew while it was read
         raise error(f"{printable(source)}: more than {limit:,} bytes; at most {limit:,} are read")
     return data
@@ -136,7 +138,7 @@ def file_hash(path: str | os.PathLike[str], *, limit: int = 1 << 40) -> str:
         try:
             return "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as fault:
-            raise DataError(f"{printable(source)}: {_why(fault)}") from fault
+            raise DataError(f"{printable(source)}: {os_reason(fault)}") from fault
 
 
 def safe_output(path: str | os.PathLike[str]) -> Path:
@@ -176,13 +178,13 @@ def safe_output(path: str | os.PathLike[str]) -> Path:
         if not stat.S_ISDIR(target.parent.stat().st_mode):
             raise ResultError(f"output file '{shown}': '{printable(target.parent)}' is not a folder")
     except OSError as fault:
-        raise ResultError(f"output file '{shown}': folder '{printable(target.parent)}': {_why(fault)}") from fault
+        raise ResultError(f"output file '{shown}': folder '{printable(target.parent)}': {os_reason(fault)}") from fault
     try:
         mode = target.lstat().st_mode
     except FileNotFoundError:
         return target
     except OSError as fault:
-        raise ResultError(f"output file '{shown}': {_why(fault)}") from fault
+        raise ResultError(f"output file '{shown}': {os_reason(fault)}") from fault
     if stat.S_ISDIR(mode):
         raise ResultError(f"output file '{shown}': is a folder; expected a file")
     if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
@@ -307,7 +309,7 @@ def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
                 os.fsync(handle.fileno())
             temporary.replace(target)
     except OSError as fault:
-        raise ResultError(f"{printable(target)}: cannot write: {_why(fault)}") from fault
+        raise ResultError(f"{printable(target)}: cannot write: {os_reason(fault)}") from fault
 
 
 def write_atomic(path: str | os.PathLike[str], content: bytes | memoryview | str) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 
 from forecast.errors import DataError, ForecastError, ResultError, printable
 
-__all__ = ["strict_json", "to_json"]
+__all__ = ["nan_if_none", "none_if_not_finite", "strict_json", "to_json"]
 
 
 def strict_json(text: str | bytes, *, where: str, error: type[ForecastError] = DataError) -> Any:
@@ -85,6 +85,28 @@ def to_json(value: object, *, indent: int | None = None, compact: bool = False) 
         return json.dumps(_plain(value, ""), allow_nan=False, ensure_ascii=True, indent=indent, separators=separators)
     except RecursionError:
         raise ResultError("json: nested too deeply, or in itself") from None
+
+
+def none_if_not_finite(value: Any) -> Any:
+    """Return the value, or None for a float that is NaN or infinite, which JSON does not have.
+
+    Examples
+    --------
+    >>> none_if_not_finite(0.5), none_if_not_finite(float("inf")), none_if_not_finite("text")
+    (0.5, None, 'text')
+    """
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def nan_if_none(value: float | None) -> float:
+    """Return the number, or NaN for None: the way back from JSON.
+
+    Examples
+    --------
+    >>> nan_if_none(2), nan_if_none(None)
+    (2.0, nan)
+    """
+    return math.nan if value is None else float(value)
 
 
 def _plain(value: object, at: str) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from forecast.base import budgets
-from forecast.base.files import read_bytes, replace_atomically, safe_output
+from forecast.base.files import os_reason, read_bytes, replace_atomically, safe_output
 from forecast.errors import ForecastError, ResultError, printable
 
 __all__ = ["exclusive_lock", "update"]
@@ -59,7 +59,7 @@ def exclusive_lock(path: Path, *, error: type[ForecastError] = ResultError) -> I
             "is locked); nothing was written: try again when it has ended"
         ) from fault
     except OSError as fault:
-        why = (fault.strerror or type(fault).__name__).lower()
+        why = os_reason(fault)
         raise error(
             f"{shown}: cannot be locked by '{printable(path.name)}.lock': {why}; nothing was written, for of two "
             "writers without a lock one loses what it adds: keep it on a file system with locks, such as a local disk"

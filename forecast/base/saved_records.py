@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from forecast.errors import ForecastError, ResultError, nearest, printable
+from forecast.base.number_checks import is_integer, is_real
+from forecast.errors import ForecastError, ResultError, nearest, printable, shown_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,9 +125,7 @@ Form: TypeAlias = ValueSchema | OptionalSchema | ListSchema | MappingSchema | Ob
 
 
 def _is_finite_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return math.isfinite(value) if isinstance(value, float) else abs(value) < 1 << 1023
+    return is_real(value) and (math.isfinite(value) if isinstance(value, float) else abs(value) < 1 << 1023)
 
 
 TEXT = ValueSchema("text", lambda v: isinstance(v, str) and len(v) <= MAX_TEXT_LENGTH)
@@ -134,9 +133,9 @@ FLAG = ValueSchema("true or false", lambda v: isinstance(v, bool))
 NUMBER = ValueSchema("a finite number", _is_finite_number)
 NAME = ValueSchema("text", lambda v: isinstance(v, str) and len(v) <= MAX_TEXT_LENGTH and bool(v.strip()))
 ANYTHING = ValueSchema("anything", lambda v: True)
-WHOLE = ValueSchema("a whole number", lambda v: isinstance(v, int) and not isinstance(v, bool) and abs(v) < MAX_COUNT)
+WHOLE = ValueSchema("a whole number", lambda v: is_integer(v) and abs(v) < MAX_COUNT)
 SHARE = ValueSchema("a number from 0 to 1", lambda v: _is_finite_number(v) and 0 <= v <= 1)
-COUNT = ValueSchema("a count", lambda v: isinstance(v, int) and not isinstance(v, bool) and 0 <= v < MAX_COUNT)
+COUNT = ValueSchema("a count", lambda v: is_integer(v) and 0 <= v < MAX_COUNT)
 
 
 def _is_iso_date(value: object) -> bool:
@@ -179,7 +178,7 @@ def find_problems(value: Any, form: Form, at: str = "") -> Iterator[tuple[str, s
         found = list(find_problems(value, form.form, at))
         yield from found
         if not found and not form.good(value):
-            yield at, f"expected {form.expected}, got {_brief_text(value)}"
+            yield at, f"expected {form.expected}, got {shown_value(value)}"
     elif isinstance(form, ListSchema) and isinstance(value, list) and form.least <= len(value) <= form.most:
         for place, member in enumerate(value):
             yield from find_problems(member, form.form, f"{at}[{place}]")
@@ -198,15 +197,11 @@ def find_problems(value: Any, form: Form, at: str = "") -> Iterator[tuple[str, s
                 hint = nearest(name, known)
                 yield _below(at, printable(name, 60)), "unknown key" + (f"; did you mean '{hint}'?" if hint else "")
     elif not (isinstance(form, ValueSchema) and form.good(value)):
-        yield at, f"expected {_describe_form(form)}, got {_brief_text(value)}"
+        yield at, f"expected {_describe_form(form)}, got {shown_value(value)}"
 
 
 def _below(at: str, name: object) -> str:
     return f"{at}.{name}" if at else str(name)
-
-
-def _brief_text(value: object) -> str:
-    return printable(repr(value), 60)
 
 
 def _describe_form(form: Form) -> str:

@@ -10,13 +10,13 @@ fewer draws are a prefix of more, a longer horizon keeps the earlier steps. The 
 from __future__ import annotations
 
 import functools
-import numbers
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from forecast.base.number_checks import is_integer
 from forecast.base.sobol import DRAWS_PER_BLOCK, FIRST_BLOCK_PIECES, key, uniform_block
 from forecast.errors import UsageError, printable
 
@@ -48,7 +48,7 @@ def check_seed(seed: object) -> int:
         import secrets
 
         return secrets.randbits(32)
-    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or not 0 <= int(seed) < _LARGEST_SEED:
+    if not is_integer(seed) or not 0 <= int(seed) < _LARGEST_SEED:
         raise UsageError(f"seed: expected an integer from 0 to 2**64 - 1, got '{printable(seed, 40)}'")
     return int(seed)
 

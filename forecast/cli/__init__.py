@@ -22,7 +22,7 @@ import click
 import forecast
 from forecast.base import budgets
 from forecast.cli import render
-from forecast.errors import ForecastError, PluginContractError, UnknownNameError, UsageError, printable
+from forecast.errors import ForecastError, PluginContractError, UnknownNameError, UsageError, join_lines, printable
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -301,19 +301,19 @@ def _report(problem: BaseException, context: dict[str, Any]) -> int:
         render.traceback_of(problem)
     if isinstance(problem, click.UsageError):
         path = problem.ctx.command_path if problem.ctx else "forecast"
-        render.error(f"{_one_line(problem.format_message()).rstrip('.')}; see '{path} --help'")
+        render.error(f"{join_lines(problem.format_message()).rstrip('.')}; see '{path} --help'")
         return problem.exit_code
     if isinstance(problem, click.ClickException):
-        render.error(_one_line(problem.format_message()))
+        render.error(join_lines(problem.format_message()))
         return problem.exit_code
     if isinstance(problem, ForecastError):
-        render.error(_one_line(problem))
+        render.error(join_lines(problem))
         return problem.exit_code
-    what = _one_line(f"{type(problem).__name__}: {problem}")
+    what = join_lines(f"{type(problem).__name__}: {problem}")
     if isinstance(problem, OSError) and sys.stdout is not None and _stdout_is_full():
-        render.error(f"cannot write to standard output: {_one_line(problem.strerror)}")
+        render.error(f"cannot write to standard output: {join_lines(problem.strerror)}")
     elif isinstance(problem, SystemExit):
-        render.error(_one_line(problem.code))
+        render.error(join_lines(problem.code))
     elif "foreign" in context:
         render.error(f"{context['foreign']}: {what} (its traceback: --debug)")
     else:
@@ -328,10 +328,6 @@ def _resume_hint(problem: BaseException) -> str:
     files = f"{names} {'was' if len(render.written) == 1 else 'were'} written" if names else ""
     kept = f"kept: {', '.join(parts)}; --resume goes on" if parts else ""
     return "; ".join(filter(None, [files, kept])) or "nothing was written"
-
-
-def _one_line(text: object) -> str:
-    return " ".join(str(text).split())
 
 
 def _stdout_is_full() -> bool:
@@ -365,7 +361,7 @@ def _one_line_warnings() -> Iterator[None]:
     shown: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:
-        line = _one_line(message)
+        line = join_lines(message)
         if line not in shown:  # a table that two quantities read is read twice
             shown.add(line)
             render.warn(line)

@@ -22,8 +22,8 @@ __all__ = ["complete_names", "complete_settings"]
 
 Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"
 
-#: Larger files, and longer chains of scenarios that extend each other, are not looked into at a TAB.
-MAX_SCENARIO_BYTES, MAX_EXTENDS_DEPTH = 1 << 20, 8
+#: Longer chains of scenarios that extend each other are not looked into at a TAB.
+MAX_EXTENDS_DEPTH = 8
 
 
 def complete_names(kind: str, *, files: bool = False) -> Completer:
@@ -78,6 +78,7 @@ def _scenario_records(name: object) -> Iterable[Mapping[str, Any]]:
 
     from forecast.base.files import read_bytes
     from forecast.contract.registry import get_registry
+    from forecast.scenarios.registered import MAX_SCENARIO_BYTES
 
     with contextlib.suppress(ForecastError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
         registry = get_registry()

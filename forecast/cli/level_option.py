@@ -7,12 +7,11 @@ from typing import Any, TypeVar
 
 import click
 
+from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.formula.numbers import parse_number
 
-__all__ = ["DEFAULT_LEVEL", "Level", "level_option"]
+__all__ = ["Level", "level_option"]
 
-#: Where nobody says another one.
-DEFAULT_LEVEL = 0.9
 #: A number from here on is in percent.
 MIN_PERCENT = 10
 

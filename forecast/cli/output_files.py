@@ -6,26 +6,30 @@ The ending of ``--out`` says the form: a result that can be opened again (.nc), 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from forecast.cli import render
 from forecast.errors import UsageError, printable
 
 __all__ = [
     "RESULT_SUFFIXES",
     "TABLE_SUFFIXES",
+    "add_options",
     "check_plots",
+    "columns_of",
     "csv_option",
+    "emit_files",
     "figure_keywords",
     "figure_option",
-    "file_writers",
     "out_option",
     "plot_option",
     "plot_width",
+    "reject_options",
     "report_option",
 ]  # fmt: skip
 
@@ -35,7 +39,6 @@ _FIGURE_KEY = "forecast.figure.{}"
 _PANELS = ("dates", "values", "path", "drivers", "ranking")
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-Writer = Callable[[], object]
 
 #: What a table can be written as, beside the whole answer as JSON.
 TABLE_SUFFIXES = (".csv", ".parquet", ".json")
@@ -87,24 +90,39 @@ report_option: Decorator = click.option(
 )
 
 
-def file_writers(
-    *paths: str | None,
-    answer: Callable[[], str],
+def emit_files(
+    result: Any,
+    *,
+    text: Callable[[], None],
     table: Callable[[], Mapping[str, Sequence[Any]]],
+    draw: Callable[[str, str], object] | None = None,
     save: Callable[[str], object] | None = None,
-) -> dict[str, Writer]:
-    """Return what writes each file, by its ending; nothing is made before it is written.
+    pages: Mapping[str, Callable[[], object]] | None = None,
+    files: Sequence[str | None],
+    plots: Sequence[str] = (),
+    as_json: bool,
+    told: Sequence[str] | None = None,
+    **record: Any,
+) -> None:
+    """Write an answer and every requested file; nothing is made before it is written.
 
     Parameters
     ----------
-    *paths : str, optional
-        None where an option was not given.
-    answer : callable
-        The text of the answer as JSON.
+    result, text, told
+        As in `forecast.cli.render.emit`.
     table : callable
-        Its columns.
+        The columns of the answer.
+    draw : callable, optional
+        Draws to a path, for a width of the page.
     save : callable, optional
         Writes a result that can be opened again to a path.
+    pages : mapping of str to callable, optional
+        What writes each report.
+    files, plots : sequence of str
+        None where an option was not given.
+    as_json : bool
+    **record
+        Its ``warnings`` and ``provenance``.
     """
 
     def write(path: str) -> object:
@@ -113,12 +131,15 @@ def file_writers(
 
         ending = Path(path).suffix.lower()
         if ending == ".json":
-            return write_atomic(path, answer() + "\n")
+            return write_atomic(path, render.json_envelope(result, **record) + "\n")
         if ending == ".nc" and save is not None:
             return save(path)
         return (frames.write_parquet if ending == ".parquet" else csv_format.write_csv)(path, table())
 
-    return {path: partial(write, path) for path in paths if path is not None}
+    writers: dict[str, Callable[[], object]] = {path: partial(write, path) for path in files if path is not None}
+    writers |= {path: partial(draw, path, plot_width()) for path in plots if draw is not None}
+    writers |= pages or {}
+    render.emit(result, json=as_json, text=text, files=writers, told=told, **record)
 
 
 def plot_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -176,3 +197,42 @@ def check_plots(plots: Sequence[str]) -> None:
 
     for path in plots:
         check_format(path)
+
+
+def add_options(options: Sequence[Decorator], command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add options to a command, in the order in which ``--help`` shows them.
+
+    Examples
+    --------
+    >>> command = add_options([click.option("--first"), click.option("--second")], click.command()(print))
+    >>> [option.name for option in command.params]
+    ['first', 'second']
+    """
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def reject_options(values: Mapping[str, object], why: str) -> None:
+    """Raise if an option has a value, where it says nothing.
+
+    Examples
+    --------
+    >>> reject_options({"--seed": None, "--draws": 10}, "only of a scenario")
+    Traceback (most recent call last):
+    forecast.errors.UsageError: --draws: only of a scenario
+    """
+    if names := [option for option, value in values.items() if value not in (None, False, ())]:
+        raise UsageError(f"{', '.join(names)}: {why}")
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]], *, without: Collection[str] = ()) -> dict[str, list[Any]]:
+    """Return rows as columns; a key that a row does not have is None there.
+
+    Examples
+    --------
+    >>> columns_of([{"law": "a", "p": 1}, {"law": "b"}])
+    {'law': ['a', 'b'], 'p': [1, None]}
+    """
+    keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key not in without]
+    return {key: [row.get(key) for row in rows] for key in keys}

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import forecast
+from forecast.base.number_checks import is_real
 from forecast.cli.layout import column_widths, split, width_of
-from forecast.errors import ForecastError, printable
+from forecast.errors import ForecastError, join_lines, printable
 
 if TYPE_CHECKING:
     from forecast.report.brief import Brief
@@ -248,7 +249,7 @@ def _table_lines(
     """Return the lines of a table: its columns aligned, or a block for each row where they do not fit."""
     widths = [min(max(width_of(t) for t in column), MAX_PADDING) for column in zip(columns, *texts, strict=True)]
     right = [
-        bool(raw) and all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in column)
+        bool(raw) and all(v is None or is_real(v) for v in column)
         for column in (zip(*raw, strict=True) if raw else [()] * len(columns))
     ]
 
@@ -393,7 +394,6 @@ def emit(
     result: Any,
     *,
     json: bool,
-    command: str,
     text: Callable[[], None] | None = None,
     warnings: Sequence[str] = (),
     told: Sequence[str] | None = None,
@@ -408,11 +408,9 @@ def emit(
     Parameters
     ----------
     result : object
-        The answer; with ``json``, under the key ``result``.
+        The answer, or a function that makes it; with ``json``, under the key ``result``.
     json : bool
         Write ``{"command", "result", "warnings", "provenance"}``, in ASCII, so that no locale can spoil it.
-    command : str
-        Which command answers: ``"laws list"``.
     text : callable, optional
         Writes the answer for people. Default: `write_details` of the result.
     warnings : sequence of str
@@ -432,9 +430,7 @@ def emit(
         except Exception as problem:
             unwritten.append(problem)
     try:
-        _write_answer(
-            result, json=json, command=command, text=text, warnings=warnings, told=told, provenance=provenance
-        )
+        _write_answer(result, json=json, text=text, warnings=warnings, told=told, provenance=provenance)
         if unwritten and sys.stdout is not None:
             sys.stdout.flush()
     except BaseException:
@@ -447,21 +443,20 @@ def emit(
 
 def _say_all(problems: Iterable[Exception]) -> None:
     for problem in problems:
-        error(" ".join(str(problem).split()))
+        error(join_lines(problem))
 
 
 def _write_answer(
     result: Any,
     *,
     json: bool,
-    command: str,
     text: Callable[[], None] | None,
     warnings: Sequence[str],
     told: Sequence[str] | None,
     provenance: Mapping[str, Any] | None,
 ) -> None:
     if json:
-        write(json_envelope(result, command=command, warnings=warnings, provenance=provenance))
+        write(json_envelope(result, warnings=warnings, provenance=provenance))
         return
     (text or (lambda: write_details(result)))()
     if warnings and sys.stdout is not None:
@@ -470,19 +465,28 @@ def _write_answer(
         warn(line)
 
 
-def json_envelope(
-    result: Any, *, command: str, warnings: Sequence[str] = (), provenance: Mapping[str, Any] | None = None
-) -> str:
+def json_envelope(result: Any, *, warnings: Sequence[str] = (), provenance: Mapping[str, Any] | None = None) -> str:
     """Return an answer as the JSON object that ``--json`` prints and ``--out FILE.json`` holds."""
     from forecast.base.json_text import to_json  # a listing for people needs none
 
     answer = {
-        "command": command,
-        "result": result,
+        "command": _command_name(),
+        "result": result() if callable(result) else result,
         "warnings": [str(w) for w in warnings],
         "provenance": _provenance() if provenance is None else provenance,
     }
     return to_json(answer, indent=2)
+
+
+def _command_name() -> str:
+    """Return the command that runs, without the program: ``laws list``."""
+    import click
+
+    ctx, names = click.get_current_context(), []
+    while ctx.parent is not None:
+        names.append(str(ctx.info_name))
+        ctx = ctx.parent
+    return " ".join(reversed(names))
 
 
 def _pace(rate: float) -> str:

@@ -9,22 +9,23 @@ from typing import Any
 
 import click
 
+from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.cli import render
 from forecast.cli.ask.result_output import NARROWING, show_projection
-from forecast.cli.level_option import DEFAULT_LEVEL, level_option
+from forecast.cli.level_option import level_option
 from forecast.cli.output_files import (
     RESULT_SUFFIXES,
+    add_options,
     csv_option,
     figure_keywords,
     figure_option,
     out_option,
+    reject_options,
     report_option,
 )
 from forecast.errors import ResultError, UsageError, printable
 
 __all__ = ["show"]
-
-COMMAND = "show"
 
 
 def _add_narrowing_options(command: Any) -> Any:
@@ -35,7 +36,7 @@ def _add_narrowing_options(command: Any) -> Any:
 
 @click.command()
 @click.argument("file", metavar="FILE.nc", type=click.Path(path_type=str))
-@_add_narrowing_options
+@partial(add_options, NARROWING)
 @level_option("Of intervals: 80, or 0.8.")
 @csv_option
 @out_option(RESULT_SUFFIXES, "Write it in another form.")
@@ -113,26 +114,21 @@ def _writer(
     of_answers = {f"--{key}": value for key, value in figure_keywords(plots).items() if key != "width"}
     stated = {**{option: narrowed[key] for option, key in _OPTIONS.items()}, **of_answers}
     if isinstance(found, (Fit, Fits)):
-        _reject_options(
-            {**stated, "--report": report}, "a fit", "only an answer is narrowed and reported, and has panels"
+        reject_options(
+            {**stated, "--report": report},
+            "the file holds a fit: only an answer is narrowed and reported, and has panels",
         )
         record = render.provenance(fit_arguments.plugins_of(found.law), computed=True)
-        return partial(show_fit, COMMAND, found, level=level, provenance=record, plots=plots)
+        return partial(show_fit, found, level=level, provenance=record, plots=plots)
     if not isinstance(found, Projection) and is_comparison(found):
         drawn = {"--plot": plots, "--level": None if level == DEFAULT_LEVEL else level, "--report": report}
-        _reject_options({**stated, **drawn}, "a comparison", "it is a table, and is printed whole")
-        return partial(show_comparison, COMMAND, *comparison_of(found, file))
+        reject_options({**stated, **drawn}, "the file holds a comparison: it is a table, and is printed whole")
+        return partial(show_comparison, *comparison_of(found, file))
     if isinstance(found, Projection):
         pages = {} if report is None else {report: partial(page.write_page, found, report)}
-        return partial(show_projection, found, COMMAND, plots=plots, pages=pages, level=level, **narrowed)
+        return partial(show_projection, found, plots=plots, pages=pages, level=level, **narrowed)
     raise ResultError(f"{printable(file)}: holds no projection, fit or comparison")
 
 
 #: What narrows a projection: the option, and its argument.
 _OPTIONS = {"--show": "section", "--quantity": "shown", "--split": "by", "--every": "every"}
-
-
-def _reject_options(given: dict[str, Any], what: str, why: str) -> None:
-    """Refuse options that do not apply to what the file holds."""
-    if stated := [option for option, value in given.items() if value not in (None, False, ())]:
-        raise UsageError(f"{', '.join(stated)}: the file holds {what}: {why}")

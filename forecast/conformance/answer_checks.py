@@ -23,7 +23,7 @@ import numpy as np
 
 from forecast import units
 from forecast.base.dates import decimal_year
-from forecast.projection.crossing import QUANTILES
+from forecast.base.quantiles import QUANTILES, Z95
 from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.result.observed_values import (
     LastObservation,
@@ -44,9 +44,6 @@ RULES = ("pooled", "observed", "already", "nested", "falls", "levers")
 MAX_STANDARD_ERRORS = 4.0
 #: The first step is the date of the last observation where it lies within so many years of it.
 NEAR_YEARS = 1.0
-_A_DAY = 1 / 365
-#: Standard deviations from the middle of a normal distribution to the ends of its 90 % interval.
-_Z90 = 1.6449
 #: Rounding of what is computed in two orders.
 ANSWER_RTOL = 1e-6
 
@@ -144,7 +141,7 @@ def _check_pool(
 
 def _interpolate_quantile(of: AnswerDistribution, share: float) -> float:
     """Return a quantile between two of those that are known; where one is never, that one."""
-    shares = list(QUANTILES.values())
+    shares = list(QUANTILES)
     place = int(np.searchsorted(shares, share))
     low, high = of.quantiles[place - 1], of.quantiles[place]
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -194,7 +191,7 @@ def _fitted_band(
     past = answer.run[f"past/{name}"].to_dataset()
     places = np.flatnonzero(of_choices(past, answer, chosen))
     apart = np.abs(decimal_year(past["date"].values[places]) - decimal_year([last.date])[0])
-    if not places.size or apart.min() > _A_DAY:
+    if not places.size or apart.min() > 1 / 365:
         return None
     levels = past["level"].transpose("quantile", "point").values[:, places[np.argmin(apart)]]
     own = str(past["level"].attrs["units"])
@@ -219,8 +216,8 @@ def _prediction_band(
     if not keep.size or not (middle > 0).all() or not (values > 0).all():
         return low, high
     apart = np.log(values) - np.interp(dates, years[order], np.log(middle[order]))
-    apart = apart[dates <= years.max() + _A_DAY]
-    scatter = _Z90 * float(np.sqrt(np.mean(apart**2))) if apart.size else 0.0
+    apart = apart[dates <= years.max() + 1 / 365]
+    scatter = Z95 * float(np.sqrt(np.mean(apart**2))) if apart.size else 0.0
     middle_log, half = (math.log(low) + math.log(high)) / 2, (math.log(high) - math.log(low)) / 2
     wide = math.hypot(half, scatter)
     return math.exp(middle_log - wide), math.exp(middle_log + wide)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.dates import iso_date
 from forecast.conformance.law_checks import refuse
 from forecast.conformance.shape_checks import BAND_QUANTILES, N_LAST, fewest
 from forecast.contract.registry import Record
@@ -55,7 +56,7 @@ def _find_breach(time: Array, path: Array, keeps: str, at_most: float | None, un
     for said, bad in found:
         if bad.any():
             step, draw = np.argwhere(bad)[0]
-            return f"{said} {path[step, draw]:.4g} {unit} on {_iso_date(time[step])}".replace("  ", " ")
+            return f"{said} {path[step, draw]:.4g} {unit} on {iso_date(time[step])}".replace("  ", " ")
     return ""
 
 
@@ -79,7 +80,7 @@ def goes_on(record: Record, trends: list[tuple[Model, float]]) -> None:
     if not hits[-1] and hits.sum() < least:
         raise refuse(
             record,
-            f"its last observation, {value[-1]:.4g} {seen.unit} on {_iso_date(seen.time[-1])}, lies outside its band of"
+            f"its last observation, {value[-1]:.4g} {seen.unit} on {iso_date(seen.time[-1])}, lies outside its band of"
             f" one (90 %), {low[-1]:.4g} to {high[-1]:.4g}, and {hits.sum()} of the last {len(hits)} lie inside; "
             f"{least} are the fewest that chance explains",
         )
@@ -91,7 +92,7 @@ def goes_on(record: Record, trends: list[tuple[Model, float]]) -> None:
             if abs(off - top) > CONSTRAINT_RTOL * top:
                 raise refuse(
                     record,
-                    f"its frontier starts at {off:.4g} {seen.unit} on {_iso_date(seen.time[-1])}, not at {top:.4g}",
+                    f"its frontier starts at {off:.4g} {seen.unit} on {iso_date(seen.time[-1])}, not at {top:.4g}",
                 )
 
 
@@ -140,10 +141,3 @@ def weighted_trends(record: Record) -> Iterator[tuple[Model, float]]:
     spec: Any = record.spec
     for shape, weight in [(spec.shape, 1.0)] if spec.shape else [(s.name, s.weight) for s in spec.shapes if s.weight]:
         yield model(record.full_name, shape=shape), weight
-
-
-def _iso_date(year: float) -> str:
-
-    from forecast.base.dates import from_decimal_year
-
-    return str(from_decimal_year(np.array([year]))[0])[:10]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.quantiles import DEFAULT_LEVEL, QUANTILES
 from forecast.conformance.law_checks import check_array, refuse, reject_writes
 from forecast.contract.registry import Record
 
@@ -25,8 +26,10 @@ SERIES_LENGTHS = (20, 60)
 N_LAST = 10
 #: From so many series that it simulates itself it must find what comes next.
 N_SIMULATED_SERIES = 20
-#: Quantiles of the band, the share it should hold, and the chance that a sound shape is refused.
-BAND_QUANTILES, BAND_COVERAGE, FALSE_ALARM_RATE = (0.05, 0.95), 0.9, 1e-3
+#: Quantiles at the ends of a band, which should hold a share of `DEFAULT_LEVEL`.
+BAND_QUANTILES = (QUANTILES[0], QUANTILES[-1])
+#: The chance that a sound shape is refused.
+FALSE_ALARM_RATE = 1e-3
 
 
 class _FittedShapeTrial:
@@ -89,7 +92,7 @@ def fewest(trials: int) -> int:
     """Return how many of so many observations a band of nine in ten holds but for bad luck of one in a thousand."""
     from scipy.special import bdtr
 
-    return next(covered for covered in range(trials + 1) if bdtr(covered, trials, BAND_COVERAGE) >= FALSE_ALARM_RATE)
+    return next(covered for covered in range(trials + 1) if bdtr(covered, trials, DEFAULT_LEVEL) >= FALSE_ALARM_RATE)
 
 
 def _check_reproducible(record: Record) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, field, fields
 from typing import Any, TypeGuard, TypeVar
 
+from forecast.base.number_checks import is_real
 from forecast.base.saved_records import DAY
 from forecast.errors import PluginContractError, printable
 
@@ -88,7 +89,7 @@ def is_text(value: object) -> bool:
 
 def is_number(value: object) -> TypeGuard[float]:
     """Tell whether a value is a number that a float holds; infinities are, NaN and booleans are not."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not is_real(value):
         return False
     try:
         return not math.isnan(value)

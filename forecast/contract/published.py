@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from forecast.base.number_checks import is_integer
 from forecast.contract.fields import (
     Checked,
     FrozenMapping,
@@ -249,6 +250,4 @@ class ProtocolSpec(Checked):
     starts: Mapping[str, tuple[float, ...]] = checked_field(
         mapping_of(tuple_of(is_number)), "a mapping of parameter to a tuple of numbers", default_factory=empty
     )
-    bootstrap: int = checked_field(
-        lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 0, "an integer of at least 0", default=0
-    )
+    bootstrap: int = checked_field(lambda v: is_integer(v) and v >= 0, "an integer of at least 0", default=0)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from forecast.base.number_checks import is_integer
 from forecast.contract.fields import (
     KEEPS,
     Checked,
@@ -535,9 +536,7 @@ class ClaimSpec(Spec):
     settings: Mapping[str, str] = checked_field(
         mapping_of(is_text), "a mapping of what is set to text", default_factory=empty
     )
-    draws: int = checked_field(
-        lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 1, "an integer of at least 1", default=2048
-    )
+    draws: int = checked_field(lambda v: is_integer(v) and v >= 1, "an integer of at least 1", default=2048)
     answers: Mapping[str, str] = checked_field(
         mapping_of(is_text), "a mapping of name to 'question p50'", default_factory=empty
     )

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
+from forecast.base.plot_style import COLOURS
+from forecast.base.quantiles import QUANTILE_NAMES
 from forecast.errors import DataError, UsageError, printable
 from forecast.evaluation.curve_record import record_text
 from forecast.fit.curve_bands import WARN_BAND_FACTOR
@@ -30,8 +32,8 @@ Array: TypeAlias = NDArray[np.float64]
 
 #: Blocks of draws behind an answer along dates, and years that are looked ahead for a level that is to be reached.
 N_BLOCKS, MAX_HORIZON_YEARS = 4, 50.0
-#: Places along a figure, and its colours: Okabe and Ito's (2008), told apart with any colour vision.
-PLOT_POINTS, _FORECAST_COLOUR, _DATA_COLOUR = 60, "#0072B2", "#D55E00"
+#: Places along a figure.
+PLOT_POINTS = 60
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -160,14 +162,12 @@ class Extrapolation:
         at = from_decimal_year(between) if self.dates else between
         known = from_decimal_year(self.x) if self.dates else self.x
         path = extrapolate(known, self.y, at, self.level, names=self.names)
-        axis.plot(self.x, self.y, "o", markersize=3, color=_DATA_COLOUR, label=f"{self.x.size} points")
-        axis.plot(path.to, path.median, color=_FORECAST_COLOUR, label="median")
+        axis.plot(self.x, self.y, "o", markersize=3, color=COLOURS[1], label=f"{self.x.size} points")
+        axis.plot(path.to, path.median, color=COLOURS[0], label="median")
         label = f"{self.level:.0%} of observations"
-        axis.fill_between(
-            path.to, path.lower, path.upper, color=_FORECAST_COLOUR, alpha=0.25, linewidth=0.0, label=label
-        )
+        axis.fill_between(path.to, path.lower, path.upper, color=COLOURS[0], alpha=0.25, linewidth=0.0, label=label)
         if self.threshold is not None:
-            axis.axhline(self.threshold, color=_DATA_COLOUR, linewidth=0.8, linestyle=":")
+            axis.axhline(self.threshold, color=COLOURS[1], linewidth=0.8, linestyle=":")
         drawn = np.concatenate([self.y, path.lower, path.upper])
         axis.set(xscale="linear" if self.dates else "log", yscale="log" if np.ptp(np.log10(drawn)) > 1 else "linear")
         x, y = (printable(name, 60) for name in self.names)
@@ -421,7 +421,7 @@ def _along_dates(
     x: Array, y: Array, to: Array, level: float, reach: float | None, names: tuple[str, str], seed: int
 ) -> Extrapolation:
     """Sample a shape at the target dates, and monthly if there is a threshold to reach."""
-    from forecast.projection.crossing import QUANTILES, date_quantiles, find_crossing
+    from forecast.projection.crossing import date_quantiles, find_crossing
 
     shape, draws = shape_for_dates(), _dated_draws(x, y, seed)
     end = to if to.size else np.array([x[-1] + MAX_HORIZON_YEARS])
@@ -435,7 +435,7 @@ def _along_dates(
         level_of, goal = draws(months, False), np.full((1, 1), float(reach))
         goal = np.broadcast_to(goal, level_of.shape)
         met = find_crossing(months, level_of, goal) if reach > y[-1] else find_crossing(months, goal, level_of)
-        when = dict(zip(QUANTILES, map(float, date_quantiles(met.date)), strict=True))
+        when = dict(zip(QUANTILE_NAMES, map(float, date_quantiles(met.date)), strict=True))
         when |= {"never": float(met.never.mean()), "already": float(met.already.mean())}
     laws = ({"name": shape, "weight": 1.0, "says": float(median[-1])},)
     years = float(end[-1] - x[-1])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from forecast import tables
 from forecast.base.lazy import xr
-from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError, printable
+from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError, join_lines, printable
 from forecast.evaluation.extrapolate import forecast_quantiles
 from forecast.evaluation.origins import REFERENCE_SHAPES, choose_origins, choose_targets
 from forecast.evaluation.rolling_origin import DEFAULT_SCORES, Origin, score_origins
@@ -273,7 +273,7 @@ def _draws_or_reason(what: Law | str, *given: Any) -> Array | str:
             warnings.simplefilter("ignore")  # the same at every origin; a fit that fails says so
             drawn = _on_curve(what, *given) if isinstance(what, str) else _of_law(what, *given)
     except ForecastError as problem:
-        return " ".join(str(problem).split())
+        return join_lines(problem)
     if not np.isfinite(drawn).all() or (drawn <= 0).any():
         return "its forecasts are not all positive and finite"
     return drawn

@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from forecast.base.dates import today
+from forecast.base.distributions import MAX_MAGNITUDE
 from forecast.base.files import read_bytes
 from forecast.base.json_text import strict_json
 from forecast.base.locked_file import update
+from forecast.base.quantiles import QUANTILE_NAMES
 from forecast.base.saved_records import (
     COUNT,
     DAY,
@@ -40,7 +42,6 @@ from forecast.base.saved_records import (
 )
 from forecast.contract.fields import date
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
-from forecast.projection.crossing import QUANTILES
 
 __all__ = [
     "NEVER_OUTCOME",
@@ -63,9 +64,6 @@ MAX_LEDGER_BYTES = 1 << 26
 NEVER_OUTCOME = "never"
 #: So many digits of a hash name a line.
 SHORT_HASH_DIGITS = 8
-
-#: The largest number that a line may hold.
-LARGEST_NUMBER = 1e300
 
 #: A published hash, with or without the number of its line.
 _PUBLISHED = re.compile(r"(?:([1-9][0-9]{0,8}):)?([0-9a-f]{64})", re.ASCII | re.IGNORECASE)
@@ -134,13 +132,13 @@ def past(text: str, where: str) -> str:
 
 
 # a whole number of JSON may be longer than any float
-_NUMBER_SCHEMA = ValueSchema("a number", lambda v: NUMBER.good(v) and abs(v) <= LARGEST_NUMBER)
+_NUMBER_SCHEMA = ValueSchema("a number", lambda v: NUMBER.good(v) and abs(v) <= MAX_MAGNITUDE)
 _DRAW_COUNT = ValueSchema("a whole number of worlds", lambda v: COUNT.good(v) and 1 <= v <= 10**9)
 _BY = ListSchema(ObjectSchema({"date": DAY, "probability": SHARE}, more=True), 1)
 
 
 def _quantile_schema(form: Form) -> ObjectSchema:
-    return ObjectSchema(dict.fromkeys(QUANTILES, form))
+    return ObjectSchema(dict.fromkeys(QUANTILE_NAMES, form))
 
 
 #: What every forecast holds, what one of a date or of a number holds besides, and what an outcome holds. Keys beyond

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
-from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.dates import decimal_year, iso_date_or_none
+from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.evaluation.ledger import append, parse_date, past
-from forecast.projection.crossing import QUANTILES, weighted_quantiles
+from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.scenarios.kinds.chosen import with_placeholders
@@ -160,9 +161,8 @@ def _of_date(answer: DateAnswer, extra: Sequence[str]) -> Iterator[dict[str, Any
         share = weights * known / (weights * known).sum()
         ends = decimal_year(np.array(dates, dtype="datetime64[s]"))
         points = weighted_quantiles(worlds, weights, [(i + 0.5) / N_QUANTILE_POINTS for i in range(N_QUANTILE_POINTS)])
-        levels = dict(
-            zip(QUANTILES, map(_iso_day, weighted_quantiles(worlds, weights, list(QUANTILES.values()))), strict=True)
-        )
+        quantiles = weighted_quantiles(worlds, weights, QUANTILES)
+        levels = dict(zip(QUANTILE_NAMES, map(iso_date_or_none, quantiles), strict=True))
         yield {
             "asked": answer.text, "unit": "year", "threshold": threshold, "choices": chosen, "pooled": over,
             "start": first, "until": last, "median": levels["p50"], "quantiles": levels,
@@ -174,11 +174,6 @@ def _of_date(answer: DateAnswer, extra: Sequence[str]) -> Iterator[dict[str, Any
             ],
             "points": [float(p) if np.isfinite(p) else None for p in points],
         }  # fmt: skip
-
-
-def _iso_day(year: float) -> str | None:
-
-    return str(from_decimal_year([year])[0].astype("datetime64[D]")) if np.isfinite(year) else None
 
 
 def _threshold(answer: DateAnswer, chosen: Mapping[str, str]) -> dict[str, Any]:
@@ -227,7 +222,7 @@ def _of_value(answer: ValueAnswer) -> Iterator[dict[str, Any]]:
             )
             alike = bool((weights == weights[0]).all())
             found = value_quantiles(worlds[:, None], None if alike else weights)[:, 0]
-            levels = dict(zip(QUANTILES, map(float, found), strict=True))
+            levels = dict(zip(QUANTILE_NAMES, map(float, found), strict=True))
             yield {
                 "asked": each.text, "unit": each.unit, "choices": chosen, "pooled": over, "at": each.date[:10],
                 "median": levels["p50"], "quantiles": levels, "points": [float(p) for p in points],

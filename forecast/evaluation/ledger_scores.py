@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from forecast.base.dates import decimal_year
+from forecast.base.dates import year_of
 from forecast.base.files import check_regular
 from forecast.base.lazy import xr
+from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.errors import UsageError, printable
 from forecast.evaluation import scores
 from forecast.evaluation.ledger import (
@@ -28,7 +29,7 @@ from forecast.evaluation.ledger import (
     parse_date,
     past,
 )
-from forecast.projection.crossing import QUANTILES
+from forecast.evaluation.scores import mean_or_none
 
 __all__ = [
     "amount_text",
@@ -194,12 +195,12 @@ def score_forecast(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> d
 
 def _score_date(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
 
-    start, until, known = (_decimal_year(each) for each in (forecast["start"], forecast["until"], outcome["on"]))
-    came = math.inf if outcome["outcome"] == NEVER_OUTCOME else _decimal_year(outcome["outcome"])
+    start, until, known = (year_of(each) for each in (forecast["start"], forecast["until"], outcome["on"]))
+    came = math.inf if outcome["outcome"] == NEVER_OUTCOME else year_of(outcome["outcome"])
     final = came < math.inf or known >= until
     end = until if final else max(known, start)
     points = np.clip([math.inf if p is None else float(p) for p in forecast["points"]], start, end)
-    stated = {q: math.inf if (day := forecast["quantiles"][q]) is None else _decimal_year(day) for q in QUANTILES}
+    stated = {q: math.inf if (day := forecast["quantiles"][q]) is None else year_of(day) for q in QUANTILE_NAMES}
     levels = _quantile_array({q: min(max(value, start), end) for q, value in stated.items()})
     seen = _as_array(min(max(came, start), end))
     # a quantile is None where it lies after the horizon, as an event does that came later or never
@@ -210,7 +211,7 @@ def _score_date(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict
     by = []
     for row in forecast["by"]:
         if came < math.inf or outcome["on"] >= row["date"]:
-            happened = came <= _decimal_year(row["date"])
+            happened = came <= year_of(row["date"])
             by.append({**row, "came": happened, **_binary(row["probability"], happened, forecast["draws"])})
     return {
         "final": final,
@@ -240,11 +241,6 @@ def _binary(probability: float, came: bool, worlds: int) -> dict[str, float]:
     return {"brier": float(scores.brier(_as_array(probability), seen)), "log_loss": float(scores.log_loss(told, seen))}
 
 
-def _decimal_year(date: str) -> float:
-
-    return float(decimal_year(np.datetime64(date, "s")))
-
-
 def _as_array(value: float) -> xr.DataArray:
 
     return xr.DataArray(float(value))
@@ -257,8 +253,8 @@ def _draw_array(points: Any) -> xr.DataArray:
 
 def _quantile_array(quantiles: Mapping[str, float]) -> xr.DataArray:
 
-    numbers = [float(quantiles[q]) for q in QUANTILES]
-    return xr.DataArray(numbers, dims="quantile", coords={"quantile": list(QUANTILES.values())})
+    numbers = [float(quantiles[q]) for q in QUANTILE_NAMES]
+    return xr.DataArray(numbers, dims="quantile", coords={"quantile": list(QUANTILES)})
 
 
 # --- the whole ledger -------------------------------------------------------------------------------------------------
@@ -351,28 +347,17 @@ def mean_scores(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     by = [each for score in found for each in score["by"]]
     out: list[dict[str, Any]] = []
     if by:
-        out.append(
-            {"of": "probabilities", "n": len(by), **{key: _mean_or_none(by, key) for key in ("brier", "log_loss")}}
-        )
+        means = {key: mean_or_none(row[key] for row in by) for key in ("brier", "log_loss")}
+        out.append({"of": "probabilities", "n": len(by), **means})
     for name, asks in (("dates", ("when",)), ("values", ("value", "growth"))):
         of = [score for score in found if score["asks"] in asks]
         if not of:
             continue
         covered = [score["held"] for score in of if score["held"] is not None]
         row = {"of": name, "n": len(of), "open": sum(not score["final"] for score in of)}
-        row |= {"crps": _mean_or_none(of, "crps")} if name == "dates" else {}
-        row |= {"wis": _mean_or_none(of, "wis"), "held": sum(covered), "intervals": len(covered)}
-        out.append(
-            row
-            | (
-                dict(zip(("low", "high"), coverage_interval(sum(covered), len(covered)), strict=True))
-                if covered
-                else {}
-            )
-        )
+        row |= {"crps": mean_or_none(score["crps"] for score in of)} if name == "dates" else {}
+        row |= {"wis": mean_or_none(score["wis"] for score in of), "held": sum(covered), "intervals": len(covered)}
+        if covered:
+            row["low"], row["high"] = coverage_interval(sum(covered), len(covered))
+        out.append(row)
     return out
-
-
-def _mean_or_none(rows: Sequence[Mapping[str, Any]], key: str) -> float | None:
-    values = [row[key] for row in rows if row[key] is not None]
-    return math.fsum(values) / len(values) if values else None

@@ -21,9 +21,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
-from forecast.base.dates import decimal_year
+from forecast.base.dates import year_of
 from forecast.base.lazy import xr
 from forecast.contract.published import DatedForecast
 from forecast.evaluation.ledger_scores import coverage_interval
@@ -54,9 +52,7 @@ def judge(forecast: DatedForecast) -> str:
         return "provisional"
     if forecast.outcome is None:
         overdue = (
-            forecast.kind == "date"
-            and forecast.observed_on
-            and _decimal_year(forecast.observed_on) > _reach(forecast)[1]
+            forecast.kind == "date" and forecast.observed_on and year_of(forecast.observed_on) > _reach(forecast)[1]
         )
         return "missed" if overdue else "pending"
     if forecast.kind == "probability":
@@ -72,11 +68,6 @@ def judge(forecast: DatedForecast) -> str:
     return before if forecast.outcome < low else after
 
 
-def _decimal_year(date: str) -> float:
-
-    return float(decimal_year(np.datetime64(date, "s")))
-
-
 def _reach(forecast: DatedForecast) -> tuple[float, float]:
     """Return between which outcomes a forecast came true: its interval, or what is near its one figure."""
     if forecast.low is not None or forecast.high is not None:
@@ -84,7 +75,7 @@ def _reach(forecast: DatedForecast) -> tuple[float, float]:
         return low, math.inf if forecast.high is None else forecast.high
     assert forecast.median is not None
     if forecast.kind == "date":
-        near = max(DATE_RTOL * (forecast.median - _decimal_year(forecast.published)), DATE_ATOL_YEARS)
+        near = max(DATE_RTOL * (forecast.median - year_of(forecast.published)), DATE_ATOL_YEARS)
     else:
         near = VALUE_RTOL * abs(forecast.median)
     return forecast.median - near, forecast.median + near

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
+from forecast.base.quantiles import QUANTILES
 from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.specs import Input
-from forecast.errors import DataError, EmptyDataError, ForecastError, UsageError, printable
+from forecast.errors import DataError, EmptyDataError, ForecastError, UsageError, join_lines, printable
 from forecast.evaluation.origins import REFERENCE_SHAPES, choose_origins, choose_targets
-from forecast.evaluation.scores import LEVELS, score, skill
+from forecast.evaluation.scores import score, skill
 
 if TYPE_CHECKING:
     from forecast.models import Model
@@ -296,7 +297,7 @@ def score_origins(
     made_of = xr.DataArray(draws, dims=(*dims, "model", "draw"), coords={"origin": at, "model": list(names)})
     observed = xr.DataArray(came, dims=dims, coords={"origin": at})
     out = {label: score(label)(made_of, observed, preserve_dims=[*dims, "model"]) for label in scores}
-    stated = made_of.quantile(list(LEVELS), "draw", skipna=False).transpose(*dims, "model", "quantile")
+    stated = made_of.quantile(list(QUANTILES), "draw", skipna=False).transpose(*dims, "model", "quantile")
     return xr.Dataset(
         {"ahead": (dims, ahead), "observed": observed, "forecast": stated, **out},
         attrs={"failures": json.dumps(failures)},
@@ -340,7 +341,7 @@ def frozen(model: Model, origin: float, times: Array, seed: int) -> Array | str:
             )
             drawn = call_guarded(f"{model.name}: sample", lambda: fitted.sample(times, needs, streams, observed=True))
     except ForecastError as problem:
-        return " ".join(str(problem).split())
+        return join_lines(problem)
     if not np.isfinite(drawn).all() or (drawn <= 0).any():
         return "its draws are not all positive and finite"
     return np.asarray(drawn, dtype=float)

@@ -16,6 +16,7 @@ import numpy as np
 
 from forecast.evaluation import ledger_scores
 from forecast.evaluation.ledger import SHORT_HASH_DIGITS
+from forecast.evaluation.scores import mean_or_none
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Registry
@@ -200,12 +201,8 @@ def _scored_row(row: Mapping[str, Any], came: bool) -> dict[str, Any]:
 
 def _score(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     decided = [row for row in rows if row["came"] is not None]
-    mean = {key: _mean_or_none([row[key] for row in decided]) for key in ("brier", "log_score")}
+    mean = {key: mean_or_none(row[key] for row in decided) for key in ("brier", "log_score")}
     return {"n": len(decided), "of": len(rows), **mean}
-
-
-def _mean_or_none(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
 
 
 def _compare_voices(voices: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:

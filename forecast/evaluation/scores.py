@@ -12,6 +12,7 @@ is missing and does not count.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Any
@@ -19,16 +20,18 @@ from typing import Any
 import numpy as np
 
 from forecast.base.lazy import xr
+from forecast.base.quantiles import QUANTILES
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
 
 __all__ = [
-    "LEVELS",
+    "QUANTILES",
     "SCORES",
     "brier",
     "coverage",
     "crps",
     "log_loss",
     "log_score",
+    "mean_or_none",
     "pinball",
     "pit",
     "rmsle",
@@ -40,10 +43,27 @@ __all__ = [
 
 #: What logarithms and back do to a number, relatively.
 ROUNDING_RTOL = 1e-12
-#: Levels whose pinball losses make the weighted interval score.
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 Dims = str | Iterable[str] | None
+
+
+def __getattr__(name: str) -> Any:
+    if name == "LEVELS":
+        warnings.warn("forecast.scores.LEVELS is called QUANTILES now", DeprecationWarning, stacklevel=2)
+        return QUANTILES
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def mean_or_none(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are there; None if there is none.
+
+    Examples
+    --------
+    >>> mean_or_none([1.0, None, 2.0]), mean_or_none([None])
+    (1.5, None)
+    """
+    found = [value for value in values if value is not None]
+    return math.fsum(found) / len(found) if found else None
 
 
 def _mean_over(values: xr.DataArray, reduce_dims: Dims, preserve_dims: Dims, weights: xr.DataArray | None) -> Any:
@@ -165,15 +185,15 @@ def weighted_interval(
     Examples
     --------
     >>> import xarray as xr
-    >>> stated = xr.DataArray([1.0] * 5, coords={"quantile": list(LEVELS)})
+    >>> stated = xr.DataArray([1.0] * 5, coords={"quantile": list(QUANTILES)})
     >>> round(float(weighted_interval(stated, xr.DataArray(2.0))), 4)  # ln 2
     0.6931
     """
     stated, came = (
         (_log_positive(forecast, "forecast"), _log_positive(observed, "observed")) if logs else (forecast, observed)
     )
-    losses = [_quantile_loss(stated, came, level) for level in LEVELS]
-    return _mean_over(2 * sum(losses[1:], losses[0]) / len(LEVELS), reduce_dims, preserve_dims, weights)
+    losses = [_quantile_loss(stated, came, level) for level in QUANTILES]
+    return _mean_over(2 * sum(losses[1:], losses[0]) / len(QUANTILES), reduce_dims, preserve_dims, weights)
 
 
 def crps(

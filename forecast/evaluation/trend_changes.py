@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from forecast.base.json_text import none_if_not_finite
 from forecast.errors import ForecastError, UnknownNameError
 from forecast.tables.diff import Version
 
@@ -130,11 +130,11 @@ def compare_figures(before: Mapping[str, float], after: Mapping[str, float]) -> 
         if name.endswith(("_p05", "_p95")):
             continue
         stem = name.rpartition("_")[0] if name.endswith("_years") else name.removesuffix("_per_year")
-        was, now = _none_if_not_finite(before.get(name)), _none_if_not_finite(after.get(name))
+        was, now = none_if_not_finite(before.get(name)), none_if_not_finite(after.get(name))
         interval_before = interval_after = outside = None
         if f"{stem}_p05" in before and f"{stem}_p95" in before:
             interval_before, interval_after = (
-                {quantile: _none_if_not_finite(side.get(f"{stem}_{quantile}")) for quantile in ("p05", "p95")}
+                {quantile: none_if_not_finite(side.get(f"{stem}_{quantile}")) for quantile in ("p05", "p95")}
                 for side in (before, after)
             )
             if name in after:
@@ -151,7 +151,3 @@ def compare_figures(before: Mapping[str, float], after: Mapping[str, float]) -> 
             )
         )
     return tuple(changes)
-
-
-def _none_if_not_finite(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
-from forecast.errors import FitError
+from forecast.errors import UncertaintyError
 from forecast.planning.plans import Plans
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class AnyFit(Plans):
         """Add the scatter of one observation to draws of the level, of many fits (B, ...)."""
         scale = np.nan if self.solutions is None else self.solutions.residual_scale
         if self._by is None and np.isnan(scale).all():
-            raise FitError(f"{self._one_or_many.name}: no scatter: {cast('Fit', self)._why_not()}")
+            raise UncertaintyError(self._one_or_many.name, "scatter", cast("Fit", self)._why_not())
         scale = np.reshape(scale, (-1, *[1] * (np.ndim(level) - 1)) if self._by else ())
         noise = scale * generator.standard_normal(np.shape(level))
         return np.asarray(level * np.exp(noise) if self.log else level + noise)

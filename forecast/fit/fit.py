@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.base.operators import Operators
-from forecast.errors import FitError, RoundedConstantsWarning, printable
+from forecast.errors import FitError, RoundedConstantsWarning, UncertaintyError, printable
 from forecast.fit.any_fit import AnyFit
 from forecast.fit.notes import notes_of_fit
 from forecast.fit.problem.coordinates import law_label
@@ -199,7 +199,7 @@ class Fit(AnyFit):
 
     def _known(self, what: str) -> Uncertainty:
         if self.uncertainty is None:
-            raise FitError(f"{self.name}: no {what}: {self._why_not()}")
+            raise UncertaintyError(self.name, what, self._why_not())
         self.uncertainty.refuse(self.name, what)
         return self.uncertainty
 
@@ -228,7 +228,7 @@ class Fit(AnyFit):
         if method == "profile":
             check_data(self.solutions, self.name)
         if self.solutions is None and method == "bootstrap":
-            raise FitError(f"{self.name}: no bootstrap interval for '{name}': fit with bootstrap=1000 first")
+            raise UncertaintyError(self.name, f"bootstrap interval for '{name}'", "fit with bootstrap=1000 first")
         if self.solutions is None:
             return published_interval(self, name, level)
         low, high = (float(end[0]) for end in interval_arrays(self.solutions, name, level, method))

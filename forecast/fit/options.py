@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from forecast.base.number_checks import is_integer, is_real
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -20,11 +21,10 @@ MIN_TAIL_PROBABILITY = 1e-12
 
 def check_level(level: object, where: str) -> float:
     """Return a confidence level, or say what one is."""
-    number = not isinstance(level, bool) and isinstance(level, (int, float))
-    if not number or not MIN_TAIL_PROBABILITY <= level <= 1 - MIN_TAIL_PROBABILITY:  # type: ignore[operator]
-        far = f", at least {MIN_TAIL_PROBABILITY:g} from both" if number and 0 < level < 1 else ""  # type: ignore[operator]
+    if not is_real(level) or not MIN_TAIL_PROBABILITY <= level <= 1 - MIN_TAIL_PROBABILITY:
+        far = f", at least {MIN_TAIL_PROBABILITY:g} from both" if is_real(level) and 0 < level < 1 else ""
         raise UsageError(f"{where}: level: expected a number between 0 and 1{far}, got {printable(repr(level), 40)}")
-    return float(level)  # type: ignore[arg-type]
+    return float(level)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ class FitRequest:
     def check(self, name: str) -> None:
         """Raise `UsageError` for a seed or a level that cannot be."""
         seed: object = self.seed
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+        if not is_integer(seed) or not 0 <= seed < 2**64:
             raise UsageError(f"{name}: seed: expected an integer from 0 to 2**64 - 1, got {printable(repr(seed), 40)}")
         check_level(self.level, name)
         start: object = self.start

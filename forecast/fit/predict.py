@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import is_masked_array, xr
 from forecast.base.netcdf import quantiles
-from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
+from forecast.errors import DataError, FitError, UncertaintyError, UnknownNameError, UsageError, first_names, printable
 from forecast.fit.curve_bands import WARN_BAND_FACTOR, Curve, beyond
 from forecast.fit.data.groups import group_codes
 from forecast.fit.data.observations import points_of
@@ -58,10 +58,9 @@ def predict(
     shape = next(iter(points.values())).shape[1:]
     flat = {n: v.reshape(len(v), int(np.prod(shape, dtype=int))) for n, v in points.items()}
     attrs: dict[str, Any] = {"level": level, "fit": fit.name}
-    try:
-        origin = "" if by else _origin(fit, level)  # type: ignore[arg-type]
-    except FitError as problem:
-        attrs["no_interval"] = str(problem)
+    origin: str | UncertaintyError = "" if by else band_origin(fit, level)  # type: ignore[arg-type]
+    if isinstance(origin, UncertaintyError):
+        attrs["no_interval"] = str(origin)
     columns, far, doubted = _prediction_columns(fit, flat, level, statistic, banded="no_interval" not in attrs)
     curves = _extrapolated_curves(fit, flat)
     curve, pooled = None, False
@@ -77,9 +76,10 @@ def predict(
         found = _of_many(fit, columns, far)  # type: ignore[arg-type]
     else:
         if pooled:
-            why = attrs.pop("no_interval", "those of the fit are not finite").partition("no interval: ")
-            attrs["bands"] = f"the pool of laws that forecast.extrapolate uses ({why[2] or why[0]})"
-        elif "no_interval" not in attrs:
+            attrs.pop("no_interval", None)
+            why = origin.reason if isinstance(origin, UncertaintyError) else "those of the fit are not finite"
+            attrs["bands"] = f"the pool of laws that forecast.extrapolate uses ({why})"
+        elif not isinstance(origin, UncertaintyError):
             attrs["bands"] = origin + _band_inflation(fit, doubted)  # type: ignore[arg-type]
         found = _of_one(fit, flat, columns, far, level, curve, pooled=pooled)  # type: ignore[arg-type]
     attrs |= found
@@ -273,8 +273,7 @@ def _which(marked: NDArray[np.bool_]) -> str:
     if marked.size == 1:
         return ""
     places = np.flatnonzero(marked) + 1
-    more = ", …" if places.size > 8 else ""
-    return f" (number {', '.join(map(str, places[:8]))}{more}, counted from 1)"
+    return f" (number {first_names(places)}, counted from 1)"
 
 
 def _observation_mean(fit: Fit | Fits, rows: NDArray[np.int64], centre: Array) -> Array:
@@ -295,18 +294,18 @@ def _mean_by(fit: Fit | Fits) -> str:
     return f"lognormal scatter: the median times exp(s**2/2), {said}"
 
 
-def _origin(fit: Fit, level: float) -> str:
-    """Tell where the bands come from: the bootstrap's replicates where there are enough of them.
+def band_origin(fit: Fit, level: float) -> str | UncertaintyError:
+    """Return what the bands come from: the replicates of the bootstrap if there are enough of them.
 
-    Raises
-    ------
-    FitError
-        Where there are none.
+    Without bands, returns the error that says why.
     """
     repeated, made = fit.replicates, fit.solutions
     if repeated is not None and made is not None and made.enough_replicates(level)[0]:
         return f"percentiles of {repeated.good.shape[1]} bootstrap replicates ({repeated.resample})"
-    known = fit._known("interval")
+    try:
+        known = fit._known("interval")
+    except UncertaintyError as error:
+        return error
     origin = "standard errors of the parameters"
     if known.clusters:
         origin = f"cluster-robust standard errors over {known.clusters} groups"

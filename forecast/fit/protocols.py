@@ -22,6 +22,7 @@ from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.contract.published import ProtocolSpec
 from forecast.errors import DataError, EmptyDataError, FormulaError, UnknownNameError, UsageError, printable
+from forecast.formula.tree import COMPARISONS
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -39,12 +40,6 @@ MAX_STARTS = 100_000
 _DROP = re.compile(r"drop (\d{1,6}) (largest|smallest) (\S.*)")
 _PRESENT = re.compile(r"present (\S.*)")
 _IS = re.compile(r"(\S.*?) is (\S.*)")
-_COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
-    ">=": lambda a, b: a >= b,
-    ">": lambda a, b: a > b,
-    "<=": lambda a, b: a <= b,
-    "<": lambda a, b: a < b,
-}
 
 
 @dataclass(frozen=True)
@@ -236,7 +231,7 @@ def _rule_mask(columns: Mapping[str, Any], rule: str, mask: NDArray[np.bool_], w
     condition = formula.parse_row_condition(rule, where=where)
     known = {name: _numeric_column(columns, name, where) for name in condition.names}
     with np.errstate(invalid="ignore"):
-        passing = _COMPARISONS[condition.op](condition.left.evaluate(known), condition.right.evaluate(known))
+        passing = COMPARISONS[condition.op](condition.left.evaluate(known), condition.right.evaluate(known))
     return np.broadcast_to(np.asarray(passing), mask.shape)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forecast.errors import FitError, printable
+from forecast.errors import UncertaintyError, printable
 from forecast.fit.inference.by_group import groups_text
 from forecast.fit.inference.interval import origin
 
@@ -32,8 +32,8 @@ def summary(fit: Fit) -> str:
         error = f"{fit._stderr[name]:.4g}" if name in fit._stderr else "-"
         try:
             span = "[{:.6g}, {:.6g}]".format(*fit.interval(name, fit.level))
-        except FitError as problem:
-            span = "none: " + str(problem).partition(f"'{name}': ")[2]
+        except UncertaintyError as problem:
+            span = "none: " + problem.reason
         rows.append((name, f"{number:.8g}", error, span))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     lines.append("")

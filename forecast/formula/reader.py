@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
 
+from forecast.base.number_checks import is_real
 from forecast.errors import FormulaError, nearest, printable
 from forecast.formula import tree
 from forecast.formula.functions import FUNCTIONS, SCENARIO_FUNCTIONS
@@ -374,7 +375,7 @@ class Reader:
         return Sequence(tuple(p[0] for p in pairs)), None if any(v is None for v in values) else values
 
     def _number(self, node: ast.Constant) -> tuple[Node, Any]:
-        if isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
+        if not is_real(node.value):
             kinds = {str: "text in quotes", bytes: "bytes", complex: "a complex number"}
             hint = ""
             if isinstance(node.value, str):

@@ -18,6 +18,8 @@ from forecast.errors import FormulaError, printable
 from forecast.formula.functions import SCENARIO_FUNCTIONS, implementation
 
 __all__ = [
+    "COMPARISONS",
+    "MIRRORED_OPERATORS",
     "Binary",
     "Call",
     "Comparison",
@@ -170,9 +172,15 @@ def _compare(op: str, left: Any, right: Any) -> Any:
 
     if isinstance(left, str) or isinstance(right, str):
         return np.equal(left, right).astype(np.float64)[()]
-    holds = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less, "==": np.equal}[op]
-    return np.where(np.isnan(left) | np.isnan(right), np.nan, holds(left, right))[()]
+    return np.where(np.isnan(left) | np.isnan(right), np.nan, COMPARISONS[op](left, right))[()]
 
+
+#: Each operator of a comparison, and its function.
+COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
+)
+#: The operator that says the same once the sides are exchanged; equality has none.
+MIRRORED_OPERATORS: Mapping[str, str] = MappingProxyType({">=": "<=", ">": "<", "<=": ">=", "<": ">"})
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "**": _power}

@@ -6,13 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from forecast.errors import FormulaError, UnknownNameError, printable
+from forecast.errors import FormulaError, UnknownNameError, shown_value
 
 __all__ = ["bounds_of"]
-
-
-def _got(value: object) -> str:
-    return printable(repr(value), 60)
 
 
 def bounds_of(
@@ -30,7 +26,9 @@ def bounds_of(
     {'a': (0.0, 1.0), 'b': (0.0, inf)}
     """
     if not isinstance(bounds or {}, Mapping):
-        raise FormulaError(f"{where}: bounds: expected a mapping of parameter to (low, high), got {_got(bounds)}")
+        raise FormulaError(
+            f"{where}: bounds: expected a mapping of parameter to (low, high), got {shown_value(bounds)}"
+        )
     found = dict.fromkeys(parameters, (-math.inf, math.inf))
     for name, pair in {**dict.fromkeys(positive, (0.0, math.inf)), **(bounds or {})}.items():
         if name not in found:
@@ -40,7 +38,7 @@ def bounds_of(
                 raise TypeError
             low, high = map(float, pair)
         except (TypeError, ValueError):
-            raise FormulaError(f"{where}: bounds of '{name}': expected (low, high), got {_got(pair)}") from None
+            raise FormulaError(f"{where}: bounds of '{name}': expected (low, high), got {shown_value(pair)}") from None
         if not low <= high or low == math.inf or high == -math.inf:
             raise FormulaError(f"{where}: bounds of '{name}': expected low <= high, got ({low:g}, {high:g})")
         found[name] = (low, high)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from forecast.base.number_checks import is_real
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.formula import Binary, Call, Formula, Name, Node, check_name, parse
 from forecast.formula.tree import number_node, walk
@@ -148,7 +149,7 @@ def _modified(law: Law, fixed: Mapping[str, float], tie: Sequence[Any]) -> Law:
     changes: dict[str, Formula] = {}
     for name, value in fixed.items():
         low, high = law.bounds[name]
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if not is_real(value) or not math.isfinite(value):
             raise UsageError(f"{law._where}: with_: '{name}': expected a finite number, got {printable(value, 40)}")
         if not low <= value <= high:
             raise UsageError(f"{law._where}: with_: {name} = {value:g} is outside its bounds ({low:g}, {high:g})")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from forecast.base import budgets
+from forecast.base.number_checks import is_real
 from forecast.errors import FormulaError
 from forecast.formula import Formula, parse
 from forecast.formula.tree import latex_name, number_node
@@ -105,7 +106,7 @@ def parse_equation(
     for end in between:
         if isinstance(end, str):
             formula = parse(end, where=f"{where}: between")
-        elif isinstance(end, (int, float)) and not isinstance(end, bool) and abs(end) < float("inf"):
+        elif is_real(end) and abs(end) < float("inf"):
             formula = Formula(number_node(float(end)))
         else:
             raise refuse(f"between: expected a parameter's name or a finite number, got {type(end).__name__}")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from forecast import formula
 from forecast.base.lazy import xr
+from forecast.base.number_checks import is_real
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.predict import WARN_DECADES, check_level
@@ -56,10 +57,9 @@ class Allocation:
 
 def positive(value: object, what: str, where: str) -> float:
     """Return a positive number."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not (number and math.isfinite(value) and value > 0):  # type: ignore[arg-type, operator]
+    if not (is_real(value) and math.isfinite(value) and value > 0):
         raise UsageError(f"{where}: {what}: expected a positive number, got {printable(repr(value), 40)}")
-    return float(value)  # type: ignore[arg-type]
+    return float(value)
 
 
 def price_of(fit: Fit, cost: str, inference_tokens: object = None) -> Formula:

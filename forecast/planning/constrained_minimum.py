@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -31,9 +32,10 @@ __all__ = ["FormulaSurface", "LawSurface", "Minima", "SearchEnd", "Surface", "al
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: The sizes that are looked at, as powers of ten, and the grid's first step.
-MAX_DECADES, GRID_STEP_DECADES = 45.0, 0.25
-LN10 = float(np.log(10.0))
+#: The sizes that are looked at: powers of ten, down and up.
+MAX_DECADES = 45.0
+#: First step of the grid in which a minimum or a change of side is looked for.
+GRID_STEP_DECADES = 0.25
 #: Values that differ by less than this share are level.
 LEVEL_RTOL = 1e-12
 #: Rows that are worked on together.
@@ -168,7 +170,7 @@ class Minima:
 def along(surface: Surface, level: Array, u: Array, *, rising: bool = False) -> Array:
     """Return the `v` at which a surface has a level, nan where it has it nowhere (or, `rising`, falls through it)."""
     shape = np.broadcast_shapes(u.shape, level.shape)
-    low = np.full(shape, -MAX_DECADES * LN10)
+    low = np.full(shape, -MAX_DECADES * math.log(10))
 
     def excess(v: Array) -> Array:
         value = np.asarray(surface.value(u, v), dtype=float)
@@ -213,7 +215,7 @@ def _chunk(objective: Surface, line: Surface, level: Array, rising: bool) -> tup
     rows = level.shape[0]
     found = np.full(rows, np.nan)
     end = np.full(rows, SearchEnd.INSIDE, dtype=int)
-    grid = np.arange(-MAX_DECADES, MAX_DECADES + GRID_STEP_DECADES, GRID_STEP_DECADES)[None, :] * LN10
+    grid = np.arange(-MAX_DECADES, MAX_DECADES + GRID_STEP_DECADES, GRID_STEP_DECADES)[None, :] * math.log(10)
     open_rows = np.arange(rows)
     for zoom in range(4):  # the lowest point may lie within one step of where the line ends: look closer there
         v, value = _profile(objective.take(open_rows), line.take(open_rows), level[open_rows], grid, rising)

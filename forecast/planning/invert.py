@@ -12,12 +12,21 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.base.lazy import xr
+from forecast.base.number_checks import is_real
 from forecast.base.roots import find_roots
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.predict import WARN_DECADES, check_level
 from forecast.planning.allocate import price_of
-from forecast.planning.constrained_minimum import MAX_DECADES, FormulaSurface, LawSurface, SearchEnd, lowest
+from forecast.planning.constrained_minimum import (
+    GRID_STEP_DECADES,
+    MAX_DECADES,
+    ROWS_PER_CHUNK,
+    FormulaSurface,
+    LawSurface,
+    SearchEnd,
+    lowest,
+)
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -28,10 +37,6 @@ __all__ = ["COMPUTE", "Inversion", "cheapest", "invert", "invert_law"]
 Array = NDArray[np.float64]
 
 COMPUTE = "compute"
-#: Step of the grid in which a change of side is looked for, in decades.
-GRID_STEP_DECADES = 0.25
-#: Rows that are worked on together.
-ROWS_PER_CHUNK = 512
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ def invert(
 
 
 def _check_number(value: object, what: str, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+    if not is_real(value):
         raise UsageError(f"{where}: {what}: expected a number, got {printable(repr(value), 40)}")
     if not math.isfinite(value):
         raise UsageError(f"{where}: {what}: expected a finite number, got {value}")

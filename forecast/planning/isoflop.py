@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
-from forecast.errors import DataError, FitError, UsageError, printable
+from forecast.base.number_checks import is_integer
+from forecast.errors import DataError, FitError, UsageError, first_names, printable
 from forecast.fit.predict import check_level
 from forecast.planning.allocate import best_splits, positive, price_of, refuse
 from forecast.planning.constrained_minimum import FormulaSurface, along
@@ -91,7 +92,7 @@ def isoflop(
     for what, values in found.items():
         bad = ~np.isfinite(values) | ((values <= 0) & (what != "y"))
         if bad.any():
-            rows = ", ".join(map(str, np.flatnonzero(bad)[:8] + 1))
+            rows = first_names(np.flatnonzero(bad) + 1)
             raise DataError(
                 f"{name}: {what}: expected {'' if what == 'y' else 'positive '}numbers, not so in row {rows}"
             )
@@ -197,7 +198,7 @@ def of_fit(fit: Fit, *, compute: Any, cost: str = "6*N*D", decades: float = 1.0,
     budgets = np.unique([positive(c, "compute", fit.name) for c in np.atleast_1d(np.asarray(compute)).tolist()])
     if budgets.size < 2:
         raise UsageError(f"{fit.name}: compute: expected at least two budgets")
-    if isinstance(points, bool) or not isinstance(points, int) or not 3 <= points <= 10_000:
+    if not is_integer(points) or not 3 <= points <= 10_000:
         raise UsageError(f"{fit.name}: points: expected an integer of at least 3, got {printable(repr(points), 40)}")
     width = positive(decades, "decades", fit.name) * math.log(10)
     best, ends = best_splits(fit, fit.values, price, budgets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.predict import WARN_DECADES, check_level
 from forecast.planning.allocate import best_splits, positive, price_of, refuse
-from forecast.planning.constrained_minimum import LN10, MAX_DECADES
+from forecast.planning.constrained_minimum import MAX_DECADES
 from forecast.planning.invert import cheapest, grid_of, invert_law
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _affordable_size(price: Formula, name: str, budget: float) -> float:
         with np.errstate(all="ignore"):
             return np.asarray(np.log(np.asarray(price.evaluate({name: np.exp(u)}), dtype=float) / budget))
 
-    found = find_roots(excess, np.array([-MAX_DECADES * LN10]), np.array([MAX_DECADES * LN10]))
+    found = find_roots(excess, np.array([-MAX_DECADES * math.log(10)]), np.array([MAX_DECADES * math.log(10)]))
     return float(np.exp(found[0]))
 
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.quantiles import QUANTILES
+
 Array = NDArray[np.float64]
 
 
-__all__ = ["QUANTILES", "Crossing", "date_quantiles", "find_crossing", "weighted_quantiles"]
-
-#: The quantiles every answer carries.
-QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.50, "p75": 0.75, "p95": 0.95}
+__all__ = ["Crossing", "date_quantiles", "find_crossing", "weighted_quantiles"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def find_crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = 
     return Crossing(date=np.where(known, date, np.nan), already=already & known)
 
 
-def date_quantiles(date: Array, levels: Sequence[float] = tuple(QUANTILES.values())) -> Array:
+def date_quantiles(date: Array, levels: Sequence[float] = QUANTILES) -> Array:
     """Return quantiles of dates, (quantile,); infinite inside the never mass.
 
     Draws without an answer, NaN, are left out; the quantiles are NaN where all are.

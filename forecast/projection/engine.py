@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from forecast.base.budgets import check_memory, give_back, memory
 from forecast.base.dates import check_has_come, decimal_year
+from forecast.base.number_checks import is_integer, is_real
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import DRAWS_PER_BLOCK, check_seed
 from forecast.errors import (
@@ -362,7 +363,7 @@ def loaded(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
 
 
 def _check_integer(name: str, value: object, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= int(value) <= high:
+    if not is_integer(value) or not low <= int(value) <= high:
         raise UsageError(f"{name}: expected a whole number from {low} to {high}, got '{printable(value, 40)}'")
     return int(value)
 
@@ -406,7 +407,7 @@ def _reads_data(graph: ScenarioGraph, fits: ModelFits) -> bool:
 
 
 def _check_year(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 1 <= float(value) <= 9999:
+    if not is_real(value) or not 1 <= float(value) <= 9999:
         raise UsageError(f"{name}: expected a year from 1 to 9999, got '{printable(value, 40)}'")
     return float(value)
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.dates import from_decimal_year
+from forecast.base.dates import iso_date
 from forecast.errors import DataError, FitError, ForecastError
 
 Array = NDArray[np.float64]
@@ -184,7 +184,7 @@ class FailureLog:
             tally = self._tallies.get(of)
             if tally is None or is_too_many(tally.worlds, draws):
                 continue
-            date = str(from_decimal_year(years[[tally.first]])[0])[:10]
+            date = iso_date(years[tally.first])
             yield {
                 "name": of[0],
                 "choices": dict(chosen),

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
+from forecast.base.quantiles import QUANTILES
 from forecast.errors import DataError, printable
-from forecast.projection.crossing import QUANTILES, weighted_quantiles
+from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.failures import Attempt, BlockSlice
 from forecast.projection.streaming.accumulators import WorldColumn
 from forecast.projection.streaming.columns import Column, Columns
@@ -140,7 +141,7 @@ def value_quantiles(values: Array, weights: Array | None) -> Array:
 
     NaN is left out; where nothing else is there the quantiles are NaN.
     """
-    levels = list(QUANTILES.values())
+    levels = list(QUANTILES)
     if weights is not None:
         return weighted_quantiles(values, weights, levels)
     out = quantiles(values, levels, axis=0)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.dates import from_decimal_year
+from forecast.base.dates import iso_date
 from forecast.errors import AsOfWarning, ForecastError, ForecastWarning, NoDataAtDateError, printable
 from forecast.formula import TIME_NAMES
 from forecast.projection.failures import failed_mask
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from forecast.projection.model_fits import ModelFits
     from forecast.projection.plan import Plan
 
-__all__ = ["LeftOut", "date_text", "hidden", "left_out_lines", "narrowed_scenario"]
+__all__ = ["LeftOut", "hidden", "left_out_lines", "narrowed_scenario"]
 
 Mask = NDArray[np.bool_]
 #: Some of the values of choices, or of the labels of what is drawn.
@@ -186,7 +186,7 @@ def _find_left_out(graph: ScenarioGraph, block: Block) -> LeftOut:
     every = {*scenario.questions, *scenario.figures, *scenario.rankings}
     left = every - set(questions) if every else set(graph.quantities) - set(quantities)
     if not left and trial.reason is not None:
-        raise NoDataAtDateError(f"nothing is left to answer as of {date_text(block.fits.as_of or 0)}: {trial.reason}")
+        raise NoDataAtDateError(f"nothing is left to answer as of {iso_date(block.fits.as_of or 0)}: {trial.reason}")
     kept = {c: tuple(v for v in scenario.choices[c].values if v not in lacking) for c, lacking in trial.rivals.items()}
     return LeftOut(
         quantities=tuple(quantities),
@@ -254,22 +254,11 @@ def _unbound(limits: Limits, part: str) -> Limits:
     return replace(limits, limit=None) if part == "limit" else replace(limits, at_least=None)
 
 
-def date_text(year: float) -> str:
-    """Return a date in decimal years as text.
-
-    Examples
-    --------
-    >>> date_text(2024.0)
-    '2024-01-01'
-    """
-    return str(from_decimal_year(np.array([year]))[0])[:10]
-
-
 def left_out_lines(graph: ScenarioGraph, fits: ModelFits, left_out: LeftOut) -> list[ForecastWarning]:
     """Say what is left out as of the date: the models with the reason, and what rests on them."""
     if fits.as_of is None:
         return []
-    told = partial(AsOfWarning, date=date_text(fits.as_of))
+    told = partial(AsOfWarning, date=iso_date(fits.as_of))
     lacking = [error for error in fits.refusals() if isinstance(error, NoDataAtDateError)]
     found = [told(what="model", reason=str(error)) for error in lacking]
     quantities = tuple(name for name in left_out.quantities if not graph.nodes[name].owner)

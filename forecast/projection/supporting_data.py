@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
+from forecast.base.quantiles import QUANTILES
 from forecast.base.sobol import DRAWS_PER_BLOCK
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError, NoDataAtDateError, printable
 from forecast.models import Model, Observations
 from forecast.projection import blocks
-from forecast.projection.crossing import QUANTILES
 from forecast.projection.evaluate import Block
 from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.model_fits import ModelFits
@@ -170,7 +170,7 @@ def past(
         stands = all(node.models[combination].keeps == "frontier" for combination in series)
         about = {"units": node.unit, "keeps": "frontier" if stands else ""}
         dims = ("quantile", "point")
-        yield name, xr.Dataset({"level": (dims, level, about)}, coords={"quantile": list(QUANTILES.values()), **beside})
+        yield name, xr.Dataset({"level": (dims, level, about)}, coords={"quantile": list(QUANTILES), **beside})
 
 
 def _plotted_quantities(graph: ScenarioGraph) -> set[str]:

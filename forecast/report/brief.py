@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from forecast.base.dates import decimal_year
+from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.errors import printable
 from forecast.evaluation.whole.scenario_record import screen_line
 from forecast.models.shapes.track_record import coverage_by_shape
@@ -23,7 +24,7 @@ from forecast.projection.result import (
 from forecast.projection.result.observed_values import first_step_median, last_observation
 from forecast.report.changes import changed_group, unchanged_questions
 from forecast.report.driver_labels import driver_labels
-from forecast.report.headline import INTERVAL_LEVEL, Labels, event, first_sentence, opening_sentence, table_cells
+from forecast.report.headline import Labels, event, first_sentence, opening_sentence, table_cells
 from forecast.report.result_data import driver_rows
 from forecast.report.rows import (
     COLUMNS,
@@ -38,7 +39,7 @@ from forecast.report.rows import (
 from forecast.report.words.date_text import age, as_text
 from forecast.report.words.number_text import amount, percent, short_zeros
 from forecast.report.words.patterns import fill
-from forecast.sensitivity.first_order import certain
+from forecast.sensitivity.first_order import MIN_DRIVER_SHARE, certain
 
 __all__ = ["Brief", "brief", "newest_data", "past_record", "section_sizes"]
 
@@ -48,8 +49,6 @@ _MAX_DRIVERS, _MAX_TABLES, _MAX_OBSERVATIONS, _MAX_LEVERS = 5, 2, 3, 3
 _MAX_ROW_LABEL = 30
 #: It is known, and told to three digits where an answer has two: 165 is not 160.
 _OBSERVED_DIGITS = 3
-#: What explains less than this share of the variance moves nothing worth a word.
-_MIN_DRIVER_SHARE = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +109,7 @@ class Brief:
     left: tuple[str, ...] = field(default=())
 
 
-def brief(run: Projection, *, today: str = "", by: str = "", level: float = INTERVAL_LEVEL) -> Brief:
+def brief(run: Projection, *, today: str = "", by: str = "", level: float = DEFAULT_LEVEL) -> Brief:
     """Return a projection's answer in brief.
 
     Parameters
@@ -140,10 +139,10 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = INTE
         races=tuple(first_sentence(each, words) for each in run.firsts if each is not opening),
         by_today=by_today(run, words, today),
         today=last_observed(run, words),
-        level="" if level == INTERVAL_LEVEL else at_level(opening, level),
+        level="" if level == DEFAULT_LEVEL else at_level(opening, level),
         data=newest_data(run, today),
         record=past_record(run),
-        memory=tuple(_from_memory(run, words, [row["name"] for row in rows if row["share"] >= _MIN_DRIVER_SHARE])),
+        memory=tuple(_from_memory(run, words, [row["name"] for row in rows if row["share"] >= MIN_DRIVER_SHARE])),
         left=tuple(f"{name} ({size})" for name, size in section_sizes(run).items()),
     )
 
@@ -234,7 +233,7 @@ def _last_values(run: Projection, words: Labels) -> Iterator[ReportRow]:
 
 def _driver_labels(run: Projection, rows: Sequence[Mapping[str, Any]], stated: str) -> Iterator[tuple[str, float]]:
     """Walk what moves the answer most, with the share of each; one number is marked as stated and not fitted."""
-    most = [row for row in rows[:_MAX_DRIVERS] if row["share"] >= _MIN_DRIVER_SHARE]
+    most = [row for row in rows[:_MAX_DRIVERS] if row["share"] >= MIN_DRIVER_SHARE]
     labels = driver_labels(run, [row["name"] for row in most])
     for row, label in zip(most, labels, strict=True):
         if row["name"] == stated:

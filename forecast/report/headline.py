@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from forecast.base.dates import decimal_year
+from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.errors import printable
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.observed_values import last_observation
@@ -24,7 +25,6 @@ from forecast.scenarios.settings.setting_values import as_phrase, as_text as set
 from forecast.sensitivity.first_order import certain
 
 __all__ = [
-    "INTERVAL_LEVEL",
     "MAX_NAMED",
     "MAX_SENTENCE_COMBINATIONS",
     "MIN_CLEAR_PROBABILITY",
@@ -49,8 +49,6 @@ __all__ = [
 
 #: So many combinations stand in one sentence; of more the range is said.
 MAX_SENTENCE_COMBINATIONS = 3
-#: Of the interval that every sentence, row and figure tells.
-INTERVAL_LEVEL = 0.9
 #: What is best with a smaller chance than this is too close to call.
 MIN_CLEAR_PROBABILITY = 0.8
 #: Digits of a number that stands in a title: it is stated, not estimated.
@@ -395,7 +393,7 @@ def _date_texts(run: Projection, year: float, fine: bool, *, already: bool = Fal
     return fill("date_in_row" if row else "date", flag, **texts)
 
 
-def table_cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = INTERVAL_LEVEL) -> tuple[str, ...]:
+def table_cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = DEFAULT_LEVEL) -> tuple[str, ...]:
     """Return what a row of a table says of an answer: its median, its interval of a level, and how likely never is.
 
     Where nothing is drawn, never has no probability.

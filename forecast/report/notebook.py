@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.errors import FitError, ForecastError, printable
+from forecast.errors import ForecastError, UncertaintyError, printable
 from forecast.report.warning_lines import warning_lines
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def fit(fit: Fit) -> str:
         try:
             low, high = fit.interval(name, fit.level)
             span = f"{low:.4g} to {high:.4g}"
-        except FitError as problem:
-            span = "none: " + str(problem).partition(f"'{name}': ")[2]
+        except UncertaintyError as problem:
+            span = "none: " + problem.reason
         rows.append([name, f"{number:.6g}", span])
     drawn = _inline_image(lambda ax: _plot_law(fit, ax), said) if fit.ranges else ""
     return _page(f"{said}; {judged}", drawn, ["parameter", "value", f"{fit.level:.0%} interval"], rows, fit.warnings)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.quantiles import DEFAULT_LEVEL, QUANTILE_NAMES
 from forecast.evaluation.whole.scenario_record import record_sentences
 from forecast.models.shapes.track_record import record_sentence as track_record
-from forecast.projection.crossing import QUANTILES
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.combinations import finite_or_none, iso
 from forecast.projection.result.observed_values import last_observation
 from forecast.projection.result.projected_answers import AnswerDistribution, AnswerRow, Contestant, FirstRow
-from forecast.report.headline import INTERVAL_LEVEL, Labels, opening_sentence
+from forecast.report.headline import Labels, opening_sentence
 from forecast.sensitivity.first_order import first_order, uncertain
 
 __all__ = [
@@ -42,7 +42,7 @@ _MAX_TABLES = 6
 
 
 def projection_data(
-    run: Projection, *, only: Collection[str] | None = None, level: float = INTERVAL_LEVEL
+    run: Projection, *, only: Collection[str] | None = None, level: float = DEFAULT_LEVEL
 ) -> dict[str, Any]:
     """Return all of a projection's answers.
 
@@ -90,7 +90,7 @@ def projection_data(
 # --- Answers ----------------------------------------------------------------------------------------------------------
 
 
-def answer_data(answer: ProjectedAnswer, level: float = INTERVAL_LEVEL) -> dict[str, Any]:
+def answer_data(answer: ProjectedAnswer, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
     """Return the numbers that an answer's sentence says.
 
     Returns
@@ -111,7 +111,7 @@ def answer_data(answer: ProjectedAnswer, level: float = INTERVAL_LEVEL) -> dict[
     if found is not None and found.medians is not None:
         ends = [iso(from_decimal_year(end)) for end in found.medians] if answer.kind == "when" else found.medians
         return {**about, "medians": list(ends), **({"never": list(found.nevers)} if answer.kind == "when" else {})}
-    if level != INTERVAL_LEVEL and found is not None:
+    if level != DEFAULT_LEVEL and found is not None:
         about["interval"] = {"level": level, **dict(zip(("low", "high"), _interval_ends(answer, level), strict=True))}
     if isinstance(answer, DateAnswer):
         return {**about, "crossing": _date_row(found)}
@@ -120,16 +120,16 @@ def answer_data(answer: ProjectedAnswer, level: float = INTERVAL_LEVEL) -> dict[
 
 
 def _quantile_dict(found: AnswerDistribution | Contestant | None) -> dict[str, float | None]:
-    return dict(zip(QUANTILES, [None] * 5 if found is None else finite_or_none(found.quantiles), strict=True))
+    return dict(zip(QUANTILE_NAMES, [None] * 5 if found is None else finite_or_none(found.quantiles), strict=True))
 
 
 def _date_row(found: AnswerDistribution | None) -> dict[str, Any]:
     """Return a date: ISO quantiles, None inside the never mass, and probabilities; None throughout where it failed."""
     if found is None:
-        return dict.fromkeys([*QUANTILES, "never", "already", "error"])
+        return dict.fromkeys([*QUANTILE_NAMES, "never", "already", "error"])
     stamps = from_decimal_year(np.where(np.isfinite(found.quantiles), found.quantiles, np.nan))
     masses = {"never": found.never, "already": found.already, "error": _none_if_nan(found.error)}
-    return {**dict(zip(QUANTILES, map(iso, stamps), strict=True)), **masses}
+    return {**dict(zip(QUANTILE_NAMES, map(iso, stamps), strict=True)), **masses}
 
 
 def _none_if_nan(value: float) -> float | None:
@@ -366,7 +366,7 @@ def quantity_rows(run: Projection, *, only: Collection[str] | None = None) -> li
     for name in run.numeric:
         quantity = run.quantities[name]
         for chosen in quantity.cells if only is None or name in only else ():
-            rows = dict(zip(QUANTILES, map(finite_or_none, quantity.quantiles(chosen)), strict=True))
+            rows = dict(zip(QUANTILE_NAMES, map(finite_or_none, quantity.quantiles(chosen)), strict=True))
             out.append({"name": name, "unit": quantity.unit, "choices": chosen, "time": stamps, **rows})
     return out
 

@@ -12,6 +12,7 @@ from forecast.report.rows import ReportRow, RowGroup
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import format_number, in_signs, percent, scale_of
 from forecast.report.words.patterns import fill
+from forecast.sensitivity.first_order import MIN_DRIVER_SHARE
 
 __all__ = ["HEIGHT", "brief_lines"]
 
@@ -135,7 +136,7 @@ def _foot(brief: Brief, width: int) -> list[str]:
 
 def _sensitivity_lines(brief: Brief, width: int) -> str:
     """Say what moves the answer, on two lines at most."""
-    together = f"; interactions {percent(brief.together)}" if brief.together >= 0.02 else ""
+    together = f"; interactions {percent(brief.together)}" if brief.together >= MIN_DRIVER_SHARE else ""
     shares = [f"{name} {percent(share)}" for name, share in brief.drivers]
     shares[:1] = [f"{each} of the variance" for each in shares[:1]]
     for count in range(len(shares), 0, -1):

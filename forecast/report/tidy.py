@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from forecast.base.dates import decimal_year
-from forecast.projection.crossing import QUANTILES
+from forecast.base.quantiles import QUANTILE_NAMES
 from forecast.projection.result import Projection
 from forecast.report import result_data
 
@@ -22,7 +22,7 @@ __all__ = ["tidy_columns"]
 
 _LEADING_COLUMNS, _TRAILING_COLUMNS = (
     ("kind", "name", "of", "unit"),
-    ("date", *QUANTILES, "probability", "already", "never"),
+    ("date", *QUANTILE_NAMES, "probability", "already", "never"),
 )
 
 
@@ -65,7 +65,7 @@ def _tidy_rows(run: Projection) -> Iterator[Row]:
     for kind, rows in (("question", result_data.date_rows(run)), ("pooled", result_data.pooled_rows(run))):
         for row in rows:
             about = {"name": row["name"], "of": row["when"]}
-            dates = {q: _decimal_year_or_none(row["crossing"][q]) for q in QUANTILES}
+            dates = {q: _decimal_year_or_none(row["crossing"][q]) for q in QUANTILE_NAMES}
             yield {"kind": kind, **about, "unit": "year", **row["crossing"], **dates}, row["choices"]
             yield from (({"kind": "probability", **about, **by}, row["choices"]) for by in row.get("dates", ()))
     for row in result_data.value_answers(run):
@@ -89,7 +89,7 @@ def _step_rows(run: Projection, only: Collection[str] | None) -> Iterator[Row]:
     for row in result_data.quantity_rows(run, only=only):
         about = {"kind": "quantity", "name": row["name"], "unit": row["unit"]}
         for i, date in enumerate(row["time"]):
-            yield {**about, "date": date, **{q: row[q][i] for q in QUANTILES}}, row["choices"]
+            yield {**about, "date": date, **{q: row[q][i] for q in QUANTILE_NAMES}}, row["choices"]
 
 
 def _decimal_year_or_none(date: str | None) -> float | None:

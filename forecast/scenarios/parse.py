@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from forecast import formula
-from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.dates import decimal_year, iso_date
+from forecast.base.distributions import MAX_MAGNITUDE
+from forecast.base.number_checks import is_real
 from forecast.contract.fields import is_number
 from forecast.contract.inputs import below
 from forecast.errors import ForecastError, FormulaError, ScenarioError, UnknownNameError, printable
@@ -25,8 +27,6 @@ from forecast.units import qualifiers
 
 __all__ = ["RESERVED_DIMENSIONS", "ScenarioReader"]
 
-#: The largest number that a file may state.
-MAX_NUMBER = 1e300
 #: Names that results use beside the choices and the questions.
 RESERVED_DIMENSIONS = ("date", "quantile", "value")
 
@@ -243,7 +243,7 @@ class ScenarioReader:
 
     def finite(self, value: object, key: str) -> float:
         """Return a number."""
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= MAX_NUMBER:
+        if not is_real(value) or not abs(value) <= MAX_MAGNITUDE:
             raise self.fail(key, f"expected a finite number, got '{printable(value, 40)}'")
         return float(value)
 
@@ -347,7 +347,7 @@ class ScenarioReader:
     def date(self, given: object, key: str) -> str:
         """Return a date, a TOML date, a year or text, as YYYY-MM-DD."""
         if is_number(given) and 1000 <= given < 10000:
-            return str(from_decimal_year([given])[0])[:10]
+            return iso_date(given)
         try:
             return (given if isinstance(given, date) else date.fromisoformat(str(given))).isoformat()[:10]
         except ValueError:

@@ -18,20 +18,20 @@ from numpy.typing import NDArray
 
 from forecast.base.distributions import Distribution, distribution
 from forecast.base.lazy import xr
+from forecast.base.number_checks import is_integer
+from forecast.base.quantiles import QUANTILES
 from forecast.base.streams import Streams, check_seed
 from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.specs import Input
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.models import FittedModel, Model, OtherModel, OtherQuantity, model
+from forecast.models.nesting import walk_models
 from forecast.scenarios.settings import setting_values
 
 Array = NDArray[np.float64]
 
 
 __all__ = ["sobol_indices"]
-
-#: The quantiles of the estimate that come with it.
-ESTIMATE_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 #: Fewer base points than this say nothing of an index.
 MIN_BASE_POINTS = 256
@@ -116,7 +116,7 @@ def sobol_indices(
     free = [key for key, dist in distributions.items() if dist.family != "fixed" and key not in given]
     fixed = {key: given.get(key, dist.points[0][1]) for key, dist in distributions.items() if key not in free}
     base = _base(draws, len(free))
-    fitted = {m.name: call_guarded(f"model '{m.name}': fit", m.fit) for m in _walk_models(made)}
+    fitted = {m.name: call_guarded(f"model '{m.name}': fit", m.fit) for m in walk_models(made)}
 
     def compute(given: Mapping[str, Array], size: int) -> Array:
         return _level(
@@ -147,9 +147,9 @@ def sobol_indices(
         {
             "first": ("input", first[order], {"long_name": f"share of the variance of {scale} explained alone"}),
             "total": ("input", total[order], {"long_name": f"share of the variance of {scale} with all others known"}),
-            "value": ("quantile", np.quantile(level, ESTIMATE_QUANTILES), {"units": made.unit}),
+            "value": ("quantile", np.quantile(level, QUANTILES), {"units": made.unit}),
         },
-        coords={"input": [free[i] for i in order], "quantile": list(ESTIMATE_QUANTILES)},
+        coords={"input": [free[i] for i in order], "quantile": list(QUANTILES)},
         attrs={"model": made.name, "explained": scale, "draws": draws, "base": base, "seed": int(seed)},
     )
 
@@ -169,17 +169,10 @@ class _Quantiles:
 def _base(draws: object, count: int) -> int:
     """Return how many base points: a power of two, of which as many computations as draws are made in all."""
     least = MIN_BASE_POINTS * (count + 2)
-    if isinstance(draws, bool) or not isinstance(draws, int) or not least <= draws <= MAX_ELEMENTS:
+    if not is_integer(draws) or not least <= draws <= MAX_ELEMENTS:
         expected = f"draws: expected an integer from {least} to {MAX_ELEMENTS} for {count} numbers"
         raise UsageError(f"{expected}, got '{printable(draws, 40)}'")
     return int(2 ** ((draws // (count + 2)).bit_length() - 1))
-
-
-def _walk_models(model: Model) -> Iterator[Model]:
-    yield model
-    for need in model.inputs.values():
-        if isinstance(need, OtherModel):
-            yield from _walk_models(need.model)
 
 
 def _full(model: Model, key: str) -> str:
@@ -188,7 +181,7 @@ def _full(model: Model, key: str) -> str:
 
 def _named_numbers(model: Model) -> Iterator[tuple[str, Input]]:
     """Walk the named numbers: its own by their names, those of a model within it as ``plugin/model.number``."""
-    for inner in _walk_models(model):
+    for inner in walk_models(model):
         for name, need in inner.inputs.items():
             if isinstance(need, OtherQuantity):
                 raise UsageError(

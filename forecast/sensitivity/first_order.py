@@ -23,8 +23,18 @@ from forecast.projection.result import DateAnswer, Projection
 Array = NDArray[np.float64]
 
 
-__all__ = ["UncertainNumber", "answer_ranks", "certain", "first_order", "uncertain", "variance_shares"]
+__all__ = [
+    "MIN_DRIVER_SHARE",
+    "UncertainNumber",
+    "answer_ranks",
+    "certain",
+    "first_order",
+    "uncertain",
+    "variance_shares",
+]
 
+#: Smallest share of the variance that is worth a line.
+MIN_DRIVER_SHARE = 0.02
 #: Draws in a bin, and at most so many bins.
 MIN_DRAWS_PER_BIN, MAX_BINS = 25, 32
 

@@ -30,6 +30,7 @@ from forecast.errors import (
     TableError,
     UnknownNameError,
     UsageError,
+    first_names,
     printable,
 )
 from forecast.tables import cache, csv_format, editions
@@ -446,7 +447,7 @@ def select(ds: xr.Dataset, where: Mapping[str, str | bool]) -> xr.Dataset:
         values = flat[column].values
         keep = values == wanted_value(values, flat[column].attrs.get("type", ""), text, f"{label}: {column}")
         if not keep.any():
-            present = ", ".join(sorted({printable(v, 40) for v in values[:10_000]})[:8])
+            present = first_names(sorted({printable(v, 40) for v in values[:10_000]}))
             criterion = f"{printable(column, 60)} = '{printable(text, 60)}'"
             raise EmptyDataError(f"{label}: no row has {criterion}; there are: {present}")
         flat = flat.isel(row=np.flatnonzero(keep))

@@ -18,6 +18,7 @@ from forecast.errors import (
     QualifierError,
     UnknownNameError,
     UsageError,
+    first_names,
     printable,
 )
 from forecast.tables.editions import LABEL_COLUMNS
@@ -301,9 +302,8 @@ def _row_names(columns: Columns, dataset: xr.Dataset | None, used: str) -> NDArr
 def _check_finite(value: Array, time: Array, where: str) -> None:
     """Refuse infinities: they are no measurements, and not what a table writes where nothing was measured."""
     if (bad := np.isinf(value)).any():
-        at = ["no date" if np.isnan(t) else f"{t:.2f}" for t in time[bad][:4]]
-        more = f" and {int(bad.sum()) - 4} more" if bad.sum() > 4 else ""
-        raise DataError(f"{where}: infinite at {', '.join(at)}{more}; leave these rows out, or empty")
+        at = ["no date" if np.isnan(t) else f"{t:.2f}" for t in time[bad]]
+        raise DataError(f"{where}: infinite at {first_names(at, 4)}; leave these rows out, or empty")
 
 
 def _is_column(y: str, columns: Collection[str]) -> bool:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import math
 
+import click
 import pytest
 from hypothesis import given, strategies as st
 
@@ -77,7 +78,9 @@ def test_a_table_is_one_line_a_row_whatever_is_in_it(rows):
 
 
 def test_json_is_rfc_8259_in_ascii(capsys):
-    render.emit({"x": math.nan, "y": [math.inf], "t": "é\ud800"}, json=True, command="demo", warnings=["w"])
+    program = click.Context(click.Group(), info_name="python -m forecast")
+    with click.Context(click.Command("demo"), parent=program, info_name="demo"):
+        render.emit({"x": math.nan, "y": [math.inf], "t": "é\ud800"}, json=True, warnings=["w"])
     printed = capsys.readouterr().out
     assert printed.isascii()
     found = json_of(printed)
@@ -87,7 +90,7 @@ def test_json_is_rfc_8259_in_ascii(capsys):
 
 
 def test_text_goes_to_stdout_and_warnings_to_stderr(capsys):
-    render.emit({"a": 1}, json=False, command="demo", warnings=["be\x1b[2J careful"])
+    render.emit({"a": 1}, json=False, warnings=["be\x1b[2J careful"])
     captured = capsys.readouterr()
     assert captured.out == "a  1\n"
     assert captured.err == "forecast: warning: be\\x1b[2J careful\n"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from forecast.evaluation.scores import LEVELS
+from forecast.evaluation.scores import QUANTILES
 from forecast.evaluation.tally_track_record import tally
 
 
@@ -23,7 +23,7 @@ def backtest(score, held, pit, ahead, observed=1.0):
             "observed": (("origin", "horizon"), np.full((1, size), observed)),
             "ahead": (("origin", "horizon"), np.array(ahead)[None]),
         },
-        coords={"origin": [0.0], "model": ["m", "last-value"], "quantile": list(LEVELS)},
+        coords={"origin": [0.0], "model": ["m", "last-value"], "quantile": list(QUANTILES)},
     )
 
 

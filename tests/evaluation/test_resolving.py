@@ -50,7 +50,7 @@ def test_a_date_that_came(book):
     assert found["held"] is True
     assert found["crps"] == pytest.approx(uniform_crps(4.0), abs=1e-3)
     levels = np.array([0.5, 2.5, 5.0, 7.5, 9.5])
-    exact = 2 * np.mean([(4 - q) * (tau - (q > 4)) for q, tau in zip(levels, scores.LEVELS, strict=True)])
+    exact = 2 * np.mean([(4 - q) * (tau - (q > 4)) for q, tau in zip(levels, scores.QUANTILES, strict=True)])
     assert found["wis"] == pytest.approx(exact, abs=2e-3)
     early, late = found["by"]
     assert (early["came"], late["came"]) == (False, True)
@@ -101,7 +101,7 @@ def test_a_value_is_scored_in_its_unit_and_in_logarithms(book):
     points, levels = xr.DataArray(VALUE["points"], dims="draw"), np.array(list(VALUE["quantiles"].values()))
     assert found["crps"] == pytest.approx(float(scores.crps(points, xr.DataArray(3.0))), abs=1e-12)
     apart = np.log(3) - np.log(levels)
-    exact = 2 * np.mean(apart * (np.array(scores.LEVELS) - (apart < 0)))
+    exact = 2 * np.mean(apart * (np.array(scores.QUANTILES) - (apart < 0)))
     assert found["wis"] == pytest.approx(exact, abs=1e-12)
     assert found["held"] is True
     assert ledger.read_ledger(path)[-1]["source"] == "annual report"

@@ -11,7 +11,7 @@ import forecast
 from forecast.contract.registry import get_registry
 from forecast.errors import DataError, UnknownNameError, UsageError
 from forecast.evaluation import scores
-from forecast.evaluation.scores import LEVELS, SCORES
+from forecast.evaluation.scores import QUANTILES, SCORES
 from toolkit import every
 
 
@@ -27,10 +27,10 @@ FORECAST, OBSERVED = ensemble()
 
 
 def test_scores_of_one_forecast_are_known():
-    stated = xr.DataArray([1.0, 2.0, 4.0, 8.0, 16.0], coords={"quantile": list(LEVELS)})
+    stated = xr.DataArray([1.0, 2.0, 4.0, 8.0, 16.0], coords={"quantile": list(QUANTILES)})
     seen = xr.DataArray(32.0)
     apart = np.log(2) * np.array([5, 4, 3, 2, 1])
-    assert float(scores.weighted_interval(stated, seen)) == pytest.approx(2 * np.mean(np.array(LEVELS) * apart))
+    assert float(scores.weighted_interval(stated, seen)) == pytest.approx(2 * np.mean(np.array(QUANTILES) * apart))
     assert float(scores.pinball(stated, seen, level=0.25)) == pytest.approx(0.25 * 30)
     assert float(scores.pinball(stated, xr.DataArray(1.0), level=0.25)) == pytest.approx(0.75)
     assert float(scores.coverage(stated, seen)) == 0.0
@@ -59,7 +59,7 @@ def test_scores_of_probabilities_are_known():
 
 
 def test_the_interval_score_of_dates_is_in_years():
-    stated = xr.DataArray([2030.0, 2031.0, 2032.0, 2033.0, 2034.0], coords={"quantile": list(LEVELS)})
+    stated = xr.DataArray([2030.0, 2031.0, 2032.0, 2033.0, 2034.0], coords={"quantile": list(QUANTILES)})
     apart = np.array([0.05 * 5, 0.25 * 4, 0.5 * 3, 0.75 * 2, 0.95 * 1])
     found = float(scores.weighted_interval(stated, xr.DataArray(2035.0), logs=False))
     assert found == pytest.approx(2 * apart.mean(), abs=1e-12)
@@ -101,7 +101,7 @@ def test_the_package_scores_agrees():
 
 
 def test_draws_and_their_quantiles_score_alike():
-    logs = np.exp(np.log(FORECAST).quantile(list(LEVELS), "draw"))
+    logs = np.exp(np.log(FORECAST).quantile(list(QUANTILES), "draw"))
     a, b = (scores.weighted_interval(made, OBSERVED) for made in (FORECAST, logs))
     assert float(a) == pytest.approx(float(b), rel=1e-9)
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from forecast.base.quantiles import QUANTILES
 from forecast.projection.answers.crossing_dates import DateDraws
-from forecast.projection.crossing import QUANTILES, date_quantiles, find_crossing
+from forecast.projection.crossing import date_quantiles, find_crossing
 
 T = np.array([2020.0, 2021.0, 2022.0, 2025.0])
 
@@ -119,4 +120,4 @@ def test_quantiles_of_dates_are_those_that_are_asked_for():
     years = np.array([2030.0, 2031.0, 2032.0, np.inf, np.nan])
     assert date_quantiles(years, [0.5, 0.9]).tolist() == [2031.0, np.inf]
     assert DateDraws(years, 2030.0).quantiles([0.75]).tolist() == [2032.0]
-    assert date_quantiles(years).tolist() == DateDraws(years, 2030.0).quantiles(list(QUANTILES.values())).tolist()
+    assert date_quantiles(years).tolist() == DateDraws(years, 2030.0).quantiles(QUANTILES).tolist()

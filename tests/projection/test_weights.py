@@ -13,8 +13,9 @@ import forecast
 from forecast import save
 from forecast.base.dates import decimal_year
 from forecast.base.netcdf import content_hash
+from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.errors import DataError
-from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
+from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.likelihood_weights import effective_sample_size, normalise_weights, weights_of
 from forecast.report import result_data
 from forecast.report.headline import opening_sentence
@@ -55,7 +56,7 @@ def weighed():
 def test_a_normal_prior_and_a_normal_likelihood_give_the_normal_posterior(weighed):
     row = next(r for r in result_data.quantity_rows(weighed) if r["name"] == "m")
     count = result_data.update_rows(weighed)[0]["effective"]
-    for name, q in QUANTILES.items():
+    for name, q in zip(QUANTILE_NAMES, QUANTILES, strict=True):
         # four standard errors of a quantile of as many worlds
         error = np.sqrt(q * (1 - q) / count) / POSTERIOR.pdf(POSTERIOR.ppf(q))
         assert row[name][0] == pytest.approx(POSTERIOR.ppf(q), abs=4 * error)
@@ -76,14 +77,14 @@ def test_the_effective_number_is_that_of_the_closed_form(weighed):
 def test_what_is_independent_of_what_is_known_stays_as_it_was(weighed):
     row = next(r for r in result_data.quantity_rows(weighed) if r["name"] == "other")
     count = result_data.update_rows(weighed)[0]["effective"]
-    for name, q in QUANTILES.items():
+    for name, q in zip(QUANTILE_NAMES, QUANTILES, strict=True):
         error = np.sqrt(q * (1 - q) / count) / norm.pdf(norm.ppf(q))
         assert row[name][0] == pytest.approx(norm.ppf(q), abs=4 * error)
 
 
 def test_dates_and_shares_are_weighed(weighed):
     one, two = result_data.date_rows(weighed)
-    for name, q in QUANTILES.items():
+    for name, q in zip(QUANTILE_NAMES, QUANTILES, strict=True):
         found = decimal_year(np.datetime64(one["crossing"][name], "s"))
         assert found == pytest.approx(2025 + 10 + 3 * POSTERIOR.ppf(q), abs=0.05)
     # 2038 is m = 1; never is 33.2 + m > 35
@@ -272,7 +273,7 @@ def test_whole_weights_say_what_as_many_draws_would(rows):
     if counts.sum() == 0:
         return
     repeated = np.repeat(dates, counts.astype(int))
-    found = weighted_quantiles(dates, counts, list(QUANTILES.values()))
+    found = weighted_quantiles(dates, counts, QUANTILES)
     assert found.tolist() == date_quantiles(repeated).tolist()
     assert effective_sample_size(normalise_weights(np.log(np.ones(7)))) == pytest.approx(7)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.ask.run import RUN_OPTIONS, parse_key_values, project_and_write, with_options
+from forecast.cli.ask.run import RUN_OPTIONS, parse_key_values, project_and_write
+from forecast.cli.output_files import add_options
 from forecast.errors import UsageError, printable
 
 __all__ = ["ask"]
@@ -17,12 +19,8 @@ _QUESTION = click.argument("question", nargs=-1, required=True, shell_complete=c
 _COMPARE = click.option("--compare", is_flag=True, help="Put every shape of trends beside that of a series.")
 
 
-def _add_options(command: Any) -> Any:
-    return with_options((_QUESTION, _COMPARE, *RUN_OPTIONS), command)
-
-
 @click.command()
-@_add_options
+@partial(add_options, (_QUESTION, _COMPARE, *RUN_OPTIONS))
 @click.pass_context
 def ask(
     ctx: click.Context,
@@ -53,9 +51,7 @@ def ask(
         _propose(ctx, text, as_json=options["as_json"])
         return
     scenario = read_question(text, at=at, until=options["until"], shapes=every_shape() if compare else RIVAL_SHAPES)
-    project_and_write(
-        ctx, "ask", scenario=scenario, at=(), settings=parse_key_values(settings, "--set"), sweep={}, **options
-    )
+    project_and_write(ctx, scenario=scenario, at=(), settings=parse_key_values(settings, "--set"), sweep={}, **options)
 
 
 def _propose(ctx: click.Context, text: str, *, as_json: bool) -> None:
@@ -74,5 +70,5 @@ def _propose(ctx: click.Context, text: str, *, as_json: bool) -> None:
             render.write(f"  {line}")
 
     result = {"question": text, "proposals": lines}
-    render.emit(result, json=as_json, command="ask", text=told, warnings=[], provenance=render.provenance([]))
+    render.emit(result, json=as_json, text=told, warnings=[], provenance=render.provenance([]))
     ctx.exit(UsageError.exit_code)

@@ -13,7 +13,15 @@ from forecast.base.lazy import xr
 from forecast.cli import render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import TABLE_SUFFIXES, check_plots, file_writers, out_option, plot_option, plot_width
+from forecast.cli.output_files import (
+    TABLE_SUFFIXES,
+    check_plots,
+    columns_of,
+    emit_files,
+    out_option,
+    plot_option,
+    reject_options,
+)
 from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -26,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["backtest"]
 
-COMMAND = "backtest"
 #: What to test: the name of each series, its backtest, and why some models could not be made.
 Tests = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 
@@ -163,18 +170,18 @@ def backtest(
             "--plot": plots,
             **_typed_options(ctx, "origins", "workers"),
         }
-        _reject_options({**of_file, **of_laws, **beside}, "not of a scenario that is tested as a --whole")
+        reject_options({**of_file, **of_laws, **beside}, "not of a scenario that is tested as a --whole")
         test_whole(
             subject, vintages=vintages, quantities=quantities, scales=scales, settings=settings, draws=draws or 1024,
             seed=seed, out=out, as_json=as_json,
         )  # fmt: skip
         return
-    _reject_options(of_whole, "only of a scenario that is tested as a --whole")
+    reject_options(of_whole, "only of a scenario that is tested as a --whole")
     source: dict[str, str] = {}
     plugins: list[Plugin] = []
     notes: list[str] = []
     if data is not None or (is_file and (along is not None or laws)):
-        _reject_options(
+        reject_options(
             {"--x": x, "--frontier": frontier, "--frontier-rows": records, "--shape": shapes, "--years": years},
             "only of a series: laws go --along a column",
         )
@@ -186,12 +193,12 @@ def backtest(
             "y": y, "leave_out": leave_out, "objective": objective,
         })  # fmt: skip
     else:
-        _reject_options(of_laws, "only of a law: forecast backtest LAW --data FILE, or FILE --along COLUMN")
+        reject_options(of_laws, "only of a law: forecast backtest LAW --data FILE, or FILE --along COLUMN")
         ahead = 10.0 if years is None else years
         if is_file:
             tests, source = _of_file(subject, x, y, by, frontier, records, where, shapes, ahead)
         else:
-            _reject_options(of_file, f"only of a file: '{printable(subject, 60)}' says its own")
+            reject_options(of_file, f"only of a file: '{printable(subject, 60)}' says its own")
             tests = _of_name(subject, shapes, ahead)
     found: list[xr.Dataset] = []
     skipped: list[str] = []
@@ -220,31 +227,23 @@ def backtest(
         "series": [str(each.attrs["name"]) for each in found],
         "refused": [{"name": label, "reason": why} for label, why in refused.items()],
     }
-    said: dict[str, Any] = {
-        "command": COMMAND,
-        "warnings": [*notes, *skipped],
-        "provenance": render.provenance(plugins, computed=True, seed=seed, data=source),
-    }
-    written = file_writers(out, answer=lambda: render.json_envelope(result, **said), table=lambda: _score_columns(rows))
-    drawn = {path: partial(_plot_backtest, result, path, plot_width()) for path in plots}
-    render.emit(result, json=as_json, text=partial(_print_backtest, result), files={**written, **drawn}, **said)
-
-
-def _score_columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return the scores as columns: a row for each model."""
-    return {key: [row.get(key) for row in rows] for key in dict.fromkeys(key for row in rows for key in row)}
+    emit_files(
+        result,
+        text=partial(_print_backtest, result),
+        table=partial(columns_of, rows),
+        draw=partial(_plot_backtest, result),
+        files=(out,),
+        plots=plots,
+        as_json=as_json,
+        warnings=[*notes, *skipped],
+        provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
+    )
 
 
 def _plot_backtest(result: dict[str, Any], path: str, width: str) -> None:
     from forecast.report.figures.comparison_figure import plot_backtest
 
     plot_backtest(result, path, width=width)
-
-
-def _reject_options(given: dict[str, Any], why: str) -> None:
-    """Refuse options that say nothing here."""
-    if stated := [option for option, value in given.items() if value not in (None, False, ())]:
-        raise UsageError(f"{', '.join(stated)}: {why}")
 
 
 def _typed_options(ctx: click.Context, *names: str) -> dict[str, Any]:
@@ -290,7 +289,7 @@ def _of_file(
             f"{printable(Path(path).name, 60)}: a file needs --x and --y: its dates and its values; "
             "or, for laws, --along and --y"
         )
-    columns, source = data_of(path, COMMAND)
+    columns, source = data_of(path, "backtest")
     rows, _ = write_outputs(columns, where)
     parts = _rows_by_group(rows, by, Path(path).stem)
     return [_series_from_rows(name, part, x, y, frontier, records, shapes, years) for name, part in parts], source
@@ -347,7 +346,7 @@ def _of_laws(
     from forecast.cli.fit import fit_arguments
     from forecast.evaluation.law_rolling import backtest_laws
 
-    columns, source = fit_arguments.data_of(path, COMMAND)
+    columns, source = fit_arguments.data_of(path, "backtest")
     rows, note = fit_arguments.write_outputs(columns, where)
     lets = fit_arguments.parse_formulas(let, "--let")
     single = [name for name in {name for law in rivals for name in law.variables} if name not in rows]

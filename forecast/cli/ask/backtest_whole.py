@@ -8,13 +8,11 @@ from typing import Any
 
 from forecast.base.lazy import xr
 from forecast.cli import render
-from forecast.cli.output_files import file_writers
+from forecast.cli.output_files import columns_of, emit_files
 from forecast.errors import printable
 from forecast.evaluation.whole import scenario_scores as scores
 
 __all__ = ["whole"]
-
-COMMAND = "backtest"
 
 
 def whole(
@@ -30,13 +28,13 @@ def whole(
     as_json: bool,
 ) -> None:
     """Run the scenario as of each date, score it, and write the answer."""
-    from forecast.cli.ask.run import parse_key_values, year_known
+    from forecast.cli.ask.run import parse_key_values, parse_past_year
     from forecast.evaluation.whole.scenario_backtest import backtest_scenario
 
     with render.progress_bar("projecting") as report:
         found = backtest_scenario(
             Path(subject) if subject.lower().endswith(".toml") else subject,
-            vintages=[year_known(text, "--vintage") for text in vintages],
+            vintages=[parse_past_year(text, "--vintage") for text in vintages],
             quantities=quantities,
             scales=parse_key_values(scales, "--scale"),
             with_=parse_key_values(settings, "--set"),
@@ -58,16 +56,14 @@ def whole(
             for when, why in told.items()
         ],
     }
-    said: dict[str, Any] = {
-        "command": COMMAND,
-        "provenance": render.provenance(_plugins_of_scenario(subject), computed=True, seed=seed, draws=draws),
-    }
-    written = file_writers(
-        out,
-        answer=lambda: render.json_envelope(result, **said),
-        table=lambda: {key: [row[key] for row in rows] for key in rows[0]},
+    emit_files(
+        result,
+        text=lambda: _print_scenario_backtest(result, found),
+        table=lambda: columns_of(rows),
+        files=(out,),
+        as_json=as_json,
+        provenance=render.provenance(_plugins_of_scenario(subject), computed=True, seed=seed, draws=draws),
     )
-    render.emit(result, json=as_json, text=lambda: _print_scenario_backtest(result, found), files=written, **said)
 
 
 def _plugins_of_scenario(subject: str) -> list[Any]:

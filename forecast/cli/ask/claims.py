@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from forecast.cli import render
 from forecast.cli.access_options import access_options
-from forecast.cli.catalogue.listing import json_option, listing_warnings
-from forecast.cli.output_files import TABLE_SUFFIXES, file_writers, out_option
+from forecast.cli.catalogue.listing import json_option, listing_warnings, plugins_of
+from forecast.cli.output_files import TABLE_SUFFIXES, columns_of, emit_files, out_option
 from forecast.errors import AmbiguousNameError, ForecastError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["claims"]
 
-COMMAND = "claims"
 #: What is written stays whole on a terminal of this width.
 MAX_LINE_WIDTH = 80
 
@@ -111,30 +111,16 @@ def _several(registry: Registry, records: list[Record], forecasts: bool, out: st
     failed = listing_warnings(registry, "claim")
     failed += [f"claim '{c['id']}' failed: {c['note']}" for c in evaluated if c["verdict"] == machinery.FAILED]
     whole = {"headline": headline, "kinds": done, "claims": evaluated} if forecasts else evaluated
-    _emit(whole, evaluated, [r.plugin for r in records], warnings=failed, text=text, out=out, as_json=as_json)
-
-
-def _emit(
-    result: Any,
-    rows: Sequence[Mapping[str, Any]],
-    plugins: Sequence[Any],
-    *,
-    warnings: Sequence[str],
-    text: Callable[[], None],
-    out: str | None,
-    as_json: bool,
-) -> None:
-    """Write the answer, and the requested file."""
-    said: dict[str, Any] = {"command": COMMAND, "warnings": warnings, "provenance": render.provenance(plugins)}
-    files = file_writers(out, answer=lambda: render.json_envelope(result, **said), table=lambda: _claim_columns(rows))
-    render.emit(result, json=as_json, text=text, files=files, **said)
+    emit_files(
+        whole, text=text, table=partial(_claim_columns, evaluated), files=(out,), as_json=as_json, warnings=failed,
+        provenance=render.provenance(plugins_of(records)),
+    )  # fmt: skip
 
 
 def _claim_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Return claims as columns: a row each, of what is one text or number."""
-    keys = dict.fromkeys(key for row in rows for key in row)
-    plain = [key for key in keys if not any(isinstance(row.get(key), (Mapping, list, tuple)) for row in rows)]
-    return {key: [row.get(key) for row in rows] for key in plain}
+    nested = {key for row in rows for key, value in row.items() if isinstance(value, (Mapping, list, tuple))}
+    return columns_of(rows, without=nested)
 
 
 def _wrap_text(text: str, later: str = "", first: str = "") -> str:
@@ -243,4 +229,7 @@ def _show_claim(record: Any, out: str | None, as_json: bool) -> None:
         parts = {name: dict(getattr(spec, name)) for name in ("settings", "answers", "values", "facts")}
         render.write_details({key: value for key, value in parts.items() if value})
 
-    _emit(claim, [claim], [record.plugin], warnings=warnings, text=text, out=out, as_json=as_json)
+    emit_files(
+        claim, text=text, table=partial(_claim_columns, [claim]), files=(out,), as_json=as_json, warnings=warnings,
+        provenance=render.provenance([record.plugin]),
+    )  # fmt: skip

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from forecast.base.dates import iso_date_or_none
 from forecast.cli import render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.level_option import level_option
-from forecast.cli.output_files import TABLE_SUFFIXES, file_writers, out_option, plot_option, plot_width, report_option
+from forecast.cli.output_files import TABLE_SUFFIXES, emit_files, out_option, plot_option, report_option
 
 if TYPE_CHECKING:
     from forecast.evaluation.extrapolate import Extrapolation
 
 __all__ = ["extrapolate"]
-
-COMMAND = "extrapolate"
 
 
 @click.command()
@@ -72,7 +70,7 @@ def extrapolate(
     for path in plots:
         check_format(path)
     fit_arguments.check_outputs([("--out", out), ("--report", report), *(("--plot", path) for path in plots)], data)
-    columns, source = fit_arguments.data_of(data, COMMAND)
+    columns, source = fit_arguments.data_of(data, "extrapolate")
     rows, note = fit_arguments.write_outputs(columns, where)
     along = rows.column(x)
     answer = carried(
@@ -85,16 +83,19 @@ def extrapolate(
         seed=seed,
     )
     result = _as_json_data(answer)
-    said: dict[str, Any] = {
-        "command": COMMAND,
-        "warnings": [*([note] if note else []), *answer.warnings],
-        "provenance": render.provenance(_plugins_used(answer), computed=True, seed=seed, data=source),
-    }
-    files = file_writers(out, answer=lambda: render.json_envelope(result, **said), table=lambda: _as_columns(answer))
-    files |= {path: partial(plot_extrapolation, answer, path, width=plot_width()) for path in plots}
-    if report is not None:
-        files[report] = partial(_write_page, answer, report, data, result, said)
-    render.emit(result, json=as_json, text=lambda: _print_extrapolation(result), files=files, **said)
+    record = render.provenance(_plugins_used(answer), computed=True, seed=seed, data=source)
+    said: dict[str, Any] = {"warnings": [*([note] if note else []), *answer.warnings], "provenance": record}
+    emit_files(
+        result,
+        text=lambda: _print_extrapolation(result),
+        table=lambda: _as_columns(answer),
+        draw=lambda path, width: plot_extrapolation(answer, path, width=width),
+        pages={} if report is None else {report: partial(_write_page, answer, report, data, result, said)},
+        files=(out,),
+        plots=plots,
+        as_json=as_json,
+        **said,
+    )
 
 
 def _write_page(answer: Extrapolation, path: str, data: str, result: dict[str, Any], said: dict[str, Any]) -> None:
@@ -133,7 +134,7 @@ def _as_json_data(answer: Extrapolation) -> dict[str, Any]:
     at = [str(d) for d in from_decimal_year(answer.to).astype("datetime64[D]")] if answer.dates else answer.to.tolist()
     columns = zip(at, answer.median.tolist(), answer.lower.tolist(), answer.upper.tolist(), strict=True)
     points = [dict(zip((answer.names[0], "median", "lower", "upper"), row, strict=True)) for row in columns]
-    when = {name: _format_day(v) if name[1:].isdigit() else v for name, v in answer.when.items()}
+    when = {name: iso_date_or_none(v) if name[1:].isdigit() else v for name, v in answer.when.items()}
     return {
         "headline": answer.sentence,
         "level": answer.level,
@@ -146,12 +147,6 @@ def _as_json_data(answer: Extrapolation) -> dict[str, Any]:
         "record": list(answer.record),
         "on_these_points": dict(answer.tried) or None,
     }
-
-
-def _format_day(year: float) -> str | None:
-    from forecast.base.dates import from_decimal_year
-
-    return str(from_decimal_year(year).astype("datetime64[D]")) if math.isfinite(year) else None
 
 
 def _as_columns(answer: Extrapolation) -> dict[str, Any]:

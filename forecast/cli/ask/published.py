@@ -17,7 +17,6 @@ from forecast.report.words.patterns import fill
 
 __all__ = ["published"]
 
-COMMAND = "published compare"
 #: A probability below this of what has not happened is not worth a word.
 _MIN_EARLY_PROBABILITY = 0.2
 
@@ -54,7 +53,6 @@ def compare(questions: tuple[str, ...], draws: int, seed: int, as_json: bool) ->
     render.emit(
         found,
         json=as_json,
-        command=COMMAND,
         text=lambda: _show(found) if questions else _overview(found),
         warnings=listing_warnings(registry, "scenario"),
         provenance=render.provenance(_plugins_of_scenarios(found), computed=True, draws=draws, seed=seed),

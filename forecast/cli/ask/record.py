@@ -15,8 +15,6 @@ from forecast.errors import printable
 
 __all__ = ["record"]
 
-COMMAND = "record"
-
 
 @click.command()
 @draw_options
@@ -83,7 +81,7 @@ def record(
     number = next(n for n, line in enumerate(ledger.read_ledger(to), 1) if line["sha256"] == rows[-1]["sha256"])
     result = {"to": printable(to, 200), "head": rows[-1]["sha256"], "records": number, "forecasts": rows}
     render.emit(
-        result, json=as_json, command=COMMAND, text=partial(_print_recorded, result),
+        result, json=as_json, text=partial(_print_recorded, result),
         warnings=list(map(str, run.warnings)),
         provenance={**render.provenance(computed=True, seed=seed), "plugins": run.provenance["plugins"]},
     )  # fmt: skip

@@ -18,8 +18,6 @@ from forecast.report.words.number_text import amount
 
 __all__ = ["forecast_text", "resolve"]
 
-COMMAND = "resolve"
-
 
 @click.command()
 @click.argument("ledger", metavar="FILE.jsonl")
@@ -112,7 +110,7 @@ def resolve(
     if added is not None and added["replaces"] is not None:
         warned = [f"forecast {added['id']}: the outcome {added['replaces']} stays in the ledger and counts no more"]
     render.emit(
-        result, json=as_json, command=COMMAND, text=partial(_print_outcomes, result), warnings=warned,
+        result, json=as_json, text=partial(_print_outcomes, result), warnings=warned,
         provenance=render.provenance(computed=True),
     )  # fmt: skip
 

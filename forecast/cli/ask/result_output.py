@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import click
 
 from forecast.cli import render
 from forecast.cli.ask.step_by_step import show_quantities
-from forecast.cli.output_files import figure_keywords, file_writers
+from forecast.cli.output_files import emit_files, figure_keywords
 from forecast.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ NARROWING: tuple[Callable[[Any], Any], ...] = (
 
 def show_projection(
     run: Projection,
-    command: str,
     *,
     section: str | None,
     shown: tuple[str, ...],
@@ -63,14 +63,12 @@ def show_projection(
     ----------
     run : Projection
         A projection, new or loaded.
-    command : str
-        Which command answers.
     section, shown, by, every
         What `NARROWING` says.
     level : float
         Of the interval that is told beside that of 90 %.
     files, plots : sequence of str
-        As `forecast.cli.output_files.file_writers` takes them, and figures.
+        As `forecast.cli.output_files.emit_files` takes them.
     pages : mapping of str to callable
         What writes each report.
     as_json : bool
@@ -83,26 +81,19 @@ def show_projection(
     if drawn["panel"] is not None:
         figures.check_panel(run, drawn["panel"])
     failures = run.failures
-    result = _result(run, everything=True, level=level) if as_json else {}
-    warnings, record = [*failures, *map(str, run.warnings)], _provenance(run)
-
-    def answer() -> str:
-        complete = result or _result(run, everything=True, level=level)
-        return render.json_envelope(complete, command=command, warnings=warnings, provenance=record)
-
-    render.emit(
-        result,
-        json=as_json,
-        command=command,
+    emit_files(
+        functools.cache(partial(_result, run, everything=True, level=level)),
         text=partial(_show, run, section=section, shown=shown, by=by or "", every=every, level=level),
-        warnings=warnings,
+        table=partial(tidy.tidy_columns, run, only=shown),
+        draw=lambda path, _: figures.plot_projection(run, path, **drawn),
+        save=run.save,
+        pages=pages,
+        files=files,
+        plots=plots,
+        as_json=as_json,
+        warnings=[*failures, *map(str, run.warnings)],
         told=[] if section == "warnings" else warning_lines([*failures, *run.warnings]),
-        provenance=record,
-        files={
-            **file_writers(*files, answer=answer, table=lambda: tidy.tidy_columns(run, only=shown), save=run.save),
-            **{path: partial(figures.plot_projection, run, path, **drawn) for path in plots},
-            **pages,
-        },
+        provenance=_provenance(run),
     )
     return bool(failures)
 

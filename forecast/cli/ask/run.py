@@ -13,7 +13,14 @@ from forecast.cli import completion, render
 from forecast.cli.access_options import access_options
 from forecast.cli.ask.result_output import NARROWING, show_projection
 from forecast.cli.level_option import level_option
-from forecast.cli.output_files import RESULT_SUFFIXES, figure_keywords, figure_option, out_option, report_option
+from forecast.cli.output_files import (
+    RESULT_SUFFIXES,
+    add_options,
+    figure_keywords,
+    figure_option,
+    out_option,
+    report_option,
+)
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -29,7 +36,6 @@ __all__ = [
     "project_and_write",
     "run",
     "scenario_options",
-    "with_options",
 ]
 
 _SCENARIO = click.argument("scenario", shell_complete=completion.complete_names("scenario", files=True))
@@ -71,7 +77,7 @@ RUN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--as-of",
         metavar="DATE",
-        callback=lambda ctx, param, given: None if given is None else year_known(given, "--as-of"),
+        callback=lambda ctx, param, given: None if given is None else parse_past_year(given, "--as-of"),
         help="Use only what was known before this date: 2024-01-01.",
     ),
     click.option(
@@ -121,19 +127,12 @@ RUN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 def scenario_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command what ``run`` and ``sweep`` take: a scenario and its options."""
-    return with_options((_SCENARIO, *RUN_OPTIONS), command)
+    return add_options((_SCENARIO, *RUN_OPTIONS), command)
 
 
 def draw_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command a scenario, and what says how its worlds are drawn."""
-    return with_options((_SCENARIO, *_DRAW_OPTIONS), command)
-
-
-def with_options(options: Sequence[Callable[[Any], Any]], command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command options, in the order in which ``--help`` shows them."""
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return add_options((_SCENARIO, *_DRAW_OPTIONS), command)
 
 
 @click.command()
@@ -157,12 +156,11 @@ def run(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> Non
     forecast run brain-parity --report answer.html
     forecast run mine.toml --draws 20000 --out mine.nc --plot mine.svg --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    project_and_write(ctx, "run", settings=parse_key_values(settings, "--set"), sweep={}, **options)
+    project_and_write(ctx, settings=parse_key_values(settings, "--set"), sweep={}, **options)
 
 
 def project_and_write(
     ctx: click.Context,
-    command: str,
     *,
     scenario: str | Scenario,
     settings: Mapping[str, str],
@@ -256,10 +254,10 @@ def project_and_write(
             projection = projection.beside(as_it_was)
     pages = {} if report is None else {report: partial(_write_page, projection, scenario, report, lever_draws)}
     narrowed: dict[str, Any] = {"section": section, "shown": shown, "by": by, "every": every, "level": level}
-    failed = show_projection(projection, command, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed)
+    failed = show_projection(projection, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed)
     # shapes that 'ask' puts beside that of a series weigh nothing: an answer without one of them is what was asked for,
     # and so is what is left as of a date
-    answered = command == "ask" and projection.opening is not None and projection.opening.headline is not None
+    answered = ctx.info_name == "ask" and projection.opening is not None and projection.opening.headline is not None
     if failed and as_of is None and not answered:
         ctx.exit(1)
 
@@ -277,24 +275,22 @@ def _print_steps(costs: Mapping[int, StepCost]) -> None:
     render.write(f"{len(rows):,} steps, {1e3 * sum(cost.seconds for cost in costs.values()):.0f} ms")
 
 
-def year_of(text: str, option: str) -> float:
+def parse_year(text: str, option: str) -> float:
     """Read the date of an option, or a year with decimals."""
-    import numpy as np
-
-    from forecast.base.dates import decimal_year
+    from forecast.base.dates import year_of
     from forecast.evaluation.ledger import parse_date
 
     try:
         return float(text)
     except ValueError:
-        return float(decimal_year(np.datetime64(parse_date(text, option), "s")))
+        return year_of(parse_date(text, option))
 
 
-def year_known(text: str, option: str) -> float:
+def parse_past_year(text: str, option: str) -> float:
     """Read the date of an option as of which something was known: one that has come."""
     from forecast.base.dates import check_has_come
 
-    return check_has_come(year_of(text, option), option)
+    return check_has_come(parse_year(text, option), option)
 
 
 def _parse_data_option(given: Sequence[str]) -> str | dict[str, str] | None:

@@ -17,7 +17,6 @@ from forecast.report.words.number_text import amount, percent
 
 __all__ = ["scorecard"]
 
-COMMAND = "scorecard"
 #: So many statements of each state are listed without --all.
 MAX_STATEMENTS = 12
 
@@ -61,7 +60,7 @@ def scorecard(ledgers: tuple[str, ...], on: str, every: bool, as_json: bool) -> 
         ],
     }
     render.emit(
-        result, json=as_json, command=COMMAND, text=partial(_print_scorecard, result, every=every),
+        result, json=as_json, text=partial(_print_scorecard, result, every=every),
         warnings=listing_warnings(registry, "scenario"), provenance=render.provenance(computed=True),
     )  # fmt: skip
 

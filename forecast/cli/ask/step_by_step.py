@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.cli import render
 from forecast.errors import printable
+from forecast.report.words.number_text import format_or_dash
 
 __all__ = ["show_quantities"]
 
-QUANTILE_LABELS = {"p05": "5 %", "p25": "25 %", "p50": "50 %", "p75": "75 %", "p95": "95 %"}
+#: Heads of the columns of the quantiles.
+_PERCENT_LABELS = [f"{q:.0%}".replace("%", " %") for q in QUANTILES]
 
 
 def show_quantities(rows: Sequence[dict[str, Any]], only: Collection[str], every: int | None = None) -> None:
@@ -31,7 +34,7 @@ def _show_quantity(rows: Sequence[dict[str, Any]], every: int) -> None:
     """Show quantiles step by step; a quantity that does not change is shown once."""
     render.write(_head(rows[0]))
     if all(_is_constant(row) for row in rows):
-        heads, figures = _quantile_columns([{q: row[q][0] for q in QUANTILE_LABELS} for row in rows])
+        heads, figures = _quantile_columns([{q: row[q][0] for q in QUANTILE_NAMES} for row in rows])
         render.write_table(
             [*rows[0]["choices"], *heads], [[*r["choices"].values(), *f] for r, f in zip(rows, figures, strict=True)]
         )
@@ -41,8 +44,8 @@ def _show_quantity(rows: Sequence[dict[str, Any]], every: int) -> None:
             steps = len(row["time"])
             for i in [0] if _is_constant(row) else sorted({*range(0, steps, every), steps - 1}):
                 when = "any" if _is_constant(row) else _format_step(row, i)
-                lines.append([*row["choices"].values(), when, *(_format_number(row[q][i]) for q in QUANTILE_LABELS)])
-        render.write_table([*rows[0]["choices"], "time", *QUANTILE_LABELS.values()], lines)
+                lines.append([*row["choices"].values(), when, *(format_or_dash(row[q][i], 3) for q in QUANTILE_NAMES)])
+        render.write_table([*rows[0]["choices"], "time", *_PERCENT_LABELS], lines)
     render.write()
 
 
@@ -62,19 +65,15 @@ def _stride(steps: int) -> int:
 
 def _is_constant(row: dict[str, Any]) -> bool:
     """Tell whether a quantity does not change with time."""
-    return all(len(set(row[q])) == 1 for q in QUANTILE_LABELS)
+    return all(len(set(row[q])) == 1 for q in QUANTILE_NAMES)
 
 
 def _quantile_columns(quantiles: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """Return heads and figures: a column a quantile, or a single one where no figure is uncertain."""
-    if all(len({row[q] for q in QUANTILE_LABELS}) == 1 for row in quantiles):
-        return ["value"], [[_format_number(row["p50"])] for row in quantiles]
-    return [*QUANTILE_LABELS.values()], [[_format_number(row[q]) for q in QUANTILE_LABELS] for row in quantiles]
+    if all(len({row[q] for q in QUANTILE_NAMES}) == 1 for row in quantiles):
+        return ["value"], [[format_or_dash(row["p50"], 3)] for row in quantiles]
+    return [*_PERCENT_LABELS], [[format_or_dash(row[q], 3) for q in QUANTILE_NAMES] for row in quantiles]
 
 
 def _yearly(row: dict[str, Any]) -> bool:
     return all(stamp.endswith("-01-01") for stamp in row["time"][:3])
-
-
-def _format_number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g}"

@@ -11,9 +11,6 @@ from forecast.errors import UsageError, printable
 
 __all__ = ["sweep"]
 
-#: All values of a choice.
-ALL_VALUES = "*"
-
 
 @click.command()
 @scenario_options
@@ -29,6 +26,8 @@ def sweep(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> N
     forecast sweep brain-parity --set "trend=*" --set machine.growth=0.2,0.4 --set metric=hpcg
     forecast sweep brain-parity --set "brain=1e15..1e16,1e17..1e18" --out sweep.nc --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.projection.answers.sweeping import ALL_VALUES
+
     given = {key: _split_top_level(value) for key, value in parse_key_values(settings, "--set").items()}
     several = {
         key: ALL_VALUES if parts == [ALL_VALUES] else parts
@@ -43,7 +42,7 @@ def sweep(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> N
     if not several and not _has_sweep(options["scenario"]):
         raise UsageError("sweep: expected something to sweep: --set NAME=A,B,C, or a [sweep] in the scenario")
     alone = {key: parts[0] for key, parts in given.items() if key not in several}
-    project_and_write(ctx, "sweep", settings=alone, sweep=several, **options)
+    project_and_write(ctx, settings=alone, sweep=several, **options)
 
 
 def _has_sweep(scenario: str) -> bool:

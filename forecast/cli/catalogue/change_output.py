@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.cli import render
 from forecast.tables.diff import difference_sentence
 
@@ -314,8 +315,7 @@ def _format_side(figures: Mapping[str, Any] | None, unit: str) -> str:
 
 
 def _crossing_text(crossing: Mapping[str, Any], quantile: str) -> str:
-    from forecast.projection.crossing import QUANTILES
-
     if crossing[quantile] is None:
         return "never"
-    return "already" if crossing["already"] >= QUANTILES[quantile] else str(crossing[quantile])[:7]
+    share = QUANTILES[QUANTILE_NAMES.index(quantile)]
+    return "already" if crossing["already"] >= share else str(crossing[quantile])[:7]

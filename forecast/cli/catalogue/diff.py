@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["diff"]
 
-COMMAND = "tables diff"
-
 
 @click.command()
 @click.argument("before", metavar="BEFORE")
@@ -76,7 +74,6 @@ def diff(
     render.emit(
         result,
         json=as_json,
-        command=COMMAND,
         text=lambda: change_output.write_difference(headline, parts, change, limit),
         warnings=errors,
         provenance=render.provenance(

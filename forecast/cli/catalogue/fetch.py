@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["fetch"]
 
-COMMAND = "tables fetch"
-
 
 @click.command()
 @click.argument("name", metavar="NAME", shell_complete=completion.complete_names("table"))
@@ -79,7 +77,6 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
     render.emit(
         result,
         json=as_json,
-        command=COMMAND,
         text=lambda: _print_fetch(result, table_name),
         warnings=list(dict.fromkeys(str(warning.message) for warning in caught)),
         provenance=render.provenance(

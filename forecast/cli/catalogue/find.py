@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.catalogue.listing import json_option, listing_warnings, origin
-from forecast.contract.registry import Plugin, Record, Registry, get_registry
+from forecast.cli.catalogue.listing import json_option, listing_warnings, origin, plugins_of
+from forecast.contract.registry import Record, Registry, get_registry
 from forecast.contract.specs import EstimateSpec, LawSpec, ModelSpec, RelationSpec, ScenarioSpec, TableSpec, TrendSpec
 from forecast.errors import DataError, ForecastError, UsageError, nearest, printable
 
@@ -77,8 +77,8 @@ def find(words: tuple[str, ...], as_json: bool) -> None:
             render.write(_no_match_text(search_words, [said for _, said in texts.values()]))
 
     render.emit(
-        result, json=as_json, command="find", text=text, warnings=_listing_warnings(registry),
-        provenance=render.provenance(_plugins_of(found)),
+        result, json=as_json, text=text, warnings=_listing_warnings(registry),
+        provenance=render.provenance(plugins_of(found)),
     )  # fmt: skip
 
 
@@ -261,7 +261,3 @@ def _no_match_text(words: list[str], texts: list[tuple[str, str, str]]) -> str:
 
 def _listing_warnings(registry: Registry) -> list[str]:
     return list(dict.fromkeys(line for kind in (None, *SEARCHED_KINDS) for line in listing_warnings(registry, kind)))
-
-
-def _plugins_of(records: Iterable[Record]) -> list[Plugin]:
-    return [r.plugin for r in records]

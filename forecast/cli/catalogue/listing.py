@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import click
 
 from forecast.cli import completion, render
 from forecast.cli.access_options import access_options
+from forecast.cli.output_files import add_options
 from forecast.contract.registry import Plugin, Record, Registry, get_registry
 
 __all__ = ["catalogue", "json_option", "listing_warnings", "with_record"]
@@ -30,18 +32,11 @@ def listing_warnings(registry: Registry, kind: str | None = None) -> list[str]:
     return lines
 
 
-def _add_filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that narrow a list of what has a unit and a kind."""
-    unit = click.option(
-        "--unit", default="", metavar="UNIT", help="Only those of this dimension: FLOP/s finds TFLOP/s too."
-    )
-    return unit(
-        click.option("--kind", "of_kind", default="", metavar="KIND", help="Only those of this kind: trend.")(command)
-    )
-
-
-def _as_it_is(command: Callable[..., Any]) -> Callable[..., Any]:
-    return command
+#: What narrows a list of things that have a unit and a kind.
+_FILTER_OPTIONS = (
+    click.option("--unit", default="", metavar="UNIT", help="Only those of this dimension: FLOP/s finds TFLOP/s too."),
+    click.option("--kind", "of_kind", default="", metavar="KIND", help="Only those of this kind: trend."),
+)
 
 
 def origin(record: Record) -> dict[str, str]:
@@ -99,7 +94,7 @@ def catalogue(
 
     @group.command("list", help=f"List all {noun}, or those of one plugin.")
     @click.option("--plugin", metavar="NAME", help="Only those of this plugin.")
-    @(_as_it_is if narrowed is None else _add_filter_options)
+    @partial(add_options, () if narrowed is None else _FILTER_OPTIONS)
     @json_option
     def list_(plugin: str | None, as_json: bool, unit: str = "", of_kind: str = "") -> None:
         registry = get_registry().complete()
@@ -123,13 +118,13 @@ def catalogue(
             render.write_table(shown, [[row[c] for c in shown] for row in result])
 
         render.emit(
-            result, json=as_json, command=f"{noun} list", text=text, warnings=listing_warnings(registry, kind),
-            provenance=render.provenance(_plugins_of(records)),
+            result, json=as_json, text=text, warnings=listing_warnings(registry, kind),
+            provenance=render.provenance(plugins_of(records)),
         )  # fmt: skip
 
     @group.command("show", help=f"Show one {kind}; a bare name works while it is unique.")
     @click.argument("name", shell_complete=completion.complete_names(kind))
-    @(access_options if reads else _as_it_is)
+    @partial(add_options, (access_options,) if reads else ())
     @json_option
     def show(name: str, as_json: bool) -> None:
         record = get_registry().find(kind, name)
@@ -137,12 +132,13 @@ def catalogue(
         result = {"name": record.full_name, "title": spec.title, **describe(record)}
         result |= {"reference": spec.reference, **origin(record)}
         render.emit(
-            result, json=as_json, command=f"{noun} show", text=lambda: with_record(result),
-            provenance=render.provenance(_plugins_of([record])),
+            result, json=as_json, text=lambda: with_record(result),
+            provenance=render.provenance(plugins_of([record])),
         )  # fmt: skip
 
     return group
 
 
-def _plugins_of(records: Iterable[Record]) -> list[Plugin]:
-    return [r.plugin for r in records]
+def plugins_of(records: Iterable[Record]) -> list[Plugin]:
+    """Return the plugin of each record."""
+    return [record.plugin for record in records]

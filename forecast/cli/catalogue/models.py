@@ -235,7 +235,7 @@ def show(name: str, shape: str, as_json: bool) -> None:
     described = _describe_series(entry, spec) if isinstance(spec, TrendSpec) else _model_details(entry.record)
     result = {"name": entry.name, "title": spec.title, "reference": spec.reference, **described, **origin(entry.record)}
     render.emit(
-        result, json=as_json, command="models show", text=lambda: with_record(result),
+        result, json=as_json, text=lambda: with_record(result),
         provenance=render.provenance([entry.record.plugin]),
     )  # fmt: skip
 
@@ -286,7 +286,7 @@ def attribute(name: str, settings: tuple[str, ...], at: float, draws: int, seed:
             render.write_table(["input", "alone", "in total"], shown)
 
     render.emit(
-        result, json=as_json, command="models attribute", text=show, warnings=[],
+        result, json=as_json, text=show, warnings=[],
         provenance=render.provenance(seed=seed, draws=draws, computed=True),
     )  # fmt: skip
 

@@ -69,7 +69,6 @@ def list_(as_json: bool) -> None:
     render.emit(
         result,
         json=as_json,
-        command="plugins list",
         text=text,
         warnings=listing_warnings(registry) if as_json else (),  # the table says it already
         provenance=render.provenance(p for p in registry.plugins if p.status == "loaded"),
@@ -96,7 +95,7 @@ def show(name: str, as_json: bool) -> None:
                 render.verbatim(one["traceback"])
 
     render.emit(
-        result, json=as_json, command="plugins show", text=text, provenance=render.provenance(named)
+        result, json=as_json, text=text, provenance=render.provenance(named)
     )  # fmt: skip
 
 
@@ -142,9 +141,7 @@ def check(ctx: click.Context, name: str, as_json: bool) -> None:
         render.write_headline(f"Plugin {name} {verdict} its contract: {', '.join(parts)}.")
         render.write_table(["check", "status", "message"], [[o.label, o.status, o.message] for o in outcomes])
 
-    render.emit(
-        result, json=as_json, command="plugins check", text=text, provenance=render.provenance(registry.plugin(name))
-    )
+    render.emit(result, json=as_json, text=text, provenance=render.provenance(registry.plugin(name)))
     if count["failed"]:
         ctx.exit(1)
 
@@ -168,7 +165,7 @@ def new(name: str, as_json: bool) -> None:
         render.write(f"  {_pip()} install --editable {shlex.quote(f'./{folder.name}[test]')}")
         render.write(f"  forecast plugins check {name}")
 
-    render.emit(result, json=as_json, command="plugins new", text=text)
+    render.emit(result, json=as_json, text=text)
 
 
 def _pip() -> str:

@@ -14,8 +14,6 @@ from forecast.errors import UsageError, printable
 
 __all__ = ["refresh"]
 
-COMMAND = "tables refresh"
-
 
 @click.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.complete_names("table"))
@@ -82,7 +80,6 @@ def refresh(
     render.emit(
         change_output.refresh_data(refreshed),
         json=as_json,
-        command=COMMAND,
         text=lambda: change_output.write_refresh(refreshed),
         warnings=list(dict.fromkeys(str(warning.message) for warning in caught)),
         provenance=render.provenance(

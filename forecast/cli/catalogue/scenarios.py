@@ -17,7 +17,6 @@ from forecast.errors import ForecastError, ScenarioError, printable
 
 __all__ = ["read_scenario", "scenarios"]
 
-MAX_SCENARIO_BYTES = 2**20
 #: That a lever moves an answer shows in so many worlds.
 _LEVER_DRAWS = 64
 
@@ -27,6 +26,7 @@ def read_scenario(path: Path) -> dict[str, Any]:
     import tomllib
 
     from forecast.base.files import read_bytes
+    from forecast.scenarios.registered import MAX_SCENARIO_BYTES
 
     label = printable(path.name)
     try:
@@ -125,7 +125,7 @@ def check(ctx: click.Context, scenario: str, draws: int, seed: int, as_json: boo
     warned = [] if run is None else run.failures
     shown = {} if run is None else run.provenance
     render.emit(
-        result, json=as_json, command="scenarios check", text=text, warnings=warned,
+        result, json=as_json, text=text, warnings=warned,
         provenance={**render.provenance(), **shown},
     )  # fmt: skip
     if found or warned:

@@ -31,7 +31,7 @@ from starlette.routing import Route
 from forecast.base import budgets
 from forecast.base.json_text import strict_json, to_json
 from forecast.cli.explore.session import MAX_UPLOAD_BYTES, Session
-from forecast.errors import BudgetError, ForecastError, UsageError
+from forecast.errors import BudgetError, ForecastError, UsageError, join_lines
 from forecast.report.page import Served, live
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def app(session: Session, port: int, token: str, budget: Budget | None = None) -
             async with opening:  # it is made once
                 made = await _aside(first, budget)
         except ForecastError as problem:
-            return PlainTextResponse(f"{_one_line(problem)}\n", _http_status(problem))
+            return PlainTextResponse(f"{join_lines(problem)}\n", _http_status(problem))
         return HTMLResponse(made.html, headers={"content-security-policy": f"{made.policy}; frame-ancestors 'none'"})
 
     async def told(request: Request, most: int, make: Callable[[bytes], dict[str, Any]]) -> Response:
@@ -151,7 +151,7 @@ def app(session: Session, port: int, token: str, budget: Budget | None = None) -
             try:
                 return await _aside(lambda: _json(make(body)), budget)
             except ForecastError as problem:
-                return _json({"error": _one_line(problem)}, _http_status(problem))
+                return _json({"error": join_lines(problem)}, _http_status(problem))
 
     async def upload(request: Request) -> Response:
         name = request.query_params.get("name", "")
@@ -172,10 +172,6 @@ def app(session: Session, port: int, token: str, budget: Budget | None = None) -
         Route("/upload", upload, methods=["POST"]),
     ]
     return Guard(Starlette(routes=routes), port, token)
-
-
-def _one_line(problem: ForecastError) -> str:
-    return " ".join(str(problem).split())
 
 
 def _http_status(problem: ForecastError) -> int:

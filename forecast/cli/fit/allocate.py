@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.fit.fit_options import FitOptions, NumberType, emit_files, output_options, seed_option
+from forecast.cli.fit.fit_options import FitOptions, NumberType, output_options, seed_option
 from forecast.cli.level_option import level_option
-from forecast.cli.output_files import TABLE_SUFFIXES
+from forecast.cli.output_files import TABLE_SUFFIXES, emit_files
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["allocate"]
 
-COMMAND = "allocate"
 DEFAULT_COST = "6*N*D"
 
 
@@ -57,7 +56,6 @@ def allocate(fit: str, options: FitOptions, **budget: Any) -> None:
         table=lambda: _split_columns(best),
         draw=partial(_plot_allocation, fitted, budget),
         **options.files,
-        command=COMMAND,
         warnings=[line for line in best.attrs["warnings"].splitlines() if line],
         provenance=render.provenance(plugins, computed=True, seed=options.seed),
     )

@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.fit.fit_options import FitOptions, data_options, emit_files, output_options, seed_option
-from forecast.cli.output_files import RESULT_SUFFIXES
+from forecast.cli.fit.fit_options import FitOptions, data_options, output_options, seed_option
+from forecast.cli.output_files import RESULT_SUFFIXES, columns_of, emit_files
+from forecast.report.words.number_text import format_or_dash
 
 __all__ = ["compare", "show_comparison"]
 
-COMMAND = "compare"
 _MEASURES = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
 
 
@@ -47,7 +47,7 @@ def compare(ctx: click.Context, laws: tuple[str, ...], options: FitOptions) -> N
     from forecast.fit import compare as comparing
 
     options.check_outputs()
-    columns, source = options.columns(COMMAND)
+    columns, source = options.columns("compare")
     rows, note = fit_arguments.write_outputs(columns, options.where)
     rivals, plugins = [], []
     for text in dict.fromkeys(laws):
@@ -67,13 +67,12 @@ def compare(ctx: click.Context, laws: tuple[str, ...], options: FitOptions) -> N
             progress=report,
         )
     about |= {"seed": options.seed, "data": source}
-    show_comparison(COMMAND, table, about, plugins=plugins, notes=[note] if note else [], **options.files)
+    show_comparison(table, about, plugins=plugins, notes=[note] if note else [], **options.files)
     if sum("failed" not in row for row in table) < min(len(table), 2):
         ctx.exit(1)
 
 
 def show_comparison(
-    command: str,
     table: Sequence[dict[str, Any]],
     about: Mapping[str, Any],
     *,
@@ -98,11 +97,10 @@ def show_comparison(
     emit_files(
         result,
         text=lambda: _print_comparison(result),
-        table=lambda: _law_columns(result),
+        table=lambda: columns_of(result["laws"], without=("warnings", "without")),
         draw=partial(_plot_comparison, result),
         save=partial(comparing.save_comparison, table, about),
         **outputs,
-        command=command,
         warnings=[*notes, *reasons],
         provenance=render.provenance(plugins, computed=True, seed=about["seed"], data=about["data"]),
     )
@@ -170,7 +168,7 @@ def _print_comparison(result: dict[str, Any]) -> None:
     render.write_headline(result["headline"])
     rows = []
     for row in result["laws"]:
-        marks = [_format_number(row[m]) + (" *" if row["law"] in result["tied"][m] else "") for m in _MEASURES]
+        marks = [format_or_dash(row[m], 6) + (" *" if row["law"] in result["tied"][m] else "") for m in _MEASURES]
         tried = "-" if row["origins_tried"] is None else f"{row['origins']} of {row['origins_tried']}"
         ended = "cannot follow" if row["opposed"] else "converged" if row["converged"] else "failed"
         rows.append([row["law"], row["parameters"], *marks, tried, ended])
@@ -196,7 +194,3 @@ def _print_comparison(result: dict[str, Any]) -> None:
         render.write()
         render.write("what is missing:")
         render.write_table(["law", "measure", "reason"], lines, indent=2)
-
-
-def _format_number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.6g}"

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["fit"]
 
-COMMAND = "fit"
 SCHEME_NAMES = ("pairs", "residuals", "wild", "cluster")
 
 
@@ -76,7 +75,6 @@ def fit(ctx: click.Context, /, law: str, options: FitOptions, **keywords: Any) -
     with render.progress_bar("refitting" if keywords["bootstrap"] else "fitting") as report:
         result = fitted_law.fit(rows, **_fit_keywords(options, **keywords), progress=report)
     good = fit_output.show_fit(
-        COMMAND,
         result,
         level=options.level,
         title="" if options.by is not None else _fit_title(fitted_law, result, keywords["protocol"]),
@@ -111,7 +109,7 @@ def _data_of(
             raise UsageError(
                 f"--let: '{printable(explained, 60)}' is what the law explains, and the variable '{variable}'"
             )
-    columns, source = options.columns(law.name or COMMAND)
+    columns, source = options.columns(law.name or "fit")
     columns = fit_arguments.with_formula_columns(columns, lets, law.variables if protocol is None else None)
     rows, note = fit_arguments.write_outputs(columns, options.where)
     notes = [note] if note else []

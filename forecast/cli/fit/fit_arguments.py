@@ -11,6 +11,7 @@ import numpy as np
 
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, UsageError, printable
 from forecast.formula.numbers import POWERS_OF_TEN, parse_number as read_number
+from forecast.formula.tree import COMPARISONS
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Plugin
@@ -265,5 +266,5 @@ def _condition_mask(columns: Columns, text: str) -> Any:
         known[name] = decimal_year(values) if values.dtype.kind == "M" else values
     left, right = condition.left.evaluate(known), condition.right.evaluate(known)
     with np.errstate(invalid="ignore"):
-        holds = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[condition.op](left, right)
+        holds = COMPARISONS[condition.op](left, right)
     return np.broadcast_to(holds, (columns.rows,))

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from forecast.cli import completion, render
+from forecast.cli import completion
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import Decorator, check_plots, file_writers, out_option, plot_option, plot_width
+from forecast.cli.output_files import (
+    Decorator,
+    add_options,
+    check_plots,
+    out_option,
+    plot_option,
+)
 from forecast.formula.numbers import POWERS_OF_TEN, parse_number
 
 if TYPE_CHECKING:
@@ -23,7 +29,6 @@ __all__ = [
     "FitOptions",
     "NumberType",
     "data_options",
-    "emit_files",
     "let_option",
     "output_options",
     "seed_option",
@@ -78,19 +83,8 @@ class FitOptions:
 
     @property
     def files(self) -> dict[str, Any]:
-        """The arguments of `emit_files` that say what is written."""
+        """The arguments of `forecast.cli.output_files.emit_files` that say what is written."""
         return {"files": (self.out,), "plots": self.plots, "as_json": self.as_json}
-
-
-def _combine_options(*options: Decorator) -> Decorator:
-    """Add options in this order."""
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
 
 
 def let_option(help: str) -> Decorator:
@@ -120,7 +114,7 @@ def seed_option(help: str = "Equal seeds give equal bytes.") -> Decorator:
 
 def data_options(*, let: str, y: str, variables: str) -> Decorator:
     """Make the options that say what laws are fitted to, from the help of three of them."""
-    return _combine_options(
+    options = (
         click.option(
             "--data",
             required=True,
@@ -135,6 +129,7 @@ def data_options(*, let: str, y: str, variables: str) -> Decorator:
             "--where", multiple=True, metavar="CONDITION", help='Rows to keep: "params_b > 0.1", "kind is dense".'
         ),
     )
+    return partial(add_options, options)
 
 
 def output_options(forms: Sequence[str], out: str, *, reads_files: bool = True) -> Decorator:
@@ -150,7 +145,7 @@ def output_options(forms: Sequence[str], out: str, *, reads_files: bool = True) 
         Whether the command has the options of `access_options`.
     """
     access = (access_options,) if reads_files else ()
-    return _combine_options(out_option(forms, out), plot_option, *access, json_option, _with_record)
+    return partial(add_options, (out_option(forms, out), plot_option, *access, json_option, _with_record))
 
 
 def _with_record(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -160,34 +155,3 @@ def _with_record(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, options=FitOptions(**shared), **values)
 
     return run
-
-
-def emit_files(
-    result: dict[str, Any],
-    *,
-    text: Callable[[], None],
-    table: Callable[[], Mapping[str, Sequence[Any]]],
-    draw: Callable[[str, str], object],
-    save: Callable[[str], object] | None = None,
-    files: Sequence[str | None],
-    plots: Sequence[str] = (),
-    as_json: bool,
-    **answer: Any,
-) -> None:
-    """Write an answer and every requested file.
-
-    Parameters
-    ----------
-    result : dict
-    text, table, save : callable
-        As in `forecast.cli.render.emit` and `forecast.cli.output_files.file_writers`.
-    draw : callable
-        Draws to a path, for a width of the page.
-    files, plots : sequence of str
-    as_json : bool
-    **answer
-        Its ``command``, ``warnings`` and ``provenance``.
-    """
-    writes = file_writers(*files, answer=lambda: render.json_envelope(result, **answer), table=table, save=save)
-    writes |= {path: partial(draw, path, plot_width()) for path in plots}
-    render.emit(result, json=as_json, text=text, files=writes, **answer)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.json_text import none_if_not_finite
 from forecast.cli import render
-from forecast.cli.fit.fit_options import emit_files
-from forecast.errors import FitError, printable
+from forecast.cli.output_files import columns_of, emit_files
+from forecast.errors import FitError, UncertaintyError, printable
+from forecast.report.words.number_text import format_or_dash
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -30,7 +31,6 @@ def _formula_text(law: Law) -> str:
 
 
 def show_fit(
-    command: str,
     fit: Fit | Fits,
     *,
     level: float,
@@ -43,8 +43,6 @@ def show_fit(
 
     Parameters
     ----------
-    command : str
-        Which command answers.
     fit : Fit or Fits
     level : float
         Of the intervals.
@@ -75,7 +73,6 @@ def show_fit(
         draw=draw,
         save=fit.save,
         **outputs,
-        command=command,
         warnings=[*notes, *fit.warnings],
         provenance=provenance,
     )
@@ -89,13 +86,9 @@ def _parameter_columns(result: Mapping[str, Any]) -> dict[str, list[Any]]:
         about = {key: fit[key] for key in ("points", "converged", "verdict")}
         label = {result["by"]: fit["name"]} if "by" in result else {}
         for parameter in fit["parameters"]:
-            figures = {key: parameter[key] for key in ("value", "stderr", "lower", "upper")}
+            figures = {key: none_if_not_finite(parameter[key]) for key in ("value", "stderr", "lower", "upper")}
             rows.append({**label, "parameter": parameter["name"], **figures, **about})
-    return {key: [_none_if_not_finite(row[key]) for row in rows] for key in rows[0]}
-
-
-def _none_if_not_finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return columns_of(rows)
 
 
 # One fit --------------------------------------------------------------------------------------------------------------
@@ -135,9 +128,9 @@ def _parameter(fit: Fit, name: str, level: float) -> dict[str, Any]:
     row = {"name": name, "value": fit.values[name], "stderr": fit._stderr.get(name)}
     try:
         low, high = fit.interval(name, level)
-    except FitError as problem:
-        why = str(problem).removeprefix(f"{fit.name}: ")
-        identified = False if "not identified" in why else None
+    except UncertaintyError as problem:
+        identified = False if problem.unidentified else None
+        why = f"no {problem.what}: {problem.reason}"
         return {**row, "lower": None, "upper": None, "identified": identified, "why": why}
     ridge = fit.diagnostics.unidentified.get(name)  # an interval alone does not say so: it may run along a ridge
     return {**row, "lower": low, "upper": high, "identified": ridge is None, "why": ridge}
@@ -161,9 +154,9 @@ def write_one(result: dict[str, Any]) -> None:
     render.write_headline(result["headline"])
     rows = []
     for row in result["parameters"]:
-        ends = [_format_number(row["lower"]), _format_number(row["upper"])]
+        ends = [format_or_dash(row["lower"]), format_or_dash(row["upper"])]
         rows.append(
-            [row["name"], _format_number(row["value"], 8), _format_number(row["stderr"]), *ends, row["identified"]]
+            [row["name"], format_or_dash(row["value"], 8), format_or_dash(row["stderr"]), *ends, row["identified"]]
         )
     percent = f"{result['level']:.0%}"
     render.write_table(["parameter", "value", "std error", f"{percent} lower", "upper", "identified"], rows)
@@ -251,7 +244,7 @@ def write_many(result: dict[str, Any]) -> None:
     render.write_headline(result["headline"])
     if result["parameters"]:
         cells = [
-            [row["name"], *(_format_number(row[q]) for q in ("p50", "p05", "p95"))] for row in result["parameters"]
+            [row["name"], *(format_or_dash(row[q]) for q in ("p50", "p05", "p95"))] for row in result["parameters"]
         ]
         render.write_table(["parameter", "median of fits", "5 %", "95 %"], cells)
         render.write()
@@ -272,7 +265,3 @@ def write_many(result: dict[str, Any]) -> None:
             "objective": result["objective"],
         }
     )
-
-
-def _format_number(value: float | None, digits: int = 5) -> str:
-    return "-" if value is None else f"{value:.{digits}g}"

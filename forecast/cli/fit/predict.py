@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 import numpy as np
 
 from forecast.base.lazy import xr
+from forecast.base.number_checks import is_real
 from forecast.cli import completion, render
-from forecast.cli.fit.fit_options import FitOptions, emit_files, let_option, output_options
+from forecast.cli.fit.fit_options import FitOptions, let_option, output_options
 from forecast.cli.level_option import level_option
-from forecast.cli.output_files import TABLE_SUFFIXES
-from forecast.errors import FitError, UnknownNameError, UsageError, printable
+from forecast.cli.output_files import TABLE_SUFFIXES, emit_files
+from forecast.errors import FitError, UncertaintyError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["predict"]
 
-COMMAND = "predict"
 _MAX_PRINTED_ROWS = 50
 #: Fits whose own warnings are repeated; the others are counted.
 _MAX_WARNED_FITS = 10
@@ -59,7 +59,7 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
     fitted, plugins = fit_arguments.fits_of(fit)
     if options.plots and isinstance(fitted, Fits):
         raise UsageError("--plot: many fits are drawn by 'forecast show FILE.nc --plot'")
-    columns, source = (None, {}) if options.data is None else options.columns(COMMAND)
+    columns, source = (None, {}) if options.data is None else options.columns("predict")
     level, points = options.level, _parse_points(fitted, values, columns, options.lets)
     if isinstance(fitted, Fits):
         answer = _by_many(fitted, points, level, statistic)
@@ -88,7 +88,6 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
         table=lambda: _prediction_columns(columns, fitted, answer),
         draw=partial(_plot_predictions, fitted, rows, level),
         **options.files,
-        command=COMMAND,
         warnings=[line for line in answer.attrs["warnings"].splitlines() if line],
         provenance=render.provenance(plugins, computed=True, **({"data": source} if source else {})),
     )
@@ -228,7 +227,7 @@ def _match_labels(fits: Fits, labels: Any) -> Any:
 
 def _format_label(label: Any) -> str:
     """Return a label as people write it."""
-    return f"{label:.12g}" if isinstance(label, (int, float)) and not isinstance(label, bool) else str(label)
+    return f"{label:.12g}" if is_real(label) else str(label)
 
 
 def _prediction_rows(fit: Fit | Fits, answer: xr.Dataset) -> list[dict[str, Any]]:
@@ -270,7 +269,12 @@ def _prediction_headline(fit: Fit | Fits, rows: list[dict[str, Any]], answer: xr
     if row[centre] is None:
         return f"{begin}{fit.name} cannot be computed at {at}{many}{_because(answer)}."
     if row.get("lower") is None or row.get("upper") is None:
-        why = answer.attrs.get("no_interval", "none at this point").removeprefix(f"{fit.name}: no interval: ")
+        from forecast.fit.fits import Fits
+        from forecast.fit.predict import band_origin
+
+        stated = isinstance(fit, Fits) or "no_interval" not in answer.attrs
+        origin = "" if stated else band_origin(cast("Fit", fit), answer.attrs["level"])
+        why = origin.reason if isinstance(origin, UncertaintyError) else "none at this point"
         return f"{begin}{fit.name} predicts {output} at {at}{many}; no interval: {why}."
     band = f"the law lies in {_format_number(row['lower'])} to {_format_number(row['upper'])}"
     one = f"one observation in {_format_number(row['observed_lower'])} to {_format_number(row['observed_upper'])}"

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
+from forecast.base.quantiles import QUANTILES
 from forecast.errors import AsOfWarning, ForecastError, UnknownNameError, UsageError, printable
-from forecast.evaluation.scores import LEVELS
 from forecast.evaluation.whole import scenario_rivals as rivals
 from forecast.evaluation.whole.scenario_rivals import MATCH_YEARS, SAME_DATE_ATOL_YEARS, ObservedQuantity
 from forecast.evaluation.whole.scenario_scores import (
@@ -190,7 +190,7 @@ class _Past:
     failures: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        shape = (len(self.names), len(self.cuts), len(self.steps), len(self.models), len(LEVELS))
+        shape = (len(self.names), len(self.cuts), len(self.steps), len(self.models), len(QUANTILES))
         self.forecasts = np.full(shape, np.nan)
 
     def put(self, name: str, cut: float, model: str, levels: Array) -> None:

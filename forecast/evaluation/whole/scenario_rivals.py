@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.dates import decimal_year
+from forecast.base.quantiles import QUANTILES
 from forecast.evaluation.extrapolate import dated_quantiles
 from forecast.evaluation.origins import REFERENCE_SHAPES
-from forecast.evaluation.scores import LEVELS
 from forecast.evaluation.whole.scenario_scores import ROUND_DIGITS, Scale
 from forecast.projection.claim_values import claim_draws
 from forecast.projection.crossing import weighted_quantiles
@@ -81,7 +81,7 @@ class ObservedQuantity:
 
 def extrapolate_series(series: ObservedQuantity, dates: Array, scale: Scale, seed: int) -> Array:
     """Carry the rows on as `forecast.extrapolate` does; a record never falls."""
-    found = dated_quantiles(series.time, series.value, dates, LEVELS, seed)
+    found = dated_quantiles(series.time, series.value, dates, QUANTILES, seed)
     return scale.of(np.maximum(found, series.value.max()) if series.record else found)
 
 
@@ -95,7 +95,7 @@ def last_value(series: ObservedQuantity, dates: Array, scale: Scale, seed: int) 
     span = float(np.ptp(seen)) or 1.0  # the walk is one of logarithms: what is scored on a scale walks on it
     walk = REFERENCE_SHAPES["last-value"].fit(series.time, np.exp((seen - seen[-1]) / span))
     drawn = span * np.log(walk.sample(dates, Streams(seed=seed, node="last value", block=0))) + seen[-1]
-    ends = np.quantile(np.maximum(drawn, seen[-1]) if series.record else drawn, LEVELS, axis=1).T
+    ends = np.quantile(np.maximum(drawn, seen[-1]) if series.record else drawn, QUANTILES, axis=1).T
     return np.asarray(np.round(ends, ROUND_DIGITS))
 
 
@@ -191,7 +191,7 @@ def quantiles_at(
         Dates between two steps count too, on a straight line of the scale in every world.
     """
     values = run.worlds[name]
-    out = np.full((len(dates), len(LEVELS)), np.nan)
+    out = np.full((len(dates), len(QUANTILES)), np.nan)
     if values.dtype.kind != "f":
         return out
     values = values.isel({str(d): 0 for d in values.dims if d not in ("time", "draw") and str(d) not in run.rivals})
@@ -213,5 +213,5 @@ def quantiles_at(
         else:
             continue
         if np.isfinite(drawn).any():
-            out[i] = np.round(weighted_quantiles(drawn, weights, LEVELS), ROUND_DIGITS)
+            out[i] = np.round(weighted_quantiles(drawn, weights, QUANTILES), ROUND_DIGITS)
     return out

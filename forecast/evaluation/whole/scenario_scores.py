@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.dates import decimal_year, iso_date
 from forecast.base.lazy import xr
+from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.errors import DataError, UsageError, printable
-from forecast.evaluation.scores import LEVELS, coverage, weighted_interval
+from forecast.evaluation.scores import coverage, weighted_interval
 
 Array = NDArray[np.float64]
 
@@ -40,7 +41,6 @@ ROUND_DIGITS = 9
 #: Rivals that every observed quantity has, by their names in a result.
 OWN_TREND, EXTRAPOLATED, LAST_VALUE_RIVAL = "own trend", "extrapolate", "last value"
 RIVALS = (OWN_TREND, EXTRAPOLATED, LAST_VALUE_RIVAL)
-_QUANTILE_KEYS = ("p05", "p25", "p50", "p75", "p95")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,12 +80,12 @@ def unit_text(row: Mapping[str, Any]) -> str:
 def scored_forecasts(forecasts: Array, came: Array, coords: Mapping[str, Any]) -> xr.Dataset:
     """Return forecasts, (quantity, vintage, ahead, model, quantile), with their scores against what came."""
     dims = ("quantity", "origin", "ahead")
-    levels = {"quantile": list(LEVELS)}
+    levels = {"quantile": list(QUANTILES)}
     # scored without the names along other dimensions: xarray would compare them in every step
     stated = xr.DataArray(forecasts, dims=(*dims, "model", "quantile"), coords=levels)
     observed = xr.DataArray(came, dims=dims)
     kept: dict[str, Any] = {"preserve_dims": [*dims, "model"]}
-    low, high = (stated.sel(quantile=level, drop=True) for level in (LEVELS[0], LEVELS[-1]))
+    low, high = (stated.sel(quantile=level, drop=True) for level in (QUANTILES[0], QUANTILES[-1]))
     found = {
         "observed": xr.DataArray(came, dims=dims, coords={key: coords[key] for key in dims}),
         "forecast": xr.DataArray(forecasts, dims=stated.dims, coords={**coords, **levels}),
@@ -168,8 +168,8 @@ def forecast_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     for k, m, i, j in np.argwhere(known.values):
         each = found.isel(quantity=k, model=m, origin=i, ahead=j)
         about = {key: str(each[key].values) for key in ("quantity", "unit", "scale", "model")}
-        stated = dict(zip(_QUANTILE_KEYS, map(float, each["forecast"].values), strict=True))
-        when = {"vintage": _iso_date(float(each["origin"])), "ahead": float(each["ahead"])}
+        stated = dict(zip(QUANTILE_NAMES, map(float, each["forecast"].values), strict=True))
+        when = {"vintage": iso_date(float(each["origin"])), "ahead": float(each["ahead"])}
         rows.append({**about, **when, **stated, "observed": float(each["observed"])})
     return rows
 
@@ -196,10 +196,10 @@ def of_rows(rows: Sequence[Mapping[str, Any]], scenario: str, published: Mapping
         cuts = sorted({str(row["vintage"]) for row in rows})
         steps = sorted({float(row["ahead"]) for row in rows})
         came = np.full((len(names), len(cuts), len(steps)), np.nan)
-        forecasts = np.full((*came.shape, len(models), len(LEVELS)), np.nan)
+        forecasts = np.full((*came.shape, len(models), len(QUANTILES)), np.nan)
         for row in rows:
             at = names.index(row["quantity"]), cuts.index(row["vintage"]), steps.index(float(row["ahead"]))
-            forecasts[(*at, models.index(row["model"]))] = [float(row[key]) for key in _QUANTILE_KEYS]
+            forecasts[(*at, models.index(row["model"]))] = [float(row[key]) for key in QUANTILE_NAMES]
             came[at] = float(row["observed"])
         years = decimal_year(np.array(cuts, dtype="datetime64[s]"))
     except (KeyError, ValueError, TypeError) as problem:
@@ -267,8 +267,4 @@ def max_independent_vintages(cuts: Array) -> int:
 
 def month_of(year: float) -> str:
     """Return the month of a decimal year, ISO."""
-    return _iso_date(year)[:7]
-
-
-def _iso_date(year: float) -> str:
-    return str(from_decimal_year(np.array([year]))[0])[:10]
+    return iso_date(year)[:7]

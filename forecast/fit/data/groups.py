@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
+from forecast.errors import DataError, FitError, UnknownNameError, UsageError, first_names, printable
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
@@ -52,7 +52,7 @@ def labels_of(column: Any, size: int, name: str) -> tuple[NDArray[np.str_], NDAr
         texts = np.array([str(v) for v in values])
         missing = np.array([v is None or t.strip() in ("", "NaT", "nan") for v, t in zip(values, texts, strict=True)])
     if missing.any():
-        rows = ", ".join(str(i) for i in np.flatnonzero(missing)[:8] + 1)
+        rows = first_names(np.flatnonzero(missing) + 1)
         raise DataError(f"{name}: groups: no label in row {rows} of {size} (counted from 1)")
     if values.dtype.kind in "iuf":  # in the order of numbers
         distinct, places = np.unique(values, return_inverse=True)

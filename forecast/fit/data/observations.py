@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from forecast import formula
 from forecast.base.lazy import xr
-from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
+from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, first_names, printable
 from forecast.fit.data.groups import labels_of
 from forecast.fit.objectives.objective import Objective, RowRule
 from forecast.fit.options import FitRequest
@@ -157,8 +157,7 @@ def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
 
 def _format_rows(bad: NDArray[np.bool_]) -> str:
     found = np.flatnonzero(bad) + 1
-    shown = ", ".join(str(i) for i in found[:8]) + (", …" if found.size > 8 else "")
-    return f"{'row' if found.size == 1 else 'rows'} {shown} of {bad.size} (counted from 1)"
+    return f"{'row' if found.size == 1 else 'rows'} {first_names(found)} of {bad.size} (counted from 1)"
 
 
 class _Rows:
@@ -242,8 +241,7 @@ def _variable(law: Law, variable: str, source: Any, columns: Mapping[str, Any], 
     """Return a variable of a law: a column, or a formula over columns; the groups' places of one with levels."""
     where = f"{name}: variable '{variable}'"
     if source == variable and variable not in columns:
-        have = ", ".join(printable(c, 40) for c in list(columns)[:8])
-        hint = hint or f"let may make it, by a formula over the columns {have}"
+        hint = hint or f"let may make it, by a formula over the columns {first_names(list(columns))}"
         raise UnknownNameError("column", variable, columns, where=f"{where} ({hint})")
     if variable in law.levels and source in columns:
         labels = columns[source]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.base.budgets import check_memory
-from forecast.errors import DataError, FitError, UsageError
+from forecast.errors import DataError, FitError, UncertaintyError, UsageError
 from forecast.fit.data.groups import check_scheme, labels_of
 from forecast.fit.inference.replicates import Replicates
 from forecast.fit.inference.resample import (
@@ -275,7 +275,7 @@ def run_bootstrap(
     if groups is not None and not SCHEMES[resample].groups:
         raise UsageError(f"{where}: resample='{resample}' takes no groups=")
     if not many and solutions.known.flaw():
-        raise FitError(f"{where}: no bootstrap: {solutions.known.flaw()}")
+        raise UncertaintyError(where, "bootstrap", solutions.known.flaw())
     labels = known if SCHEMES[resample].groups else None
     if groups is not None:
         _, labels, names = labels_of(groups, solutions.curves.y.shape[1], where)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.netcdf import quantiles
+from forecast.base.number_checks import is_integer
 from forecast.base.streams import DRAWS_PER_BLOCK, Streams, check_seed, student_t
 from forecast.errors import UsageError, printable
 
@@ -26,7 +27,7 @@ MIN_TAIL_REPLICATES = 200
 
 def check_draws(draws: object, where: str) -> int:
     """Return a number of draws that can be taken."""
-    if isinstance(draws, bool) or not isinstance(draws, int) or not 100 <= draws <= MAX_DRAWS:
+    if not is_integer(draws) or not 100 <= draws <= MAX_DRAWS:
         raise UsageError(
             f"{where}: draws: expected an integer from 100 to {MAX_DRAWS:,}, got {printable(repr(draws), 40)}"
         )

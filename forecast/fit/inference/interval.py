@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.errors import FitError, UnknownNameError
+from forecast.errors import UncertaintyError, UnknownNameError
 from forecast.fit.inference.covariance import WIDE_INTERVAL_REASON
 from forecast.fit.inference.profile import endpoints_of, hidden_ridges, no_profile
 from forecast.fit.options import check_level
@@ -63,10 +63,10 @@ def interval_arrays(solutions: Solutions, name: str, level: float, method: str |
     """
     known = solutions.known
     if method == "bootstrap" and not solutions.bootstrapped:
-        raise FitError(f"{solutions.name}: no bootstrap interval for '{name}': fit with bootstrap=1000 first")
+        raise UncertaintyError(solutions.name, f"bootstrap interval for '{name}'", "fit with bootstrap=1000 first")
     if name not in known.names:
         what = "bootstrap interval" if method == "bootstrap" else "profile" if method == "profile" else "interval"
-        raise FitError(f"{solutions.name}: no {what} for '{name}': its bounds fix it")
+        raise UncertaintyError(solutions.name, f"{what} for '{name}'", "its bounds fix it")
     i = known.names.index(name)
     low, high = known.wald(i, level)
     if method == "wald":
@@ -107,14 +107,18 @@ def _percentile_intervals(
     return low, high
 
 
-def refusal(solutions: Solutions, name: str, level: float, method: str | None, where: str) -> FitError:
+def refusal(solutions: Solutions, name: str, level: float, method: str | None, where: str) -> UncertaintyError:
     """Return why a single fit has no interval of a parameter: not identified, no degree of freedom, no replicate."""
     if method == "bootstrap":
-        return FitError(f"{where}: no bootstrap interval for '{name}': no replicate could be fitted")
+        return UncertaintyError(where, f"bootstrap interval for '{name}'", "no replicate could be fitted")
     searched = method == "profile" or level in solutions.profiled
     if searched and (why := no_profile(solutions, level)):
-        return FitError(f"{where}: no profile: {why}")
-    return FitError(f"{where}: no interval for '{name}': {solutions.known.why_not(0, name) or UNBOUNDED_REASON}")
+        return UncertaintyError(where, "profile", why)
+    known = solutions.known
+    reason = known.why_not(0, name) or UNBOUNDED_REASON
+    return UncertaintyError(
+        where, f"interval for '{name}'", reason, unidentified=not known.flaw() or bool(known.reasons())
+    )
 
 
 def origin(fit: Fit, level: float) -> str:
@@ -134,7 +138,7 @@ def published_interval(fit: Fit, name: str, level: float) -> tuple[float, float]
 
     stated = fit.published.errors if fit.published else {}
     if name not in stated:
-        raise FitError(f"{fit.name}: no interval for '{name}': {fit._why_not()}")
+        raise UncertaintyError(fit.name, f"interval for '{name}'", fit._why_not())
     half = float(ndtri(0.5 + level / 2)) * float(stated[name])
     lower, upper = fit.law.bounds.get(name, (-math.inf, math.inf))  # a large standard error reaches past a bound
     return max(fit.values[name] - half, lower), min(fit.values[name] + half, upper)

@@ -21,7 +21,7 @@ from forecast.base import budgets
 from forecast.base.distributions import Distribution, distribution
 from forecast.base.lazy import xr
 from forecast.base.streams import DRAWS_PER_BLOCK, Streams, check_seed
-from forecast.errors import FitError, UnknownNameError
+from forecast.errors import FitError, UncertaintyError, UnknownNameError
 from forecast.fit.inference.draws import check_draws
 from forecast.fit.inference.profile import optimum, problem_of_fit
 
@@ -141,7 +141,7 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
     known = fit.uncertainty
     assert known is not None
     if known.flaw() and not known.absolute_sigma:
-        raise FitError(f"{fit.name}: no posterior: {known.flaw()}")
+        raise UncertaintyError(fit.name, "posterior", known.flaw())
     placed_priors = {}
     for name, record in priors.items():
         if name not in problem.free:

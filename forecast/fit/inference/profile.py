@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
-from forecast.errors import FitError, UnknownNameError, UsageError, printable
+from forecast.base.number_checks import is_integer
+from forecast.errors import UncertaintyError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints, refit
 from forecast.fit.inference.uncertainty import ROUNDING_REASON
 from forecast.fit.options import check_level
@@ -56,7 +57,7 @@ def check_data(solutions: Solutions | None, where: str, what: str = "profile") -
     """
     if solutions is None or not solutions.has_data:
         why = "published parameters come without data" if solutions is None else "it was made without keeping its data"
-        raise FitError(f"{where}: no {what}: {why}")
+        raise UncertaintyError(where, what, why)
     return solutions
 
 
@@ -212,9 +213,9 @@ def _check_parameter(fit: Fit, name: str, level: float) -> tuple[Solutions, Prof
     if name not in fit.values:
         raise UnknownNameError("parameter", name, fit.values, where=fit.name)
     if why := no_profile(made, level):
-        raise FitError(f"{fit.name}: no profile: {why}")
+        raise UncertaintyError(fit.name, "profile", why)
     if name not in made.setting.coordinates.free:
-        raise FitError(f"{fit.name}: no profile of '{name}': its bounds fix it")
+        raise UncertaintyError(fit.name, f"profile of '{name}'", "its bounds fix it")
     return made, endpoints_of(made, level, np.array([0]))
 
 
@@ -237,7 +238,7 @@ def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr
         from the estimate, in standard errors. Attributes: ``lower`` and ``upper``, the interval.
     """
     check_level(level, fit.name)
-    if isinstance(points, bool) or not isinstance(points, int) or not 3 <= points <= 10_000:
+    if not is_integer(points) or not 3 <= points <= 10_000:
         got = printable(repr(points), 40)
         raise UsageError(f"{fit.name}: profile: points: expected an integer from 3 to 10000, got {got}")
     made, profiled = _check_parameter(fit, name, level)

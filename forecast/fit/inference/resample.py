@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.number_checks import is_integer
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ def check_replicates(replicates: object, resample: object, groups: bool, objecti
     """
     if not isinstance(resample, str) or resample not in SCHEMES:
         raise UnknownNameError("way of resampling", printable(resample, 40), SCHEMES, where=where)
-    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
+    if not is_integer(replicates) or replicates < 2:
         got = printable(repr(replicates), 40)
         raise UsageError(f"{where}: bootstrap: expected a number of replicates of at least 2, got {got}")
     if replicates > MAX_RESAMPLES:

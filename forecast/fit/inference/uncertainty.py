@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.streams import student_t
-from forecast.errors import FitError
+from forecast.errors import UncertaintyError
 
 __all__ = ["ROUNDING_REASON", "Uncertainty", "join_uncertainties"]
 
@@ -179,9 +179,10 @@ class Uncertainty:
     def refuse(self, where: str, what: str, b: int = 0) -> None:
         """Raise unless every parameter of a fit is known."""
         if b in self.flaws:
-            raise FitError(f"{where}: no {what}: {self.flaws[b]}")
+            raise UncertaintyError(where, what, self.flaws[b], unidentified=bool(self.reasons(b)))
         for name, reason in self.reasons(b).items():
-            raise FitError(f"{where}: no {what}: parameter '{name}' is not identified by these data ({reason})")
+            why = f"parameter '{name}' is not identified by these data ({reason})"
+            raise UncertaintyError(where, what, why, unidentified=True)
 
     def draw(self, uniforms: Array, b: int = 0) -> dict[str, Array]:
         """Return joint draws of the free parameters of a fit through uniforms, (parameter + 1, draw)."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.number_checks import is_real
 from forecast.errors import UnknownNameError, UsageError, printable
 
 __all__ = ["Objective", "Option", "RowRule", "Scratch", "effective_rows", "robust_scale", "weighted_median"]
@@ -243,8 +244,7 @@ class Objective(abc.ABC):
             if name not in self.options:
                 raise UnknownNameError("option", name, self.options, where=f"{where}: objective '{self.name}'")
             option = self.options[name]
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not option.column and not (is_number and 0 < value < option.below):
+            if not option.column and not (is_real(value) and 0 < value < option.below):
                 span = f"between 0 and {option.below:g}" if option.below < math.inf else "above 0"
                 raise UsageError(f"{where}: {name}: expected a number {span}, got {printable(repr(value), 40)}")
         return {**self.defaults, **given}

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.quantiles import Z95
 from forecast.errors import FitError
 from forecast.fit.pool.curve_constants import TUNING, Tuning
 from forecast.fit.pool.law_pool import EXACT_FIT_RTOL, LawPool, pool
@@ -40,7 +41,6 @@ MIN_HINDCAST_POINTS, MIN_LINE_POINTS, MIN_NOISE_RESIDUALS = 4, 4, 4
 #: No hindcast starts from fewer than this share of the points.
 MIN_HINDCAST_SHARE = 1 / 3
 #: Standard deviations from the middle of a normal distribution to the ends of its central 90 %.
-_Z95 = 1.6448536269514722
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +121,7 @@ def forecast_curve(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> Cu
     weights = _forecast_weights(x, y, float(to[-1] / x[-1]), tuning)
     middle = np.sum([weights[name] * middles[name] for name in weights], axis=0)
     between = np.sum([weights[name] * (middles[name] - middle) ** 2 for name in weights], axis=0)
-    within = (np.diff(np.quantile(laws.log, [0.05, 0.95], axis=0), axis=0)[0] / (2 * _Z95)) ** 2
+    within = (np.diff(np.quantile(laws.log, [0.05, 0.95], axis=0), axis=0)[0] / (2 * Z95)) ** 2
     noise = max(local_noise(x, y), EXACT_FIT_RTOL)
     says = {name: sign * value for name, value in laws.says.items()}
     says |= {name: float(middles[name][-1]) for name in (LAST_VALUE, DRIFT)}

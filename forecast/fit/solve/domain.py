@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.errors import DataError, printable
+from forecast.errors import DataError, first_names, printable
 from forecast.fit.kernels.general import program_of
 from forecast.fit.solve.starts import low_discrepancy, plausible_values, shift_places
 
@@ -117,8 +117,7 @@ def _rows_mostly_finite(
 
 
 def _undefined_rows_error(problem: Problem, variable: str, rows: NDArray[np.int64], name: str) -> None:
-    shown = ", ".join(str(i + 1) for i in rows[:8]) + (", …" if rows.size > 8 else "")
-    where = f"{'row' if rows.size == 1 else 'rows'} {shown} of {problem.observed.size} (counted from 1)"
+    where = f"{'row' if rows.size == 1 else 'rows'} {first_names(rows + 1)} of {problem.observed.size} (counted from 1)"
     law = printable(problem.law.text, 80)
     least = float(problem.variables[variable][rows].min())
     raise DataError(

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from forecast.base import budgets
+from forecast.base.number_checks import is_integer
 from forecast.errors import FitError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ def check_workers(workers: object, where: str, law: Law | None = None) -> None:
 
     if isinstance(workers, ThreadPoolExecutor):
         return
-    whole = isinstance(workers, int) and not isinstance(workers, bool)
-    if not isinstance(workers, Executor) and not (whole and workers >= 1):  # type: ignore[operator]
+    if not isinstance(workers, Executor) and not (is_integer(workers) and workers >= 1):
         got = printable(repr(workers), 40)
         raise UsageError(
             f"{where}: workers: expected a number of processes of at least 1, or an executor "

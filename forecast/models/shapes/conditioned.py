@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast.models.protocol import Description, FittedShape
+from forecast.models.shapes.frontiers import MAX_LOG_FACTOR
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["Conditioned", "condition_draws"]
-
-#: A factor beyond e to this leaves what a float can hold once units are converted; such draws stay there, finite.
-_MAX_LOG_FACTOR = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +55,13 @@ class Conditioned(FittedShape):
         def free() -> tuple[Array, Array]:
             path = self.shape.sample(time, streams, observed=observed)
             # clip both paths to the largest float, so that an overflow of one does not separate them
-            log_path = np.clip(self.shape.log_level(time, self._drawn(streams)), -_MAX_LOG_FACTOR, _MAX_LOG_FACTOR)
+            log_path = np.clip(self.shape.log_level(time, self._drawn(streams)), -MAX_LOG_FACTOR, MAX_LOG_FACTOR)
             return np.log(path), log_path
 
         # neither array depends on the fixed parameters, so that runs with other values share them
         drawn, log_path = streams.once(self.shape, ("sample", time.tobytes(), observed), free)
         fixed_path = self.shape.log_level(time, self.posterior(streams))
-        return np.asarray(np.exp(np.clip(fixed_path + drawn - log_path, -_MAX_LOG_FACTOR, _MAX_LOG_FACTOR)))
+        return np.asarray(np.exp(np.clip(fixed_path + drawn - log_path, -MAX_LOG_FACTOR, MAX_LOG_FACTOR)))
 
     def central(self, time: Array) -> Array:
         """Return the shape at the fitted parameters: who holds some asks for draws."""

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Anchored", "Raised", "frontier", "highest"]
+__all__ = ["MAX_LOG_FACTOR", "Anchored", "Raised", "frontier", "highest"]
 
 T = TypeVar("T", bound="np.generic")
 
 #: A factor beyond e to this leaves what a float can hold once units are converted; such draws stay there, finite.
-_MAX_LOG_FACTOR = 600.0
+MAX_LOG_FACTOR = 600.0
 
 
 def highest(paths: NDArray[T]) -> NDArray[T]:
@@ -139,7 +139,7 @@ class Anchored(_FrontierShape):
         level = self._from_record(time, logs, here, noise)
         if observed:
             scatter = _safe_log(self.shape.sample(dates, streams, observed=True)) - logs
-            level = level * np.exp(np.clip(np.delete(scatter, here, axis=0), -_MAX_LOG_FACTOR, _MAX_LOG_FACTOR))
+            level = level * np.exp(np.clip(np.delete(scatter, here, axis=0), -MAX_LOG_FACTOR, MAX_LOG_FACTOR))
         return level
 
     def central(self, time: Array) -> Array:
@@ -163,7 +163,7 @@ class Anchored(_FrontierShape):
         start = float(np.log(self.record[-1]))
         gained = logs[here + 1 :] + self._distance(time[here:], start - logs[here], noise) - start
         gained = highest(np.maximum(gained, 0.0))
-        later = self.record[-1] * np.exp(np.minimum(gained, _MAX_LOG_FACTOR))
+        later = self.record[-1] * np.exp(np.minimum(gained, MAX_LOG_FACTOR))
         stood = np.broadcast_to(self._record_at_dates(time[:here]), (here, logs.shape[1]))
         before = int(np.searchsorted(time[:here], self.time[0]))
         if before:  # nobody observed it: the shape, below the first record
@@ -230,4 +230,4 @@ def frontier(shape: FittedShape, time: Array, value: Array) -> FittedShape:
 def _safe_log(path: Array) -> Array:
     import numpy as np
 
-    return np.log(np.maximum(path, np.exp(-_MAX_LOG_FACTOR)))
+    return np.log(np.maximum(path, np.exp(-MAX_LOG_FACTOR)))

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
+from forecast.base.quantiles import QUANTILES
 from forecast.errors import ForecastError
 from forecast.projection.answers.crossing_dates import to_datetime64
 from forecast.projection.failures import BlockSlice, failed_mask, is_too_many
 from forecast.projection.likelihood_weights import Updates, weighted_share
-from forecast.projection.streaming.columns import QUANTILE_LEVELS, Column, Columns
+from forecast.projection.streaming.columns import Column, Columns
 from forecast.projection.streaming.histograms import DateHistogram
 
 if TYPE_CHECKING:
@@ -94,17 +95,17 @@ class Binding(Columns):
                 data[f"{bound}_date"] = (("draw", *when.dims), from_decimal_year(finite))
                 if when.counts:
                     data |= self._first(bound, when, answered)
-            coords = {"quantile": QUANTILE_LEVELS} if when.counts else {}
+            coords = {"quantile": list(QUANTILES)} if when.counts else {}
             yield name, xr.Dataset(data, coords={"time": time, **coords, **self.coordinates(when.dims)})
 
     def _first(self, bound: str, when: Column, answered: NDArray[np.bool_]) -> dict[str, Any]:
         """Return in how many of the counted worlds a bound binds at all, and when it first does in these."""
-        levels, ever = np.full((len(QUANTILE_LEVELS), *when.sizes), np.nan), np.full(when.sizes, np.nan)
+        levels, ever = np.full((len(QUANTILES), *when.sizes), np.nan), np.full(when.sizes, np.nan)
         for combination, index in when.index.items():
             if answered[index]:
                 counts = when.counts[combination]
                 ever[index] = 1 - counts.never
-                levels[(slice(None), *index)] = counts.quantiles([q * (1 - counts.never) for q in QUANTILE_LEVELS])
+                levels[(slice(None), *index)] = counts.quantiles([q * (1 - counts.never) for q in QUANTILES])
         levels[:, ever == 0] = np.nan
         return {f"{bound}_first": (("quantile", *when.dims), to_datetime64(levels)), f"{bound}_ever": (when.dims, ever)}
 

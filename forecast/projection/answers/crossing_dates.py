@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
+from forecast.base.quantiles import QUANTILES
 from forecast.base.sobol import REPLICATES
 from forecast.errors import printable
-from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
+from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.failures import is_too_many
 from forecast.projection.likelihood_weights import weighted_share
 from forecast.projection.streaming.histograms import DateHistogram, replicate_error
@@ -102,7 +103,7 @@ def answer_variables(
     title : str
         What is asked.
     """
-    levels = list(QUANTILES.values())
+    levels = list(QUANTILES)
     nothing = np.full(len(levels), np.nan)
     quantiles = np.array([nothing if d is None else d.quantiles(levels) for d in each])
     error = np.array([nothing if d is None else d.error(levels) for d in each])

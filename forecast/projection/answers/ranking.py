@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.lazy import xr
+from forecast.base.quantiles import QUANTILES
 from forecast.errors import printable
 from forecast.projection.failures import Attempt, BlockSlice
 from forecast.projection.likelihood_weights import Updates, value_quantiles, weighted_share
-from forecast.projection.streaming.columns import QUANTILE_LEVELS, Column, Columns
+from forecast.projection.streaming.columns import Column, Columns
 from forecast.projection.streaming.histograms import ValueHistogram
 from forecast.scenarios.quantities.node import Combination
 
@@ -121,7 +122,7 @@ class Ranked(Columns):
             data[f"{name}_among"] = (own.dims, among)
             data[f"{name}_value"] = (("draw", *own.dims), own.kept[0], title)
             data[f"{name}_takes"] = (("draw", *own.dims), takes.astype(np.int8))
-        return xr.Dataset(data, coords={"quantile": QUANTILE_LEVELS, **self.coordinates()})
+        return xr.Dataset(data, coords={"quantile": list(QUANTILES), **self.coordinates()})
 
     def _counted(self, name: str) -> tuple[Array, Array, Array]:
         """Return quantiles, shares of being first and shares of taking part, from the counts."""

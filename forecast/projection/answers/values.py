@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
+from forecast.base.quantiles import QUANTILES
 from forecast.errors import DataError, ScenarioError, printable
 from forecast.projection.failures import Attempt, BlockSlice, infinite_error
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.paths.time_functions import ONE_YEAR, SAME_DATE
-from forecast.projection.streaming.columns import QUANTILE_LEVELS, Column, Columns
+from forecast.projection.streaming.columns import Column, Columns
 from forecast.projection.streaming.histograms import ValueHistogram
 from forecast.scenarios.quantities.node import Combination
 from forecast.scenarios.questions import ValueQuestion
@@ -108,5 +109,5 @@ class ValueReducer(Columns):
             coords: dict[str, Any] = {"date": dates, **self.coordinates(own.dims)}
             if own.counts:
                 data["quantiles"] = (("quantile", "date", *own.dims), own.quantiles(), about)
-                coords["quantile"] = QUANTILE_LEVELS
+                coords["quantile"] = list(QUANTILES)
             yield name, xr.Dataset(data, coords=coords)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import units
-from forecast.base.dates import from_decimal_year
+from forecast.base.dates import iso_date
 from forecast.errors import DataError
 from forecast.formula.functions import implementation
 from forecast.models.shapes.frontiers import highest
@@ -122,7 +122,7 @@ def _refuse(time: Array, path: Array, expected: str, outside: Callable[[], NDArr
     if not bad.any():
         return
     first = int(bad.any(axis=1).argmax())
-    when = str(from_decimal_year(time[[first]])[0])[:10]
+    when = iso_date(time[first])
     value = path[first, int(bad[first].argmax())]
     worlds = f"{int(bad.any(axis=0).sum()):,} of {path.shape[1]:,} worlds"
     raise DataError(f"{where}.{expected}, got {value:g} on {when}, the first date; {worlds} leave it")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from forecast.errors import ForecastError, ScenarioError, UnknownNameError
+from forecast.errors import ForecastError, ScenarioError, UnknownNameError, first_names
 from forecast.projection.evaluate import Block
 from forecast.projection.model_fits import ModelFits
 from forecast.projection.plan import Plan
 from forecast.scenarios.graph import ScenarioGraph
-from forecast.scenarios.settings import setting_targets
 
 __all__ = ["check_ordered"]
 
@@ -39,6 +38,6 @@ def check_ordered(graph: ScenarioGraph, fits: ModelFits, seed: int) -> None:
         place = next(i for i, group in enumerate(graph.scenario.correlations, 1) if name in group.of)
         where = f"{graph.scenario.where}: correlations[{place}].of"
         if number in drawn:
-            told = f"what could be: {setting_targets.names_text(can)}" if can else "so are all numbers of this fit"
+            told = f"what could be: {first_names(can)}" if can else "so are all numbers of this fit"
             raise ScenarioError(f"{where}: '{owner}.{number}' is certain: it moves with nothing; {told}")
         raise UnknownNameError("fitted number", f"{owner}.{number}", can, where=where)

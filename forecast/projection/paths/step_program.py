@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from forecast.formula import FUNCTIONS, Binary, Call, Comparison, Name, Node, Sequence as Listed, Text, Unary
 from forecast.formula.functions import ces_of, implementation
-from forecast.formula.tree import apply, children, common_power, compile_tree, walk
+from forecast.formula.tree import COMPARISONS, apply, children, common_power, compile_tree, walk
 from forecast.projection.paths.alike import still
 from forecast.units import Prepared
 
 Array = NDArray[np.float64]
+Compare = Callable[[Any, Any], Any]
 
 __all__ = ["Changes", "StepDates", "StepProgram", "StepValue"]
 
-_COMPARED = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less, "==": np.equal}
 _ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 
 
@@ -280,7 +280,7 @@ class StepProgram:
         parts = [self._node(each, made) for each in read]
         numbers = [part.changes is Changes.NEVER and not np.isnan(part.array).any() for part in parts[:2]]
         unsure = [place for place, number in enumerate(numbers) if not number]
-        return self._added((function, op, *unsure), partial(function, _COMPARED[op], unsure), parts, into)
+        return self._added((function, op, *unsure), partial(function, COMPARISONS[op], unsure), parts, into)
 
     def _power(self, node: Binary, made: Prepared, into: Array | None) -> StepValue:
         """Add a power: an exponent that never changes tells what computes it."""
@@ -347,7 +347,7 @@ def _applied(node: Node, lengths: Sequence[int], *parts: Any) -> Any:
     return apply(node, tuple(tuple(itertools.islice(rest, n)) if n else next(rest) for n in lengths))
 
 
-def _holds(compare: np.ufunc, unsure: Sequence[int], left: Any, right: Any) -> Any:
+def _holds(compare: Compare, unsure: Sequence[int], left: Any, right: Any) -> Any:
     """Return whether a comparison holds; no number where a side is none, as in `forecast.formula.tree`.
 
     `unsure` says which sides, the left one (0) or the right one (1), may be no number.
@@ -355,7 +355,7 @@ def _holds(compare: np.ufunc, unsure: Sequence[int], left: Any, right: Any) -> A
     return _without(unsure, (left, right), compare(left, right))
 
 
-def _chosen(compare: np.ufunc, unsure: Sequence[int], left: Any, right: Any, one: Any, other: Any) -> Any:
+def _chosen(compare: Compare, unsure: Sequence[int], left: Any, right: Any, one: Any, other: Any) -> Any:
     """Return one value where a comparison holds, another one where not, and no number where a side is none."""
     return _without(unsure, (left, right), np.where(compare(left, right), one, other))
 

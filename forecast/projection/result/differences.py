@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.dates import from_decimal_year
+from forecast.base.json_text import none_if_not_finite
 from forecast.projection.result.combinations import iso
 from forecast.projection.result.projected_answers import (
     DateAnswer,
@@ -67,7 +68,7 @@ class AnswerDifference:
             pairs = {"median": (dates[0], dates[1]), "never": self.never, "already": self.already}
         elif isinstance(self.answer, RankingAnswer):
             pairs = {"best": self.best, "median": self.median, "share": self.share, "among": self.among}
-        sides = [{key: _none_if_not_finite(pair[side]) for key, pair in pairs.items()} for side in (0, 1)]
+        sides = [{key: none_if_not_finite(pair[side]) for key, pair in pairs.items()} for side in (0, 1)]
         about = {"name": self.answer.name, "kind": self.answer.kind, "unit": self.answer.unit}
         if isinstance(self.answer, ValueAnswer):
             about["date"] = self.answer.date
@@ -112,14 +113,10 @@ def _headline_numbers(answer: ProjectedAnswer, like: Projection | None = None) -
         among = 0 if row is None else len(row.taking_part)
         if best is None:
             return {"best": "", "median": None, "share": 0.0, "among": among}
-        return {"best": best.name, "median": _none_if_not_finite(best.median), "share": best.first, "among": among}
+        return {"best": best.name, "median": none_if_not_finite(best.median), "share": best.first, "among": among}
     chosen = {c: v if v in known.get(c, (v,)) else known[c][0] for c, v in answer.default.items()}
     found = answer.over(chosen)
     if found is None or found.medians is not None:  # rivals that nobody weighs have no one number
         return {}
-    numbers = {"median": _none_if_not_finite(found.median)}
+    numbers = {"median": none_if_not_finite(found.median)}
     return {**numbers, "never": found.never, "already": found.already} if answer.kind == "when" else numbers
-
-
-def _none_if_not_finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -14,6 +14,7 @@ from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, FormulaError
 from forecast.formula import Comparison, Formula, Measured, Name, parse_condition, parse_expression, tree
+from forecast.formula.tree import COMPARISONS, MIRRORED_OPERATORS
 
 if TYPE_CHECKING:
     from forecast.projection.result.projected_answers import ProjectedAnswer
@@ -102,10 +103,7 @@ class Threshold:
     def met(self, value: float, unit: str) -> bool:
         """Tell whether a value of that side meets it."""
         own = float(units.convert(np.array(value), unit, self.unit))
-        return {">=": own >= self.value, ">": own > self.value, "<=": own <= self.value, "<": own < self.value}[self.op]
-
-
-_MIRRORED_OPERATORS = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
+        return bool(COMPARISONS[self.op](own, self.value))
 
 
 def threshold(answer: ProjectedAnswer) -> Threshold | None:
@@ -114,11 +112,11 @@ def threshold(answer: ProjectedAnswer) -> Threshold | None:
         return None
     condition = parse_condition(answer.text)
     quantities = answer.run.quantities
-    if condition.op not in _MIRRORED_OPERATORS or any(name not in answer.run.numeric for name in condition.names):
+    if condition.op not in MIRRORED_OPERATORS or any(name not in answer.run.numeric for name in condition.names):
         return None
     sides = units.sides(condition, its_units := {name: quantities[name].unit for name in condition.names})
     for of, level, op in (
-        (sides.left, sides.right, condition.op), (sides.right, sides.left, _MIRRORED_OPERATORS[condition.op]),
+        (sides.left, sides.right, condition.op), (sides.right, sides.left, MIRRORED_OPERATORS[condition.op]),
     ):  # fmt: skip
         known = {name: quantities[name].fixed for name in level.names}
         if not tree.constant(of.root) and None not in known.values():

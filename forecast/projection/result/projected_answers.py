@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
+from forecast.base.quantiles import QUANTILES
 from forecast.errors import UsageError
 from forecast.projection.answers.crossing_dates import DateDraws, has_answer
 from forecast.projection.answers.first_event import earliest
-from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
+from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.likelihood_weights import failing_of, select, value_quantiles, weighted_share
 from forecast.projection.result.combinations import combinations
 
@@ -31,7 +32,6 @@ __all__ = [
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
-_QUANTILES = list(QUANTILES.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +227,7 @@ class ProjectedAnswer:
 
         The five that `AnswerDistribution` has are those; any other is of the stored worlds.
         """
-        levels = list(QUANTILES.values())
+        levels = list(QUANTILES)
         found = self.headline
         if found is None or found.medians is not None:
             return math.nan
@@ -372,7 +372,7 @@ class DateAnswer(ProjectedAnswer):
         counts = None if weights is None else weights / weights.sum()
         dates = DateDraws(values, self.run.span[0], by, counts)  # type: ignore[arg-type]
         return AnswerDistribution(
-            quantiles=_five(dates.quantiles(_QUANTILES)),
+            quantiles=_five(dates.quantiles(QUANTILES)),
             never=float(dates.never),
             already=float(dates.already),
             by=tuple(dates.reached),

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
-from forecast.projection.crossing import QUANTILES, weighted_quantiles
+from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
+from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.likelihood_weights import select, weighted_share
 from forecast.projection.result.combinations import combinations, iso
 
@@ -72,7 +73,7 @@ def projected_limits(run: Projection) -> Iterator[ProjectedLimit]:
                     choices=chosen,
                     probability=shares.values,
                     ever=None if np.isnan(shares.values).any() else ever,
-                    first=dict(zip(QUANTILES, first, strict=True)),
+                    first=dict(zip(QUANTILE_NAMES, first, strict=True)),
                 )
 
 
@@ -92,7 +93,7 @@ def _from_draws(
     own = np.full(ever.sum(), 1.0) if weights is None else weights[ever]
     first: list[str | None] = [None] * len(QUANTILES)
     if own.sum() > 0:
-        years = weighted_quantiles(decimal_year(dates[ever]), own, list(QUANTILES.values()))
+        years = weighted_quantiles(decimal_year(dates[ever]), own, QUANTILES)
         first = [iso(stamp) for stamp in from_decimal_year(years)]
     at_first = run.worlds[name].isel(time=0)
     failing = at_first.sel({d: v for d, v in chosen.items() if d in at_first.dims}).isnull().values

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.projection.crossing import QUANTILES
+from forecast.base.quantiles import QUANTILES
 from forecast.projection.paths.alike import alike
 from forecast.projection.streaming.accumulators import CountedColumn, KeptColumn, SummedColumn, WorldColumn
 
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["QUANTILE_LEVELS", "Column", "Columns"]
-
-#: The quantiles of every answer.
-QUANTILE_LEVELS = list(QUANTILES.values())
+__all__ = ["Column", "Columns"]
 
 
 class Column:
@@ -150,7 +147,7 @@ class Column:
 
     def quantiles(self) -> Array:
         """Return the quantiles of what was counted, (quantile, row, *choices)."""
-        each = np.array([counts.quantiles(QUANTILE_LEVELS) for counts in self.counts.values()])
+        each = np.array([counts.quantiles(QUANTILES) for counts in self.counts.values()])
         return np.moveaxis(each, 0, -1).reshape(*each.shape[1:], *self.sizes)
 
 

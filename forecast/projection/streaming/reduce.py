@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
+from forecast.base.quantiles import QUANTILES
 from forecast.errors import (
     DataError,
     ForecastError,
@@ -34,7 +35,7 @@ from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.result.projected_quantities import RETURNS_ATTRIBUTE
 from forecast.projection.streaming.accumulators import WorldColumn, merge
-from forecast.projection.streaming.columns import QUANTILE_LEVELS, Column, Columns
+from forecast.projection.streaming.columns import Column, Columns
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
 from forecast.scenarios.quantities.node import Combination
 
@@ -387,10 +388,10 @@ class BatchResult:
                 table = np.array([counts.shares(range(len(labels))) for counts in own.counts.values()]).T
                 data[name] = ((f"{name}_label", *own.dims), table.reshape(len(labels), *own.sizes), self._about(name))
                 continue
-            levels = np.broadcast_to(own.quantiles(), (len(QUANTILE_LEVELS), len(time), *own.sizes))
+            levels = np.broadcast_to(own.quantiles(), (len(QUANTILES), len(time), *own.sizes))
             data[name] = (("quantile", "time", *own.dims), levels, self._about(name))
         choices = self._counted.coordinates(self.graph.scenario.choices)
-        return xr.Dataset(data, coords={"quantile": QUANTILE_LEVELS, "time": time, **choices})
+        return xr.Dataset(data, coords={"quantile": list(QUANTILES), "time": time, **choices})
 
     def _drawn_dates(self, name: str) -> list[Dates | None]:
         """Return the dates of one question in the kept worlds, under each combination of choices."""
@@ -420,7 +421,7 @@ class BatchResult:
     def _answer_coordinates(self, data: dict[str, Any]) -> dict[str, Any]:
         questions = self.graph.scenario.questions.items()
         dated = {f"{n}_by_date": np.array(q.dates, dtype="datetime64[s]") for n, q in questions if f"{n}_by" in data}
-        return {**({"quantile": QUANTILE_LEVELS} if data else {}), **dated}
+        return {**({"quantile": list(QUANTILES)} if data else {}), **dated}
 
     def _pooled(self, seed: int) -> xr.Dataset:
         """Return the questions' dates over rivals that are pooled by their stated weights."""

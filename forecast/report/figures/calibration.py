@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.plot_style import COLOURS
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -12,8 +14,6 @@ __all__ = ["chart", "plot_calibration"]
 
 #: Characters of a share of 100 %.
 _BAR_WIDTH = 50
-#: Okabe and Ito's colours (2008), told apart with any colour vision.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 
 def chart(row: Mapping[str, Any]) -> list[str]:
@@ -61,7 +61,7 @@ def plot_calibration(records: Mapping[str, Sequence[Mapping[str, Any]]], axes: t
     """
     left, right = axes
     for place, (name, rows) in enumerate(records.items()):
-        row, colour = rows[0], _COLOURS[place % len(_COLOURS)]
+        row, colour = rows[0], COLOURS[place % len(COLOURS)]
         left.plot([0, 0.5, 0.9, 1], [0, row["half"], row["held"], 1], "o-", markersize=3, color=colour, label=name)
         tenths = [0.1 * each for each in range(11)]
         right.stairs(row["deciles"], tenths, color=colour)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from forecast.base import plot_style
+from forecast.base.json_text import nan_if_none
 from forecast.errors import printable
 
 __all__ = ["plot_backtest", "plot_comparison"]
@@ -36,11 +37,11 @@ def plot_comparison(result: Mapping[str, Any], path: str | os.PathLike[str], *, 
     width : {"page", "column"}
     """
     rows = result["laws"][:_MAX_RIVALS]
-    scores = [_nan_if_none(row["aicc"]) for row in rows]
+    scores = [nan_if_none(row["aicc"]) for row in rows]
     least = min((s for s in scores if not math.isnan(s)), default=math.nan)
     measures = [
         _Measure("AICc above the best", [score - least for score in scores]),
-        _Measure("error of extrapolation", [_nan_if_none(row["rollout"]) for row in rows]),
+        _Measure("error of extrapolation", [nan_if_none(row["rollout"]) for row in rows]),
     ]
     return _plot_panels(result["headline"], [row["law"] for row in rows], measures, path, width)
 
@@ -57,14 +58,10 @@ def plot_backtest(result: Mapping[str, Any], path: str | os.PathLike[str], *, wi
     """
     rows = result["models"][:_MAX_RIVALS]
     measures = [
-        _Measure("score (lower is better)", [_nan_if_none(row.get("weighted-interval")) for row in rows]),
-        _Measure("90 % intervals that held", [_nan_if_none(row.get("coverage")) for row in rows], 0.9),
+        _Measure("score (lower is better)", [nan_if_none(row.get("weighted-interval")) for row in rows]),
+        _Measure("90 % intervals that held", [nan_if_none(row.get("coverage")) for row in rows], 0.9),
     ]
     return _plot_panels(result["headline"], [row["model"] for row in rows], measures, path, width)
-
-
-def _nan_if_none(value: float | None) -> float:
-    return math.nan if value is None else float(value)
 
 
 def _plot_panels(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base import plot_style
+from forecast.base.json_text import nan_if_none
 from forecast.errors import UsageError, printable
 from forecast.planning.allocate import allocate
 
@@ -82,7 +82,7 @@ def _plot_curve(axis: Axes, rows: Sequence[Mapping[str, Any]], name: str, centre
         ("observed_lower", "observed_upper", 0.14, "of observations"),
         ("lower", "upper", 0.36, "confidence of the law"),
     ):
-        ends = np.array([[_nan_if_none(row.get(low)), _nan_if_none(row.get(high))] for row in rows])
+        ends = np.array([[nan_if_none(row.get(low)), nan_if_none(row.get(high))] for row in rows])
         if np.isfinite(ends).any():
             label = f"{level:.0%} {what}"
             axis.fill_between(x, *ends.T, color=plot_style.COLOURS[0], alpha=alpha, linewidth=0, label=label)
@@ -112,10 +112,6 @@ def _plot_rows(
 
 def _format_label(value: float | str) -> str:
     return value if isinstance(value, str) else plot_style.format_tick(float(f"{value:.3g}"))
-
-
-def _nan_if_none(value: float | None) -> float:
-    return math.nan if value is None else float(value)
 
 
 def plot_allocation(

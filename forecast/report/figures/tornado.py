@@ -17,7 +17,7 @@ from forecast.report.figures.interval_rows import LabelTable, ShareColumn, stand
 from forecast.report.rows import ReportRow
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import in_signs, percent
-from forecast.sensitivity.first_order import first_order, uncertain
+from forecast.sensitivity.first_order import MIN_DRIVER_SHARE, first_order, uncertain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +27,8 @@ Array = NDArray[np.float64]
 
 __all__ = ["Tornado", "plot_tornado", "tornado"]
 
-#: So many drivers are drawn, and what explains less is not.
-_MAX_DRIVERS, _MIN_SHARE = 5, 0.02
+#: Most drivers that are drawn.
+_MAX_DRIVERS = 5
 #: What is low and what is high of a number: so much of its worlds at either end.
 _TAIL_SHARE = 0.2
 #: Points of a page: of a bar.
@@ -85,7 +85,7 @@ def tornado(run: Projection, name: str) -> Tornado | None:
     The answers are the median dates; where it is already so, or never, in most worlds, they are the probabilities that
     it is so by the first or by the last date.
     """
-    moved = [row for row in first_order(run, name)[:_MAX_DRIVERS] if row["share"] >= _MIN_SHARE]
+    moved = [row for row in first_order(run, name)[:_MAX_DRIVERS] if row["share"] >= MIN_DRIVER_SHARE]
     question = run.answers[name]
     own = question.headline
     if not moved or own is None or own.medians is not None:

@@ -8,7 +8,17 @@ from collections.abc import Sequence
 
 from forecast.report.words.patterns import fill, load_patterns
 
-__all__ = ["amount", "amount_range", "format_number", "in_signs", "percent", "scale_of", "short_zeros", "written"]
+__all__ = [
+    "amount",
+    "amount_range",
+    "format_number",
+    "format_or_dash",
+    "in_signs",
+    "percent",
+    "scale_of",
+    "short_zeros",
+    "written",
+]
 
 #: Units that take a prefix, and those prefixes; a rate beyond them keeps its power of ten (1.1e21 FLOP/s).
 _PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
@@ -65,9 +75,9 @@ def format_number(value: float | None, digits: int | None = None) -> str:
 
     Examples
     --------
-    >>> plain(0.0953), plain(12.34), plain(123456.0), plain(3.04e26), plain(-2e-9), plain(None)
-    ('0.095', '12', '120,000', '3e26', '-2e-9', '-')
-    >>> plain(0.1, 6), plain(1024.0, 6)
+    >>> [format_number(value) for value in (0.0953, 12.34, 123456.0, 3.04e26, -2e-9, None)]
+    ['0.095', '12', '120,000', '3e26', '-2e-9', '-']
+    >>> format_number(0.1, 6), format_number(1024.0, 6)
     ('0.1', '1,024')
     """
     digits = load_patterns()["digits"] if digits is None else digits
@@ -83,6 +93,17 @@ def format_number(value: float | None, digits: int | None = None) -> str:
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{mantissa}e{int(power)}"
+
+
+def format_or_dash(value: float | None, digits: int = 5) -> str:
+    """Return a number with so many digits, as Python writes it; a dash for None.
+
+    Examples
+    --------
+    >>> format_or_dash(2 / 3), format_or_dash(2 / 3, 3), format_or_dash(None)
+    ('0.66667', '0.667', '-')
+    """
+    return "-" if value is None else f"{value:.{digits}g}"
 
 
 def written(value: float, digits: int = 4) -> str:

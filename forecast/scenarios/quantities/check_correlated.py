@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from forecast.base.distributions import distribution
 from forecast.contract.specs import Input
-from forecast.errors import ScenarioError, UnknownNameError, printable
+from forecast.errors import ScenarioError, UnknownNameError, first_names, printable
 from forecast.scenarios.settings import setting_targets
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _could_be(graph: ScenarioGraph, name: str) -> str:
         graph, [each for each in setting_targets.with_dependencies(graph, [name]) if not graph.nodes[each].hidden]
     )
     known = known or _correlatable(graph, graph.quantities)
-    return f"what could be: {setting_targets.names_text(known)}" if known else "the scenario has nothing that could be"
+    return f"what could be: {first_names(known)}" if known else "the scenario has nothing that could be"
 
 
 def _is_one_uniform(stated: QuantityKind | Input, name: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from forecast import units
-from forecast.errors import ScenarioError, UnknownNameError, printable
+from forecast.errors import ScenarioError, UnknownNameError, first_names, printable
 from forecast.models.nesting import required_quantities
 from forecast.scenarios.graph import ScenarioGraph, build
 from forecast.scenarios.kinds.model_ref import ModelRef
@@ -82,7 +82,7 @@ def model_wires(graph: ScenarioGraph, name: str, model: ModelRef, *, where: str)
             if each not in downstream and other.measured is not None and units.same_dimension(other.unit, needed.unit)
         ]
         if len(fits) != 1:
-            which = f"{len(fits)} have its unit: {setting_targets.names_text(fits)}" if fits else "none has its unit"
+            which = f"{len(fits)} have its unit: {first_names(fits)}" if fits else "none has its unit"
             text = f"input '{need}' ({needed.unit or 'dimensionless'}): no quantity has its name, and {which}"
             raise ScenarioError(f'{where}: {text}; wire it in a file: inputs = {{ {need} = "…" }}')
         inputs[need] = fits[0]

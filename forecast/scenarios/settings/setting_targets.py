@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.errors import UnknownNameError, UsageError, first_names, printable
 from forecast.formula import TIME_NAMES
 from forecast.models import FittedModel
 from forecast.models.nesting import walk_models
@@ -22,7 +22,6 @@ __all__ = [
     "matching_inputs",
     "meant",
     "model_names",
-    "names_text",
     "needed_by_questions",
     "opening_question",
     "read_by_questions",
@@ -30,9 +29,6 @@ __all__ = [
     "with_dependencies",
     "with_dependents",
 ]
-
-#: An error names so many of what could be meant at most: they fit on three lines.
-MAX_LISTED = 12
 
 
 def correlated_with(graph: ScenarioGraph, swapped: Collection[str]) -> frozenset[str]:
@@ -79,18 +75,6 @@ def fitted_models(graph: ScenarioGraph, key: str) -> list[str]:
         if owner in graph.nodes
         else _matching_models(fitted, owner)
     )
-
-
-def names_text(names: Sequence[str], most: int = MAX_LISTED) -> str:
-    """Say some names, the first ones of many.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    """
-    rest = len(names) - most
-    return ", ".join(printable(n, 80) for n in names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def set_parameters(graph: ScenarioGraph, given: Mapping[str, object]) -> dict[str, dict[str, object]]:
@@ -322,4 +306,4 @@ def _instead(graph: ScenarioGraph, changed: Collection[str], *, shown: bool) -> 
         left += new
     useful = [n for n in (*near, *known) if n in known and n not in changed and not graph.nodes[n].hidden]
     useful = [n for n in dict.fromkeys(useful) if not shown or _shows_change(graph, {n}, own=True, unset=changed)]
-    return f"no answer depends on it; what is asked depends on {names_text([*useful, *graph.dims(list(known))])}"
+    return f"no answer depends on it; what is asked depends on {first_names([*useful, *graph.dims(list(known))])}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-import numbers
 import re
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from forecast.base.distributions import Distribution, distribution
+from forecast.base.number_checks import is_real
 from forecast.contract.inputs import below
 from forecast.errors import UsageError, printable
 from forecast.formula.numbers import NUMBER_PATTERN, parse_number as read_number
@@ -77,7 +77,7 @@ def parse_set_number(key: str, value: object, *, lower: float | None = None, uni
     if isinstance(value, str):
         with contextlib.suppress(ValueError):
             given = read_number(value)
-    elif not isinstance(value, bool) and isinstance(value, numbers.Real):
+    elif is_real(value):
         try:
             given = float(value)
         except OverflowError:  # an integer that no float holds

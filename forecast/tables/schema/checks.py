@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.errors import FormulaError, LeftOutWarning, TableError, nearest, printable
 from forecast.formula import Condition, parse_row_condition
+from forecast.formula.tree import COMPARISONS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -271,12 +272,11 @@ def _failing_rows(
             np.broadcast_to(np.asarray(side.evaluate(figures), dtype=float), (len(rows),))
             for side in (check.condition.left, check.condition.right)
         )
-    compare = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[check.condition.op]
     at = next((c for p, c in wanted.values() if not p and c in csv), resource.fields[0].name)
     broken = f"check '{printable(check.name, 60)}': {check.condition.text} does not hold"
     bad = {
         rows[i]: f"{csv.at(rows[i], at)}: {broken} ({left[i]:.4g} against {right[i]:.4g}): {check.reason}"
-        for i in np.flatnonzero(known & ~compare(left, right))
+        for i in np.flatnonzero(known & ~COMPARISONS[check.condition.op](left, right))
     }
     return bad, int(np.sum(known))
 

@@ -17,6 +17,7 @@ from typing import Any
 from forecast.base import access
 from forecast.base.files import read_bytes
 from forecast.base.json_text import strict_json
+from forecast.base.number_checks import is_real
 from forecast.base.saved_records import (
     ANYTHING,
     FLAG,
@@ -27,7 +28,7 @@ from forecast.base.saved_records import (
     ValueSchema,
     find_problems,
 )
-from forecast.errors import TableError, nearest, printable
+from forecast.errors import TableError, first_names, nearest, printable
 from forecast.tables.schema import cells, checks
 from forecast.units.qualifiers import ATTRIBUTES
 
@@ -147,7 +148,7 @@ class Field:
         if self.maximum is not None and value > self.maximum:
             return f"{value} is above the maximum {self.maximum}"
         if self.enum is not None and value not in self.enum:
-            allowed = ", ".join(str(v) for v in self.enum[:8]) + (", …" if len(self.enum) > 8 else "")
+            allowed = first_names(self.enum)
             return f"'{printable(value, 60)}' is not one of {allowed}"
         return None
 
@@ -403,8 +404,7 @@ def _limit(r: _DescriptorReader, field: Field, limits: Mapping[str, Any], key: s
 
 def _typed_value(r: _DescriptorReader, field: Field, value: Any, at: str) -> Any:
     """Read a constraint's value in its column's type: a JSON number for numbers, text for the rest."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if field.type in ("number", "integer") and number:
+    if field.type in ("number", "integer") and is_real(value):
         return value
     if field.type == "boolean" and isinstance(value, bool):
         return value
