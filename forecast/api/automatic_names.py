@@ -13,7 +13,7 @@ __all__ = ["MAX_NAME_LENGTH", "MAX_READABLE_LENGTH", "infix", "number_as_word", 
 #: The longest name that the grammar of formulas takes, and the longest that is still read.
 MAX_NAME_LENGTH, MAX_READABLE_LENGTH = 64, 40
 
-_WORDS = {
+_OPERATOR_WORDS = {
     "+": "plus", "-": "minus", "*": "times", "/": "over", "**": "to",
     ">=": "at_least", ">": "above", "<=": "at_most", "<": "below", "==": "is",
 }  # fmt: skip
@@ -33,7 +33,7 @@ def infix(op: str, words: Iterable[str], depth: int, labels: Iterable[str]) -> s
     'a__minus__b_minus_c'
     """
     bar = "_" * depth
-    name = f"{bar}{_WORDS[op]}{bar}".join(words)
+    name = f"{bar}{_OPERATOR_WORDS[op]}{bar}".join(words)
     return _shortened_name(name if name[:1].isalpha() else f"n{name}", _OPERATION_NOUNS.get(op, "comparison"), labels)
 
 

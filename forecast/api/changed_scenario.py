@@ -28,7 +28,18 @@ from forecast.scenarios.settings.setting_values import names_model, parse_settin
 __all__ = ["changed_in", "model_record", "scenario"]
 
 #: The keys of a scenario's top that may be stated anew.
-_TOP_KEYS = ("title", "until", "start", "step", "show", "choices", "correlations", "update", "changes", "questions")
+_CHANGEABLE_KEYS = (
+    "title",
+    "until",
+    "start",
+    "step",
+    "show",
+    "choices",
+    "correlations",
+    "update",
+    "changes",
+    "questions",
+)
 
 
 def scenario(given: str | os.PathLike[str] | Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:
@@ -85,10 +96,10 @@ def changed_in(scenario: Scenario, values: Mapping[str, Any], add: Mapping[str, 
             changed[key] = _replacement_record(scenario, key, each)
         elif key in scenario.choices:
             scenario = scenario.narrowed(key, parse_texts(key, each))
-        elif key in _TOP_KEYS:
+        elif key in _CHANGEABLE_KEYS:
             top[key] = each
         else:
-            known = [*named, *scenario.choices, *_TOP_KEYS]
+            known = [*named, *scenario.choices, *_CHANGEABLE_KEYS]
             raise UnknownNameError("quantity, choice or key", key, known, where=f"scenario '{scenario.name}'")
     new = {"subject_to": [changed[name] for name in add]} if add else {}
     whole = scenario_of(new, swapped=changed, base=scenario.stated, **top)

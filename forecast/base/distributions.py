@@ -43,7 +43,7 @@ FAMILIES = ("lognormal", "loguniform", "normal", "triangular", "uniform")
 #: What share of a family lies within an interval [low, high], unless ``width`` says.
 _DEFAULT_WIDTHS = {"normal": 0.9, "lognormal": 0.9, "uniform": 1.0, "loguniform": 1.0}
 _LOGARITHMIC_FAMILIES = ("lognormal", "loguniform")
-_QUANTILE = re.compile(r"p(\d\d)", re.ASCII)
+_QUANTILE_PATTERN = re.compile(r"p(\d\d)", re.ASCII)
 _PROBABILITY = re.compile(r"0?\.\d{1,15}", re.ASCII)
 _DISTRIBUTION_KEYS = (
     "value",
@@ -59,7 +59,9 @@ _DISTRIBUTION_KEYS = (
     "truncate",
     *FAMILIES,
 )
-_FORMS = "value, or quantiles such as p05 and p95, or low and high (with mode), or one of " + ", ".join(FAMILIES)
+_DISTRIBUTION_FORMS = "value, or quantiles such as p05 and p95, or low and high (with mode), or one of " + ", ".join(
+    FAMILIES
+)
 
 
 @dataclass(frozen=True)
@@ -250,7 +252,7 @@ def distribution(record: Mapping[str, Any], *, where: str = "distribution") -> D
     if family is not None and family not in FAMILIES:
         raise UnknownNameError("distribution family", family, FAMILIES, where=where)
     for key in record:
-        if key not in (*_DISTRIBUTION_KEYS, "ppf") and not _QUANTILE.fullmatch(str(key)):
+        if key not in (*_DISTRIBUTION_KEYS, "ppf") and not _QUANTILE_PATTERN.fullmatch(str(key)):
             raise UnknownNameError("key", key, _DISTRIBUTION_KEYS, where=where)
     stated = {k: v for k, v in record.items() if k not in ("family", "width", "truncate")}
     named = [k for k in stated if k in FAMILIES]
@@ -269,11 +271,11 @@ def distribution(record: Mapping[str, Any], *, where: str = "distribution") -> D
         if set(stated) == {"value"}:
             made = Distribution("fixed", ((0.5, numbers["value"]),))
         elif {"low", "high"} <= set(stated) <= {"low", "mode", "high"}:
-            made = _between(numbers, family, where)
-        elif stated and all(_QUANTILE.fullmatch(k) for k in stated):
+            made = _range_distribution(numbers, family, where)
+        elif stated and all(_QUANTILE_PATTERN.fullmatch(k) for k in stated):
             made = _through({int(k[1:]) / 100: v for k, v in numbers.items()}, family, where)
         else:
-            raise ScenarioError(f"{where}: expected {_FORMS}")
+            raise ScenarioError(f"{where}: expected {_DISTRIBUTION_FORMS}")
     return _truncate(made, record["truncate"], where) if "truncate" in record else made
 
 
@@ -348,7 +350,7 @@ def _from_family(family: str, value: object, width: object, where: str) -> Distr
     at = f"{where}.{family}"
     if family == "triangular":
         low, mode, high = _check_numbers(value, 3, "[low, mode, high]", at)
-        return _between({"low": low, "mode": mode, "high": high}, None, at)
+        return _range_distribution({"low": low, "mode": mode, "high": high}, None, at)
     low, high = _check_numbers(value, 2, "[low, high]", at)
     if not low < high:
         raise ScenarioError(f"{at}: expected low < high, got {low:g} and {high:g}")
@@ -395,7 +397,7 @@ def _truncate(distribution: Distribution, value: object, where: str) -> Distribu
     return cut
 
 
-def _between(numbers: dict[str, float], family: str | None, where: str) -> Distribution:
+def _range_distribution(numbers: dict[str, float], family: str | None, where: str) -> Distribution:
     low, high, mode = numbers["low"], numbers["high"], numbers.get("mode")
     if not low < high or not (mode is None or low <= mode <= high):
         raise ScenarioError(f"{where}: expected low < high with the mode between, got {low:g} and {high:g}")

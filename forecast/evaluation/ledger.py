@@ -66,7 +66,7 @@ NEVER_OUTCOME = "never"
 SHORT_HASH_DIGITS = 8
 
 #: A published hash, with or without the number of its line.
-_PUBLISHED = re.compile(r"(?:([1-9][0-9]{0,8}):)?([0-9a-f]{64})", re.ASCII | re.IGNORECASE)
+_PUBLISHED_HASH_PATTERN = re.compile(r"(?:([1-9][0-9]{0,8}):)?([0-9a-f]{64})", re.ASCII | re.IGNORECASE)
 
 
 def canonical(record: Mapping[str, Any]) -> str:
@@ -340,7 +340,7 @@ def parse_published_hashes(expect: str | Iterable[str]) -> list[tuple[int | None
     """
     found: list[tuple[int | None, str]] = []
     for text in [expect] if isinstance(expect, str) else map(str, expect):
-        if match := _PUBLISHED.fullmatch(text.strip()):
+        if match := _PUBLISHED_HASH_PATTERN.fullmatch(text.strip()):
             found.append(_parse_numbered_hash(match))
         elif os.path.exists(text):  # noqa: PTH110 - of any text, also one that is too long for a name
             found += _in_file(text)
@@ -364,7 +364,7 @@ def _in_file(path: str) -> list[tuple[int | None, str]]:
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
-        match = _PUBLISHED.fullmatch(line.strip())
+        match = _PUBLISHED_HASH_PATTERN.fullmatch(line.strip())
         if match is None:
             raise DataError(f"{name}:{number}: expected a hash of 64 digits or N:HASH, got {printable(line, 60)}")
         found.append(_parse_numbered_hash(match))

@@ -22,7 +22,7 @@ from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.contract.published import ProtocolSpec
 from forecast.errors import DataError, EmptyDataError, FormulaError, UnknownNameError, UsageError, printable
-from forecast.formula.tree import COMPARISONS
+from forecast.formula.tree import COMPARISON_FUNCTIONS
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -231,7 +231,7 @@ def _rule_mask(columns: Mapping[str, Any], rule: str, mask: NDArray[np.bool_], w
     condition = formula.parse_row_condition(rule, where=where)
     known = {name: _numeric_column(columns, name, where) for name in condition.names}
     with np.errstate(invalid="ignore"):
-        passing = COMPARISONS[condition.op](condition.left.evaluate(known), condition.right.evaluate(known))
+        passing = COMPARISON_FUNCTIONS[condition.op](condition.left.evaluate(known), condition.right.evaluate(known))
     return np.broadcast_to(np.asarray(passing), mask.shape)
 
 

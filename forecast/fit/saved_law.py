@@ -30,7 +30,7 @@ _END = ValueSchema(
     "a number, or -inf or inf as text",
     lambda v: v in ("inf", "-inf") if isinstance(v, str) else type(v) in (int, float) and math.isfinite(v),
 )
-_PLAIN: dict[str, Form] = {
+_LAW_KEYS: dict[str, Form] = {
     "variables": MappingSchema(TEXT),
     "output": TEXT,
     "unit": TEXT,
@@ -43,8 +43,8 @@ _PLAIN: dict[str, Form] = {
     "reference": TEXT,
 }
 #: What the text of a law may hold: a formula, or an equation with the ends between which it is solved.
-_EXPLICIT = ObjectSchema({**_PLAIN, "expression": TEXT})
-_IMPLICIT = ObjectSchema({**_PLAIN, "expression": TEXT, "equals": TEXT, "between": ListSchema(TEXT, 2, 2)})
+_EXPLICIT = ObjectSchema({**_LAW_KEYS, "expression": TEXT})
+_IMPLICIT = ObjectSchema({**_LAW_KEYS, "expression": TEXT, "equals": TEXT, "between": ListSchema(TEXT, 2, 2)})
 _CODE = ObjectSchema(
     {
         "name": _NAME_SCHEMA,

@@ -41,7 +41,13 @@ MAX_DIGITS = 40
 MAX_POWER = 10_000.0  # product of nested constant exponents
 MAX_TERMS = 20_000.0  # of the formula, were it expanded
 
-_OPERATORS: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+_AST_OPERATORS: Mapping[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "**",
+}
 COMPARISONS: Mapping[type[ast.cmpop], str] = {
     ast.GtE: ">=",
     ast.Gt: ">",
@@ -78,7 +84,7 @@ _CONSTRUCTS: Mapping[type[ast.AST], str] = {
     ast.YieldFrom: "yield",
     ast.UnaryOp: "'~' or 'not'",
 }
-_HINTS: Mapping[str, str] = {
+_SIGN_HINTS: Mapping[str, str] = {
     **dict.fromkeys("·×∙⋅•∗", "write * for a product"),
     **dict.fromkeys("−–—", "write - for a minus"),
     **dict.fromkeys("÷∕", "write / for a quotient"),
@@ -106,10 +112,10 @@ _ONE_COMPARISON = (
 #: Where a unit follows a number: a space, and a name or ``1/``.
 _UNIT_START_PATTERN = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?= +(?:[A-Za-z]|1/))", re.ASCII)
 _UNIT_WORD = r"(?:[A-Za-z]\w*|\([\w*/ .-]*\))(?: *\*\* *-?\d(?:\.\d+)?)?"
-_UNIT = re.compile(rf" +(?:1(?=/)|{_UNIT_WORD})(?:(?:[*/]| +){_UNIT_WORD})*", re.ASCII)
+_UNIT_AFTER_PATTERN = re.compile(rf" +(?:1(?=/)|{_UNIT_WORD})(?:(?:[*/]| +){_UNIT_WORD})*", re.ASCII)
 #: A number with what stands for a power of ten: ``70B``.
 _SHORT = re.compile(rf"(?<![\w.])({DIGITS_PATTERN})([{''.join(POWERS_OF_TEN)}])(?!\w)", re.ASCII)
-_TEXT = re.compile(r"""'[^'"\\]{0,64}'|"[^'"\\]{0,64}\"""", re.ASCII)
+_TEXT_PATTERN = re.compile(r"""'[^'"\\]{0,64}'|"[^'"\\]{0,64}\"""", re.ASCII)
 
 
 def _fault(text: object, reason: str, *, where: str, noun: str, position: int | None = None) -> FormulaError:
@@ -178,7 +184,7 @@ class Reader:
         if len(text) > MAX_FORMULA_CHARACTERS:
             self.fail(f"has {len(text)} characters; the limit is {MAX_FORMULA_CHARACTERS}")
         self.written = self.source.strip()
-        self.code = _TEXT.sub(lambda quoted: " " * len(quoted[0]), self.source) if scenario else self.source
+        self.code = _TEXT_PATTERN.sub(lambda quoted: " " * len(quoted[0]), self.source) if scenario else self.source
         self._characters()
         self.powers = dict(self._powers())
         self.units = dict(self._units()) if scenario else {}
@@ -195,7 +201,7 @@ class Reader:
         depth = 0
         for position, c in enumerate(self.code):
             if not 32 <= ord(c) < 127 or c in "#\\;`?!$":
-                hint = f"; {_HINTS[c]}" if c in _HINTS else "; a formula is plain ASCII"
+                hint = f"; {_SIGN_HINTS[c]}" if c in _SIGN_HINTS else "; a formula is plain ASCII"
                 self.fail(f"character '{printable(c)}' is outside the grammar{hint}", position)
             depth += (c in "([{") - (c in ")]}")
             if depth > MAX_FORMULA_DEPTH // 2:
@@ -213,7 +219,7 @@ class Reader:
     def _units(self) -> Iterator[tuple[int, str]]:
         """Take the units after numbers out of the source, and yield where each number stands with its unit."""
         for measured in list(_UNIT_START_PATTERN.finditer(self.code)):
-            unit = _UNIT.match(self.code, measured.end())
+            unit = _UNIT_AFTER_PATTERN.match(self.code, measured.end())
             end = unit.end() if unit else measured.end()
             if unit and any(word in keyword.kwlist for word in unit[0].split()):
                 continue  # refused as a keyword
@@ -262,7 +268,7 @@ class Reader:
                 at = self.source.find(c)
                 # >=, <= and == are comparisons, which ast reads
                 if at >= 0 and not re.search(r"[<>=]=", self.source):
-                    self.fail(f"'{c}' is outside the grammar; {_HINTS[c]}", at)
+                    self.fail(f"'{c}' is outside the grammar; {_SIGN_HINTS[c]}", at)
             self.fail("does not parse; expected an operator (write every *) or a closing parenthesis", position)
         except (ValueError, MemoryError, RecursionError, OverflowError):
             self.fail("is nested too deeply or malformed")
@@ -305,13 +311,13 @@ class Reader:
                 inner, value = self.node(operand, depth + 1)
                 return (inner, value) if isinstance(sign, ast.UAdd) else self._value(node, Unary("-", inner), (value,))
             case ast.BinOp(op=op, left=left, right=right):
-                if type(op) not in _OPERATORS:
+                if type(op) not in _AST_OPERATORS:
                     reason = _FOREIGN_OPERATORS.get(type(op), f"operator {type(op).__name__} is outside the grammar")
                     self.fail(reason, self._at(right) - 1)
                 (a, x), (b, y) = self.node(left, depth + 1), self.node(right, depth + 1)
                 if isinstance(op, ast.Div) and y == 0:
                     self.fail("a division by zero has no value", self._at(right))
-                return self._value(node, Binary(_OPERATORS[type(op)], a, b), (x, y))
+                return self._value(node, Binary(_AST_OPERATORS[type(op)], a, b), (x, y))
             case ast.Call():
                 return self._call(node, depth)
             case ast.Compare() if self.scenario:
@@ -361,7 +367,7 @@ class Reader:
         """Return the text in quotes that a node is."""
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
             return None
-        quoted = _TEXT.match(self.source, self._at(node))
+        quoted = _TEXT_PATTERN.match(self.source, self._at(node))
         if quoted is None or quoted[0][1:-1] != node.value or not node.value.isprintable() or not node.value:
             self.fail("expected a text of 1 to 64 plain characters in quotes", self._at(node))
         return node.value

@@ -18,7 +18,7 @@ from forecast.errors import FormulaError, printable
 from forecast.formula.functions import SCENARIO_FUNCTIONS, implementation
 
 __all__ = [
-    "COMPARISONS",
+    "COMPARISON_FUNCTIONS",
     "MIRRORED_OPERATORS",
     "Binary",
     "Call",
@@ -172,11 +172,11 @@ def _compare(op: str, left: Any, right: Any) -> Any:
 
     if isinstance(left, str) or isinstance(right, str):
         return np.equal(left, right).astype(np.float64)[()]
-    return np.where(np.isnan(left) | np.isnan(right), np.nan, COMPARISONS[op](left, right))[()]
+    return np.where(np.isnan(left) | np.isnan(right), np.nan, COMPARISON_FUNCTIONS[op](left, right))[()]
 
 
 #: Each operator of a comparison, and its function.
-COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+COMPARISON_FUNCTIONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 )
 #: The operator that says the same once the sides are exchanged; equality has none.

@@ -17,9 +17,9 @@ Array = NDArray[np.float64]
 
 __all__ = ["claim_draws", "of_dates", "read_claim_value"]
 
-_QUANTILE = re.compile(r"p(\d\d?(?:\.\d+)?)", re.ASCII)
-_YEAR = re.compile(r"\d{4}(?:\.\d+)?", re.ASCII)
-_FORMS = "'QUESTION p50', 'QUESTION by 2030', 'QUESTION never', 'QUANTITY p50 2030' or 'QUANTITY mean 2030'"
+_ANSWER_QUANTILE_PATTERN = re.compile(r"p(\d\d?(?:\.\d+)?)", re.ASCII)
+_YEAR_PATTERN = re.compile(r"\d{4}(?:\.\d+)?", re.ASCII)
+_ANSWER_FORMS = "'QUESTION p50', 'QUESTION by 2030', 'QUESTION never', 'QUANTITY p50 2030' or 'QUANTITY mean 2030'"
 
 
 def read_claim_value(run: Projection, text: str, *, where: str) -> float:
@@ -53,7 +53,9 @@ def read_claim_value(run: Projection, text: str, *, where: str) -> float:
     values = levels[name]
     if "time" in values.dims:
         if year is None and not bool((values == values.isel(time=0)).all()):
-            raise FormulaError(f"{where}: '{printable(name, 60)}' changes with time: expected a year, as {_FORMS}")
+            raise FormulaError(
+                f"{where}: '{printable(name, 60)}' changes with time: expected a year, as {_ANSWER_FORMS}"
+            )
         steps = run.years
         values = values.isel(time=0 if year is None else int(np.abs(steps - year).argmin()))
     drawn, weights = claim_draws(run, values, where=where)
@@ -85,8 +87,8 @@ def claim_draws(run: Projection, data: xr.DataArray, *, where: str) -> tuple[Arr
 
 def _split_reading(text: str, where: str) -> tuple[str, str, float | None]:
     words = text.split()
-    if len(words) not in (2, 3) or (len(words) == 3 and not _YEAR.fullmatch(words[2])):
-        raise FormulaError(f"{where}: expected {_FORMS}, got '{printable(text, 60)}'")
+    if len(words) not in (2, 3) or (len(words) == 3 and not _YEAR_PATTERN.fullmatch(words[2])):
+        raise FormulaError(f"{where}: expected {_ANSWER_FORMS}, got '{printable(text, 60)}'")
     return words[0], words[1], float(words[2]) if len(words) == 3 else None
 
 
@@ -110,7 +112,7 @@ def of_dates(
     """
     if statistic == "by":
         if year is None:
-            raise FormulaError(f"{where}: by when? Expected {_FORMS}")
+            raise FormulaError(f"{where}: by when? Expected {_ANSWER_FORMS}")
         holds = years <= year
     elif statistic in ("never", "already"):
         holds = np.isinf(years) if statistic == "never" else years <= first
@@ -120,7 +122,7 @@ def of_dates(
 
 
 def _quantile_of(values: Array, weights: Array, statistic: str, where: str) -> float:
-    if not (found := _QUANTILE.fullmatch(statistic)):
-        raise FormulaError(f"{where}: expected {_FORMS}, got '{printable(statistic, 60)}'")
+    if not (found := _ANSWER_QUANTILE_PATTERN.fullmatch(statistic)):
+        raise FormulaError(f"{where}: expected {_ANSWER_FORMS}, got '{printable(statistic, 60)}'")
     level = float(found[1]) / 100
     return float(weighted_quantiles(values, weights, [level])[0])

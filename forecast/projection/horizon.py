@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Horizon", "clock", "horizon", "step_of", "until_end"]
 
 #: Steps at most: a day over a thousand years.
-MAX_STEPS = 400_000
+MAX_GRID_STEPS = 400_000
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,13 @@ def horizon(start: float, until: float, step: str) -> Horizon:
     count = int((Fraction(until) - first + Fraction(1, 10**9)) / width) + 1
     if count < 2:
         raise UsageError(f"until: expected at least one step of {width} years after {start:g}, got {until:g}")
-    if count > MAX_STEPS:
-        raise UsageError(f"step: {count:,} steps from {start:g} to {until:g}; at most {MAX_STEPS:,} are walked")
-    years = _grid(first, width, count)
+    if count > MAX_GRID_STEPS:
+        raise UsageError(f"step: {count:,} steps from {start:g} to {until:g}; at most {MAX_GRID_STEPS:,} are walked")
+    years = _step_years(first, width, count)
     return Horizon(years, from_decimal_year(years))
 
 
-def _grid(first: Fraction, width: Fraction, count: int) -> NDArray[np.float64]:
+def _step_years(first: Fraction, width: Fraction, count: int) -> NDArray[np.float64]:
     """Return the numbers `first + k*width`, each rounded once."""
     base = first.denominator * width.denominator
     start, step = first.numerator * width.denominator, width.numerator * first.denominator

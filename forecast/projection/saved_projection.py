@@ -71,17 +71,19 @@ def _square(value: Any) -> bool:
     return [len(row) for row in value["matrix"]] == [size] * size
 
 
-_DATE = ValueSchema("a date", _date)
-_DATES, _TEXTS = ListSchema(_DATE, 1), ListSchema(TEXT)
-_YEAR = ValueSchema("a year", NUMBER.good)
-_POSITIVE = ValueSchema("a count", lambda v: COUNT.good(v) and 0 < v <= 1_000_000_000)
-_QUESTION = ObjectSchema({"when": TEXT, "title": TEXT}, {"dates": ListSchema(_DATE), "resolves": TEXT})
+_DATE_SCHEMA = ValueSchema("a date", _date)
+_DATES_SCHEMA, _TEXTS_SCHEMA = ListSchema(_DATE_SCHEMA, 1), ListSchema(TEXT)
+_YEAR_SCHEMA = ValueSchema("a year", NUMBER.good)
+_POSITIVE_COUNT_SCHEMA = ValueSchema("a count", lambda v: COUNT.good(v) and 0 < v <= 1_000_000_000)
+_QUESTION_SCHEMA = ObjectSchema({"when": TEXT, "title": TEXT}, {"dates": ListSchema(_DATE_SCHEMA), "resolves": TEXT})
 _RANKING = ObjectSchema(
-    {"rank": TEXT, "over": TEXT, "among": _TEXTS, "best": one_of("lowest", "highest"), "title": TEXT},
+    {"rank": TEXT, "over": TEXT, "among": _TEXTS_SCHEMA, "best": one_of("lowest", "highest"), "title": TEXT},
     {"ordered": ANYTHING},
 )
 _GROUP = RefinedSchema(
-    ObjectSchema({"of": _TEXTS, "matrix": ListSchema(ListSchema(NUMBER))}, {"fitted": MappingSchema(_TEXTS)}),
+    ObjectSchema(
+        {"of": _TEXTS_SCHEMA, "matrix": ListSchema(ListSchema(NUMBER))}, {"fitted": MappingSchema(_TEXTS_SCHEMA)}
+    ),
     "a square matrix",
     _square,
 )
@@ -105,15 +107,26 @@ _LEVER = RefinedSchema(
     lambda v: "since" not in v or all(FACTOR_PATTERN.fullmatch(end) for end in v["ends"]),
 )
 _FIGURE = RefinedSchema(
-    ObjectSchema({"dates": _DATES, "title": TEXT}, {"value": TEXT, "growth": TEXT, "resolves": TEXT}),
+    ObjectSchema({"dates": _DATES_SCHEMA, "title": TEXT}, {"value": TEXT, "growth": TEXT, "resolves": TEXT}),
     "a value or a growth",
     lambda v: ("growth" in v) != ("value" in v),
 )
 _FAILING = ObjectSchema(
-    {"name": TEXT, "choices": MappingSchema(TEXT), "worlds": _POSITIVE, "first": _DATE, "reason": TEXT}
+    {
+        "name": TEXT,
+        "choices": MappingSchema(TEXT),
+        "worlds": _POSITIVE_COUNT_SCHEMA,
+        "first": _DATE_SCHEMA,
+        "reason": TEXT,
+    }
 )
-_MODEL = ObjectSchema(
-    {"summary": TEXT, "assumptions": _TEXTS, "sources": _TEXTS, "facts": MappingSchema(OptionalSchema(NUMBER))}
+_MODEL_SCHEMA = ObjectSchema(
+    {
+        "summary": TEXT,
+        "assumptions": _TEXTS_SCHEMA,
+        "sources": _TEXTS_SCHEMA,
+        "facts": MappingSchema(OptionalSchema(NUMBER)),
+    }
 )
 _BASELINE = ObjectSchema(
     {},
@@ -124,20 +137,20 @@ _ATTRIBUTES = ObjectSchema(
     {
         "scenario": TEXT,
         "title": TEXT,
-        "questions": MappingSchema(_QUESTION),
-        "choices": MappingSchema(_TEXTS),
+        "questions": MappingSchema(_QUESTION_SCHEMA),
+        "choices": MappingSchema(_TEXTS_SCHEMA),
         "seed": COUNT,
-        "draws": _POSITIVE,
-        "start": _YEAR,
-        "until": _YEAR,
+        "draws": _POSITIVE_COUNT_SCHEMA,
+        "start": _YEAR_SCHEMA,
+        "until": _YEAR_SCHEMA,
         "step": ValueSchema("'year', 'month' or a share of a year", _step),
-        "as_of": OptionalSchema(_YEAR),
+        "as_of": OptionalSchema(_YEAR_SCHEMA),
         "set": MappingSchema(ANYTHING),
         "versions": MappingSchema(TEXT),
         "plugins": ListSchema(MappingSchema(TEXT)),
         "data": MappingSchema(TEXT),
-        "models": MappingSchema(_MODEL),
-        "failures": _TEXTS,
+        "models": MappingSchema(_MODEL_SCHEMA),
+        "failures": _TEXTS_SCHEMA,
         "scenario_hash": TEXT,
     },
     {
@@ -150,21 +163,21 @@ _ATTRIBUTES = ObjectSchema(
         "values": MappingSchema(_FIGURE),
         "first": MappingSchema(ObjectSchema({"first": ListSchema(TEXT, 2), "title": TEXT})),
         "opens": TEXT,
-        "published_on": _DATE,
-        "show": _TEXTS,
+        "published_on": _DATE_SCHEMA,
+        "show": _TEXTS_SCHEMA,
         "labels": MappingSchema(TEXT),
         "levers": ListSchema(_LEVER),
         "says": MappingSchema(MappingSchema(TEXT)),
         "replaced": MappingSchema(MappingSchema(ANYTHING)),
-        "definitions": _TEXTS,
+        "definitions": _TEXTS_SCHEMA,
         "rivals": MappingSchema(ListSchema(NUMBER)),
         "streams": MappingSchema(TEXT),
-        "kept": _POSITIVE,
-        "newest_data": MappingSchema(_DATE),
+        "kept": _POSITIVE_COUNT_SCHEMA,
+        "newest_data": MappingSchema(_DATE_SCHEMA),
         "warnings": ListSchema(ValueSchema("a warning", _is_warning)),
-        "sweep": MappingSchema(_TEXTS),
+        "sweep": MappingSchema(_TEXTS_SCHEMA),
         "swap": MappingSchema(TEXT),
-        "given": _TEXTS,
+        "given": _TEXTS_SCHEMA,
         "baseline": MappingSchema(_BASELINE),
         "scenario_text": TEXT,
         "failing": ListSchema(_FAILING),

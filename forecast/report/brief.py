@@ -44,7 +44,7 @@ from forecast.sensitivity.first_order import MIN_DRIVER_SHARE, certain
 __all__ = ["Brief", "brief", "newest_data", "past_record", "section_sizes"]
 
 #: So many drivers, tables, observations and levers are named.
-_MAX_DRIVERS, _MAX_TABLES, _MAX_OBSERVATIONS, _MAX_LEVERS = 5, 2, 3, 3
+_MAX_DRIVERS, _MAX_BRIEF_TABLES, _MAX_OBSERVATIONS, _MAX_LEVERS = 5, 2, 3, 3
 #: An observation is called by so many characters.
 _MAX_ROW_LABEL = 30
 #: It is known, and told to three digits where an answer has two: 165 is not 160.
@@ -309,7 +309,7 @@ def newest_data(run: Projection, today: str) -> str:
     """Say how old the newest data are."""
     ages = sorted(run.newest.items(), key=lambda item: item[1], reverse=True)
     told = []
-    for name, date in ages[:_MAX_TABLES]:
+    for name, date in ages[:_MAX_BRIEF_TABLES]:
         short = printable(name.rpartition("/")[2], 40)
         if today:
             now, then = decimal_year(np.array([today, date], dtype="datetime64[s]"))

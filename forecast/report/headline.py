@@ -52,7 +52,7 @@ MAX_SENTENCE_COMBINATIONS = 3
 #: What is best with a smaller chance than this is too close to call.
 MIN_CLEAR_PROBABILITY = 0.8
 #: Digits of a number that stands in a title: it is stated, not estimated.
-_STATED_DIGITS = 6
+_TITLE_DIGITS = 6
 #: What parameters of models of this house are called for people.
 _PARAMETERS = {"member": "which source", "log_level": "level"}
 #: So many settings and changes are told in one sentence.
@@ -123,11 +123,11 @@ class Labels:
         quantity = self.run.quantities[name]
         unit = quantity.unit
         if quantity.fixed is not None:
-            return amount(quantity.fixed, unit, _STATED_DIGITS)
+            return amount(quantity.fixed, unit, _TITLE_DIGITS)
         cells = [c for c in quantity.cells if all(chosen.get(k, v) == v for k, v in c.items())]
         low, middle, high = (float(quantity.quantiles(cells[0])[i][-1]) for i in (0, 2, 4))
         if low == high:
-            return amount(middle, unit, _STATED_DIGITS)
+            return amount(middle, unit, _TITLE_DIGITS)
         return f"{amount(middle, unit)} ({' to '.join(amount_range(low, high, unit, middle))})"
 
     def _filled(self, name: str, chosen: Mapping[str, str]) -> str:
@@ -245,7 +245,7 @@ def _regime_text(given: Any, words: Labels) -> str:
 def _format_set_number(value: Any, unit: str) -> str:
     """Say a bare number that was set, in the unit in which it counts; nothing of what says its own, or is no number."""
     try:
-        return amount(float(value), unit, _STATED_DIGITS)
+        return amount(float(value), unit, _TITLE_DIGITS)
     except (TypeError, ValueError):
         return ""
 
@@ -261,7 +261,7 @@ def _is_stated_value(value: Any, stated: Mapping[str, Any]) -> bool:
 def _format_stated(stated: Mapping[str, Any], unit: str, words: Labels) -> str:
     """Say what a number was stated as."""
     if set(stated) == {"value"}:
-        return amount(stated["value"], unit, _STATED_DIGITS) if isinstance(stated["value"], (int, float)) else ""
+        return amount(stated["value"], unit, _TITLE_DIGITS) if isinstance(stated["value"], (int, float)) else ""
     if {"p05", "p95"} <= set(stated):
         return " to ".join(amount_range(stated["p05"], stated["p95"], unit))
     families = ("normal", "lognormal", "uniform", "loguniform")

@@ -33,7 +33,7 @@ _MAX_IMAGE_BYTES, _RESOLUTIONS = 20_000, (110, 80, 60)
 #: Inches of a figure, rows of a table, and characters of a cell.
 _FIGURE_INCHES, _MAX_TABLE_ROWS, _MAX_CELL = (5.6, 3.0), 12, 80
 #: Points of a curve, and observations beside it.
-_N_CURVE_POINTS, _MAX_POINTS = 120, 500
+_N_CELL_CURVE_POINTS, _MAX_CELL_POINTS = 120, 500
 #: Quantities in the figure of a scenario: columns, and rows of each.
 _MAX_LAYERS, _MAX_PER_LAYER = 5, 10
 
@@ -175,21 +175,21 @@ def _plot_law(fit: Fit, ax: Axes) -> None:
     name = next(iter(fit.ranges))
     low, high = fit.ranges[name]
     several = low > 0 and high > 10 * low
-    grid = np.geomspace(low, high, _N_CURVE_POINTS) if several else np.linspace(low, high, _N_CURVE_POINTS)
+    grid = np.geomspace(low, high, _N_CELL_CURVE_POINTS) if several else np.linspace(low, high, _N_CELL_CURVE_POINTS)
     places: dict[str, Any] = {name: grid}
     fixed = {}
     for other, (least, most) in fit.ranges.items():
         if other != name:
             fixed[other] = float(np.sqrt(least * most) if least > 0 else (least + most) / 2)
-            places[other] = np.full(_N_CURVE_POINTS, fixed[other])
-    places |= {group: [labels[0]] * _N_CURVE_POINTS for group, labels in fit.law.levels.items()}
+            places[other] = np.full(_N_CELL_CURVE_POINTS, fixed[other])
+    places |= {group: [labels[0]] * _N_CELL_CURVE_POINTS for group, labels in fit.law.levels.items()}
     said = fit.predict(**places)
     median = np.asarray(said["median"], dtype=float)
     if "lower" in said:
         ax.fill_between(grid, said["lower"], said["upper"], color=COLOURS[0], alpha=0.3, lw=0, label="90 % of the law")
     ax.plot(grid, median, color=COLOURS[0], label="the law")
     if fit.data is not None and not fixed and not fit.law.levels:  # of several variables points do not lie on a curve
-        step = -(-len(fit.data.y) // _MAX_POINTS)
+        step = -(-len(fit.data.y) // _MAX_CELL_POINTS)
         x, y = np.asarray(fit.data.variables[name])[::step], np.asarray(fit.data.y)[::step]
         ax.plot(x, y, ".", color=COLOURS[1], label="observed")
         median = np.concatenate([median, y])

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 #: So many tables are named in the line about their dates.
-_MAX_TABLES = 6
+_MAX_SOURCE_TABLES = 6
 
 
 def projection_data(
@@ -413,7 +413,7 @@ def data_ages(run: Projection, today: str = "") -> str:
         ISO; by it the line says how old each newest datum is. Without it the line says the same on every day.
     """
     every = sorted(run.newest.items(), key=lambda item: item[1], reverse=True)
-    named = [f"{name} {date}{_age(date, today)}" for name, date in every[:_MAX_TABLES]]
+    named = [f"{name} {date}{_age(date, today)}" for name, date in every[:_MAX_SOURCE_TABLES]]
     more = [f"and {len(every) - len(named)} more, to {every[-1][1]}"] if len(every) > len(named) else []
     return f"newest data: {', '.join([*named, *more])}" if named else ""
 

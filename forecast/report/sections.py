@@ -30,7 +30,7 @@ from forecast.report.words.patterns import fill
 __all__ = ["SECTIONS", "limit_sentence", "section"]
 
 #: Characters of one text from outside.
-_MAX_TEXT = 600
+_MAX_SECTION_TEXT = 600
 #: Characters of a list of names below a table.
 _MAX_LIST = 160
 
@@ -165,24 +165,31 @@ def _limit_section(run: Projection, words: Labels, today: str) -> Section:
 
 
 def _source_section(run: Projection, words: Labels, today: str) -> Section:
-    notes = [f"{printable(name, 120)}: {printable(about['summary'], _MAX_TEXT)}" for name, about in run.models.items()]
+    notes = [
+        f"{printable(name, 120)}: {printable(about['summary'], _MAX_SECTION_TEXT)}"
+        for name, about in run.models.items()
+    ]
     ages = data_ages(run, today)
     whole = record_sentences(run.scenario, run.labels)
     record = [track_record(run.models)] if whole is None else whole
     return [], [
-        text for text in (printable(ages, _MAX_TEXT), *(printable(each, _MAX_TEXT) for each in record)) if text
+        text
+        for text in (printable(ages, _MAX_SECTION_TEXT), *(printable(each, _MAX_SECTION_TEXT) for each in record))
+        if text
     ] + notes
 
 
 def _warning_section(run: Projection, words: Labels, today: str) -> Section:
-    notes = [printable(text, _MAX_TEXT) for text in (*run.failures, *run.warnings)]
+    notes = [printable(text, _MAX_SECTION_TEXT) for text in (*run.failures, *run.warnings)]
     for chosen, effective in run.effective():
         given = f" ({words.given(chosen)})" if chosen else ""
         count = "no world is possible"
         if effective is not None:
             count = f"{effective:,.0f} of {run.settings.draws:,} worlds are effective"
         notes.append(f"weighed by what is known of {', '.join(run.updated_by)}{given}: {count}")
-    notes += [f"{row['name']}: {printable(row['note'], _MAX_TEXT)}" for row in driver_rows(run) if "note" in row]
+    notes += [
+        f"{row['name']}: {printable(row['note'], _MAX_SECTION_TEXT)}" for row in driver_rows(run) if "note" in row
+    ]
     return [], notes
 
 

@@ -22,7 +22,7 @@ def at(
     return {n: nodes[n].stated_in(chosen) for n in names}
 
 
-def _walk(
+def _walk_nodes(
     scenario: Scenario, nodes: Mapping[str, Node], names: Sequence[str]
 ) -> Iterator[tuple[tuple[str, ...], Combination]]:
     """Walk the combinations along which any of these quantities states something."""
@@ -68,7 +68,7 @@ def check_condition(scenario: Scenario, nodes: Mapping[str, Node], when: Conditi
     QualifierError
     """
     names = [n for n in when.names if n in nodes]
-    for dims, values in _walk(scenario, nodes, names):
+    for dims, values in _walk_nodes(scenario, nodes, names):
         sides = at(nodes, names, dims, values)
         left, right = (infer(side, sides, where=key) for side in (when.left, when.right))
         meet(left, right, left=when.left.text, right=when.right.text, where=key)
@@ -83,7 +83,7 @@ def check_ranking(scenario: Scenario, nodes: Mapping[str, Node], ranking: RankQu
     """
     first: dict[Combination, tuple[str, Qualifiers]] = {}
     names = [n for n in ranking.rank.names if n in nodes]
-    for dims, values in _walk(scenario, nodes, names):
+    for dims, values in _walk_nodes(scenario, nodes, names):
         index = dims.index(ranking.over)
         stated = infer(ranking.rank, at(nodes, names, dims, values), where=key)
         other, as_of = first.setdefault((*values[:index], *values[index + 1 :]), (values[index], stated))

@@ -194,7 +194,7 @@ def _named_data(file: Path, stamp: int) -> frozenset[str]:
     """Return the texts by which a scenario's file names data and other files, as it stood at `stamp`."""
     record = read_scenario(file)
     groups = (record.get(heading) for heading in ("choices", "quantities"))
-    data = {text for group in groups if isinstance(group, Mapping) for text in _walk(group.values())}
+    data = {text for group in groups if isinstance(group, Mapping) for text in _walk_texts(group.values())}
     return frozenset(data | set(_named_files(record.get("use"))))
 
 
@@ -224,8 +224,8 @@ def _filled_templates(name: str, file: Path, stamp: int) -> frozenset[str]:
     return frozenset(out)
 
 
-def _walk(parts: Any) -> Iterator[str]:
+def _walk_texts(parts: Any) -> Iterator[str]:
     for part in parts:
         if isinstance(part, Mapping):
             yield from (part[key] for key in (*_DATA, "fit") if isinstance(part.get(key), str))
-            yield from _walk([part.get("fallback")])
+            yield from _walk_texts([part.get("fallback")])

@@ -17,7 +17,7 @@ __all__ = ["rename_part", "renamed_name"]
 
 T = TypeVar("T")
 
-_BRACES = re.compile(r"\{([^{}]*)\}")
+_ANY_BRACES_PATTERN = re.compile(r"\{([^{}]*)\}")
 
 
 def renamed_name(name: str, names: Mapping[str, str]) -> str:
@@ -59,7 +59,9 @@ def _rename(part: Any, names: Mapping[str, str]) -> Any:
         left, right = _rename(part.left, names), _rename(part.right, names)
         return part if left is part.left and right is part.right else Condition(left, part.op, right)
     if isinstance(part, str):
-        return _BRACES.sub(lambda brace: f"{{{names.get(brace[1], brace[1])}}}", part) if "{" in part else part
+        return (
+            _ANY_BRACES_PATTERN.sub(lambda brace: f"{{{names.get(brace[1], brace[1])}}}", part) if "{" in part else part
+        )
     if isinstance(part, Mapping):
         new_values = {key: _rename(each, names) for key, each in part.items()}
         return part if all(new_values[key] is each for key, each in part.items()) else new_values

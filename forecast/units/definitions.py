@@ -8,7 +8,7 @@ from __future__ import annotations
 
 __all__ = ["DEFINITIONS"]
 
-_PREFIXES = """
+_PREFIX_DEFINITIONS = """
 quecto- = 1e-30 = q-
 ronto- = 1e-27 = r-
 yocto- = 1e-24 = y-
@@ -84,7 +84,7 @@ decade = 10 * year
 century = 100 * year = centuries
 """
 
-_OWN = """
+_OWN_DEFINITIONS = """
 bit = [information]
 byte = 8 * bit = B
 FLOP = [floating_point_operation]
@@ -101,5 +101,5 @@ USD = [currency]
 
 #: One definition a line, as pint reads them.
 DEFINITIONS: tuple[str, ...] = tuple(
-    line for block in (_PREFIXES, _SI, _TIME, _OWN) for line in block.strip().splitlines()
+    line for block in (_PREFIX_DEFINITIONS, _SI, _TIME, _OWN_DEFINITIONS) for line in block.strip().splitlines()
 )

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 _DEFINITION = re.compile(
     r"(?P<name>[A-Za-z][A-Za-z0-9_]{0,39})\s*=\s*[A-Za-z0-9_.\[][A-Za-z0-9_.\[\] */+()=-]{0,120}", re.ASCII
 )
-_HINTS = {
+_UNIT_HINTS = {
     "^": "write ** for a power",
     "$": "write USD",
     "%": "write percent",
@@ -32,7 +32,7 @@ _HINTS = {
     "µ": "write u for micro",
     "μ": "write u for micro",
 }
-_WORDS = {
+_WORD_UNITS = {
     "FLOPS": "FLOP/s",
     "FLOPs": "FLOP",
     "dollar": "USD",
@@ -144,7 +144,7 @@ class _UnitReader:
             token = _TOKEN.match(text, position)
             if not token:
                 c = text[position:].lstrip()[:1]
-                hint = f"; {_HINTS[c]}" if c in _HINTS else ""
+                hint = f"; {_UNIT_HINTS[c]}" if c in _UNIT_HINTS else ""
                 self.fail(f"'{printable(c)}' is outside the grammar of units{hint}")
             self.tokens.append(token[0].strip())
             position = token.end()
@@ -197,7 +197,7 @@ class _UnitReader:
         if found_unit is None:
             if word in registry().broken:
                 raise PluginError(registry().broken[word])
-            near = _WORDS.get(word) or nearest(word, [str(n) for n in registry().pint])
+            near = _WORD_UNITS.get(word) or nearest(word, [str(n) for n in registry().pint])
             self.fail(f"unknown unit '{word}'" + (f"; did you mean '{near}'?" if near else ""))
         return found_unit
 

@@ -23,7 +23,7 @@ _POOLED = (
 )
 
 #: Name, title, reference.
-_SCENARIOS = (
+_BRAIN_SCENARIOS = (
     (
         "brain-parity",
         "When does the fastest supercomputer match the brain, and how likely is never?",
@@ -47,7 +47,7 @@ def forecast_units() -> tuple[UnitSpec, ...]:
     """Bring machine instructions, which are not FLOP."""
     from forecast_brain import authors
 
-    return authors.UNITS
+    return authors.BRAIN_UNITS
 
 
 @hookimpl
@@ -86,7 +86,7 @@ def forecast_models() -> Iterator[ModelSpec]:
 @hookimpl
 def forecast_scenarios() -> Iterator[ScenarioSpec]:
     """Bring the founding question, how the estimate moved, and efficiency."""
-    for name, title, reference in _SCENARIOS:
+    for name, title, reference in _BRAIN_SCENARIOS:
         path = str(HERE / "scenarios" / f"{name}.toml")
         yield ScenarioSpec(name=name, title=title, path=path, reference=reference)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from forecast import EstimateSpec, UnitSpec
 from forecast_brain.brain_inputs import (
     AI_IMPACTS,
-    ESSAY,
+    BRAIN_ESSAY,
     KURZWEIL,
     MEMORY,
     MERKLE,
@@ -19,9 +19,9 @@ from forecast_brain.brain_inputs import (
     spread,
 )
 
-__all__ = ["UNITS", "models"]
+__all__ = ["BRAIN_UNITS", "author_estimates"]
 
-UNITS = (
+BRAIN_UNITS = (
     UnitSpec(
         name="instruction",
         definition="instruction = [instruction]",
@@ -62,7 +62,7 @@ _SYNAPSES = (
 )
 
 
-def models() -> Iterator[EstimateSpec]:
+def author_estimates() -> Iterator[EstimateSpec]:
     """Bring the estimates of these authors."""
     yield one_number(
         "kurzweil-2005",
@@ -76,18 +76,18 @@ def models() -> Iterator[EstimateSpec]:
         "Neurons × synapses × 200 Hz, the rule as the essay tells it",
         "neurons*synapses_per_neuron*firing_rate*flop_per_event",
         (
-            fixed("neurons", "", 8.6e10, f"{ESSAY}: 86 billion neurons"),
+            fixed("neurons", "", 8.6e10, f"{BRAIN_ESSAY}: 86 billion neurons"),
             spread(
                 "synapses_per_neuron",
                 "",
                 {"low": 116.0, "high": 21250.0, "family": "loguniform"},
-                f"{ESSAY}: from its total of 1e13 synapses (116 a neuron) to its counts by neuron (¾·25,000 + "
+                f"{BRAIN_ESSAY}: from its total of 1e13 synapses (116 a neuron) to its counts by neuron (¾·25,000 + "
                 "¼·10,000)",
             ),
-            fixed("firing_rate", "1/s", 200.0, f"{ESSAY}: 200 spikes/s"),
-            fixed("flop_per_event", "FLOP", 1.0, f"{ESSAY}: one calculation an event, taken as FLOP"),
+            fixed("firing_rate", "1/s", 200.0, f"{BRAIN_ESSAY}: 200 spikes/s"),
+            fixed("flop_per_event", "FLOP", 1.0, f"{BRAIN_ESSAY}: one calculation an event, taken as FLOP"),
         ),
-        f"{KURZWEIL}, as told by {ESSAY}",
+        f"{KURZWEIL}, as told by {BRAIN_ESSAY}",
         note="the essay prints no result; its two counts of synapses are 183 times apart",
     )
     yield one_number(

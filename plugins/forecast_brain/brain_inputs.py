@@ -8,8 +8,8 @@ from forecast import EstimateSpec, Input
 
 __all__ = [
     "AI_IMPACTS",
+    "BRAIN_ESSAY",
     "CARLSMITH",
-    "ESSAY",
     "KURZWEIL",
     "MEMORY",
     "MERKLE",
@@ -22,7 +22,7 @@ __all__ = [
     "spread",
 ]
 
-ESSAY = "Dettmers, T. (2015-07-27), The Brain vs Deep Learning Part I: Computational Complexity"
+BRAIN_ESSAY = "Dettmers, T. (2015-07-27), The Brain vs Deep Learning Part I: Computational Complexity"
 CARLSMITH = (
     "Carlsmith, J. (2020), How Much Computational Power Does It Take to Match the Human Brain?, Open Philanthropy"
 )

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from forecast import EstimateSpec
 from forecast_brain.brain_inputs import CARLSMITH, MEMORY, compute, fixed, one_number, spread
 
-__all__ = ["models"]
+__all__ = ["carlsmith_estimates"]
 
-_RANGE = "a range without a central figure, taken as loguniform"
+_RANGE_NOTE = "a range without a central figure, taken as loguniform"
 
 
-def models() -> Iterator[EstimateSpec]:
+def carlsmith_estimates() -> Iterator[EstimateSpec]:
     """Bring the methods and the overall credence."""
     yield one_number(
         "carlsmith-2020",
@@ -51,7 +51,7 @@ def models() -> Iterator[EstimateSpec]:
     ):
         source = f"{CARLSMITH}: {low:.0e} to {high:.0e}, read in its summary on the EA Forum"
         made: Mapping[str, float | str] = {"low": low, "high": high, "family": "loguniform"}
-        yield one_number(f"carlsmith-2020-{name}", title, made, source, note=_RANGE)
+        yield one_number(f"carlsmith-2020-{name}", title, made, source, note=_RANGE_NOTE)
     yield one_number(
         "carlsmith-2020-overall",
         "Overall credence in what is enough",

@@ -14,14 +14,14 @@ from typing import Any
 
 from forecast.errors import UsageError
 
-__all__ = ["DRAWS", "FOLDER", "SCALES", "SCENARIO", "SEED", "VINTAGES", "made_from", "main"]
+__all__ = ["FOLDER", "N_RECORD_DRAWS", "RECORD_SCALES", "SCENARIO", "SEED", "VINTAGES", "made_from", "main"]
 
 SCENARIO = "capability/model-capability"
 FOLDER = Path(__file__).parent / "scenarios" / "record"
 VINTAGES = tuple(2023 + 0.5 * i for i in range(7))
 #: Those that speak of time horizons count in doublings.
-SCALES = {"horizon": "log2"}
-DRAWS, SEED = 1024, 0
+RECORD_SCALES = {"horizon": "log2"}
+N_RECORD_DRAWS, SEED = 1024, 0
 
 
 def made_from() -> dict[str, Any]:
@@ -33,8 +33,8 @@ def made_from() -> dict[str, Any]:
         "scenario": stated["scenario_hash"],
         "data": {name: each for name, each in sorted(stated["data"].items()) if "/" in name},
         "vintages": list(VINTAGES),
-        "scales": SCALES,
-        "draws": DRAWS,
+        "scales": RECORD_SCALES,
+        "draws": N_RECORD_DRAWS,
         "seed": SEED,
     }
 
@@ -49,7 +49,9 @@ def main(arguments: list[str] | None = None) -> None:
     if len(given) > 1:
         raise UsageError(f"make_scenario_record: expected at most one folder, got {len(given)} arguments")
     folder = Path(given[0]) if given else FOLDER
-    found = forecast.backtest_scenario(SCENARIO, vintages=VINTAGES, scales=SCALES, draws=DRAWS, seed=SEED)
+    found = forecast.backtest_scenario(
+        SCENARIO, vintages=VINTAGES, scales=RECORD_SCALES, draws=N_RECORD_DRAWS, seed=SEED
+    )
     folder.mkdir(parents=True, exist_ok=True)
     scenario_record.write_record(found, folder / "model-capability.csv")
     write_atomic(folder / "made-from.json", json.dumps(made_from(), indent=2) + "\n")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from forecast import ScenarioSpec
 
-__all__ = ["PACKS", "scenarios"]
+__all__ = ["PACKS", "pack_scenarios"]
 
-FOLDER = Path(__file__).with_name("published")
+PUBLISHED_FOLDER = Path(__file__).with_name("published")
 
 _METR = (
     "METR/eval-analysis-public@52d6b56 and peterhurford/metr_graph@dde102f (no licence: rebuilt from their figures; "
@@ -26,7 +26,7 @@ _AI_2027 = (
 
 _COTRA = "Cotra 2020, Forecasting TAI with biological anchors (draft report; its spreadsheet is not readable offline)"
 
-_FTM = (
+_FTM_REFERENCE = (
     "Davidson 2023, What a compute-centric framework says about takeoff speeds: epoch-research/ftm@99dc907, 2025-06-02 "
     "(MIT; rebuilt from its equations, no code copied)"
 )
@@ -104,9 +104,9 @@ PACKS: tuple[tuple[str, str, str], ...] = (
         _AI_2027,
     ),
     ("variants/ai-2027-b-futuresearch", "AI 2027, benchmarks and gaps (FutureSearch)", _AI_2027),
-    ("ftm-2023", "Full takeoff model 2023: when can machines do every task?", _FTM),
-    ("variants/ftm-2023-conservative", "Full takeoff model 2023, conservative ends", _FTM),
-    ("variants/ftm-2023-aggressive", "Full takeoff model 2023, aggressive ends", _FTM),
+    ("ftm-2023", "Full takeoff model 2023: when can machines do every task?", _FTM_REFERENCE),
+    ("variants/ftm-2023-conservative", "Full takeoff model 2023, conservative ends", _FTM_REFERENCE),
+    ("variants/ftm-2023-aggressive", "Full takeoff model 2023, aggressive ends", _FTM_REFERENCE),
     ("kwa-2026", "Kwa 2026: when is 99 % of AI research automated?", _KWA),
     ("variants/kwa-2026-midpoints", "Kwa 2026, at the midpoints of its parameters", _KWA),
     ("ai-futures-2025", "AI Futures Model 2025 (public ancestor): when is there an automated coder?", _FUTURES),
@@ -115,8 +115,8 @@ PACKS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def scenarios() -> Iterator[ScenarioSpec]:
+def pack_scenarios() -> Iterator[ScenarioSpec]:
     """Bring every published model as a scenario."""
     for file, title, reference in PACKS:
         name = file.rpartition("/")[2]
-        yield ScenarioSpec(name=name, title=title, path=str(FOLDER / f"{file}.toml"), reference=reference)
+        yield ScenarioSpec(name=name, title=title, path=str(PUBLISHED_FOLDER / f"{file}.toml"), reference=reference)

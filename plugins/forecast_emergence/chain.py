@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["MODELS", "link"]
+__all__ = ["CHAIN_LINK_MODELS", "link"]
 
 
 def _constants(*names: str) -> tuple[Input, ...]:
@@ -52,7 +52,7 @@ _NARROW = (
     "its constants are of 30M to 220M parameters and at most 26e9 tokens: beyond it is an extrapolation of fits "
     "without stated errors"
 )
-_GAP = "exp(-bits/gamma_post + b_post)*C_T*tokens**gamma_D/N**gamma_N"
+_GAP_FORMULA = "exp(-bits/gamma_post + b_post)*C_T*tokens**gamma_D/N**gamma_N"
 
 LINKS: Mapping[str, Link] = {
     "size-from-compute": Link(
@@ -148,7 +148,8 @@ LINKS: Mapping[str, Link] = {
     "quantised-loss": Link(
         title="Loss of a model trained in full precision whose weights, quantised afterwards, fill a memory",
         unit="nat/token",
-        expression=f"E + A*(memory*8e9/bits)**-alpha + B*tokens**-beta + {_GAP.replace('N**', '(memory*8e9/bits)**')}",
+        expression="E + A*(memory*8e9/bits)**-alpha + B*tokens**-beta + "
+        + _GAP_FORMULA.replace("N**", "(memory*8e9/bits)**"),
         takes={"memory": "GB", "bits": "bit", "tokens": "token"},
         inputs=_constants("E", "A", "alpha", "B", "beta", "C_T", "gamma_D", "gamma_N", "gamma_post", "b_post"),
         note=_NARROW,
@@ -157,7 +158,7 @@ LINKS: Mapping[str, Link] = {
     "quantisation-loss": Link(
         title="Loss that quantising the weights after training adds",
         unit="nat/token",
-        expression=_GAP,
+        expression=_GAP_FORMULA,
         takes={"N": "param", "bits": "bit", "tokens": "token"},
         inputs=_constants("C_T", "gamma_D", "gamma_N", "gamma_post", "b_post"),
         note=_NARROW,
@@ -233,4 +234,4 @@ _GIVEN = (
     ),
 )
 
-MODELS = (*specs(LINKS, "forecast_emergence.chain:link"), *_TABLE_5, *_GIVEN)
+CHAIN_LINK_MODELS = (*specs(LINKS, "forecast_emergence.chain:link"), *_TABLE_5, *_GIVEN)

@@ -35,7 +35,7 @@ def forecast_units() -> tuple[UnitSpec, ...]:
     """Bring clock cycles and elements of tensors."""
     from forecast_hardware import device
 
-    return device.UNITS
+    return device.DEVICE_UNITS
 
 
 @hookimpl
@@ -44,7 +44,7 @@ def forecast_models() -> Iterator[ModelSpec]:
     from forecast_hardware import cluster, clusters, device, gpu, interconnect, limit, memory, named, ownership
 
     yield from _supercomputers()
-    yield from clusters.MODELS
+    yield from clusters.CLUSTER_MODELS
     for module in (gpu, named, limit, device, interconnect, cluster, memory, ownership):
         yield from module.models()
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from forecast import ModelSpec
 from forecast.models import Description, FittedModel, ModelRecord, OtherQuantity
-from forecast_hardware.gpu import PRECISIONS, TABLE
+from forecast_hardware.gpu import ACCELERATORS_TABLE, PRECISIONS
 from forecast_hardware.hardware_inputs import fixed
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 __all__ = ["as_announced"]
 
-_UNIT = "TFLOP/s"
+_RATE_UNIT = "TFLOP/s"
 _ROADMAPS = (
     "as announced; Rubin CPX was cancelled, Rubin Ultra is reported halved and late, Ascend 970 was cut by a tenth, "
     "Ascend 960DT moved forward by three quarters (table datasets/accelerators)"
@@ -42,7 +42,7 @@ def as_announced(name: str, spec: ModelSpec) -> Model:
         name=name,
         unit=spec.unit,
         inputs={
-            "frontier": OtherQuantity(unit=_UNIT, title="the best device of its day", qualifiers=spec.qualifiers),
+            "frontier": OtherQuantity(unit=_RATE_UNIT, title="the best device of its day", qualifiers=spec.qualifiers),
             "slip": fixed("slip", "year", 0.0, _ROADMAPS, "how much later than planned devices come"),
             "delivered": fixed("delivered", "", 1.0, _ROADMAPS, "share of the announced rate that is delivered"),
         },
@@ -62,7 +62,7 @@ class _AsAnnounced(ModelRecord):
         """Read the plans that were known before a date."""
         from forecast import tables
 
-        rows = tables.to_columns(TABLE)
+        rows = tables.to_columns(ACCELERATORS_TABLE)
         kept = np.isfinite(rows.numeric("peak"))
         wanted = {**self.rows, "evidence": "announced", "sparsity": "dense", "status": "verified"}
         for column, value in {**wanted, "peak_status": "verified"}.items():
@@ -98,7 +98,7 @@ class _Plans(FittedModel):
 
     def describe(self) -> Description:
         plans = zip(self.called, self.peak, self.planned, strict=True)
-        said = "; ".join(f"{name}: {peak:,.0f} {_UNIT} by {when:.1f}" for name, peak, when in plans)
+        said = "; ".join(f"{name}: {peak:,.0f} {_RATE_UNIT} by {when:.1f}" for name, peak, when in plans)
         return Description(
             summary=f"{said or 'no device with a dense rate is announced'}; {self.model.note}",
             assumptions=("every announced device comes in the time that its maker plans, at the rate it announced",),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from forecast import TrendSpec
 
-__all__ = ["MODELS"]
+__all__ = ["CLUSTER_MODELS"]
 
-MODELS = (
+CLUSTER_MODELS = (
     TrendSpec(
         name="ai-cluster",
         title="Dense 16-bit peak of the largest AI data centre so far",

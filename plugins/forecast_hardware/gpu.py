@@ -18,11 +18,11 @@ from typing import Any
 
 from forecast import SeriesShape, TrendSpec
 
-__all__ = ["POOL", "PRECISIONS", "models"]
+__all__ = ["POOL_SHAPES", "PRECISIONS", "gpu_trends"]
 
-TABLE = "datasets/accelerators"
+ACCELERATORS_TABLE = "datasets/accelerators"
 #: Devices without a date, for which no source was opened, are left out with those before it.
-SINCE = "2006-01-01"
+FIRST_RELEASE = "2006-01-01"
 DEVICES = "Accelerators compiled in datasets/accelerators, each with its source"
 HOBBHAHN = "Hobbhahn & Besiroglu 2022, Predicting GPU performance, Epoch AI: 1e14 to 1e15 FLOP/s in FP32 by 2027-2035"
 
@@ -33,7 +33,7 @@ PRECISIONS = {
     "fp8": {"precision": "fp8", "path": "tensor"},
 }
 #: Formula over the table's columns, unit, what it is, its precisions, and whether only records count.
-_MEASURES = {
+_GPU_MEASURES = {
     "peak": ("peak", "TFLOP/s", "Peak rate of the best device so far", ("fp32", "fp16", "fp8"), True),
     "per-dollar": ("peak/launch_price", "GFLOP/s/USD", "Every device's peak rate per launch dollar", ("fp32",), False),
     "per-watt": ("peak/tdp", "GFLOP/s/W", "Every device's peak rate per watt", ("fp32", "fp16", "fp8"), False),
@@ -46,11 +46,11 @@ _MEASURES = {
     ),
 }
 #: Shapes of which a world of ``@pooled`` draws one, every one alike.
-POOL = ("exponential", "changepoint", "logistic", "gompertz", "damped-trend", "local-linear", "random-walk")
+POOL_SHAPES = ("exponential", "changepoint", "logistic", "gompertz", "damped-trend", "local-linear", "random-walk")
 #: Shapes that follow one path: devices of one season are no steps of it.
 _PATHS = ("damped-trend", "local-linear", "random-walk")
 #: FP8 has so few years that a state space goes by its single records, and a mean is that of half a year.
-_SHORT = "fp8"
+_SHORT_FORMAT = "fp8"
 #: A damped trend needs six records, and of FP8 there are five per watt.
 _FIVE_RECORDS = ("best-per-watt", "fp8")
 #: No default model uses an unverified row, and that leaves too few prices of tensor cores.
@@ -115,7 +115,7 @@ FORMATS: Mapping[str, Mapping[str, object]] = {
         "source": "no device of the table has it: date, gain, years and probability are our judgement",
     },
 }
-MEMORY: Mapping[str, Mapping[str, object]] = {
+MEMORY_STEPS: Mapping[str, Mapping[str, object]] = {
     "HBM": {
         "date": 2015.5,
         "gain": {"p05": 1.3, "p95": 3.0},
@@ -124,12 +124,14 @@ MEMORY: Mapping[str, Mapping[str, object]] = {
         "judgement",
     }
 }
-ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen (16-bit, tensor cores, HBM, TMA, 8-bit, 4-bit: one-off features)"
+SCALING_ESSAY = (
+    "Dettmers 2025-12-10, Why AGI Will Not Happen (16-bit, tensor cores, HBM, TMA, 8-bit, 4-bit: one-off features)"
+)
 
 
-def models() -> Iterator[TrendSpec]:
+def gpu_trends() -> Iterator[TrendSpec]:
     """Bring ``gpu-peak-fp16``, ``gpu-per-watt-fp32``, ``gpu-bandwidth``, ..."""
-    for measure, (column, unit, title, precisions, records) in _MEASURES.items():
+    for measure, (column, unit, title, precisions, records) in _GPU_MEASURES.items():
         for precision in precisions:
             rows = PRECISIONS[precision]
             yield _series(
@@ -143,8 +145,8 @@ def models() -> Iterator[TrendSpec]:
                 keeps="frontier" if records else "",
                 shapes=tuple(
                     each
-                    for each in _pool(
-                        records, _CAPS[precision] if measure == "peak" else None, short=precision == _SHORT
+                    for each in _pool_shapes(
+                        records, _CAPS[precision] if measure == "peak" else None, short=precision == _SHORT_FORMAT
                     )
                     if (measure, precision) != _FIVE_RECORDS or each.name != "trends/damped-trend"
                 ),
@@ -170,7 +172,7 @@ def models() -> Iterator[TrendSpec]:
         where={"status": "verified"},
         records=True,
         keeps="frontier",
-        shapes=(*_pool(True), _staircase(MEMORY, "HBM came once")),
+        shapes=(*_pool_shapes(True), _staircase(MEMORY_STEPS, "HBM came once")),
     )
     nobody = "no source says what the best device can reach at whatever precision"
     yield _series(
@@ -193,7 +195,9 @@ def models() -> Iterator[TrendSpec]:
     )
 
 
-def _pool(best: bool, cap: Mapping[str, object] | None = None, *, short: bool = False) -> tuple[SeriesShape, ...]:
+def _pool_shapes(
+    best: bool, cap: Mapping[str, object] | None = None, *, short: bool = False
+) -> tuple[SeriesShape, ...]:
     """Say what each shape of the pool needs; `best`: the series keeps records, `short`: it covers few years."""
     each = tuple(
         SeriesShape(
@@ -202,7 +206,7 @@ def _pool(best: bool, cap: Mapping[str, object] | None = None, *, short: bool = 
             options=_options(shape, best, cap, short),
             yearly=True if shape in _PATHS and best and (shape == "random-walk" or not short) else None,
         )
-        for shape in POOL
+        for shape in POOL_SHAPES
     )
     return (SeriesShape(name="trends/pool", note="several shapes in one, so no world draws it again"), *each)
 
@@ -214,7 +218,7 @@ def _options(shape: str, best: bool, cap: Mapping[str, object] | None, short: bo
 
 
 def _staircase(features: Mapping[str, Mapping[str, object]], note: str) -> SeriesShape:
-    return SeriesShape(name="trends/staircase", options={"features": features}, note=note, reference=ESSAY)
+    return SeriesShape(name="trends/staircase", options={"features": features}, note=note, reference=SCALING_ESSAY)
 
 
 def _series(name: str, title: str, **said: Any) -> TrendSpec:
@@ -223,9 +227,9 @@ def _series(name: str, title: str, **said: Any) -> TrendSpec:
         title=title,
         quantity=f"hardware.{name.replace('-', '_')}",
         shape="trends/pool",
-        table=TABLE,
+        table=ACCELERATORS_TABLE,
         x="release_date",
-        since=SINCE,
+        since=FIRST_RELEASE,
         reference=DEVICES,
         **said,
     )

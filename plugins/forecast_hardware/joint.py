@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from forecast import ModelSpec
 from forecast.errors import DataError, FitError
 from forecast.models import Description, FittedModel, ModelRecord, Observations, OtherQuantity
-from forecast_hardware.gpu import PRECISIONS, SINCE, TABLE
-from forecast_hardware.named import JOINT, MEASURES
+from forecast_hardware.gpu import ACCELERATORS_TABLE, FIRST_RELEASE, PRECISIONS
+from forecast_hardware.named import DEVICE_MEASURES, JOINT
 
 if TYPE_CHECKING:
     from forecast.models import Model
@@ -36,13 +36,13 @@ Array = NDArray[np.float64]
 
 __all__ = ["Posterior", "joint", "joint_posterior"]
 
-_NAMES = tuple(MEASURES)
+_MEASURE_NAMES = tuple(DEVICE_MEASURES)
 #: Years of a cell of the filter: devices of one cell are averaged.
 CELL_YEARS = 0.5
 #: Standard deviation of the walk in a year over that of one device's scatter: from none to as large, every one alike.
 WALK_RATIOS = np.linspace(0.0, 1.0, 21)
 #: Joint draws, of which each world has one, and years that their walks go on.
-DRAWS, HORIZON_YEARS = 16384, 120
+N_JOINT_DRAWS, MAX_AHEAD_YEARS = 16384, 120
 #: Fewer devices tell no covariance of three.
 _FEWEST = 12
 
@@ -73,10 +73,10 @@ class Posterior(NamedTuple):
 @lru_cache(maxsize=4)
 def _of_devices(time: bytes, logs: bytes, seed: int) -> Posterior:
     """Return the posterior of these devices, which the three models of one scenario share."""
-    return joint_posterior(np.frombuffer(time), np.frombuffer(logs).reshape(-1, len(_NAMES)), seed=seed)
+    return joint_posterior(np.frombuffer(time), np.frombuffer(logs).reshape(-1, len(_MEASURE_NAMES)), seed=seed)
 
 
-def joint_posterior(time: Array, logs: Array, *, draws: int = DRAWS, seed: int = 0) -> Posterior:
+def joint_posterior(time: Array, logs: Array, *, draws: int = N_JOINT_DRAWS, seed: int = 0) -> Posterior:
     """Estimate growths and their covariance on the same devices.
 
     Parameters
@@ -210,10 +210,10 @@ class _Joint(ModelRecord):
         from forecast.tables.series import rows_as_of
 
         where = {**PRECISIONS["fp32"], "sparsity": "dense", "peak_status": "verified", "status": "verified"}
-        found = rows_as_of(TABLE, where=where, as_of=as_of, name=self.name, date="release_date")
+        found = rows_as_of(ACCELERATORS_TABLE, where=where, as_of=as_of, name=self.name, date="release_date")
         time = decimal_year(found.column("release_date"))
-        since = decimal_year(np.array([SINCE], dtype="datetime64[D]"))[0]
-        logs = np.column_stack([_log(found, parts, factor) for _, factor, parts, _ in MEASURES.values()])
+        since = decimal_year(np.array([FIRST_RELEASE], dtype="datetime64[D]"))[0]
+        logs = np.column_stack([_log(found, parts, factor) for _, factor, parts, _ in DEVICE_MEASURES.values()])
         kept = np.isfinite(logs).all(axis=1) & (time >= since)
         order = np.flatnonzero(kept)[np.argsort(time[kept], kind="stable")]
         time, logs = time[order], logs[order]
@@ -222,7 +222,7 @@ class _Joint(ModelRecord):
         except FitError as error:
             raise FitError(f"{self.name}: {error}") from None
         return _FittedJoint(
-            model=self, time=time, level=np.exp(logs[:, _NAMES.index(self.measure)]), drawn=posterior,
+            model=self, time=time, level=np.exp(logs[:, _MEASURE_NAMES.index(self.measure)]), drawn=posterior,
             called=tuple(str(each) for each in found.column("name")[order]), seed=seed,
         )  # fmt: skip
 
@@ -245,12 +245,12 @@ class _FittedJoint(FittedModel):
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
 
-        last, which = self.time[-1], _NAMES.index(self.model.measure)
-        if time[-1] > last + HORIZON_YEARS:
+        last, which = self.time[-1], _MEASURE_NAMES.index(self.model.measure)
+        if time[-1] > last + MAX_AHEAD_YEARS:
             raise DataError(
-                f"{self.model.name}: the walks go on for {HORIZON_YEARS} years, to {last + HORIZON_YEARS:.0f}"
+                f"{self.model.name}: the walks go on for {MAX_AHEAD_YEARS} years, to {last + MAX_AHEAD_YEARS:.0f}"
             )
-        row = np.minimum((inputs["posterior"][0] * DRAWS).astype(np.intp), DRAWS - 1)
+        row = np.minimum((inputs["posterior"][0] * N_JOINT_DRAWS).astype(np.intp), N_JOINT_DRAWS - 1)
         ahead = np.maximum(time - last, 0.0)
         gain = ahead[:, None] * self.drawn.growth[row, which] + self._walked(ahead)[:, row]
         records = np.maximum.accumulate(self.level)
@@ -259,13 +259,13 @@ class _FittedJoint(FittedModel):
 
     def _walked(self, ahead: Array) -> Array:
         """Return the walks, (time, row): of one origin for the three measures, correlated as the draw has it."""
-        which = _NAMES.index(self.model.measure)
+        which = _MEASURE_NAMES.index(self.model.measure)
         rng = np.random.default_rng((self.seed, 1))
         years = int(np.ceil(ahead[-1])) if ahead[-1] > 0 else 0
         root = np.linalg.cholesky(self.drawn.covariance)[:, which] * self.drawn.walk[:, None]
-        steps = np.zeros((years + 1, DRAWS))
+        steps = np.zeros((years + 1, N_JOINT_DRAWS))
         for year in range(years):
-            steps[year + 1] = np.einsum("rj,rj->r", root, rng.standard_normal((DRAWS, len(_NAMES))))
+            steps[year + 1] = np.einsum("rj,rj->r", root, rng.standard_normal((N_JOINT_DRAWS, len(_MEASURE_NAMES))))
         path = np.cumsum(steps, axis=0)
         at = np.minimum(ahead.astype(np.intp), max(years - 1, 0))
         part = (ahead - at)[:, None]
@@ -281,22 +281,22 @@ class _FittedJoint(FittedModel):
 
     def describe(self) -> Description:
         facts = {"n": float(len(self.time))}
-        for i, name in enumerate(_NAMES):
+        for i, name in enumerate(_MEASURE_NAMES):
             for label, q in (("", 0.5), ("_p05", 0.05), ("_p95", 0.95)):
                 facts[f"growth_{name}{label}"] = float(np.quantile(self.drawn.growth[:, i], q))
         correlation = self.drawn.correlation()
         pairs = [(0, 1), (0, 2), (1, 2)]
         for i, j in pairs:
             for label, q in (("", 0.5), ("_p05", 0.05), ("_p95", 0.95)):
-                key = f"correlation_{_NAMES[i]}_{_NAMES[j]}{label}"
+                key = f"correlation_{_MEASURE_NAMES[i]}_{_MEASURE_NAMES[j]}{label}"
                 facts[key] = float(np.quantile(correlation[:, i, j], q))
         for i, j in pairs:
             ranks = [np.argsort(np.argsort(self.drawn.growth[:, k])) for k in (i, j)]
-            facts[f"rank_correlation_{_NAMES[i]}_{_NAMES[j]}"] = float(np.corrcoef(*ranks)[0, 1])
+            facts[f"rank_correlation_{_MEASURE_NAMES[i]}_{_MEASURE_NAMES[j]}"] = float(np.corrcoef(*ranks)[0, 1])
         facts = {name.replace("-", "_"): value for name, value in facts.items()}
         which = self.model.measure.replace("-", "_")
         growth = [np.expm1(facts[f"growth_{which}{end}"]) for end in ("", "_p05", "_p95")]
-        spoken = [each.replace("-", " ") for each in _NAMES]
+        spoken = [each.replace("-", " ") for each in _MEASURE_NAMES]
         said = ", ".join(f"{spoken[i]} and {spoken[j]} {np.median(correlation[:, i, j]):.2f}" for i, j in pairs)
         return Description(
             summary=f"grows {growth[0]:.0%} a year [90 %: {growth[1]:.0%}, {growth[2]:.0%}] from {len(self.time)} "

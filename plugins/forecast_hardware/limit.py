@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from forecast import ModelSpec, RelationSpec, SeriesShape, TrendSpec
-from forecast_hardware.gpu import DEVICES, SINCE, TABLE
+from forecast_hardware.gpu import ACCELERATORS_TABLE, DEVICES, FIRST_RELEASE
 
-__all__ = ["models"]
+__all__ = ["limit_models"]
 
-HOBBHAHN = "Hobbhahn & Besiroglu 2022, Predicting GPU performance, Epoch AI"
+HOBBHAHN_LIMIT = "Hobbhahn & Besiroglu 2022, Predicting GPU performance, Epoch AI"
 #: One row a device: its plain FP32 rate, dense.
-_ROW: Mapping[str, str] = {"precision": "fp32", "path": "vector", "sparsity": "dense", "status": "verified"}
+_LIMIT_ROW: Mapping[str, str] = {"precision": "fp32", "path": "vector", "sparsity": "dense", "status": "verified"}
 #: What makers announced is no observation: it has no date of release, so that no trend sees it, and no relation may.
-_RELEASED: Mapping[str, str] = {**_ROW, "evidence": "released"}
+_RELEASED: Mapping[str, str] = {**_LIMIT_ROW, "evidence": "released"}
 _NO_RATE = dict.fromkeys(("precision", "path", "sparsity"), "")
 
 
-def models() -> Iterator[ModelSpec]:
+def limit_models() -> Iterator[ModelSpec]:
     """Bring the features over time and the two relations."""
     yield TrendSpec(
         name="process-size",
@@ -34,11 +34,11 @@ def models() -> Iterator[ModelSpec]:
             SeriesShape(name=f"trends/{shape}", refused="it falls, and the cap of this shape lies above")
             for shape in ("logistic", "gompertz")
         ),
-        table=TABLE,
+        table=ACCELERATORS_TABLE,
         x="release_date",
         y="process",
-        since=SINCE,
-        where=_ROW,
+        since=FIRST_RELEASE,
+        where=_LIMIT_ROW,
         qualifiers=_NO_RATE,
         note="a name since about 1997, and no length; every device counts, not the first of a process",
         reference=DEVICES,
@@ -65,7 +65,7 @@ def models() -> Iterator[ModelSpec]:
         quantity="hardware.transistor_density",
         unit="1/mm**2",
         law="hardware/density-from-process",
-        table=TABLE,
+        table=ACCELERATORS_TABLE,
         let={"process": "process"},
         y="transistors/die_area",
         where=_RELEASED,
@@ -78,12 +78,12 @@ def models() -> Iterator[ModelSpec]:
         quantity="hardware.gpu_peak_fp32",
         unit="TFLOP/s",
         law="hardware/rate-from-features",
-        table=TABLE,
+        table=ACCELERATORS_TABLE,
         let={"process": "process", "units": "units"},
         y="peak",
         where=_RELEASED,
         qualifiers={"basis": "peak"},
         note="units of two makers are not alike, and both features grew with the years: the law is carried far "
         "beyond its table when a limit is asked for",
-        reference=f"{DEVICES}; {HOBBHAHN} (the form)",
+        reference=f"{DEVICES}; {HOBBHAHN_LIMIT} (the form)",
     )

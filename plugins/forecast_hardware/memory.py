@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from forecast import EstimateSpec, Input
 from forecast_hardware.hardware_inputs import JUDGED, between, fixed
 
-__all__ = ["models"]
+__all__ = ["memory_estimates"]
 
-_ZERO = "Rajbhandari et al. 2020, ZeRO, arXiv:1910.02054: 2 + 2 + 12 bytes a parameter with Adam in mixed precision"
+_ZERO_REFERENCE = (
+    "Rajbhandari et al. 2020, ZeRO, arXiv:1910.02054: 2 + 2 + 12 bytes a parameter with Adam in mixed precision"
+)
 _CHECKPOINTS = (
     "Korthikanti et al. 2022, Reducing Activation Recomputation, arXiv:2205.05198: 2 bytes x tokens x width a layer"
 )
@@ -26,7 +28,7 @@ def _size(parameters: float, layers: float, hidden: float, says: str) -> tuple[I
     )
 
 
-def models() -> Iterator[EstimateSpec]:
+def memory_estimates() -> Iterator[EstimateSpec]:
     """Bring the estimates, named after the use: ``inference-8bit`` and ``training-16bit``."""
     overhead = between("overhead", "", 1.02, 1.2, f"buffers and fragments; {JUDGED}")
     yield EstimateSpec(
@@ -56,15 +58,15 @@ def models() -> Iterator[EstimateSpec]:
         ),
         inputs=(
             *_size(1e9, 24.0, 2048.0, f"a model of a billion parameters; {JUDGED}"),
-            fixed("weight_width", "B/param", 2.0, _ZERO),
-            fixed("gradient_width", "B/param", 2.0, _ZERO),
-            fixed("optimiser_width", "B/param", 12.0, _ZERO),
+            fixed("weight_width", "B/param", 2.0, _ZERO_REFERENCE),
+            fixed("gradient_width", "B/param", 2.0, _ZERO_REFERENCE),
+            fixed("optimiser_width", "B/param", 12.0, _ZERO_REFERENCE),
             fixed("activation_width", "B", 2.0, _CHECKPOINTS),
             fixed("tokens", "", 8192.0, f"of a step on this device; {JUDGED}"),
             overhead,
         ),
         note="all on one device; sharding over n devices divides the first part by n",
-        reference=f"{_ZERO}; {_CHECKPOINTS}",
+        reference=f"{_ZERO_REFERENCE}; {_CHECKPOINTS}",
     )
     yield EstimateSpec(
         name="inference-8bit-intensity",

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from forecast import ModelSpec
 from forecast_hardware.gpu import DEVICES, PRECISIONS
 
-__all__ = ["JOINT", "MEASURES", "models"]
+__all__ = ["DEVICE_MEASURES", "JOINT", "named_models"]
 
 #: Measure to its unit, the factor from the table's units, the formula over the table's columns, and what it is.
-MEASURES: Mapping[str, tuple[str, float, tuple[str, ...], str]] = {
+DEVICE_MEASURES: Mapping[str, tuple[str, float, tuple[str, ...], str]] = {
     "rate": ("TFLOP/s", 1.0, ("peak",), "Peak rate"),
     "per-watt": ("GFLOP/s/W", 1e3, ("peak", "tdp"), "Peak rate per watt"),
     "per-dollar": ("GFLOP/s/USD", 1e3, ("peak", "launch_price"), "Peak rate per launch dollar"),
@@ -19,7 +19,7 @@ MEASURES: Mapping[str, tuple[str, float, tuple[str, ...], str]] = {
 JOINT = "gpu-joint-"
 
 
-def models() -> Iterator[ModelSpec]:
+def named_models() -> Iterator[ModelSpec]:
     """Bring ``gpu-as-announced-fp16``, ``gpu-joint-rate`` and their like."""
     yield from _as_announced()
     yield from _joint()
@@ -43,7 +43,7 @@ def _as_announced() -> Iterator[ModelSpec]:
 
 def _joint() -> Iterator[ModelSpec]:
     """Bring ``gpu-joint-rate``, ``-per-watt`` and ``-per-dollar``."""
-    for measure, (unit, _, _, title) in MEASURES.items():
+    for measure, (unit, _, _, title) in DEVICE_MEASURES.items():
         yield ModelSpec(
             name=f"{JOINT}{measure}",
             title=f"{title} of the best device with a launch price so far, FP32 vector, dense, three fitted together",

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from forecast import EstimateSpec
 from forecast_hardware.hardware_inputs import GPU, GUIDE, JUDGED, between, fixed
 
-__all__ = ["models"]
+__all__ = ["ownership_estimates"]
 
 _OWNED = f"{GPU}: a card, its share of a desktop, and five years of electricity at 0.175 $/kWh and 15 % use"
 _CLOUD = f"{GPU}: cloud against desktop"
 
 POWER = fixed("power", "W", 450.0, "table datasets/accelerators, row geforce-rtx-4090")
-SHARE = fixed("use", "", 0.15, f"{GPU}: 15 % use of a desktop; commonly 5 to 10", "share of the time it works")
+USE_SHARE = fixed("use", "", 0.15, f"{GPU}: 15 % use of a desktop; commonly 5 to 10", "share of the time it works")
 PRICE = fixed("electricity", "USD/kWh", 0.175, _OWNED, "price of electricity", dollars="nominal")
-YEARS = fixed("years", "year", 5.0, _OWNED, "years of ownership")
+OWNED_YEARS = fixed("years", "year", 5.0, _OWNED, "years of ownership")
 COOLING = between(
     "pue", "", 1.1, 1.6, "1.1 in large data centres, 1.58 on average (Uptime Institute 2023); from memory, unverified",
     "power drawn for each watt at the device", family="uniform",
@@ -34,7 +34,7 @@ def _owned() -> Iterator[EstimateSpec]:
         quantity="hardware.electricity_cost",
         unit="USD/year",
         expression="power*pue*use*electricity",
-        inputs=(POWER, AT_HOME, SHARE, PRICE),
+        inputs=(POWER, AT_HOME, USE_SHARE, PRICE),
         reference=_OWNED,
     )
     yield EstimateSpec(
@@ -43,7 +43,7 @@ def _owned() -> Iterator[EstimateSpec]:
         quantity="hardware.ownership_cost",
         unit="USD",
         expression="card + desktop + years*power*pue*use*electricity",
-        inputs=(card, desktop, YEARS, POWER, AT_HOME, SHARE, PRICE),
+        inputs=(card, desktop, OWNED_YEARS, POWER, AT_HOME, USE_SHARE, PRICE),
         reference=_OWNED,
     )
     yield EstimateSpec(
@@ -55,10 +55,10 @@ def _owned() -> Iterator[EstimateSpec]:
         inputs=(
             card,
             desktop,
-            YEARS,
+            OWNED_YEARS,
             POWER,
             AT_HOME,
-            SHARE,
+            USE_SHARE,
             PRICE,
             between("utilisation", "", 0.30, 0.65, f"{GPU}: 30 % for BERT to 65 % at the size of GPT-3"),
             fixed(
@@ -81,7 +81,7 @@ def _rented() -> Iterator[EstimateSpec]:
         expression="desktop/(use*(cloud - power*electricity))",
         inputs=(
             fixed("desktop", "USD", 2200.0, f"{_CLOUD}: $2,200", dollars="nominal"),
-            SHARE,
+            USE_SHARE,
             fixed("cloud", "USD/h", 2.14, f"{_CLOUD}: 2.14 $/h, said to be both spot and on-demand", dollars="nominal"),
             draw,
             rate,
@@ -114,8 +114,8 @@ def _rented() -> Iterator[EstimateSpec]:
         inputs=(
             POWER,
             COOLING,
-            SHARE,
-            YEARS,
+            USE_SHARE,
+            OWNED_YEARS,
             between(
                 "carbon_intensity",
                 "kg/kWh",
@@ -129,7 +129,7 @@ def _rented() -> Iterator[EstimateSpec]:
     )
 
 
-def models() -> Iterator[EstimateSpec]:
+def ownership_estimates() -> Iterator[EstimateSpec]:
     """Bring the estimates."""
     yield from _owned()
     yield from _rented()

@@ -21,7 +21,13 @@ def forecast_models() -> Iterator[ModelSpec]:
     """Bring the laws fitted to tables, and what progress needs, has and is stopped by."""
     from forecast_resources import automation, loglinear, needs, research, tables
 
-    yield from (*loglinear.MODELS, *tables.MODELS, *needs.MODELS, *research.MODELS, *automation.MODELS)
+    yield from (
+        *loglinear.LOGLINEAR_MODELS,
+        *tables.TABLE_MODELS,
+        *needs.NEEDS_MODELS,
+        *research.RESEARCH_MODELS,
+        *automation.AUTOMATION_MODELS,
+    )
 
 
 @hookimpl

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from forecast import EstimateSpec, Input
 
-__all__ = ["MODELS"]
+__all__ = ["AUTOMATION_MODELS"]
 
 AGENTS = "Dettmers 2026-01-13, Use Agents or Be Left Behind"
-ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen"
+AUTOMATION_ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen"
 BICK = "Bick, Blandin & Deming 2024, The Rapid Adoption of Generative AI"
 FISHER = "Fisher & Pry 1971, Technological Forecasting and Social Change 3, 75-88"
 DROID = "Khazatsky et al. 2024, DROID, arXiv:2403.12945"
@@ -83,7 +83,7 @@ ADOPTION = (
         expression=f"1/(1 + {_ODDS})",
         inputs=_TAKEN_UP,
         note="logistic; what a capability is worth grows with those who use it, and not with an index",
-        reference=f"{FISHER}; {ESSAY} (adoption against capability)",
+        reference=f"{FISHER}; {AUTOMATION_ESSAY} (adoption against capability)",
     ),
     EstimateSpec(
         name="adoption-growth",
@@ -93,7 +93,7 @@ ADOPTION = (
         expression=f"log(81)/span*(1 - 1/(1 + {_ODDS}))",
         inputs=_TAKEN_UP,
         note="to set beside the growth of a capability: the logarithmic derivative of resources/adoption",
-        reference=f"{FISHER}; {ESSAY} (adoption against capability)",
+        reference=f"{FISHER}; {AUTOMATION_ESSAY} (adoption against capability)",
     ),
 )
 
@@ -144,8 +144,8 @@ ROBOTS = EstimateSpec(
         ),
     ),
     note="linear in hours: nothing is copied from the web, so that what needs ten times the data costs ten times",
-    reference=f"{ESSAY} (robotics: data are too expensive to collect); {DROID}",
+    reference=f"{AUTOMATION_ESSAY} (robotics: data are too expensive to collect); {DROID}",
     qualifiers={"dollars": "nominal"},
 )
 
-MODELS = (AUTOMATION, *ADOPTION, ROBOTS)
+AUTOMATION_MODELS = (AUTOMATION, *ADOPTION, ROBOTS)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from forecast import RelationSpec
 
-__all__ = ["MODELS"]
+__all__ = ["LOGLINEAR_MODELS"]
 
-ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen (linear progress needs exponential resources)"
+LINEAR_PROGRESS_ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen (linear progress needs exponential resources)"
 
 
 PERPLEXITY = RelationSpec(
@@ -23,7 +23,7 @@ PERPLEXITY = RelationSpec(
     "parameters came with within 125M to 13B. It cannot say what data or compute bought, and its line falls below any "
     "irreducible perplexity when carried far: there a saturating law is the better one.",
     reference="Dettmers, Lewis, Belkada, Zettlemoyer 2022, LLM.int8(), arXiv:2208.07339, appendix C, table 4 "
-    f"(perplexity and parameters); {ESSAY} (the law)",
+    f"(perplexity and parameters); {LINEAR_PROGRESS_ESSAY} (the law)",
 )
 
-MODELS = (PERPLEXITY,)
+LOGLINEAR_MODELS = (PERPLEXITY,)

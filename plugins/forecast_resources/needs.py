@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from forecast import EstimateSpec, Input, ModelSpec
 
-__all__ = ["MODELS"]
+__all__ = ["NEEDS_MODELS"]
 
-ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen"
+NEEDS_ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen"
 RUNS = (
     "Epoch AI, notable AI models (CC-BY 4.0), editions 2026-05 and 2026-09, as compiled in datasets/training-runs-2026"
 )
@@ -71,7 +71,7 @@ HARDWARE = (
         "hardware-ends",
         "Hardware improves no more: the share of its growth that goes on",
         0.0,
-        f"{ESSAY}: performance per cost had its maximum in 2018, what followed were one-off features, used up",
+        f"{NEEDS_ESSAY}: performance per cost had its maximum in 2018, what followed were one-off features, used up",
     ),
 )
 
@@ -84,7 +84,7 @@ GROWTH = (
         target="forecast_resources.compute_growth:as_needed",
         note="progress asked for, less what comes without compute, over what a factor e of compute brings: far less "
         "than compute has grown by (resources/compute-growth-as-measured)",
-        reference=f"{ESSAY} (linear progress needs exponential resources)",
+        reference=f"{NEEDS_ESSAY} (linear progress needs exponential resources)",
     ),
     ModelSpec(
         name="compute-growth-as-measured",
@@ -97,4 +97,4 @@ GROWTH = (
     ),
 )
 
-MODELS = (*PROGRESS, *HARDWARE, *GROWTH)
+NEEDS_MODELS = (*PROGRESS, *HARDWARE, *GROWTH)

@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 __all__ = ["frontier", "open_lag", "per_compute", "per_year"]
 
-TABLE = "datasets/capability-editions"
+INDEX_TABLE = "datasets/capability-editions"
 #: The scale is fitted anew with every edition: one edition at a time, and the newest that was read whole.
 EDITION: Mapping[str, str] = {"edition": "2026-08"}
 
@@ -85,7 +85,7 @@ def _moments(as_of: float | None, name: str) -> _Moments:
     from forecast import tables
     from forecast.tables import series
 
-    rows = series.rows_as_of(TABLE, where=EDITION, as_of=as_of, name=name, date="release_date")
+    rows = series.rows_as_of(INDEX_TABLE, where=EDITION, as_of=as_of, name=name, date="release_date")
     compute, eci = rows.numeric("training_compute"), rows.numeric("eci")
     known = np.isfinite(compute) & np.isfinite(eci)
     if int(known.sum()) < 10:
@@ -200,7 +200,7 @@ class _Frontier(ModelRecord):
         from forecast.tables import series
 
         time, y, _ = series.read_series(
-            TABLE, x="release_date", y="eci", where=EDITION, as_of=as_of, name=self.name, records=True
+            INDEX_TABLE, x="release_date", y="eci", where=EDITION, as_of=as_of, name=self.name, records=True
         )
         t = time - time.mean()
         slope, level = np.polyfit(t, y, 1)
@@ -229,7 +229,7 @@ class _OpenLag(ModelRecord):
 
         read = [
             series.read_series(
-                TABLE, x="release_date", y="eci", where={**EDITION, "weights": kind}, as_of=as_of,
+                INDEX_TABLE, x="release_date", y="eci", where={**EDITION, "weights": kind}, as_of=as_of,
                 name=self.name, records=True,
             )
             for kind in ("closed", "open")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forecast import ModelSpec, RelationSpec, TrendSpec
 
-__all__ = ["MODELS"]
+__all__ = ["RESEARCH_MODELS"]
 
 BLOOM = "Bloom, Jones, Van Reenen & Webb 2020, Are Ideas Getting Harder to Find?, American Economic Review 110(4)"
 
@@ -41,7 +41,7 @@ def _effort(name: str, title: str, field: str) -> TrendSpec:
     )
 
 
-MODELS: tuple[ModelSpec, ...] = (
+RESEARCH_MODELS: tuple[ModelSpec, ...] = (
     _relation(
         "chip-progress-from-effort",
         "Growth of transistors on a chip from research effort and from how many there are",

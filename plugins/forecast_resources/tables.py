@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from forecast import ModelSpec, RelationSpec, TrendSpec
 
-__all__ = ["MODELS"]
+__all__ = ["TABLE_MODELS"]
 
 INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), edition 2026-08, as compiled in datasets/capability-editions"
 EDITION = {"edition": "2026-08"}
-METR = "METR, time horizons, as compiled in datasets/time-horizons"
+METR_TABLE_SOURCE = "METR, time horizons, as compiled in datasets/time-horizons"
 NOTABLE = "Epoch AI, notable machine learning models (CC-BY 4.0), as compiled in datasets/training-runs"
 LISTS = "TOP500 lists (top500.org), as compiled in datasets/supercomputers"
 
@@ -64,7 +64,7 @@ RELATIONS = (
         y="horizon",
         where={"version": "TH1.1"},
         note="most newer models state no compute; time and compute rose together, and it cannot tell them apart",
-        reference=f"{METR}; compute by Epoch AI",
+        reference=f"{METR_TABLE_SOURCE}; compute by Epoch AI",
     ),
     RelationSpec(
         name="horizon-floor",
@@ -78,7 +78,7 @@ RELATIONS = (
         y="horizon",
         where={"version": "TH1.1"},
         note="the floor rests on the two smallest models; time and compute rose together, and what bends may be time",
-        reference=f"{METR}; compute by Epoch AI",
+        reference=f"{METR_TABLE_SOURCE}; compute by Epoch AI",
     ),
     RelationSpec(
         name="linpack-from-power",
@@ -110,7 +110,7 @@ def _horizon(name: str, title: str, version: str, since: str = "") -> TrendSpec:
         since=since,
         note="only models that set the state of the art; horizons above 16 hours, which METR holds unreliable, left "
         "out; the intervals of single horizons are not weighed",
-        reference=METR,
+        reference=METR_TABLE_SOURCE,
     )
 
 
@@ -133,4 +133,4 @@ TRENDS = (
     ),
 )
 
-MODELS: tuple[ModelSpec, ...] = (*RELATIONS, *TRENDS)
+TABLE_MODELS: tuple[ModelSpec, ...] = (*RELATIONS, *TRENDS)

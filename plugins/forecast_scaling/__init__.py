@@ -9,14 +9,14 @@ from pathlib import Path
 from forecast import LawSpec, hookimpl, records_from
 
 #: How forecasts with laws have done; `forecast_scaling.make_record` writes it.
-RECORD = Path(__file__).with_name("track-record.csv")
+LAW_RECORD = Path(__file__).with_name("track-record.csv")
 
 
 @hookimpl
 def forecast_laws() -> Iterator[LawSpec]:
     """Bring the catalogue, a file a family, and the one law that no formula can write."""
     for spec in (*records_from(Path(__file__).with_name("laws"), LawSpec), _filtering()):
-        yield replace(spec, record=str(RECORD))
+        yield replace(spec, record=str(LAW_RECORD))
 
 
 def _filtering() -> LawSpec:

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import ForecastError
-from forecast_scaling import RECORD
+from forecast_scaling import LAW_RECORD
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["DECADES", "SETS", "Set", "backtests", "main", "records"]
+__all__ = ["DECADE_RANGES", "SETS", "Set", "backtests", "law_record_rows", "main"]
 
 
 #: Decades beyond the data: more than the first, at most the second.
-DECADES = {
+DECADE_RANGES = {
     "all": (0.0, 99.0), "0-0.15 decades": (0.0, 0.15), "0.15-0.5 decades": (0.15, 0.5), "over 0.5 decades": (0.5, 99.0),
 }  # fmt: skip
 
@@ -130,21 +130,23 @@ def backtests(data: Path, only: Collection[str] = ()) -> Iterator[tuple[str, xr.
                 print(f"{name}: {problem}", file=sys.stderr)
 
 
-def records(found: list[tuple[str, xr.Dataset]]) -> Iterator[dict[str, Any]]:
+def law_record_rows(found: list[tuple[str, xr.Dataset]]) -> Iterator[dict[str, Any]]:
     """Walk how each law has done, by kind of curve and by how far beyond its data."""
     from forecast.evaluation.law_rolling import POOL_NAME
     from forecast.evaluation.tally_track_record import tally
 
     laws = {str(name) for _, each in found for name in each["model"].values if "/" in str(name) or name == POOL_NAME}
     sources = {each.kind: each.source for each in SETS}
-    for row in tally(found, sorted(laws), DECADES):
+    for row in tally(found, sorted(laws), DECADE_RANGES):
         yield {"law": row.pop("name"), **row, "source": sources.get(row["kind"], "all kinds together")}
 
 
 def main(data: str, folder: str | None = None) -> None:
     """Write ``track-record.csv``."""
-    rows = list(records(list(backtests(Path(data)))))
-    with (RECORD if folder is None else Path(folder) / RECORD.name).open("w", encoding="utf-8", newline="") as file:
+    rows = list(law_record_rows(list(backtests(Path(data)))))
+    with (LAW_RECORD if folder is None else Path(folder) / LAW_RECORD.name).open(
+        "w", encoding="utf-8", newline=""
+    ) as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

@@ -9,14 +9,14 @@ from pathlib import Path
 from forecast import ModelSpec, ShapeSpec, hookimpl
 
 #: How forecasts with each shape have done; `forecast_trends.pool.make` writes it.
-RECORD = str(Path(__file__).with_name("pool") / "track-record.csv")
+POOL_RECORD = str(Path(__file__).with_name("pool") / "track-record.csv")
 
 
 @hookimpl
 def forecast_shapes() -> Iterator[ShapeSpec]:
     """Bring every shape, with its record."""
     for spec in (*_lasting(), *_limited(), *_wandering()):
-        yield replace(spec, record=RECORD)
+        yield replace(spec, record=POOL_RECORD)
 
 
 def _lasting() -> Iterator[ShapeSpec]:

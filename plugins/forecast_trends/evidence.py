@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 #: Steps of a running maximum smaller than this (in log value) are rounding of the same record.
-ROUNDING = 1e-6
+RECORD_LOG_ATOL = 1e-6
 
 __all__ = ["autocorrelation", "first_of_each_record", "from_record", "log_series"]
 
@@ -49,7 +49,7 @@ def log_series(time: Array, value: Array, *, frontier: bool) -> tuple[Array, Arr
         raise FitError(f"a trend needs at least 3 points, got {len(value)}")
     if np.ptp(time) == 0:
         raise FitError("a trend needs more than one date: every point has the same")
-    fall = np.flatnonzero(np.diff(np.log(value)) < -ROUNDING)
+    fall = np.flatnonzero(np.diff(np.log(value)) < -RECORD_LOG_ATOL)
     if frontier and fall.size:
         i = int(fall[0]) + 1
         raise DataError(
@@ -60,7 +60,7 @@ def log_series(time: Array, value: Array, *, frontier: bool) -> tuple[Array, Arr
 
 def first_of_each_record(y: Array) -> NDArray[np.bool_]:
     """Mark the points of a running maximum that set a new record."""
-    return np.concatenate(([True], np.diff(y) > ROUNDING))
+    return np.concatenate(([True], np.diff(y) > RECORD_LOG_ATOL))
 
 
 def autocorrelation(residuals: Array) -> float:

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 __all__ = ["growth"]
 
 #: Growth is taken over this many years: from one to the next, draws of a walk go up and down.
-YEARS = 5.0
+GROWTH_YEARS = 5.0
 
 
 def growth(name: str, spec: ModelSpec) -> Model:
@@ -37,14 +37,14 @@ class _Growth(Unfitted):
             logs = np.log(inputs["level"])
         now = np.arange(len(time))
         # the last step at least five years ago; before there is one, the first step; at the first, the second's growth
-        then = np.maximum(np.searchsorted(time, time - YEARS + 1e-6, side="right") - 1, 0)
+        then = np.maximum(np.searchsorted(time, time - GROWTH_YEARS + 1e-6, side="right") - 1, 0)
         now[0] = min(1, len(time) - 1)
         apart = np.maximum(time[now] - time[then], 1e-9)
         return np.asarray((logs[now] - logs[then]) / apart[:, None])
 
     def describe(self) -> Description:
         return Description(
-            summary=f"growth a year of the logarithm over the last {YEARS:g} years",
-            assumptions=(f"over the first {YEARS:g} years of the projection: since its start",),
+            summary=f"growth a year of the logarithm over the last {GROWTH_YEARS:g} years",
+            assumptions=(f"over the first {GROWTH_YEARS:g} years of the projection: since its start",),
             sources=self.sources,
         )

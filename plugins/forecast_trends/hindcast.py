@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.errors import BudgetError, DataError, ForecastError, UnknownNameError, UsageError, printable
 from forecast_trends.evidence import log_series
 from forecast_trends.walks.echo import forecast_variance
-from forecast_trends.walks.walk import POOLED
+from forecast_trends.walks.walk import POOLED_THETA
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,7 +63,7 @@ class Hindcasts:
         """How many hindcasts there are."""
         return len(self.error)
 
-    def normalised(self, theta: float = POOLED) -> Array:
+    def normalised(self, theta: float = POOLED_THETA) -> Array:
         """Return the errors over their expected size, K̂·√(A*/(1 + θ²)): all from one distribution, if the model holds.
 
         Without moving average (θ = 0) that is exactly a Student t with one degree of freedom less than the window has
@@ -76,7 +76,7 @@ class Hindcasts:
             size = self.noise * np.sqrt(variance / (1 + theta**2))
             return np.where(self.error == 0, 0.0, self.error / size)
 
-    def coverage(self, theta: float = POOLED, level: float = 0.9) -> xr.Dataset:
+    def coverage(self, theta: float = POOLED_THETA, level: float = 0.9) -> xr.Dataset:
         """Return how often the nominal interval contained the outcome, by horizon.
 
         Returns
@@ -90,7 +90,7 @@ class Hindcasts:
         inside = abs(self.normalised(theta)) <= stdtrit(self.window - 1, 0.5 + level / 2)
         return _by_horizon(self.horizon, self.series, inside, level)
 
-    def compare(self, theta: float = POOLED) -> xr.Dataset:
+    def compare(self, theta: float = POOLED_THETA) -> xr.Dataset:
         """Return quantiles of the normalised errors next to those of Student's t, and the largest gap between the two.
 
         The errors of one technology overlap in time, so they are far fewer independent ones than their count, and a

@@ -21,7 +21,7 @@ __all__ = [
     "Path",
     "checked_average",
     "growth_facts",
-    "is_number",
+    "is_numeric_option",
     "mirrored",
     "path",
     "quantile",
@@ -66,7 +66,7 @@ class Path:
         return np.interp(time, self.time, self.y)
 
 
-def is_number(value: object) -> bool:
+def is_numeric_option(value: object) -> bool:
     """Tell a number from other options; a truth value is none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -79,7 +79,7 @@ def checked_average(average: object) -> float:
     UsageError
         If it is no number of years.
     """
-    if not is_number(average) or not 0 <= (years := float(average)) < math.inf:  # type: ignore[arg-type]
+    if not is_numeric_option(average) or not 0 <= (years := float(average)) < math.inf:  # type: ignore[arg-type]
         raise UsageError(f"average: expected a number of years, or 0 for none, got '{printable(average, 40)}'")
     return years
 

@@ -285,7 +285,11 @@ def test_the_shipped_record_is_what_its_script_makes():
     """One vintage anew; the others are as long again each."""
     shipped = scenario_record.of_scenario(record.SCENARIO)
     found = forecast.backtest_scenario(
-        record.SCENARIO, vintages=record.VINTAGES[-1:], scales=record.SCALES, draws=record.DRAWS, seed=record.SEED
+        record.SCENARIO,
+        vintages=record.VINTAGES[-1:],
+        scales=record.RECORD_SCALES,
+        draws=record.N_RECORD_DRAWS,
+        seed=record.SEED,
     )
     one, two = (each.isel(origin=-1)["forecast"].sel(model="model-capability", ahead=0.5) for each in (shipped, found))
     one = one.dropna("quantity")  # what is known today

@@ -277,26 +277,26 @@ def test_the_table_of_thresholds_is_interval_censored():
 
 @pytest.mark.parametrize("route", threshold.ROUTES)
 def test_a_threshold_foretold_from_small_models(route):
-    found = threshold.predict(route)
+    found = threshold.predict_threshold(route)
     assert (found.n, found.observed) == (6, (6.0e9, 6.7e9))
     low, middle, high = found.interval
     assert 1.5e9 <= low <= middle <= high
     assert low < 6.7e9 or route == "logistic"  # the logistic misses what came
     assert 0 < found.none < 0.6
     assert f"none by 1e+13 with probability {found.none:.0%}" in str(found)
-    assert threshold.predict(route) == found
+    assert threshold.predict_threshold(route) == found
 
 
 def test_more_data_without_a_jump_make_it_less_likely():
-    few, more = (threshold.predict("hazard", upto=size) for size in (4e8, 6e9))
+    few, more = (threshold.predict_threshold("hazard", upto=size) for size in (4e8, 6e9))
     assert (few.n, more.n) == (3, 8)
     assert more.none > few.none
     with pytest.raises(UnknownNameError, match="did you mean 'hazard'"):
-        threshold.predict("hazzard")
+        threshold.predict_threshold("hazzard")
     for route in threshold.ROUTES:
         with pytest.raises(
             UsageError, match=r"upto: 1e\+10 includes the model of 6\.7e\+09 parameters that has reached"
         ):
-            threshold.predict(route, upto=1e10)
+            threshold.predict_threshold(route, upto=1e10)
         with pytest.raises(UsageError, match=r"1\.2e\+08 leaves fewer than three sizes; expected 3\.45e\+08 or more"):
-            threshold.predict(route, upto=1.2e8)
+            threshold.predict_threshold(route, upto=1.2e8)

@@ -105,7 +105,7 @@ def test_counts_have_a_poisson_likelihood(rows):
 
 
 def test_the_backtest_row():
-    rows = {(r.measure, r.model): r for r in hindsight.backtest()}
+    rows = {(r.measure, r.model): r for r in hindsight.backtest_features()}
     said = {m: [rows[m, f"fseq-{s}"].smooth for s in ("6.7b", "13b")] for m in hindsight.MEASURES}
     assert said["count"] == pytest.approx([5.2, 5.6], abs=0.05)
     assert said["layers"] == pytest.approx([59.7, 62.3], abs=0.05)

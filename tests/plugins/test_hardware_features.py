@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.tables import decimal_year
-from forecast_hardware.gpu import FORMATS, MEMORY
+from forecast_hardware.gpu import FORMATS, MEMORY_STEPS
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def year(date):
 
 
 def test_every_feature_says_where_it_is_from_and_the_model_repeats_it():
-    for name, features in (("gpu-best", FORMATS), ("gpu-bandwidth", MEMORY)):
+    for name, features in (("gpu-best", FORMATS), ("gpu-bandwidth", MEMORY_STEPS)):
         said = forecast.model(f"hardware/{name}@staircase").fit().describe()
         for feature, record in features.items():
             assert record["source"] in said.sources
@@ -84,4 +84,4 @@ def test_hbm_dates_from_the_first_device_that_has_it():
     stacked = np.array(["HBM" in str(kind) for kind in rows["memory_type"]]) & dated
     at = min(np.flatnonzero(stacked), key=lambda i: rows["release_date"][i])
     assert str(rows["device"][at]) == "radeon-r9-fury-x"
-    assert MEMORY["HBM"]["date"] == pytest.approx(year(str(rows["release_date"][at])[:10]), abs=0.05)
+    assert MEMORY_STEPS["HBM"]["date"] == pytest.approx(year(str(rows["release_date"][at])[:10]), abs=0.05)

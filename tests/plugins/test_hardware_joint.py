@@ -10,7 +10,7 @@ import pytest
 import forecast
 from forecast.errors import FitError
 from forecast_hardware.joint import joint_posterior
-from forecast_hardware.named import MEASURES
+from forecast_hardware.named import DEVICE_MEASURES
 
 NAMES = ("rate", "per-watt", "per-dollar")
 PAIRS = list(itertools.combinations(range(3), 2))
@@ -67,7 +67,7 @@ def test_the_three_are_of_the_same_devices():
             "per-dollar": 1e3 * rows["peak"] / rows["launch_price"]}  # fmt: skip
     for name in NAMES:
         points = forecast.model(f"hardware/gpu-joint-{name}").fit().observed()
-        assert points.unit == MEASURES[name][0]
+        assert points.unit == DEVICE_MEASURES[name][0]
         assert points.value[-1] == pytest.approx(np.max(best[name][kept]))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from forecast.errors import DataError, FitError, UsageError
 from forecast.streams import DRAWS_PER_BLOCK, Streams
-from forecast_trends.learning.experience import POOLED, Experience, error_variance
+from forecast_trends.learning.experience import POOLED_STEP_CORRELATION, Experience, error_variance
 from forecast_trends.learning.production import Production, swell
 from forecast_trends.lines.exponential import Exponential
 from forecast_trends.walks.echo import Increments, forecast_variance
@@ -40,7 +40,7 @@ def drawn(fitted, time, blocks=1, seed=0):
 
 
 @pytest.mark.parametrize("w", [0.32, pytest.param(1.0, marks=pytest.mark.slow), 0.0, -0.7])
-@pytest.mark.parametrize("rho", [0.0, POOLED, pytest.param(-0.5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rho", [0.0, POOLED_STEP_CORRELATION, pytest.param(-0.5, marks=pytest.mark.slow)])
 def test_an_exact_curve_is_found_exactly_and_has_no_width(w, rho):
     total = made()
     fitted = fit(50 * total**-w, total, growth=0.1, rho=rho)
@@ -95,7 +95,7 @@ def test_with_steady_production_an_exact_curve_is_moores_line():
     assert moore.describe().facts["growth_per_year"] == pytest.approx(-0.5 * 0.3)
 
 
-@pytest.mark.parametrize("rho", [0.0, POOLED])
+@pytest.mark.parametrize("rho", [0.0, POOLED_STEP_CORRELATION])
 @pytest.mark.parametrize("dates", [T, np.delete(T, [2, 3, 9, 13])])
 def test_with_steady_production_the_curve_is_the_random_walk_with_drift(rho, dates):
     total = np.exp(0.3 * (dates - 2000))
@@ -127,7 +127,7 @@ def test_when_production_stops_growing_the_cost_falls_more_slowly_than_moore_say
 # --- the published variance -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rho", [0.0, POOLED, -0.5, 0.8])
+@pytest.mark.parametrize("rho", [0.0, POOLED_STEP_CORRELATION, -0.5, 0.8])
 @pytest.mark.parametrize("horizon", [1, 5, 20])
 def test_the_variance_formula_is_that_of_simulated_forecasts(rho, horizon):
     rng = np.random.default_rng(1)
@@ -139,7 +139,7 @@ def test_the_variance_formula_is_that_of_simulated_forecasts(rho, horizon):
     assert np.var(error) == pytest.approx(error_variance(past, ahead, rho), rel=0.025)
 
 
-@pytest.mark.parametrize("rho", [0.0, POOLED])
+@pytest.mark.parametrize("rho", [0.0, POOLED_STEP_CORRELATION])
 def test_with_even_growth_it_is_farmer_and_lafonds(rho):
     for m, tau in ((5, 1), (5, 20), (30, 8)):
         found = error_variance(np.full(m, 0.1), np.full(tau, 0.1), rho)
@@ -147,7 +147,7 @@ def test_with_even_growth_it_is_farmer_and_lafonds(rho):
     assert error_variance([0.1, 0.3], [0.2, 0.2]) == pytest.approx(2 + 0.4**2 / 0.1)
 
 
-@pytest.mark.parametrize("rho", [0.0, POOLED, -0.5])
+@pytest.mark.parametrize("rho", [0.0, POOLED_STEP_CORRELATION, -0.5])
 def test_the_draws_have_the_published_variance(rho):
     total = made(noise=0.4)
     fitted = fit(cost(total, rho=rho), total, growth=0.05, rho=rho)
@@ -166,7 +166,7 @@ def test_the_moments_of_the_squares_are_those_of_the_full_matrices():
     along = np.cumsum(rng.uniform(0.1, 1.0, 8))
     steps = Increments.of(at, rng.standard_normal(8), 1.0, along=along)
     d, x = np.diag(1 / steps.length), np.diff(along)
-    for rho in (0.0, POOLED, -0.8):
+    for rho in (0.0, POOLED_STEP_CORRELATION, -0.8):
         covariance = (1 + rho**2) * np.diag(steps.length) + rho * steps.shared
         form = d - d @ np.outer(x, x) @ d / (x @ d @ x)
         mean, spread = np.trace(form @ covariance), 2 * np.trace(form @ covariance @ form @ covariance)
@@ -188,8 +188,9 @@ def test_the_moments_of_the_squares_are_those_of_the_full_matrices():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rho", "window", "known", "noise"),
-    [(0.0, 15, False, 0.1), (POOLED, 15, False, 0.1), (POOLED, 15, True, 0.0), (0.0, 7, False, 0.1),
-     (POOLED, 30, False, 0.3)],
+    [(0.0, 15, False, 0.1), (POOLED_STEP_CORRELATION, 15, False, 0.1),
+     (POOLED_STEP_CORRELATION, 15, True, 0.0), (0.0, 7, False, 0.1),
+     (POOLED_STEP_CORRELATION, 30, False, 0.3)],
 )  # fmt: skip
 def test_ninety_per_cent_intervals_hold_ninety_per_cent(rho, window, known, noise):
     rng, inside, series = np.random.default_rng(9), np.zeros(3), 300
@@ -212,7 +213,9 @@ def test_w_and_the_growth_of_production_are_recovered():
     assert np.mean([f["w"] for f in found]) == pytest.approx(0.4, abs=4 * 0.1 / (0.2 * np.sqrt(8 * 199)))
     assert sum(f["w_p05"] <= 0.4 <= f["w_p95"] for f in found) >= 5
     assert np.mean([f["growth_of_production"] for f in found]) == pytest.approx(0.2, abs=0.002)
-    assert np.mean([f["noise_per_year"] for f in found]) == pytest.approx(0.1 * np.sqrt(1 + POOLED**2), rel=0.05)
+    assert np.mean([f["noise_per_year"] for f in found]) == pytest.approx(
+        0.1 * np.sqrt(1 + POOLED_STEP_CORRELATION**2), rel=0.05
+    )
 
 
 # --- units, the time axis and the streams -----------------------------------------------------------------------------
@@ -282,7 +285,9 @@ def test_within_the_series_the_level_is_what_was_seen_and_before_it_it_runs_back
     assert np.median(found[:2], axis=1) == pytest.approx(
         fitted.seen.y[0] + fitted.w * pace * np.array([20.0, 1.0]), abs=1e-9
     )
-    variance = [error_variance(np.diff(np.log(made()))[::-1], np.full(n, pace), POOLED) for n in (20, 1)]
+    variance = [
+        error_variance(np.diff(np.log(made()))[::-1], np.full(n, pace), POOLED_STEP_CORRELATION) for n in (20, 1)
+    ]
     assert found[:2].var(axis=1) == pytest.approx(
         np.array(variance) * fitted.scale**2 * fitted.dof / (fitted.dof - 2), rel=0.08
     )

@@ -9,7 +9,7 @@ import pytest
 
 import forecast
 from forecast_trends.hindcast import coverage
-from forecast_trends.learning.experience import POOLED, Experience, error_variance
+from forecast_trends.learning.experience import POOLED_STEP_CORRELATION, Experience, error_variance
 from forecast_trends.walks.echo import Increments
 
 COLUMNS = {"series": "tech", "x": "year", "y": "cost"}
@@ -61,7 +61,7 @@ def test_hindcasts_with_production_known_by_the_published_formula(curves):
     """The experiment of the paper: windows of five changes, the experience that came, normalised errors."""
     from scipy.stats import t as student
 
-    held = {rho: {name: [] for name in curves} for rho in (0.0, POOLED)}
+    held = {rho: {name: [] for name in curves} for rho in (0.0, POOLED_STEP_CORRELATION)}
     for name, (_, cost, made) in curves.items():
         y, x = np.diff(np.log(cost)), np.diff(np.log(made))
         for at in range(5, len(y)):
@@ -91,7 +91,7 @@ def test_the_echo_of_the_shared_technologies_is_near_the_published_one_but_for_w
     every = grid[np.argmax(rest + found[WHEAT])]
     print(f"\nrho: {best:.2f} [90 %: {inside.min():.2f}, {inside.max():.2f}] without wheat, {every:.2f} with it")
     assert best == pytest.approx(0.22, abs=0.02)
-    assert inside.min() < POOLED < inside.max()
+    assert inside.min() < POOLED_STEP_CORRELATION < inside.max()
     assert grid[np.argmax(found[WHEAT])] == pytest.approx(-0.60, abs=0.02)
     assert every == pytest.approx(-0.13, abs=0.02)
 

@@ -13,7 +13,7 @@ from forecast.models import Description, FittedShape, Shape
 from forecast.streams import DRAWS_PER_BLOCK
 from forecast_trends.hindcast import coverage, hindcasts, improvers
 from forecast_trends.walks.echo import forecast_variance
-from forecast_trends.walks.walk import POOLED, RandomWalk
+from forecast_trends.walks.walk import POOLED_THETA, RandomWalk
 
 COLUMNS = {"series": "tech", "x": "year", "y": "cost"}
 
@@ -106,7 +106,7 @@ def test_only_the_named_series_are_used():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("theta", [0.0, POOLED])
+@pytest.mark.parametrize("theta", [0.0, POOLED_THETA])
 def test_the_errors_of_simulated_walks_grow_as_the_formula_says(theta):
     found = hindcasts(table(*walks(3, 300, 60, theta=theta)), **COLUMNS)
     for horizon in (1, 5, 20):
@@ -126,8 +126,8 @@ def test_on_simulated_walks_the_normalised_errors_are_student_t():
 
 @pytest.mark.slow
 def test_with_moving_average_noise_the_plain_formula_is_too_narrow_and_the_right_one_less_so():
-    found = hindcasts(table(*walks(5, 300, 60, theta=POOLED)), **COLUMNS)
-    plain, right = (found.coverage(theta=t).attrs["coverage"] for t in (0.0, POOLED))
+    found = hindcasts(table(*walks(5, 300, 60, theta=POOLED_THETA)), **COLUMNS)
+    plain, right = (found.coverage(theta=t).attrs["coverage"] for t in (0.0, POOLED_THETA))
     print(f"IMA with theta .63, m = 5: 90 % intervals hold {right:.1%}; without theta {plain:.1%}")
     assert plain < 0.84
     assert 0.85 < right < 0.92  # the published scale ignores that K̂ is low by 2θ/m
@@ -214,7 +214,7 @@ def test_hindcasts_of_the_shared_technologies(reference_data):
     assert found.count == possible(kept) == 685
     held = found.coverage()
     print(f"\n{found.count} hindcasts of {len(kept)} improvers among 19 technologies (m = 5, up to 20 years)")
-    for theta in (0.0, POOLED):
+    for theta in (0.0, POOLED_THETA):
         print(f"  theta = {theta}: 90 % intervals hold {found.coverage(theta).attrs['coverage']:.1%}, "
               f"gap to Student's t {float(found.compare(theta)['gap']):.3f}")  # fmt: skip
     print("  by horizon:", {int(h): f"{float(c):.0%} of {int(n)}" for h, c, n in zip(

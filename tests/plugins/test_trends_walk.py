@@ -8,7 +8,7 @@ import pytest
 from forecast.errors import DataError, FitError, UsageError
 from forecast.streams import DRAWS_PER_BLOCK, Streams
 from forecast_trends.walks.echo import Increments, drift_variance, forecast_variance
-from forecast_trends.walks.walk import POOLED, RandomWalk
+from forecast_trends.walks.walk import POOLED_THETA, RandomWalk
 
 
 def ima(rng, steps, *, mu=0.3, theta=0.0, sigma=0.2, walks=None):
@@ -29,7 +29,7 @@ def drawn(fitted, time, blocks=1, seed=0):
 # --- the published formula --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theta", [0.0, 0.25, POOLED, -0.4])
+@pytest.mark.parametrize("theta", [0.0, 0.25, POOLED_THETA, -0.4])
 @pytest.mark.parametrize("window", [5, 20])
 def test_the_variance_formula_is_that_of_simulated_forecasts(theta, window):
     walks = ima(np.random.default_rng(1), window + 20, theta=theta, sigma=1.0, walks=40_000)
@@ -40,7 +40,7 @@ def test_the_variance_formula_is_that_of_simulated_forecasts(theta, window):
         assert np.var(error) == pytest.approx(forecast_variance(horizon, window, theta), rel=0.025)
 
 
-@pytest.mark.parametrize("theta", [0.0, POOLED, -0.5])
+@pytest.mark.parametrize("theta", [0.0, POOLED_THETA, -0.5])
 def test_the_draws_have_the_published_variance(theta):
     y = ima(np.random.default_rng(2), 20, theta=theta)
     fitted = RandomWalk(theta).fit(years(21), np.exp(y))
@@ -75,7 +75,7 @@ def test_the_general_covariance_gives_the_paper_on_whole_years():
 
 
 def test_sigma_is_unbiased_for_any_spacing_and_the_naive_one_is_not():
-    rng, theta = np.random.default_rng(4), POOLED
+    rng, theta = np.random.default_rng(4), POOLED_THETA
     fine = ima(rng, 60, theta=theta, sigma=1.0, walks=4000)
     for at in (np.arange(6), np.array([0, 1, 4, 5, 6, 9, 15]), np.arange(0, 30, 3)):
         found = [
@@ -89,7 +89,7 @@ def test_sigma_is_unbiased_for_any_spacing_and_the_naive_one_is_not():
 # --- recovery ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theta", [0.0, POOLED, -0.8])
+@pytest.mark.parametrize("theta", [0.0, POOLED_THETA, -0.8])
 def test_the_moments_of_the_squares_are_those_of_the_full_matrices(theta):
     at = np.array([0.0, 0.3, 0.9, 2.4, 3.0, 3.1, 5.5, 6.5])
     steps = Increments.of(at, np.random.default_rng(0).standard_normal(8), 1.0)
@@ -133,7 +133,7 @@ def test_theta_is_recovered_from_uneven_dates():
 
 
 def test_a_missing_year_changes_the_drift_by_nothing_and_the_noise_by_little():
-    y = ima(np.random.default_rng(8), 40, theta=POOLED)
+    y = ima(np.random.default_rng(8), 40, theta=POOLED_THETA)
     whole = RandomWalk().fit(years(41), np.exp(y)).describe().facts
     holes = np.delete(np.arange(41), [3, 4, 11, 20, 30])
     holed = RandomWalk().fit(years(41)[holes], np.exp(y[holes])).describe().facts
@@ -147,7 +147,8 @@ def test_a_missing_year_changes_the_drift_by_nothing_and_the_noise_by_little():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("theta", "given", "window"), [(0.0, 0.0, 5), (0.0, 0.0, 20), (POOLED, POOLED, 20), (0.63, "fitted", 30)]
+    ("theta", "given", "window"),
+    [(0.0, 0.0, 5), (0.0, 0.0, 20), (POOLED_THETA, POOLED_THETA, 20), (0.63, "fitted", 30)],
 )
 def test_ninety_per_cent_intervals_hold_ninety_per_cent(theta, given, window):
     rng, inside, series = np.random.default_rng(9), np.zeros(3), 400
@@ -193,12 +194,12 @@ def test_points_that_scatter_around_a_level_are_no_walk_and_that_is_said():
 
 @pytest.fixture(scope="module")
 def fitted():
-    return RandomWalk().fit(years(21), np.exp(ima(np.random.default_rng(11), 20, theta=POOLED)))
+    return RandomWalk().fit(years(21), np.exp(ima(np.random.default_rng(11), 20, theta=POOLED_THETA)))
 
 
-@pytest.mark.parametrize("given", [POOLED, "fitted"])
+@pytest.mark.parametrize("given", [POOLED_THETA, "fitted"])
 def test_months_and_years_are_the_same_paths(given):
-    fitted = RandomWalk(given).fit(years(21), np.exp(ima(np.random.default_rng(11), 20, theta=POOLED)))
+    fitted = RandomWalk(given).fit(years(21), np.exp(ima(np.random.default_rng(11), 20, theta=POOLED_THETA)))
     monthly = 2020.0 + np.arange(121) / 12
     yearly = fitted.sample(monthly[::12], Streams(0, "test", 0))
     assert fitted.sample(monthly, Streams(0, "test", 0))[::12] == pytest.approx(yearly, rel=1e-9)
@@ -208,7 +209,7 @@ def test_the_width_between_steps_follows_the_formula(fitted):
     ahead = np.array([0.25, 0.5, 0.75, 1.0])
     found = drawn(fitted, 2020.0 + ahead, blocks=30).var(axis=1)
     # below a year the echo of what is ahead has not begun: only that of the past year, which the drift knows in part
-    theta, span = POOLED, 20.0
+    theta, span = POOLED_THETA, 20.0
     expected = ahead * (1 + theta**2) - 2 * ahead * theta * ahead / span + ahead**2 * drift_variance(span, 1.0, theta)
     dof = fitted.dofs[0]
     assert found == pytest.approx(expected * fitted.scales[0] ** 2 * dof / (dof - 2), rel=0.08)
@@ -257,7 +258,7 @@ def test_within_the_series_the_level_is_what_was_seen(fitted):
 def test_before_the_series_it_walks_backwards(fitted):
     found = drawn(fitted, np.array([1980.0, 1999.0]), blocks=20)
     dof = fitted.dofs[0]
-    expected = forecast_variance(np.array([20.0, 1.0]), 20, POOLED) * fitted.scales[0] ** 2 * dof / (dof - 2)
+    expected = forecast_variance(np.array([20.0, 1.0]), 20, POOLED_THETA) * fitted.scales[0] ** 2 * dof / (dof - 2)
     assert found.var(axis=1) == pytest.approx(expected, rel=0.08)
 
 

@@ -15,12 +15,14 @@ from forecast.errors import UsageError, printable
 
 __all__ = ["ask"]
 
-_QUESTION = click.argument("question", nargs=-1, required=True, shell_complete=completion.complete_names("model"))
+_QUESTION_ARGUMENT = click.argument(
+    "question", nargs=-1, required=True, shell_complete=completion.complete_names("model")
+)
 _COMPARE = click.option("--compare", is_flag=True, help="Put every shape of trends beside that of a series.")
 
 
 @click.command()
-@partial(add_options, (_QUESTION, _COMPARE, *RUN_OPTIONS))
+@partial(add_options, (_QUESTION_ARGUMENT, _COMPARE, *RUN_OPTIONS))
 @click.pass_context
 def ask(
     ctx: click.Context,

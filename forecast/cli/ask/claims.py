@@ -147,12 +147,12 @@ def _verdict_line(spec: Any, claim: dict[str, Any]) -> str:
     if spec.forecast is not None:
         unit = "" if spec.forecast.kind == "date" else unit
         outcome = (
-            "no outcome yet" if claim["computed"] is None else f"outcome {_format_number(claim['computed'])}{unit}"
+            "no outcome yet" if claim["computed"] is None else f"outcome {_format_figure(claim['computed'])}{unit}"
         )
         return f"{claim['id']}: {claim['verdict']} (forecast {claim['stated']}, {outcome})"
     stated = f"stated {claim['stated']}, " if claim["stated"] else ""
     computed = (
-        "nothing computed" if claim["computed"] is None else f"computed {_format_number(claim['computed'])}{unit}"
+        "nothing computed" if claim["computed"] is None else f"computed {_format_figure(claim['computed'])}{unit}"
     )
     return f"{claim['id']}: {claim['verdict']} ({stated}{computed})"
 
@@ -185,7 +185,7 @@ def _parse_groups(text: str, valid_names: set[str], where: str = "") -> set[str]
     return wanted
 
 
-def _format_number(value: float | None) -> str:
+def _format_figure(value: float | None) -> str:
     from forecast.report.words.number_text import written
 
     return "" if value is None else written(value, 6)
@@ -218,9 +218,9 @@ def _show_claim(record: Any, out: str | None, as_json: bool) -> None:
             _print_wrapped(str(answer["sentence"]))
             render.write()
         shown = {k: v for k, v in claim.items() if k not in ("computed", "solved", "interval")}
-        shown["computed"] = _format_number(claim["computed"])
+        shown["computed"] = _format_figure(claim["computed"])
         if ends is not None:
-            shown["90 % interval"] = " to ".join(map(_format_number, ends))
+            shown["90 % interval"] = " to ".join(map(_format_figure, ends))
         shown |= {"hedge": spec.hedge, "alias": spec.alias, "scenario": spec.scenario, "formula": spec.formula}
         width = max(len(key) for key, value in shown.items() if value)
         for key, value in shown.items():

@@ -26,13 +26,13 @@ def published() -> None:
     """Set published forecasts, rebuilt as scenarios, side by side."""
 
 
-@published.command()
+@published.command("compare")
 @click.argument("questions", metavar="[QUESTION]...", nargs=-1)
 @click.option("--draws", type=click.IntRange(100, 10_000), default=2048, show_default=True, metavar="N", help="Worlds.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
 @access_options
 @json_option
-def compare(questions: tuple[str, ...], draws: int, seed: int, as_json: bool) -> None:
+def compare_published(questions: tuple[str, ...], draws: int, seed: int, as_json: bool) -> None:
     """Compare the answers of all scenarios to the questions they share.
 
     Without a name, a line a question: the earliest and the latest median, the ends of all 90 % intervals, what is

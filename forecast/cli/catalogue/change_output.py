@@ -81,7 +81,7 @@ def _trend_sentence(trend: TrendChange) -> str:
         return f"the figures of the trend of {y} stand below"
     figure, (label, unit) = figures[name], _HEADLINE_FIGURES[name]
     if figure.before is None or figure.after is None:
-        return f"the {label} of {y} goes from {_format_number(figure.before)} to {_format_number(figure.after)}{unit}"
+        return f"the {label} of {y} goes from {_format_years(figure.before)} to {_format_years(figure.after)}{unit}"
     if figure.before == figure.after:
         return f"the {label} of {y} stays at {figure.before:.3g}{unit}"
     interval = _interval(figure.interval_before)
@@ -91,12 +91,12 @@ def _trend_sentence(trend: TrendChange) -> str:
     return f"the {label} of {y} moves from {figure.before:.3g} to {figure.after:.3g}{unit}{share}{inside}"
 
 
-def _format_number(value: float | None) -> str:
+def _format_years(value: float | None) -> str:
     return "never" if value is None else f"{value:.3g}"
 
 
 def _interval(interval: Mapping[str, float | None] | None) -> str | None:
-    return f"[{_format_number(interval['p05'])}, {_format_number(interval['p95'])}]" if interval else None
+    return f"[{_format_years(interval['p05'])}, {_format_years(interval['p95'])}]" if interval else None
 
 
 def write_difference(headline: str, parts: Sequence[Difference], trend: TrendChange | None, limit: int) -> None:

@@ -26,9 +26,9 @@ MAX_RESULTS = 20
 MAX_NAME_WIDTH = 27
 #: A word counts so much in a name, in a title and elsewhere; half of it where it is only a part of a word there.
 NAME_SCORE, TITLE_SCORE, OTHER_SCORE = 100.0, 10.0, 1.0
-_WORD = re.compile(r"[^\W_]+")
+_WORD_PATTERN = re.compile(r"[^\W_]+")
 #: A comparison that one line can ask.
-_COMPARISON = re.compile(r"([A-Za-z_]\w*) (>=|<=|>|<) ([A-Za-z_]\w*)", re.ASCII)
+_COMPARISON_PATTERN = re.compile(r"([A-Za-z_]\w*) (>=|<=|>|<) ([A-Za-z_]\w*)", re.ASCII)
 #: So many lines are proposed for a question in words.
 MAX_PROPOSALS = 5
 #: Words of questions that tell nothing about what is asked.
@@ -87,7 +87,7 @@ def propose_questions(question: str) -> list[str]:
 
     Unlike `find`, not every word must match: a question has words that nothing is called by.
     """
-    words = [word for word in _WORD.findall(question.casefold()) if word not in _STOP_WORDS and len(word) > 1]
+    words = [word for word in _WORD_PATTERN.findall(question.casefold()) if word not in _STOP_WORDS and len(word) > 1]
     ranked = []
     for place, kind in enumerate(("scenario", "model")):
         for record in get_registry().records(kind):
@@ -132,7 +132,7 @@ def _question_lines(record: Record, name: str) -> list[tuple[str, str]]:
     for each in questions.values():
         if not isinstance(each, dict):
             continue
-        if (sides := _COMPARISON.fullmatch(str(each.get("when", "")))) is not None:
+        if (sides := _COMPARISON_PATTERN.fullmatch(str(each.get("when", "")))) is not None:
             level = quantities.get(sides[3], {})
             fixed = isinstance(level, dict) and isinstance(level.get("value"), (int, float))
             other = f"{level['value']:g} {level.get('unit', '')}".strip() if fixed else f"{name}.{sides[3]}"
@@ -253,7 +253,7 @@ def _no_match_text(words: list[str], texts: list[tuple[str, str, str]]) -> str:
     query = printable(" ".join(words), 80)
     if absent is None:
         return f"Nothing matches all of '{query}': try fewer words."
-    known = {each for said in texts for text in said[:2] for each in _WORD.findall(text)}
+    known = {each for said in texts for text in said[:2] for each in _WORD_PATTERN.findall(text)}
     hint = nearest(absent, sorted(known))
     meant = f"; did you mean '{hint}'?" if hint else "."
     return textwrap.shorten(f"Nothing mentions '{printable(absent, 40)}'{meant}", 200)

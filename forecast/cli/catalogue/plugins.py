@@ -78,7 +78,7 @@ def list_(as_json: bool) -> None:
 @plugins.command("show")
 @click.argument("name")
 @json_option
-def show(name: str, as_json: bool) -> None:
+def show_plugin(name: str, as_json: bool) -> None:
     """Show one plugin: what it brings, or the traceback of its failure."""
     named = get_registry().plugin(name)
     shown = [_plugin_details(p) for p in named]
@@ -112,7 +112,7 @@ def _plugin_details(plugin: Plugin) -> dict[str, Any]:
 @click.argument("name")
 @json_option
 @click.pass_context
-def check(ctx: click.Context, name: str, as_json: bool) -> None:
+def check_plugin(ctx: click.Context, name: str, as_json: bool) -> None:
     """Run the conformance kit on one plugin; exit 1 if a check fails.
 
     The plugin runs in a child process, so that one which ends its process is named all the same.

@@ -88,7 +88,7 @@ scenarios = catalogue("scenarios", "scenario", columns={}, describe=_scenario_de
 @access_options
 @json_option
 @click.pass_context
-def check(ctx: click.Context, scenario: str, draws: int, seed: int, as_json: bool) -> None:
+def check_scenario(ctx: click.Context, scenario: str, draws: int, seed: int, as_json: bool) -> None:
     """Hold the answers of SCENARIO to its data and to one another.
 
     A row called pooled lies between its rows; the forecast begins at the last observation; what the newest observation

@@ -40,7 +40,7 @@ _REQUEST_KEYS: Mapping[str, type] = {
     "changes": list,
     "data": dict,
 }
-_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\.csv", re.ASCII)
+_FILE_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\.csv", re.ASCII)
 #: What an uploaded column says of the quantity that it replaces.
 _COLUMN_KEYS = ("data", "x", "y", "unit", "shape", "keeps")
 #: Models that are offered for one quantity at most.
@@ -289,7 +289,7 @@ class Session:
 
     def upload(self, name: str, content: bytes) -> dict[str, Any]:
         """Keep a file of comma-separated values, and say what its columns are."""
-        if not _FILE.fullmatch(name):
+        if not _FILE_NAME_PATTERN.fullmatch(name):
             raise UsageError(
                 f"upload: expected the name of a .csv file, plain letters and digits, got '{printable(name, 80)}'"
             )

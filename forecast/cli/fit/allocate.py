@@ -107,7 +107,7 @@ def _as_json_data(fit: Fit, best: Allocation) -> dict[str, Any]:
     }
 
 
-def _format_number(value: float) -> str:
+def _format_amount(value: float) -> str:
     from forecast.report.words.number_text import written
 
     return written(value)
@@ -115,16 +115,16 @@ def _format_number(value: float) -> str:
 
 def _value_text(name: str, value: dict[str, Any]) -> str:
     between = (
-        "" if value["lower"] is None else f" ({_format_number(value['lower'])} to {_format_number(value['upper'])})"
+        "" if value["lower"] is None else f" ({_format_amount(value['lower'])} to {_format_amount(value['upper'])})"
     )
-    return f"{name} = {_format_number(value['value'])}{between} {value['unit']}".rstrip()
+    return f"{name} = {_format_amount(value['value'])}{between} {value['unit']}".rstrip()
 
 
 def _print_allocation(fit: Fit, best: Allocation) -> None:
     values = _values_with_ends(best)
     split = ", ".join(_value_text(n, values[n]) for n in fit.law.variables)
     output = _value_text(fit.law.output, values[fit.law.output]).replace(" = ", ", ", 1)
-    compute = _format_number(best.attrs["compute"])
+    compute = _format_amount(best.attrs["compute"])
     budget = f"{compute} FLOP" if best.attrs["cost"] == DEFAULT_COST else f"a cost of {compute}"
     has_interval = "no_interval" not in best.attrs
     end = f"{100 * best.attrs['level']:g} % intervals" if has_interval else f"no intervals: {best.attrs['no_interval']}"
@@ -132,8 +132,8 @@ def _print_allocation(fit: Fit, best: Allocation) -> None:
     columns = ["quantity", "value", *(("lower", "upper") if has_interval else ()), "unit"]
     rows = []
     for name, value in values.items():
-        ends = [_format_number(value["lower"]), _format_number(value["upper"])] if has_interval else []
-        rows.append([name, _format_number(value["value"]), *ends, value["unit"]])
+        ends = [_format_amount(value["lower"]), _format_amount(value["upper"])] if has_interval else []
+        rows.append([name, _format_amount(value["value"]), *ends, value["unit"]])
     render.write_table(columns, rows)
     render.write()
     source = fit.published.reference if fit.published else f"{fit.n} points: {fit.verdict}"

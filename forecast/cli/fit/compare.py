@@ -15,7 +15,7 @@ from forecast.report.words.number_text import format_or_dash
 
 __all__ = ["compare", "show_comparison"]
 
-_MEASURES = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
+_MEASURE_LABELS = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
 
 
 @click.command()
@@ -168,11 +168,11 @@ def _print_comparison(result: dict[str, Any]) -> None:
     render.write_headline(result["headline"])
     rows = []
     for row in result["laws"]:
-        marks = [format_or_dash(row[m], 6) + (" *" if row["law"] in result["tied"][m] else "") for m in _MEASURES]
+        marks = [format_or_dash(row[m], 6) + (" *" if row["law"] in result["tied"][m] else "") for m in _MEASURE_LABELS]
         tried = "-" if row["origins_tried"] is None else f"{row['origins']} of {row['origins_tried']}"
         ended = "cannot follow" if row["opposed"] else "converged" if row["converged"] else "failed"
         rows.append([row["law"], row["parameters"], *marks, tried, ended])
-    render.write_table(["law", "parameters", *_MEASURES.values(), "origins", "fit"], rows)
+    render.write_table(["law", "parameters", *_MEASURE_LABELS.values(), "origins", "fit"], rows)
     render.write()
     kind = "of logs" if find(result["objective"]).log else "in the unit of y"
     render.write_details(
@@ -188,7 +188,7 @@ def _print_comparison(result: dict[str, Any]) -> None:
     for row in result["laws"]:
         reasons = {"every": row["failed"]} if row["failed"] else row["without"]
         for reason in dict.fromkeys(reasons.values()):
-            measures = [_MEASURES.get(measure, measure) for measure, why in reasons.items() if why == reason]
+            measures = [_MEASURE_LABELS.get(measure, measure) for measure, why in reasons.items() if why == reason]
             lines.append([row["law"], ", ".join(measures), reason])
     if lines:
         render.write()

@@ -11,7 +11,7 @@ import numpy as np
 
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, UsageError, printable
 from forecast.formula.numbers import POWERS_OF_TEN, parse_number as read_number
-from forecast.formula.tree import COMPARISONS
+from forecast.formula.tree import COMPARISON_FUNCTIONS
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Plugin
@@ -266,5 +266,5 @@ def _condition_mask(columns: Columns, text: str) -> Any:
         known[name] = decimal_year(values) if values.dtype.kind == "M" else values
     left, right = condition.left.evaluate(known), condition.right.evaluate(known)
     with np.errstate(invalid="ignore"):
-        holds = COMPARISONS[condition.op](left, right)
+        holds = COMPARISON_FUNCTIONS[condition.op](left, right)
     return np.broadcast_to(holds, (columns.rows,))

@@ -260,12 +260,12 @@ def _prediction_headline(fit: Fit | Fits, rows: list[dict[str, Any]], answer: xr
     row = rows[0]
     label = "".join(f"{by} {_format_label(row[by])}: " for by in _by(fit))
     at = label + ", ".join(
-        f"{n} = {'nan' if row[n] is None else _format_number(row[n])} {unit}".rstrip()
+        f"{n} = {'nan' if row[n] is None else _format_prediction(row[n])} {unit}".rstrip()
         for n, unit in fit.law.variables.items()
     )
     many = "" if len(rows) == 1 else f" (the first of {len(rows)} points)"
     begin = "Not converged: " if fit.converged is False else ""
-    output = f"{fit.law.output} = {_format_number(row[centre])} {fit.law.unit}".rstrip()
+    output = f"{fit.law.output} = {_format_prediction(row[centre])} {fit.law.unit}".rstrip()
     if row[centre] is None:
         return f"{begin}{fit.name} cannot be computed at {at}{many}{_because(answer)}."
     if row.get("lower") is None or row.get("upper") is None:
@@ -276,8 +276,10 @@ def _prediction_headline(fit: Fit | Fits, rows: list[dict[str, Any]], answer: xr
         origin = "" if stated else band_origin(cast("Fit", fit), answer.attrs["level"])
         why = origin.reason if isinstance(origin, UncertaintyError) else "none at this point"
         return f"{begin}{fit.name} predicts {output} at {at}{many}; no interval: {why}."
-    band = f"the law lies in {_format_number(row['lower'])} to {_format_number(row['upper'])}"
-    one = f"one observation in {_format_number(row['observed_lower'])} to {_format_number(row['observed_upper'])}"
+    band = f"the law lies in {_format_prediction(row['lower'])} to {_format_prediction(row['upper'])}"
+    one = (
+        f"one observation in {_format_prediction(row['observed_lower'])} to {_format_prediction(row['observed_upper'])}"
+    )
     sure = f"{100 * answer.attrs['level']:g} %"
     return f"{begin}{fit.name} predicts {output} at {at}{many}; with {sure} probability {band}, {one}."
 
@@ -291,7 +293,7 @@ def _print_predictions(fit: Fit | Fits, result: dict[str, Any]) -> None:
     render.write_headline(result["headline"])
     rows = result["points"]
     names = list(rows[0])
-    render.write_table(names, [[_format_number(row[n]) for n in names] for row in rows[:_MAX_PRINTED_ROWS]])
+    render.write_table(names, [[_format_prediction(row[n]) for n in names] for row in rows[:_MAX_PRINTED_ROWS]])
     if len(rows) > _MAX_PRINTED_ROWS:
         render.write(f"… {len(rows) - _MAX_PRINTED_ROWS} more points: --out FILE.csv or --json")
     render.write()
@@ -317,7 +319,7 @@ def _print_predictions(fit: Fit | Fits, result: dict[str, Any]) -> None:
     )
 
 
-def _format_number(value: Any) -> str:
+def _format_prediction(value: Any) -> str:
     from forecast.report.words.number_text import written
 
     return value if isinstance(value, str) else "-" if value is None else written(value, 5)

@@ -39,7 +39,7 @@ __all__ = ["Variation", "variations"]
 #: What a text names in braces.
 _SLOT = re.compile(r"\{([^{}]*)\}")
 #: Attributes of a run that are not those of its variations.
-_OWN = frozenset({"changes", "limits", "opens", "replaced", "scenario_hash", "scenario_text", "set", "swap"})
+_OWN_ATTRIBUTES = frozenset({"changes", "limits", "opens", "replaced", "scenario_hash", "scenario_text", "set", "swap"})
 #: What the names of the variables of a question or of a ranking end in.
 _PARTS = (*QUESTION_PARTS, "_first", "_among", "_value", "_takes")
 #: Groups of a projection that have a variable for each question, called so or beginning so.
@@ -196,7 +196,7 @@ class _Planner:
             about = provenance(
                 graph, run={}, settings=settings, swaps=self.run.swaps, models={}, failures=[], warnings=[]
             )
-            attributes: Mapping[str, str] = {key: about[key] for key in _OWN & about.keys()}
+            attributes: Mapping[str, str] = {key: about[key] for key in _OWN_ATTRIBUTES & about.keys()}
             observed = supporting_data.points_by_choice(graph, plan.fits)
             beside: Mapping[str, xr.Dataset] = {f"/observed/{name}": data for name, data in observed}
         else:
@@ -272,7 +272,7 @@ class _Planner:
             return None
         groups = sampled.groups(self.run.horizon.dates, self.seed)
         base = self.run.projection
-        attributes = {key: text for key, text in base.texts.items() if key not in _OWN}
+        attributes = {key: text for key, text in base.texts.items() if key not in _OWN_ATTRIBUTES}
         unmoved = {name: found for name, found in base.distributions.items() if name not in each.names}
         return Projection.of(self._merged(each, base.groups, groups), {**attributes, **each.attributes}, unmoved)
 

@@ -21,12 +21,14 @@ def only_in_branches(node: Node, name: str, *, inside: bool = False) -> bool:
     if isinstance(node, Name):
         return inside or node.name != name
     if isinstance(node, Comparison):
-        return all(only_in_branches(each, name) for each in children(node)) and not _holds(node, name)
+        return all(only_in_branches(each, name) for each in children(node)) and not _contains_name(node, name)
     if isinstance(node, Call) and node.function == "where":
         condition, *branches = children(node)
-        return not _holds(condition, name) and all(only_in_branches(each, name, inside=True) for each in branches)
+        return not _contains_name(condition, name) and all(
+            only_in_branches(each, name, inside=True) for each in branches
+        )
     return all(only_in_branches(each, name, inside=inside) for each in children(node))
 
 
-def _holds(node: Node, name: str) -> bool:
+def _contains_name(node: Node, name: str) -> bool:
     return any(isinstance(each, Name) and each.name == name for each in walk(node))

@@ -36,17 +36,17 @@ MEET_RTOL = 1e-12
 #: Two places are one solution if they differ by less than this share of their size.
 SAME_RTOL = 1e-6
 #: Sides that differ by less than this share of their size are equal but for rounding.
-ROUNDING_RTOL = 1e-14
+SOLUTION_RTOL = 1e-14
 #: Below this, a number beside others of ordinary size is lost to rounding: sides that stay equal there say nothing.
 MIN_FLAT = 1e-4
 #: So many solutions are told, and so many places are looked at on each side of zero.
-MAX_SOLUTIONS, MAX_PLACES = 12, 40
+MAX_SOLUTIONS, MAX_SEARCH_PLACES = 12, 40
 #: So often the sides may meet at one solution.
 MAX_TIMES = 4
 #: Functions that give each value once.
 ONE_TO_ONE = frozenset({"exp", "log", "log10", "log2", "logistic", "logit", "sqrt"})
 #: Steps towards a lowest point, each of which leaves this share of the stretch.
-MAX_STEPS, GOLDEN_SHARE = 44, (np.sqrt(5) - 1) / 2
+MAX_GOLDEN_STEPS, GOLDEN_SHARE = 44, (np.sqrt(5) - 1) / 2
 
 
 def is_injective(node: Node, names: Collection[str]) -> bool:
@@ -140,7 +140,7 @@ class _Search:
             hidden = ~np.isnan(known)
             for share in (0.5, 0.3):  # two places of one solution, between which rounding hides that the sides differ
                 between, size = self.sides(place + share * (known - place))
-                hidden &= np.abs(between) <= np.maximum(ROUNDING_RTOL * size, MEET_RTOL / CLOSE_RTOL * scale)
+                hidden &= np.abs(between) <= np.maximum(SOLUTION_RTOL * size, MEET_RTOL / CLOSE_RTOL * scale)
             same = new & (same | hidden)
             new &= ~same
             again |= same & (times < MAX_TIMES)
@@ -157,7 +157,7 @@ class _Search:
         zero = np.empty(values[0].shape, dtype=bool)
         for i in range(len(trials)):
             value, size = self.sides(at[0][i])
-            values[0][i], zero[i] = value, np.isfinite(size) & (np.abs(value) <= ROUNDING_RTOL * size)
+            values[0][i], zero[i] = value, np.isfinite(size) & (np.abs(value) <= SOLUTION_RTOL * size)
         # without slopes, the next place is needed where it stands for a pole
         rows = np.arange(len(trials)) if not self.once else np.flatnonzero(~np.isfinite(values[0]).all(axis=1))
         for place, each in zip(at[1:2] if self.once else at[1:], values[1:], strict=False):
@@ -166,7 +166,7 @@ class _Search:
         flat = zero[1:] & zero[:-1]
         self.flat |= flat[np.abs(trials[:-1]) >= MIN_FLAT].any(axis=0)
         open_: Mask = ~flat
-        for _ in range(MAX_PLACES):
+        for _ in range(MAX_SEARCH_PLACES):
             place, value, crossed, dips = self._changes(at, values)
             candidates = open_ & (crossed | dips)
             one = candidates.any(axis=0) & ~self.flat
@@ -215,7 +215,7 @@ class _Search:
         inner = high - GOLDEN_SHARE * (high - low)
         outer = low + GOLDEN_SHARE * (high - low)
         one, other = sign * self.left(inner), sign * self.left(outer)
-        for _ in range(MAX_STEPS):
+        for _ in range(MAX_GOLDEN_STEPS):
             if not ((np.minimum(one, other) > 0) & (high != low)).any():
                 break
             nearer = one < other

@@ -230,7 +230,7 @@ def _read_only(value: Any) -> Any:
 def buffers(value: Any) -> dict[int, int]:
     """Return the memory that a value keeps alive: what tells each buffer apart while it is there, and its bytes."""
     found: dict[int, int] = {}
-    for each in _walk(value):
+    for each in _walk_arrays(value):
         if isinstance(each, np.ndarray):
             while isinstance(each.base, np.ndarray):
                 each = each.base
@@ -238,12 +238,12 @@ def buffers(value: Any) -> dict[int, int]:
     return found
 
 
-def _walk(value: Any) -> Iterator[NDArray[Any]]:
+def _walk_arrays(value: Any) -> Iterator[NDArray[Any]]:
     """Walk the arrays, and what is made of arrays, in a value and the objects that it is made of."""
     seen, left = set[int](), [value]
     while left:
         each = left.pop()
-        if each is None or isinstance(each, _PLAIN) or id(each) in seen:
+        if each is None or isinstance(each, _CACHEABLE_TYPES) or id(each) in seen:
             continue
         seen.add(id(each))
         if isinstance(each, Mapping):
@@ -258,4 +258,4 @@ def _walk(value: Any) -> Iterator[NDArray[Any]]:
 
 
 #: What holds no arrays, or belongs to everybody.
-_PLAIN = (str, bytes, int, float, complex, type, ModuleType, FunctionType, BuiltinFunctionType, Registry)
+_CACHEABLE_TYPES = (str, bytes, int, float, complex, type, ModuleType, FunctionType, BuiltinFunctionType, Registry)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from forecast.formula import FUNCTIONS, Binary, Call, Comparison, Name, Node, Sequence as Listed, Text, Unary
 from forecast.formula.functions import ces_of, implementation
-from forecast.formula.tree import COMPARISONS, apply, children, common_power, compile_tree, walk
+from forecast.formula.tree import COMPARISON_FUNCTIONS, apply, children, common_power, compile_tree, walk
 from forecast.projection.paths.alike import still
 from forecast.units import Prepared
 
@@ -269,7 +269,7 @@ class StepProgram:
         """Add a comparison of numbers, or the choice by one, which then is no array of its own; None for all else."""
         match node:
             case Comparison(op, left, right):
-                function: Callable[..., Any] = _holds
+                function: Callable[..., Any] = _compare_numbers
                 read: tuple[Node, ...] = (left, right)
             case Call("where", (Comparison(op, left, right), one, other)):
                 function, read = _chosen, (left, right, one, other)
@@ -280,7 +280,7 @@ class StepProgram:
         parts = [self._node(each, made) for each in read]
         numbers = [part.changes is Changes.NEVER and not np.isnan(part.array).any() for part in parts[:2]]
         unsure = [place for place, number in enumerate(numbers) if not number]
-        return self._added((function, op, *unsure), partial(function, COMPARISONS[op], unsure), parts, into)
+        return self._added((function, op, *unsure), partial(function, COMPARISON_FUNCTIONS[op], unsure), parts, into)
 
     def _power(self, node: Binary, made: Prepared, into: Array | None) -> StepValue:
         """Add a power: an exponent that never changes tells what computes it."""
@@ -347,7 +347,7 @@ def _applied(node: Node, lengths: Sequence[int], *parts: Any) -> Any:
     return apply(node, tuple(tuple(itertools.islice(rest, n)) if n else next(rest) for n in lengths))
 
 
-def _holds(compare: Compare, unsure: Sequence[int], left: Any, right: Any) -> Any:
+def _compare_numbers(compare: Compare, unsure: Sequence[int], left: Any, right: Any) -> Any:
     """Return whether a comparison holds; no number where a side is none, as in `forecast.formula.tree`.
 
     `unsure` says which sides, the left one (0) or the right one (1), may be no number.

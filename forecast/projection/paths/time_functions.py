@@ -137,7 +137,7 @@ class Past:
             self._refuse(float(when[unseen].max()), start, function)
         if not len(self.time):
             return np.full(when.shape, self.before)
-        value = _between(self.time, self.value[:, np.newaxis], np.minimum(when, self.time[-1]))
+        value = _interpolate_rows(self.time, self.value[:, np.newaxis], np.minimum(when, self.time[-1]))
         late = when > self.time[-1] + SAME_DATE
         if late.any() and first is not None:
             share = (when - self.time[-1]) / (start - self.time[-1])
@@ -194,9 +194,9 @@ def over_time(function: str, time: Array, path: Array, argument: Array | float |
     if function == "maximum":
         return np.maximum(highest(path), past.highest())
     if function == "once":
-        return highest(_holds(path))
+        return highest(_condition_mask(path))
     if function == "since":
-        once = np.broadcast_to(highest(_holds(path)), (len(time), path.shape[1]))
+        once = np.broadcast_to(highest(_condition_mask(path)), (len(time), path.shape[1]))
         years = time[:, np.newaxis] - time[(once == 1).argmax(axis=0)]
         return np.where(np.isnan(once), np.nan, np.where(once == 1, years, 0.0))
     given = None if argument is None else np.atleast_2d(np.asarray(argument, dtype=np.float64))
@@ -249,11 +249,11 @@ def at_step(
     if function == "maximum":
         return np.asarray(np.maximum(rows[step], past.highest() if last is None else last))
     if function == "once":
-        return _holds(rows[step]) if last is None else np.maximum(last, _holds(rows[step]))
+        return _condition_mask(rows[step]) if last is None else np.maximum(last, _condition_mask(rows[step]))
     if function == "since":
         if last is None:
-            return 0.0 * _holds(rows[step])
-        running = (last > 0) | (_holds(rows[step - 1]) == 1)
+            return 0.0 * _condition_mask(rows[step])
+        running = (last > 0) | (_condition_mask(rows[step - 1]) == 1)
         unknown = np.isnan(last) | np.isnan(rows[step]) | np.isnan(rows[step - 1])
         return np.where(unknown, np.nan, np.where(running, last + (time[step] - time[step - 1]), 0.0))
     if function == "previous" and step:
@@ -311,7 +311,7 @@ def _call(function: str, past: Past) -> str:
     return f"{function}({printable(past.name, 60)})"
 
 
-def _holds(condition: Array) -> Array:
+def _condition_mask(condition: Array) -> Array:
     return np.where(np.isnan(condition), np.nan, condition != 0)
 
 
@@ -364,14 +364,14 @@ def _at(when: Array, time: Array, rows: Array, past: Past, function: str) -> Arr
     if early.all():
         found = past.at(when, time[0], rows[0] if len(rows) else None, function)
         return np.broadcast_to(found, (len(when), rows.shape[1]))
-    value = _between(known, rows, np.maximum(when, time[0]))
+    value = _interpolate_rows(known, rows, np.maximum(when, time[0]))
     if not early.any():
         return value
     before = past.at(np.where(early, when, when[early].max()), time[0], rows[0], function)
     return np.where(early, before, value)
 
 
-def _between(time: Array, rows: Array, when: Array) -> Array:
+def _interpolate_rows(time: Array, rows: Array, when: Array) -> Array:
     """Interpolate rows at dates between the first and the last of them; what lies before the first is the first."""
     below, above, share = _neighbours(time, when)
     return _interpolated(_taken(rows, below), _taken(rows, above), share)

@@ -14,7 +14,7 @@ from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, FormulaError
 from forecast.formula import Comparison, Formula, Measured, Name, parse_condition, parse_expression, tree
-from forecast.formula.tree import COMPARISONS, MIRRORED_OPERATORS
+from forecast.formula.tree import COMPARISON_FUNCTIONS, MIRRORED_OPERATORS
 
 if TYPE_CHECKING:
     from forecast.projection.result.projected_answers import ProjectedAnswer
@@ -103,7 +103,7 @@ class Threshold:
     def met(self, value: float, unit: str) -> bool:
         """Tell whether a value of that side meets it."""
         own = float(units.convert(np.array(value), unit, self.unit))
-        return bool(COMPARISONS[self.op](own, self.value))
+        return bool(COMPARISON_FUNCTIONS[self.op](own, self.value))
 
 
 def threshold(answer: ProjectedAnswer) -> Threshold | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_fit"]
 
-_MAX_POINTS = 20_000
+_MAX_PLOTTED_POINTS = 20_000
 
 
 def plot_fit(
@@ -52,7 +52,7 @@ def plot_fit(
     plot_style.check_format(path)
     if fit.data is None:
         raise ForecastError(f"{fit.name}: has no data of its own to draw it with")
-    step = -(-fit.data.y.size // _MAX_POINTS)  # every k-th, so that a figure stays a figure
+    step = -(-fit.data.y.size // _MAX_PLOTTED_POINTS)  # every k-th, so that a figure stays a figure
     points, seen = {n: p[::step] for n, p in fit.data.variables.items()}, fit.data.y[::step]
     names = drawable(fit)
     across = min(2 if width == "page" else 1, len(names))

@@ -35,13 +35,13 @@ PANELS = ("dates", "values", "path", "drivers", "ranking")
 #: Points of an inch.
 _POINTS_PER_INCH = 72.0
 #: Inches: of the axis below rows, of its title, of what stands above them, and of a panel of trajectories.
-_AXIS, _AXIS_TITLE, _ABOVE, _FAN = 0.24, 0.14, 0.17, {1: 1.8, 2: 1.5, 3: 1.3}
+_AXIS, _AXIS_TITLE, _TITLE_GAP, _FAN = 0.24, 0.14, 0.17, {1: 1.8, 2: 1.5, 3: 1.3}
 #: Points: sizes of the title and of the sentence, and of their lines.
 _TITLE, _SENTENCE, _LEAD = 9.0, 8.0, 1.3
 #: Of the legend, in sizes of its letters: a mark, and what is between two columns.
 _HANDLE, _LEGEND_GAP = 1.8, 0.8
 #: A bar that is shorter, as a share of its axis, has its text beside it; and how thick bars are, in points.
-_MIN_BAR_SHARE, _BAR_POINTS = 0.5, 8.0
+_MIN_BAR_SHARE, _SHARE_BAR_POINTS = 0.5, 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +157,7 @@ def compose(run: Projection, *, panel: str | None = None, width: str = "page", t
     head = _head(run, inches) if titled else []
     above = sum(size * _LEAD * (text.count("\n") + 1.4) for text, size, _ in head) / _POINTS_PER_INCH
     lettered = len(parts) > 1
-    heights = [above, *(max(part.height for part in row) + _ABOVE * lettered for row in rows), 0.2]
+    heights = [above, *(max(part.height for part in row) + _TITLE_GAP * lettered for row in rows), 0.2]
     figure = plot_style.sheet(inches, sum(heights))
     heights = heights if titled else heights[1:]
     grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
@@ -306,7 +306,7 @@ def _group(group: RowGroup, title: str, kind: str, room: _Layout) -> Panel:
 
 def _height(table: LabelTable, *, titled: bool = True) -> float:
     """Return the inches of a panel of rows: they, the names of their columns, and the axis with its title."""
-    return table.height / _POINTS_PER_INCH + _ABOVE * bool(table.asides) + _AXIS + _AXIS_TITLE * titled
+    return table.height / _POINTS_PER_INCH + _TITLE_GAP * bool(table.asides) + _AXIS + _AXIS_TITLE * titled
 
 
 def _mark_kinds(rows: Sequence[ReportRow]) -> str:
@@ -390,7 +390,9 @@ def _share_panel(group: RowGroup, room: _Layout) -> Panel:
         interval_rows.stand(axis, table)
         for entry, row in zip(table.rows, group.body, strict=True):
             share, text = row.share, percent(row.share)
-            axis.barh(entry.place, share, height=_BAR_POINTS, color="#a9cbe2", edgecolor=COLOURS[0], linewidth=0.6)
+            axis.barh(
+                entry.place, share, height=_SHARE_BAR_POINTS, color="#a9cbe2", edgecolor=COLOURS[0], linewidth=0.6
+            )
             text = f"{row.cells[0]}, {text}" if named else text
             beside = share if share < _MIN_BAR_SHARE else 0.0  # a short bar holds no text
             axis.text(beside + 0.012, entry.place, text, fontsize=7, va="center", ha="left", color=BLACK)

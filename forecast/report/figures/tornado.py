@@ -30,7 +30,7 @@ __all__ = ["Tornado", "plot_tornado", "tornado"]
 #: Most drivers that are drawn.
 _MAX_DRIVERS = 5
 #: What is low and what is high of a number: so much of its worlds at either end.
-_TAIL_SHARE = 0.2
+_BAR_TAIL_SHARE = 0.2
 #: Points of a page: of a bar.
 _BAR_POINTS = 7.0
 
@@ -108,7 +108,7 @@ def tornado(run: Projection, name: str) -> Tornado | None:
         else:
             draws = [known[each].draws for each in row["name"].split(", ")]
             along = draws[0] if len(draws) == 1 else _rank_regression(draws, worlds)
-            low, high = np.quantile(along, [_TAIL_SHARE, 1 - _TAIL_SHARE])
+            low, high = np.quantile(along, [_BAR_TAIL_SHARE, 1 - _BAR_TAIL_SHARE])
             ends.append((answer(along <= low), answer(along >= high)))
     return Tornado(
         labels=tuple(driver_labels(run, [row["name"] for row in moved])), shares=tuple(row["share"] for row in moved),

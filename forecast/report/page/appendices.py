@@ -25,7 +25,7 @@ from forecast.report.words.number_text import amount, format_number
 __all__ = ["AssumptionLabels", "about", "appendices", "command", "foreign"]
 
 #: Rows of data that are listed for one quantity, the newest; and characters of any text from outside.
-_MAX_DATA_ROWS, _MAX_TEXT = 120, 2000
+_MAX_DATA_ROWS, _MAX_APPENDIX_TEXT = 120, 2000
 #: An assumption as a model states it: ``firing_rate [1/s]: lognormal, p05 = 50 (source)``.
 _ASSUMPTION_PATTERN = re.compile(r"(?P<name>\w+) \[(?P<unit>[^\]]*)\]: (?P<text>.*)", re.ASCII | re.DOTALL)
 
@@ -71,7 +71,7 @@ def _escape_element(text: str) -> str:
 
 def foreign(text: object) -> str:
     """Return text from outside as one line."""
-    return printable(text, _MAX_TEXT)
+    return printable(text, _MAX_APPENDIX_TEXT)
 
 
 class AssumptionLabels:
@@ -195,7 +195,7 @@ def command(run: Projection) -> str:
         words += ["--what-if", as_phrase(change)]
     for key in ("until", "start", "step", "draws", "seed"):
         words += [f"--{key}", str(settings.plain[key])]
-    return printable(shlex.join(words), _MAX_TEXT)
+    return printable(shlex.join(words), _MAX_APPENDIX_TEXT)
 
 
 def _answer_record(run: Projection) -> dict[str, Any]:

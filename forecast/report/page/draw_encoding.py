@@ -32,7 +32,7 @@ MAX_PAGE_DRAWS, MAX_PAGE_DATES, MAX_PAGE_BYTES = 4096, 24, 500_000
 #: To keep to the bytes, dates and then worlds are left out, but never below these.
 MIN_PAGE_DRAWS, MIN_PAGE_DATES = 1024, 12
 #: The range of a path's codes leaves out this share of the worlds at either end; they lie beyond it.
-_TAIL_SHARE = 0.001
+_ENCODED_TAIL_SHARE = 0.001
 #: The code of what does not come by the last date.
 _NEVER_CODE = 65534
 
@@ -243,7 +243,7 @@ class EncodedDraws:
             out[name] = between(
                 np.asarray(data.isel(time=steps).values, dtype=float),
                 np.uint8,
-                _TAIL_SHARE,
+                _ENCODED_TAIL_SHARE,
                 name=name,
                 kind="path",
                 dims=tuple(str(d) for d in data.dims[:-2]),

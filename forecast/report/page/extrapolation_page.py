@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["write_extrapolation"]
 
 #: Points that are listed, the last ones.
-_MAX_POINTS = 500
+_MAX_PAGE_POINTS = 500
 
 
 def write_extrapolation(
@@ -91,7 +91,7 @@ def _page_contents(answer: Extrapolation, of: str, repeat: str, record: str) -> 
         "said_of": f"the reciprocal of {y}, which rises" if answer.rises else y,
         "record": [foreign(line) for line in answer.record],
         "warnings": [foreign(line) for line in answer.warnings],
-        "known": [(each, f"{value:.5g}") for each, value in zip(known, answer.y, strict=True)][-_MAX_POINTS:],
+        "known": [(each, f"{value:.5g}") for each, value in zip(known, answer.y, strict=True)][-_MAX_PAGE_POINTS:],
         "repeat": foreign(repeat),
         "record_text": record,
         "version": library_versions()["lawcast"],

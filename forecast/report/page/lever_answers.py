@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["LeverAnswers", "carried_answer", "lever_answers"]
 
 #: Of the curve of the sentence's answer: each of so many points stands for an equal share of the worlds.
-_N_CURVE_POINTS = 50
+_N_SENTENCE_CURVE_POINTS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +141,7 @@ def _curve(answer: DateAnswer | ValueAnswer) -> tuple[float, ...]:
         return ()
     values, weights = answer.pooled_draws(answer.default)
     known = ~np.isnan(values)
-    levels = [(place + 0.5) / _N_CURVE_POINTS for place in range(_N_CURVE_POINTS)]
+    levels = [(place + 0.5) / _N_SENTENCE_CURVE_POINTS for place in range(_N_SENTENCE_CURVE_POINTS)]
     if weights is not None:
         made = weighted_quantiles(values[known], weights[known], levels)
     elif answer.kind == "when":

@@ -22,7 +22,7 @@ from forecast.sensitivity.lever_points import movable
 __all__ = ["LeverControl", "LeverStop", "lever_controls"]
 
 #: Digits of a number that somebody sets, or that is stated.
-_STATED_DIGITS = 4
+_STOP_DIGITS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +175,7 @@ def _stop(lever: Lever, value: str, unit: str, words: Labels) -> LeverStop:
 
 
 def _stop_text(lever: Lever, size: float, unit: str) -> str:
-    return f"{size:.3g} × since {lever.since:.10g}" if lever.since is not None else amount(size, unit, _STATED_DIGITS)
+    return f"{size:.3g} × since {lever.since:.10g}" if lever.since is not None else amount(size, unit, _STOP_DIGITS)
 
 
 def _interval_text(numbers: np.ndarray[Any, Any], unit: str) -> str:

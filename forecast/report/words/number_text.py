@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 #: Units that take a prefix, and those prefixes; a rate beyond them keeps its power of ten (1.1e21 FLOP/s).
-_PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_PREFIX_FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _SCALED = re.compile(r"(?P<prefix>[kMGTPE]?)(?P<unit>FLOP/s|FLOP|W|Wh|TEPS|Hz|bit/s|B/s|J)(?P<rest>/.*)?", re.ASCII)
 #: A kilobyte is rarely meant where bytes are counted in binary; only bytes a second are scaled above.
 _MONEY = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
@@ -188,10 +188,10 @@ def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:
     if unit == "USD" or unit.startswith("USD/"):
         return _money(values, unit.removeprefix("USD"))
     if (scaled := _SCALED.fullmatch(unit)) is not None and (scaled["unit"] != "FLOP" or scaled["rest"]):
-        own = _PREFIXES.get(scaled["prefix"], 1.0)
+        own = _PREFIX_FACTORS.get(scaled["prefix"], 1.0)
         sizes = [abs(value) * own for value in values if math.isfinite(value) and value]
         middle = sorted(sizes)[len(sizes) // 2] if sizes else own
-        prefix, factor = next(((p, f) for p, f in reversed(_PREFIXES.items()) if middle >= f), ("", 1.0))
+        prefix, factor = next(((p, f) for p, f in reversed(_PREFIX_FACTORS.items()) if middle >= f), ("", 1.0))
         if middle >= 1e21:
             prefix, factor = "", 1.0
         rest = scaled["rest"] or ""

@@ -33,7 +33,7 @@ __all__ = ["ChoiceNumber"]
 
 _BARE_NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf", re.ASCII)
 #: What is a text in any case.
-_TEXTS = ("unit", "qualifiers", "as", "between", "family")
+_TEXT_KEYS = ("unit", "qualifiers", "as", "between", "family")
 #: Forms that hold no numbers.
 _NONE = ("draws", "fitted")
 
@@ -82,7 +82,7 @@ class ChoiceNumber(QuantityKind):
                 raise ScenarioError(f"{at}: expected a number: {what}")
             return float(text)
 
-        return {k: v if k in _TEXTS else number(v, f"{where}.{k}") for k, v in self.record.items()}
+        return {k: v if k in _TEXT_KEYS else number(v, f"{where}.{k}") for k, v in self.record.items()}
 
     @classmethod
     def told(cls, record: Mapping[str, Any]) -> bool:
@@ -115,7 +115,7 @@ class ChoiceNumber(QuantityKind):
 
 def _numeric_parts(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parts of a record that may hold numbers."""
-    return {} if set(_NONE) & set(record) else {k: v for k, v in record.items() if k not in _TEXTS}
+    return {} if set(_NONE) & set(record) else {k: v for k, v in record.items() if k not in _TEXT_KEYS}
 
 
 def _braced_texts(value: Any, at: str, where: str) -> Iterator[tuple[str, str]]:

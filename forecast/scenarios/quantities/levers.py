@@ -42,11 +42,11 @@ N_LEVER_POINTS = 9
 #: A range of so many times its low end is tried in equal ratios, any other in equal steps.
 _LOG_STEP_RATIO = 10.0
 #: Digits of a place between the ends.
-_DIGITS = 2
+_LEVER_DIGITS = 2
 
 _LEVER_KEYS = ("label", "range", "growth", "since", "about")
 #: Words of a command that a shell takes as they are.
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/@:,")
+_UNQUOTED_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/@:,")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +180,7 @@ def _round_to_step(value: float, size: float) -> str:
     >>> _rounded(5477.2, 5477.2), _rounded(0.09375, 0.35), _rounded(3.1623e16, 3.1623e16), _rounded(2000.125, 1.0)
     ('5500', '0.09', '3.2e16', '2000.1')
     """
-    place = math.floor(math.log10(abs(size))) - _DIGITS + 1
+    place = math.floor(math.log10(abs(size))) - _LEVER_DIGITS + 1
     return re.sub(r"e\+?(-?)0*", r"e\1", f"{round(value / 10.0**place) * 10.0**place:.6g}")
 
 
@@ -264,4 +264,4 @@ def _check_pair(reader: ScenarioReader, value: object, key: str) -> tuple[Any, A
 
 def _shell_quote(text: str) -> str:
     """Quote what a shell would take apart."""
-    return text if set(text) <= _PLAIN else json.dumps(text, ensure_ascii=False)
+    return text if set(text) <= _UNQUOTED_CHARACTERS else json.dumps(text, ensure_ascii=False)

@@ -27,18 +27,18 @@ __all__ = [
     "parse_texts",
 ]
 
-_DIGITS = rf"[+-]?{NUMBER_PATTERN}"
+_SIGNED_NUMBER_PATTERN = rf"[+-]?{NUMBER_PATTERN}"
 #: A number with a unit, and a range of two numbers that may have one.
-_UNIT = r"\s+((?:1/)?[A-Za-z(%$].*)"
-_MEASURED_PATTERN = re.compile(rf"({_DIGITS}){_UNIT}", re.ASCII)
-_RANGE = re.compile(rf"({_DIGITS})\s*\.\.\s*({_DIGITS})(?:{_UNIT})?", re.ASCII)
+_UNIT_PATTERN = r"\s+((?:1/)?[A-Za-z(%$].*)"
+_MEASURED_PATTERN = re.compile(rf"({_SIGNED_NUMBER_PATTERN}){_UNIT_PATTERN}", re.ASCII)
+_RANGE = re.compile(rf"({_SIGNED_NUMBER_PATTERN})\s*\.\.\s*({_SIGNED_NUMBER_PATTERN})(?:{_UNIT_PATTERN})?", re.ASCII)
 
 #: Families that hold no negative number.
-_POSITIVE = ("lognormal", "loguniform")
+_POSITIVE_FAMILIES = ("lognormal", "loguniform")
 
 
 #: The name of a registered model begins with that of its plugin.
-_MODEL = re.compile(r"[A-Za-z][\w.-]*(::[\w.-]+)?/\S+", re.ASCII)
+_MODEL_PATTERN = re.compile(r"[A-Za-z][\w.-]*(::[\w.-]+)?/\S+", re.ASCII)
 
 
 def names_model(value: object) -> bool:
@@ -49,7 +49,7 @@ def names_model(value: object) -> bool:
     >>> names_model("hardware/linpack@random-walk"), names_model("1 FLOP/s"), names_model("changepoint")
     (True, False, False)
     """
-    return isinstance(value, str) and _MODEL.fullmatch(value) is not None
+    return isinstance(value, str) and _MODEL_PATTERN.fullmatch(value) is not None
 
 
 def parse_texts(choice: str, value: object) -> tuple[str, ...]:
@@ -223,6 +223,6 @@ def floor(distribution: Distribution | None, lower: float | None) -> float | Non
     >>> floor(distribution({"p05": 1, "p95": 9}), None), floor(distribution({"value": 0.1}), None)
     (0.0, None)
     """
-    if lower is None and distribution is not None and distribution.family in _POSITIVE:
+    if lower is None and distribution is not None and distribution.family in _POSITIVE_FAMILIES:
         return 0.0
     return lower

@@ -30,7 +30,7 @@ FILE_NAME = "snapshots.json"
 SCHEMA_VERSION = 1
 MAX_SNAPSHOT_FILE_BYTES = 4 * 2**20
 #: A name in the cache, never a path: the record must not lead out of its folder.
-_FILE = re.compile(r"[0-9a-f]{12}-[a-z0-9._-]{1,150}")
+_SNAPSHOT_NAME_PATTERN = re.compile(r"[0-9a-f]{12}-[a-z0-9._-]{1,150}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,9 @@ _SNAPSHOT = ObjectSchema(
         ),
         "bytes": COUNT,
         "fetched": DAY,
-        "file": ValueSchema("a name in the cache", lambda v: isinstance(v, str) and bool(_FILE.fullmatch(v))),
+        "file": ValueSchema(
+            "a name in the cache", lambda v: isinstance(v, str) and bool(_SNAPSHOT_NAME_PATTERN.fullmatch(v))
+        ),
     }
 )
 _FORM = ObjectSchema(

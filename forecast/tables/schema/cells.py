@@ -35,7 +35,7 @@ __all__ = [
 _NUMBER_PATTERN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?")
 _NUMBERS = re.compile(rf"(?:{_NUMBER_PATTERN.pattern}\n)*+{_NUMBER_PATTERN.pattern}")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+_DATE_PATTERN = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _MAX_CHARACTERS = 400
 _MAX_EXACT_INTEGER = 2**53
 
@@ -163,7 +163,7 @@ def date(cell: str) -> datetime.date:
     >>> date("2024-06")
     datetime.date(2024, 6, 1)
     """
-    match = _DATE.fullmatch(cell)
+    match = _DATE_PATTERN.fullmatch(cell)
     if not match:
         raise ValueError("expected a date YYYY, YYYY-MM or YYYY-MM-DD")
     year, month, day = match.groups()

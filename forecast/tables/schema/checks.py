@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.errors import FormulaError, LeftOutWarning, TableError, nearest, printable
 from forecast.formula import Condition, parse_row_condition
-from forecast.formula.tree import COMPARISONS
+from forecast.formula.tree import COMPARISON_FUNCTIONS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -276,7 +276,7 @@ def _failing_rows(
     broken = f"check '{printable(check.name, 60)}': {check.condition.text} does not hold"
     bad = {
         rows[i]: f"{csv.at(rows[i], at)}: {broken} ({left[i]:.4g} against {right[i]:.4g}): {check.reason}"
-        for i in np.flatnonzero(known & ~COMPARISONS[check.condition.op](left, right))
+        for i in np.flatnonzero(known & ~COMPARISON_FUNCTIONS[check.condition.op](left, right))
     }
     return bad, int(np.sum(known))
 

@@ -48,7 +48,7 @@ def _clean(value: object) -> bool:
     return isinstance(value, str) and not any(ord(c) < 32 and c not in "\n\t" for c in value)
 
 
-_TEXT = ValueSchema("text without control characters", _clean)
+_TEXT_SCHEMA = ValueSchema("text without control characters", _clean)
 _NON_EMPTY_TEXT = ValueSchema("text that is not empty", lambda v: _clean(v) and bool(v.strip()))
 _FIELD_NAME_SCHEMA = ValueSchema(
     "lower case letters, digits, '.', '_' and '-'",
@@ -59,7 +59,7 @@ _FIELD_NAME_SCHEMA = ValueSchema(
 def _one_of(*words: str) -> RefinedSchema:
     """Return the form of a licence or a source: texts by name, with at least one of some words."""
     return RefinedSchema(
-        MappingSchema(_TEXT), f"one of {', '.join(words)}", lambda v: any(v.get(w, "").strip() for w in words)
+        MappingSchema(_TEXT_SCHEMA), f"one of {', '.join(words)}", lambda v: any(v.get(w, "").strip() for w in words)
     )
 
 
@@ -77,14 +77,14 @@ _PACKAGE = ObjectSchema(
     },
     {
         **dict.fromkeys(("$schema", "contributors", "created", "homepage", "id", "keywords", "profile"), ANYTHING),
-        "description": _TEXT,
+        "description": _TEXT_SCHEMA,
     },
 )  # fmt: skip
 _RESOURCE = ObjectSchema(
     {"name": _FIELD_NAME_SCHEMA, "path": _NON_EMPTY_TEXT, "schema": ANYTHING},
     {
         **dict.fromkeys(("bytes", "description", "mediatype", "profile", "title"), ANYTHING),
-        **dict.fromkeys(("hash", "format", "parser"), _TEXT),
+        **dict.fromkeys(("hash", "format", "parser"), _TEXT_SCHEMA),
         "encoding": ValueSchema("utf-8", lambda v: v in ("utf-8", "UTF-8")), "licenses": _LICENCES, "sources": _SOURCES,
     },
 )  # fmt: skip
@@ -96,14 +96,14 @@ _SCHEMA = ObjectSchema(
     {"fields": ListSchema(ANYTHING, 1)},
     {
         **dict.fromkeys(("title", "description"), ANYTHING), "checks": ListSchema(ANYTHING), "primaryKey": _KEY,
-        "missingValues": ListSchema(_TEXT), "separate": ListSchema(_TEXT),
+        "missingValues": ListSchema(_TEXT_SCHEMA), "separate": ListSchema(_TEXT_SCHEMA),
     },
 )  # fmt: skip
 _FIELD = ObjectSchema(
     {"name": _NON_EMPTY_TEXT, "type": _NON_EMPTY_TEXT},
     {
-        **dict.fromkeys(("description", "example"), ANYTHING), "unit": _TEXT, "title": _TEXT,
-        "qualifiers": ObjectSchema({}, dict.fromkeys(ATTRIBUTES, _TEXT)),
+        **dict.fromkeys(("description", "example"), ANYTHING), "unit": _TEXT_SCHEMA, "title": _TEXT_SCHEMA,
+        "qualifiers": ObjectSchema({}, dict.fromkeys(ATTRIBUTES, _TEXT_SCHEMA)),
         "constraints": ObjectSchema({}, {
             "required": FLAG, "minimum": ANYTHING, "maximum": ANYTHING, "enum": ListSchema(ANYTHING),
         }),

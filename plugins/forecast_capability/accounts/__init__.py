@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from forecast import CommandSpec, ModelSpec
 
-__all__ = ["commands", "models"]
+__all__ = ["account_models", "commands"]
 
-REFERENCE = (
+ACCOUNTS_REFERENCE = (
     "SEC filings and Epoch AI (CC-BY 4.0), as compiled in datasets/company-spending, datasets/compute-splits, "
     "datasets/chip-stock, datasets/data-centres and datasets/training-runs-2026; forecast accounts prints each ratio"
 )
@@ -24,13 +24,13 @@ DRAWN = {
 }
 
 
-def models() -> Iterator[ModelSpec]:
+def account_models() -> Iterator[ModelSpec]:
     """Bring what a scenario draws from the accounts."""
     at = "forecast_capability.accounts.drawn"
     for link, title in DRAWN.items():
         yield ModelSpec(
             name=f"accounts-{link}", title=title, quantity=f"capability.{link.replace('-', '_')}", unit="",
-            keeps="positive", target=f"{at}:ratio", reference=REFERENCE,
+            keeps="positive", target=f"{at}:ratio", reference=ACCOUNTS_REFERENCE,
             note="one to three years a link: its spread is that of all links",
         )  # fmt: skip
     for name, title, unit, target, note in (
@@ -52,7 +52,8 @@ def models() -> Iterator[ModelSpec]:
     ):  # fmt: skip
         yield ModelSpec(
             name=f"accounts-{name}", title=title, quantity=f"capability.{name.replace('-', '_')}", unit=unit,
-            keeps="" if target == "walk" else "positive", target=f"{at}:{target}", note=note, reference=REFERENCE,
+            keeps="" if target == "walk" else "positive", target=f"{at}:{target}", note=note,
+            reference=ACCOUNTS_REFERENCE,
         )  # fmt: skip
 
 
@@ -62,5 +63,5 @@ def commands() -> Iterator[CommandSpec]:
         name="accounts",
         target="forecast_capability.accounts.command:accounts_command",
         title="Print what ties capital expenditure to the largest training run, by year",
-        reference=REFERENCE,
+        reference=ACCOUNTS_REFERENCE,
     )

@@ -17,7 +17,7 @@ from forecast import ModelSpec
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, ModelRecord
 from forecast.streams import student_t
-from forecast_capability.accounts.ratios import EDITION, FOUR, LAB, RATIOS, Ratio, Tables, of_link, pooled_spread
+from forecast_capability.accounts.ratios import FOUR, LAB, RATIOS, RUNS_EDITION, Ratio, Tables, of_link, pooled_spread
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
@@ -35,7 +35,7 @@ GROWTHS = ("capex-growth", "site-power-growth", "tracked-power-growth")
 PREFIX = "accounts-"
 
 
-def _base(spec: ModelSpec, name: str) -> dict[str, object]:
+def _base_record(spec: ModelSpec, name: str) -> dict[str, object]:
     return {
         "name": name, "unit": spec.unit, "inputs": {}, "note": spec.note, "sources": (spec.reference,),
         "keeps": spec.keeps,
@@ -104,7 +104,7 @@ class _FittedRatio(_Fitted):
 
 def ratio(name: str, spec: ModelSpec) -> Model:
     """Build the model of a ratio of the next year."""
-    return _Ratio(**_base(spec, name), link=spec.name.removeprefix(PREFIX))  # type: ignore[arg-type]
+    return _Ratio(**_base_record(spec, name), link=spec.name.removeprefix(PREFIX))  # type: ignore[arg-type]
 
 
 # --- Spending at the start ------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class _FittedCapex(_Fitted):
 
 def capex(name: str, spec: ModelSpec) -> Model:
     """Build the model of what four companies spend a year at the start."""
-    return _Capex(**_base(spec, name))  # type: ignore[arg-type]
+    return _Capex(**_base_record(spec, name))  # type: ignore[arg-type]
 
 
 # --- Paths around them ----------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def _walked(time: Array, streams: Streams) -> Array:
 
 def walk(name: str, spec: ModelSpec) -> Model:
     """Build a standard random walk."""
-    return _Walk(**_base(spec, name))  # type: ignore[arg-type]
+    return _Walk(**_base_record(spec, name))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,7 +228,7 @@ class _FittedNumber(_Fitted):
 
 def growth_spread(name: str, spec: ModelSpec) -> Model:
     """Build the spread of growth of spending and of sites."""
-    return _GrowthSpread(**_base(spec, name))  # type: ignore[arg-type]
+    return _GrowthSpread(**_base_record(spec, name))  # type: ignore[arg-type]
 
 
 # --- A ratio as it stands -------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class _Last(ModelRecord):
 
 def last(name: str, spec: ModelSpec) -> Model:
     """Build the model of a ratio as it was in its last year, as certain as the two figures in it."""
-    return _Last(**_base(spec, name), link=spec.name.removeprefix(PREFIX).removesuffix("-now"))  # type: ignore[arg-type]
+    return _Last(**_base_record(spec, name), link=spec.name.removeprefix(PREFIX).removesuffix("-now"))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,7 +287,7 @@ class _FittedShareGain(_Fitted):
 
 def share_gain(name: str, spec: ModelSpec) -> Model:
     """Build the path of the share of spending that the largest run costs, over that at the start."""
-    return _ShareGain(**_base(spec, name))  # type: ignore[arg-type]
+    return _ShareGain(**_base_record(spec, name))  # type: ignore[arg-type]
 
 
 # --- Plans ----------------------------------------------------------------------------------------------------------
@@ -324,7 +324,9 @@ def _plans(what: str) -> tuple[Array, Array]:
         dates = np.array(sorted(years))
         return dates, np.array([years[date] for date in dates])
     table, column = ("data-centres", "power") if what == "site" else ("data-centre-totals", "h100_equivalents")
-    rows = series.rows_as_of(f"datasets/{table}", where={"edition": EDITION}, as_of=None, name="accounts", date="date")
+    rows = series.rows_as_of(
+        f"datasets/{table}", where={"edition": RUNS_EDITION}, as_of=None, name="accounts", date="date"
+    )
     dates, values = tables.decimal_year(rows.column("date")), rows.numeric(column)
     order = np.argsort(dates, kind="stable")
     return dates[order], np.maximum.accumulate(values[order])
@@ -346,4 +348,4 @@ class _FittedPlanned(_Fitted):
 
 def planned(name: str, spec: ModelSpec) -> Model:
     """Build the power of the largest site, the chips of all that are followed, or research, as planned."""
-    return _Planned(**_base(spec, name), what=spec.name.rpartition("-")[2])  # type: ignore[arg-type]
+    return _Planned(**_base_record(spec, name), what=spec.name.rpartition("-")[2])  # type: ignore[arg-type]

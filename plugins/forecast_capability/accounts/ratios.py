@@ -33,7 +33,7 @@ LAB = "OpenAI"
 HOURS_A_YEAR = 8766.0
 #: Editions of the sites, whose costs were estimated anew; all that is not compared is of the last.
 EDITIONS = ("2026-05", "2026-09")
-EDITION = EDITIONS[-1]
+RUNS_EDITION = EDITIONS[-1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +156,7 @@ class Tables:
         """Return the median all-in capital cost of tracked sites of a year, USD per H100 equivalent."""
         from forecast import tables
 
-        rows = self.rows("data-centres", "date", edition=edition or EDITION, plan="no")
+        rows = self.rows("data-centres", "date", edition=edition or RUNS_EDITION, plan="no")
         if rows is None:
             return np.nan
         size, cost = rows.numeric("h100_equivalents"), rows.numeric("cost")
@@ -175,12 +175,12 @@ class Tables:
             rows.numeric("training_compute"),
             rows.numeric("cost"),
         )
-        priced = (cost > LEAST_COST) & (dates >= SINCE) & np.isfinite(flop)
+        priced = (cost > LEAST_COST) & (dates >= FIRST_RUN_YEAR) & np.isfinite(flop)
         if priced.sum() < 5:
             return []
         slope, level = np.polyfit(dates[priced] - 2025, np.log10(flop[priced] / cost[priced]), 1)
         found = []
-        for year in range(int(SINCE), int(dates.max()) + 1):
+        for year in range(int(FIRST_RUN_YEAR), int(dates.max()) + 1):
             of_year = np.flatnonzero(
                 (dates.astype(int) == year) & np.isfinite(flop) & (rows.column("domain") != "games")
             )
@@ -192,7 +192,7 @@ class Tables:
 
 
 #: H100 equivalents: smaller sites are parts of others. USD: cheaper runs are experiments. First is the year of GPT-3.
-LEAST_SITE, LEAST_COST, SINCE = 20_000, 1e5, 2020.0
+LEAST_SITE, LEAST_COST, FIRST_RUN_YEAR = 20_000, 1e5, 2020.0
 
 
 def _summed(spent: dict[tuple[str, str], float], companies: tuple[str, ...]) -> dict[int, float]:
@@ -300,7 +300,7 @@ def _power_growth(tables: Tables) -> _Rows:
 def _site_growth(tables: Tables) -> _Rows:
     from forecast import tables as read
 
-    rows = tables.rows("data-centres", "date", edition=EDITION, plan="no")
+    rows = tables.rows("data-centres", "date", edition=RUNS_EDITION, plan="no")
     if rows is None:
         return
     dates, power = read.decimal_year(rows.column("date")), rows.numeric("power")
@@ -462,7 +462,7 @@ def _run_of_site(tables: Tables) -> _Rows:
     from forecast import tables as read
 
     rows = tables.rows("training-runs-2026", "date", frontier="yes", record="yes")
-    sites = tables.rows("data-centres", "date", edition=EDITION, plan="no")
+    sites = tables.rows("data-centres", "date", edition=RUNS_EDITION, plan="no")
     if rows is None or sites is None:
         return
     built, largest = read.decimal_year(sites.column("date")), sites.numeric("power")
@@ -486,7 +486,7 @@ def _days(tables: Tables) -> _Rows:
         return
     dates = read.decimal_year(rows.column("date"))
     for i, hours in enumerate(rows.numeric("duration")):
-        if np.isfinite(hours) and dates[i] >= SINCE:
+        if np.isfinite(hours) and dates[i] >= FIRST_RUN_YEAR:
             yield int(dates[i]), float(hours) / 24, str(rows.column("name")[i]), False
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from forecast import CommandSpec, ModelSpec, ScenarioSpec, TableSpec
 
-__all__ = ["commands", "models", "scenarios", "tables"]
+__all__ = ["chain_models", "chain_scenarios", "commands", "tables"]
 
 HERE = Path(__file__).parent
 REFERENCE = (
     "Epoch AI (CC-BY 4.0), training runs and Epoch Capabilities Index, and METR, time horizons TH1.1, as compiled in "
     "datasets; Goodman & Weare 2010, CAMCoS 5, 65-80, for the draws"
 )
-FORMS = {
+FORM_TITLES = {
     "straight": "an order of magnitude of compute is worth as many points everywhere",
     "bent": "an order of magnitude of compute is worth less beyond 1e25 FLOP",
 }
@@ -25,7 +25,7 @@ OBSERVED = {
     "horizon": "datasets/time-horizons",
 }
 #: Code of a model, its title, the quantity, its unit, and what it keeps.
-MODELS = {
+CHAIN_MODELS = {
     "points": ("Points of the index per order of magnitude of compute, at 1e25 FLOP", "index_points", "", ""),
     "pace": ("Orders of magnitude of compute a year that algorithms give now", "algorithmic_pace", "1/year", ""),
     "growth": ("Orders of magnitude a year that the largest run grew so far", "compute_pace", "1/year", ""),
@@ -46,9 +46,9 @@ MODELS = {
 }
 
 
-def models() -> Iterator[ModelSpec]:
+def chain_models() -> Iterator[ModelSpec]:
     """Bring every part of the chain: each world has one of the two forms."""
-    for name, (title, quantity, unit, keeps) in MODELS.items():
+    for name, (title, quantity, unit, keeps) in CHAIN_MODELS.items():
         yield ModelSpec(
             name=f"chain-{name}",
             title=f"{title}, of one joint estimate in two forms",
@@ -106,7 +106,7 @@ def models() -> Iterator[ModelSpec]:
 
 def tables() -> Iterator[TableSpec]:
     """Bring the joint draws that the models read."""
-    of_forms = {form: f"the chain from compute to horizon: {what}" for form, what in FORMS.items()}
+    of_forms = {form: f"the chain from compute to horizon: {what}" for form, what in FORM_TITLES.items()}
     for name, what in {**of_forms, "alone": "the index by its own trend"}.items():
         yield TableSpec(
             name=f"chain-{name}",
@@ -126,7 +126,7 @@ def commands() -> Iterator[CommandSpec]:
     )
 
 
-def scenarios() -> Iterator[ScenarioSpec]:
+def chain_scenarios() -> Iterator[ScenarioSpec]:
     """Bring the scenario that asks the chain."""
     yield ScenarioSpec(
         name="chain",

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from forecast.base.dates import check_has_come
-from forecast_capability.chain.estimate import CASES, QUANTITIES, Case, Estimate, coverage, estimate
+from forecast_capability.chain.estimate import ESTIMATE_CASES, QUANTITIES, Case, Estimate, estimate, interval_coverage
 from forecast_capability.chain.likelihood import FORMS, Form
 from forecast_capability.chain.rows import Rows, observed
 
@@ -45,7 +45,7 @@ def chain(form: str, as_of: float | None, steps: int, seed: int, chains: int | N
         result: dict[str, Any] = {"chains": chains, "coverage": held}
         lines = [line for each in forms for line in _coverage_lines(each, held[each.name], chains)]
     else:
-        found = {each.name: [(case, estimate(rows, each, case, steps=steps, seed=seed)) for case in CASES]
+        found = {each.name: [(case, estimate(rows, each, case, steps=steps, seed=seed)) for case in ESTIMATE_CASES]
                  for each in forms}  # fmt: skip
         result = {name: [_row(case, one) for case, one in made] for name, made in found.items()}
         lines = [line for each in forms for line in _lines(each, found[each.name])]
@@ -79,7 +79,7 @@ def _lines(form: Form, found: list[tuple[Case, Estimate]]) -> Iterator[str]:
         f"{low:.1f} to {high:.1f}), and algorithms give {pace[1]:.2f} orders a year ({pace[0]:.2f} to {pace[2]:.2f}); "
         f"their correlation is {whole.correlation:.2f}."
     )
-    moved = [one.quantiles("points")[1] for case, one in found if case.centre != CASES[0].centre]
+    moved = [one.quantiles("points")[1] for case, one in found if case.centre != ESTIMATE_CASES[0].centre]
     yield (
         f"A prior centred at 5 or at 20 in place of 10 moves points per order from {min(moved):.2f} to "
         f"{max(moved):.2f}, {max(moved) / min(moved) - 1:.0%}."
@@ -95,7 +95,7 @@ def _lines(form: Form, found: list[tuple[Case, Estimate]]) -> Iterator[str]:
 
 
 def _held(rows: Rows, form: Form, chains: int, steps: int, seed: int) -> dict[str, float]:
-    each = list(coverage(rows, form, chains=chains, steps=steps, seed=seed))
+    each = list(interval_coverage(rows, form, chains=chains, steps=steps, seed=seed))
     return {name: sum(one[name] for one in each) / len(each) for name in QUANTITIES}
 
 

@@ -14,13 +14,22 @@ from forecast_capability.chain.rows import Rows
 
 Array = NDArray[np.float64]
 
-__all__ = ["CASES", "NOW", "QUANTITIES", "SINCE", "Case", "Estimate", "coverage", "estimate"]
+__all__ = [
+    "ESTIMATE_CASES",
+    "FIRST_INDEX_YEAR",
+    "NOW",
+    "QUANTITIES",
+    "Case",
+    "Estimate",
+    "estimate",
+    "interval_coverage",
+]
 
 #: The dates between which paces are means: the first models of the index, and the end of the tables.
-SINCE, NOW = 2023.25, 2026.75
+FIRST_INDEX_YEAR, NOW = 2023.25, 2026.75
 #: Orders over 1e25 FLOP of a run of 2e26 FLOP.
 FAR = 1.3
-ASKED = tuple(Asked(what, date) for what in ("compute", "algorithms") for date in (SINCE, NOW))
+ESTIMATED = tuple(Asked(what, date) for what in ("compute", "algorithms") for date in (FIRST_INDEX_YEAR, NOW))
 
 #: What is estimated, and what each is called.
 QUANTITIES = {
@@ -52,7 +61,7 @@ class Case:
     centre: float = 10.0
 
 
-CASES = (
+ESTIMATE_CASES = (
     Case(title="all rows"),
     Case(title="without models of disclosed compute", disclosed=False),
     Case(title="prior of points centred at 5", centre=5.0),
@@ -85,7 +94,7 @@ class Estimate:
         return float(low), float(middle), float(high)
 
 
-def estimate(rows: Rows, form: Form, case: Case = CASES[0], *, steps: int = 450, seed: int = 0) -> Estimate:
+def estimate(rows: Rows, form: Form, case: Case = ESTIMATE_CASES[0], *, steps: int = 450, seed: int = 0) -> Estimate:
     """Estimate from rows, under a form.
 
     Parameters
@@ -104,13 +113,13 @@ def estimate(rows: Rows, form: Form, case: Case = CASES[0], *, steps: int = 450,
 
 def _derived(rows: Rows, posterior: Posterior, seed: int) -> dict[str, Array]:
     """Return what is derived from the numbers and the state given them."""
-    chain = Chain(rows=rows, form=posterior.form, asked=ASKED)
+    chain = Chain(rows=rows, form=posterior.form, asked=ESTIMATED)
     return _quantities(posterior.numbers, state(chain, posterior, seed=seed))
 
 
 def _quantities(numbers: dict[str, Array], asked: Array) -> dict[str, Array]:
     """Return the quantities from numbers and from C and A at both dates."""
-    years = NOW - SINCE
+    years = NOW - FIRST_INDEX_YEAR
     bend = numbers.get("bend", np.zeros(len(asked)))
     growth, pace = (asked[:, 1] - asked[:, 0]) / years, (asked[:, 3] - asked[:, 2]) / years
     far = numbers["points"] * np.exp(-bend * FAR)
@@ -125,7 +134,7 @@ def _quantities(numbers: dict[str, Array], asked: Array) -> dict[str, Array]:
     }
 
 
-def coverage(
+def interval_coverage(
     rows: Rows, form: Form, *, chains: int = 200, steps: int = 240, seed: int = 0
 ) -> Iterator[dict[str, bool]]:
     """Say of each simulated chain which true quantities lie in the 90 % interval that its rows give.
@@ -162,7 +171,7 @@ def coverage(
 
 def _simulated(rows: Rows, form: Form, numbers: dict[str, float], rng: np.random.Generator) -> tuple[Rows, Array]:
     """Return rows drawn at these numbers, and C and A behind them."""
-    chain, n = Chain(rows=rows, form=form, asked=ASKED), len(rows)
+    chain, n = Chain(rows=rows, form=form, asked=ESTIMATED), len(rows)
     mean, covariance = chain.moments(numbers)
     covariance[np.diag_indices_from(covariance)] += JITTER
     drawn = mean + np.linalg.cholesky(covariance) @ rng.standard_normal(len(mean))

@@ -22,8 +22,8 @@ from forecast.models import Description, FittedModel, Model, ModelRecord, Observ
 from forecast_capability.chain.likelihood import BENT, INDEX_OF_ANCHOR, STRAIGHT, worth
 from forecast_capability.chain.records import largest_runs
 from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP
-from forecast_capability.chain.worlds import SAME_DATE, SPAN, Worlds, worlds
-from forecast_capability.quantities.index import HORIZONS, INDEX, VERSION
+from forecast_capability.chain.worlds import SPAN, WORLD_DATE_ATOL_YEARS, Worlds, worlds
+from forecast_capability.quantities.index import HORIZON_TABLE, INDEX_TABLE, VERSION
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
@@ -184,7 +184,7 @@ class _FittedPath(_Fitted):
     def gained(self, time: Array, slope: Array, of: str, world: dict[str, Array], streams: Streams) -> Array:
         """Return what a path gains from the date to each time; `of` begins the names of its columns."""
         now, wander, turn_a_year = self.drawn[0].now, world[f"{of}walk"], world[f"{of}turn"]
-        if time[0] < now - SAME_DATE:
+        if time[0] < now - WORLD_DATE_ATOL_YEARS:
             told = f"{self.model.name}: the chain goes on from {now:g}, got a first step at {time[0]:g}"
             raise NoDataAtDateError(told)
         step = np.maximum(np.diff(time, prepend=now), 0)[:, None]
@@ -267,7 +267,7 @@ class _Index(_OfPosterior):
 
 def _leaders(drawn: Drawn, name: str) -> Observations:
     """Return the models that led the index."""
-    rows, called = drawn[0].rows.leading, _called(INDEX, "model", name)
+    rows, called = drawn[0].rows.leading, _called(INDEX_TABLE, "model", name)
     names = tuple(called.get(str(model), str(model)) for model in rows.model)
     return Observations(time=rows.date, value=rows.value, unit="", names=names)
 
@@ -344,7 +344,7 @@ class _Horizon(_OfPosterior):
         from forecast.tables import series
 
         read = series.read_columns(
-            HORIZONS, x="release_date", y="horizon", covariates={}, where={"version": VERSION, "frontier": "yes"},
+            HORIZON_TABLE, x="release_date", y="horizon", covariates={}, where={"version": VERSION, "frontier": "yes"},
             as_of=as_of, name=self.name,
         )  # fmt: skip
         points = Observations(time=read.time, value=read.value, unit="min", names=read.names)

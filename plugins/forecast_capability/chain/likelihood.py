@@ -64,7 +64,7 @@ NUMBERS = (
 BEND = Number("bend", 0.15, 0.8)
 
 #: What integrates out, normal before the data: mean and standard deviation.
-LEVELS = {
+LEVEL_PRIORS = {
     "compute": (22.5, 1.0),  # C at START
     "compute_slope": (0.6, 0.3),
     "algorithms_slope": (0.6, 0.5),
@@ -237,17 +237,21 @@ class Chain:
         on_lead = unit * of["undisclosed"] + of["level"]
         on_anchor = of["horizon"] + of["anchor"]
 
-        start, drift, pace = LEVELS["compute"], LEVELS["compute_slope"], LEVELS["algorithms_slope"]
+        start, drift, pace = LEVEL_PRIORS["compute"], LEVEL_PRIORS["compute_slope"], LEVEL_PRIORS["algorithms_slope"]
         mean = on_c * (start[0] * c.start + drift[0] * c.line) + on_a * pace[0] * a.line
         counted = worth(of["stated"], bend) * of["disclosed"]
         tangent = float(worth(np.array(TANGENT), bend)) - rate * (ANCHOR_LOG10_FLOP + TANGENT)
         mean += points * unit * (counted + tangent * of["undisclosed"])
-        mean += LEVELS["base"][0] * on_base + LEVELS["lead"][0] * on_lead + LEVELS["anchor"][0] * on_anchor
+        mean += (
+            LEVEL_PRIORS["base"][0] * on_base
+            + LEVEL_PRIORS["lead"][0] * on_lead
+            + LEVEL_PRIORS["anchor"][0] * on_anchor
+        )
         mean -= INDEX_OF_ANCHOR * doublings * of["horizon"]
 
         levels = [
             start[1] * on_c * c.start, drift[1] * on_c * c.line, pace[1] * on_a * a.line,
-            LEVELS["base"][1] * on_base, LEVELS["lead"][1] * on_lead, LEVELS["anchor"][1] * on_anchor,
+            LEVEL_PRIORS["base"][1] * on_base, LEVEL_PRIORS["lead"][1] * on_lead, LEVEL_PRIORS["anchor"][1] * on_anchor,
         ]  # fmt: skip
         lines = np.stack(levels, axis=1)
         covariance = lines @ lines.T

@@ -19,26 +19,26 @@ from numpy.typing import NDArray
 
 from forecast.base.files import write_atomic
 from forecast.errors import UsageError
-from forecast_capability.chain.estimate import NOW, SINCE
-from forecast_capability.chain.likelihood import FORMS, LEVELS, STRAIGHT, TANGENT, Form
+from forecast_capability.chain.estimate import FIRST_INDEX_YEAR, NOW
+from forecast_capability.chain.likelihood import FORMS, LEVEL_PRIORS, STRAIGHT, TANGENT, Form
 from forecast_capability.chain.rows import Rows, observed
-from forecast_capability.chain.worlds import ALONE, COLUMNS, FOLDER, columns, columns_alone
+from forecast_capability.chain.worlds import ALONE, DRAWS_FOLDER, WORLD_COLUMNS, columns, columns_alone
 
 Array = NDArray[np.float64]
 
 __all__ = ["made_from", "main"]
 
-DRAWS, STEPS, SEED = 2000, 1500, 0
+N_SAVED_DRAWS, N_CHAIN_STEPS, SEED = 2000, 1500, 0
 
 
 def made_from(rows: Rows, form: Form) -> dict[str, object]:
     """Return what a table of draws depends on: rows, priors, dates, and how it was sampled."""
-    priors = json.dumps([form.numbers, LEVELS, TANGENT, NOW, SINCE])
+    priors = json.dumps([form.numbers, LEVEL_PRIORS, TANGENT, NOW, FIRST_INDEX_YEAR])
     return {
         "rows": rows.hash,
         "priors": f"sha256:{hashlib.sha256(priors.encode()).hexdigest()}",
-        "draws": DRAWS,
-        "steps": STEPS,
+        "draws": N_SAVED_DRAWS,
+        "steps": N_CHAIN_STEPS,
         "seed": SEED,
     }
 
@@ -48,11 +48,11 @@ def main(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     if len(given) > 1:
         raise UsageError(f"make_draws: expected at most one folder, got {len(given)} arguments")
-    folder, rows = Path(given[0]) if given else FOLDER, observed()
-    how = {"now": NOW, "draws": DRAWS, "steps": STEPS, "seed": SEED}
+    folder, rows = Path(given[0]) if given else DRAWS_FOLDER, observed()
+    how = {"now": NOW, "draws": N_SAVED_DRAWS, "steps": N_CHAIN_STEPS, "seed": SEED}
     for form in FORMS.values():
         of = f"the chain from compute and algorithms to index and horizon, {form.name} form"
-        _write(folder / f"chain-{form.name}", of, form, rows, columns(rows, form, **how), COLUMNS)
+        _write(folder / f"chain-{form.name}", of, form, rows, columns(rows, form, **how), WORLD_COLUMNS)
     alone = rows.index_alone
     _write(folder / "chain-alone", "the index by its own trend", STRAIGHT, alone, columns_alone(alone, **how), ALONE)
 

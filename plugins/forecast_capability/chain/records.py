@@ -17,8 +17,8 @@ from forecast import ModelSpec
 from forecast.errors import EmptyDataError
 from forecast.models import Description, FittedModel, Model, ModelRecord, Observations
 from forecast.tables import series
-from forecast_capability.chain.rows import SINCE
-from forecast_capability.quantities.index import RUNS
+from forecast_capability.chain.rows import FIRST_RECORD_YEAR
+from forecast_capability.quantities.index import RUNS_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ def largest_runs(name: str, as_of: float | None) -> Observations:
         In FLOP.
     """
     read = series.read_columns(
-        RUNS, x="date", y="training_compute", covariates={}, where={"record": "yes"}, as_of=as_of, name=name
+        RUNS_TABLE, x="date", y="training_compute", covariates={}, where={"record": "yes"}, as_of=as_of, name=name
     )
     return Observations(time=read.time, value=read.value, unit="FLOP", names=read.names)
 
@@ -78,10 +78,10 @@ class _Age(ModelRecord):
         from forecast_capability.chain.estimate import NOW
 
         dates = largest_runs(self.name, as_of).time
-        counted = int((dates >= SINCE).sum())
+        counted = int((dates >= FIRST_RECORD_YEAR).sum())
         if not counted:
-            raise EmptyDataError(f"{self.name}: no record of training compute is dated from {SINCE:g} on")
-        years = (NOW if as_of is None else min(as_of, NOW)) - SINCE
+            raise EmptyDataError(f"{self.name}: no record of training compute is dated from {FIRST_RECORD_YEAR:g} on")
+        years = (NOW if as_of is None else min(as_of, NOW)) - FIRST_RECORD_YEAR
         return _FittedAge(model=self, count=counted, years=years)
 
 
@@ -99,7 +99,8 @@ class _FittedAge(FittedModel):
 
     def describe(self) -> Description:
         return Description(
-            summary=f"records come at random, {self.count / self.years:.2g} a year ({self.count} since {SINCE:g})",
+            summary=f"records come at random, {self.count / self.years:.2g} a year "
+            f"({self.count} since {FIRST_RECORD_YEAR:g})",
             assumptions=("a year brings as many records as it did, and each comes whenever it may",),
             sources=self.model.sources,
         )

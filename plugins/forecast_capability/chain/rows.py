@@ -14,14 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import EmptyDataError
-from forecast_capability.quantities.index import EDITION, HORIZONS, INDEX, RELIABLE, RUNS, SAME, VERSION
+from forecast_capability.quantities.index import (
+    HORIZON_TABLE,
+    INDEX_EDITION,
+    INDEX_TABLE,
+    RELIABLE,
+    RUNS_TABLE,
+    SAME,
+    VERSION,
+)
 
 if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
 Array = NDArray[np.float64]
 
-__all__ = ["ANCHOR_LOG10_FLOP", "DISCLOSED", "RUN", "SINCE", "UNDISCLOSED", "Rows", "observed"]
+__all__ = ["ANCHOR_LOG10_FLOP", "DISCLOSED", "FIRST_RECORD_YEAR", "RUN", "UNDISCLOSED", "Rows", "observed"]
 
 #: What a row says its model's compute is: of a record of training compute, stated, or not stated.
 RUN, DISCLOSED, UNDISCLOSED = 0, 1, 2
@@ -29,7 +37,7 @@ RUN, DISCLOSED, UNDISCLOSED = 0, 1, 2
 #: Compute stands in orders of magnitude over 1e25 FLOP.
 ANCHOR_LOG10_FLOP = 25.0
 #: Records of compute are rows from here on.
-SINCE = 2018.0
+FIRST_RECORD_YEAR = 2018.0
 LATER_EDITION = "2026-09"
 LEAST_LOG10_FLOP = 22.0
 
@@ -169,23 +177,23 @@ def _read(table: str, where: dict[str, str], as_of: float | None, date: str) -> 
 
 
 def _runs(as_of: float | None) -> list[_Row]:
-    rows, dates = _read(RUNS, {"record": "yes"}, as_of, "date")
+    rows, dates = _read(RUNS_TABLE, {"record": "yes"}, as_of, "date")
     return [
         {"compute": RUN, "date": date, "value": np.log10(flop), "model": f"run {name}"}
         for date, flop, name in zip(dates, rows.numeric("training_compute"), rows.column("run"), strict=True)
-        if date >= SINCE
+        if date >= FIRST_RECORD_YEAR
     ]
 
 
 def _models(as_of: float | None) -> dict[str, _Row]:
     """Return models with an index by name, and whether each led at its release; none as of a date before the first."""
     try:
-        rows, dates = _read(INDEX, {"edition": EDITION}, as_of, "release_date")
+        rows, dates = _read(INDEX_TABLE, {"edition": INDEX_EDITION}, as_of, "release_date")
     except EmptyDataError:
         return {}
     found = dict(zip(map(str, rows.column("model")), _of_index(rows, dates, 0.0), strict=True))
     try:
-        later, later_dates = _read(INDEX, {"edition": LATER_EDITION}, as_of, "release_date")
+        later, later_dates = _read(INDEX_TABLE, {"edition": LATER_EDITION}, as_of, "release_date")
     except EmptyDataError:
         later = None
     if later is not None:
@@ -229,8 +237,8 @@ def _disclosed(flop: float, sureness: str, maker: str) -> _Row:
 
 
 def _horizons(as_of: float | None, models: dict[str, _Row]) -> list[_Row]:
-    rows, dates = _read(HORIZONS, {"version": VERSION}, as_of, "release_date")
-    runs, _ = _read(RUNS, {}, as_of, "date")
+    rows, dates = _read(HORIZON_TABLE, {"version": VERSION}, as_of, "release_date")
+    runs, _ = _read(RUNS_TABLE, {}, as_of, "date")
     flop_of = dict(zip(map(str, runs.column("run")), runs.numeric("training_compute"), strict=True))
     sureness_of = dict(zip(map(str, runs.column("run")), map(str, runs.column("confidence")), strict=True))
     width = np.log2(rows.numeric("horizon_high") / rows.numeric("horizon_low"))

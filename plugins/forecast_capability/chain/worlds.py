@@ -15,26 +15,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import EmptyDataError
-from forecast_capability.chain.estimate import NOW, SINCE
+from forecast_capability.chain.estimate import FIRST_INDEX_YEAR, NOW
 from forecast_capability.chain.likelihood import FORMS, STRAIGHT, TANGENT, Asked, Chain, Form, worth
 from forecast_capability.chain.posterior import sample, state
 from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP, Rows, observed
 
 Array = NDArray[np.float64]
 
-__all__ = ["ALONE", "COLUMNS", "FOLDER", "SAME_DATE", "SPAN", "Worlds", "columns", "columns_alone", "worlds"]
+__all__ = [
+    "ALONE",
+    "DRAWS_FOLDER",
+    "SPAN",
+    "WORLD_COLUMNS",
+    "WORLD_DATE_ATOL_YEARS",
+    "Worlds",
+    "columns",
+    "columns_alone",
+    "worlds",
+]
 
 #: Where they are shipped.
-FOLDER = Path(__file__).parent / "draws"
+DRAWS_FOLDER = Path(__file__).parent / "draws"
 #: Dates this many years apart are one.
-SAME_DATE = 1e-6
+WORLD_DATE_ATOL_YEARS = 1e-6
 #: Years before the date over which growth so far is a mean.
-SPAN = NOW - SINCE
+SPAN = NOW - FIRST_INDEX_YEAR
 #: Of an estimate as of an earlier date: draws, and steps of the ensemble.
-DRAWS, STEPS = 1000, 500
+N_WORLDS, N_WORLD_STEPS = 1000, 500
 
 #: The columns of a table of draws, and what each is.
-COLUMNS = {
+WORLD_COLUMNS = {
     "points": "Points of the index per order of magnitude of compute, at 1e25 FLOP",
     "bend": "By which share an order of magnitude is worth less an order further on; 0 in the straight form",
     "pace": f"Orders of magnitude of compute a year that algorithms gave over the last {SPAN:g} years",
@@ -59,8 +69,8 @@ ALONE = {
     "slope": "Points a year that it gains at the date",
     "walk": "Standard deviation of its random walk over a year, points",
     "turn": "Standard deviation of what its slope gains in a year, points a year",
-    "level": COLUMNS["level"],
-    "frontier_scatter": COLUMNS["frontier_scatter"],
+    "level": WORLD_COLUMNS["level"],
+    "frontier_scatter": WORLD_COLUMNS["frontier_scatter"],
 }
 
 
@@ -77,7 +87,7 @@ class Worlds:
     rows : Rows
         What they are drawn from.
     columns : mapping of str to ndarray
-        By the names of `COLUMNS` or `ALONE`, (draw,) each, ordered by how fast the index rises at the date.
+        By the names of `WORLD_COLUMNS` or `ALONE`, (draw,) each, ordered by how fast the index rises at the date.
     """
 
     form: str
@@ -95,7 +105,7 @@ class Worlds:
 
 
 def columns(rows: Rows, form: Form, *, now: float, draws: int, steps: int, seed: int = 0) -> dict[str, Array]:
-    """Draw `COLUMNS`, (draw,) each, ordered by how fast the index rises at the date: what a scenario's worlds read.
+    """Draw `WORLD_COLUMNS`, (draw,) each, for a scenario's worlds: ordered by how fast the index rises at the date.
 
     Parameters
     ----------
@@ -131,7 +141,7 @@ def columns(rows: Rows, form: Form, *, now: float, draws: int, steps: int, seed:
         algorithms_slope + np.exp(-numbers["bend"] * (compute - ANCHOR_LOG10_FLOP)) * compute_slope
     )
     order = np.argsort(rise, kind="stable")
-    return {name: numbers[name][order] for name in COLUMNS}
+    return {name: numbers[name][order] for name in WORLD_COLUMNS}
 
 
 def columns_alone(rows: Rows, *, now: float, draws: int, steps: int, seed: int = 0) -> dict[str, Array]:
@@ -188,14 +198,14 @@ class _From:
 @lru_cache(maxsize=32)
 def _drawn(what: _From) -> Worlds:
     """Return the shipped draws where they are from the same rows, and others anew."""
-    shipped = FOLDER / f"chain-{what.form}" / "made-from.json"
-    if abs(what.now - NOW) < SAME_DATE and json.loads(shipped.read_text("utf-8"))["rows"] == what.hash:
+    shipped = DRAWS_FOLDER / f"chain-{what.form}" / "made-from.json"
+    if abs(what.now - NOW) < WORLD_DATE_ATOL_YEARS and json.loads(shipped.read_text("utf-8"))["rows"] == what.hash:
         from forecast import tables
 
         read = tables.to_columns(f"capability/chain-{what.form}", where=f"chain-{what.form}")
         made = {name: read.numeric(name) for name in read}
     elif what.form == "alone":
-        made = columns_alone(what.rows, now=what.now, draws=DRAWS, steps=STEPS)
+        made = columns_alone(what.rows, now=what.now, draws=N_WORLDS, steps=N_WORLD_STEPS)
     else:
-        made = columns(what.rows, FORMS[what.form], now=what.now, draws=DRAWS, steps=STEPS)
+        made = columns(what.rows, FORMS[what.form], now=what.now, draws=N_WORLDS, steps=N_WORLD_STEPS)
     return Worlds(form=what.form, now=what.now, rows=what.rows, columns=made)

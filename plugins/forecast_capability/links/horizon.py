@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["EDITION", "LAST", "doubling", "line"]
+__all__ = ["HORIZON_EDITION", "LAST", "doubling", "line"]
 
-TABLE, EDITION = "datasets/time-horizons", "TH1.1"
+HORIZON_TABLE, HORIZON_EDITION = "datasets/time-horizons", "TH1.1"
 #: The last row that the published trends read: Hurford's copy of TH1.1, released 2026-03-05. Later rows are not theirs.
 LAST = 2026.18
 #: METR's own floor of a horizon, in minutes.
@@ -94,7 +94,8 @@ class _Regression(ModelRecord):
     def _points(self, column: str, since: str, as_of: float | None) -> tuple[Array, Array, NDArray[np.str_]]:
         """Return the dates, horizons and models of a window of the table, as published."""
         read = trend(
-            TABLE, shape="trends/exponential", x="release_date", y=column, unit="min", where={"version": EDITION},
+            HORIZON_TABLE, shape="trends/exponential", x="release_date", y=column, unit="min",
+            where={"version": HORIZON_EDITION},
             since=since + "-01-01"[len(since) - 4 :], name=self.name,
         ).fit(as_of=min(LAST, LAST if as_of is None else as_of))  # fmt: skip
         seen = read.observed()

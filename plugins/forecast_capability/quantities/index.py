@@ -30,8 +30,13 @@ Array = NDArray[np.float64]
 
 __all__ = ["RELIABLE", "SAME", "disclosed", "horizon", "pace"]
 
-INDEX, HORIZONS, EDITION, VERSION = "datasets/capability-editions", "datasets/time-horizons", "2026-08", "TH1.1"
-RUNS = "datasets/training-runs-2026"
+INDEX_TABLE, HORIZON_TABLE, INDEX_EDITION, VERSION = (
+    "datasets/capability-editions",
+    "datasets/time-horizons",
+    "2026-08",
+    "TH1.1",
+)
+RUNS_TABLE = "datasets/training-runs-2026"
 #: Minutes: METR holds horizons above 16 h unreliable, so that they say "at least".
 RELIABLE = 960.0
 
@@ -56,15 +61,15 @@ SAME: Mapping[str, str] = {
 
 def pace(name: str, spec: ModelSpec) -> Model:
     """Build the model of the pace of algorithms between the two regressions, undisclosed compute a latent."""
-    return _between(name, spec, latent_too=True)
+    return _regression_model(name, spec, latent_too=True)
 
 
 def disclosed(name: str, spec: ModelSpec) -> Model:
     """Build the same from the models whose compute is disclosed."""
-    return _between(name, spec, latent_too=False)
+    return _regression_model(name, spec, latent_too=False)
 
 
-def _between(name: str, spec: ModelSpec, *, latent_too: bool) -> Model:
+def _regression_model(name: str, spec: ModelSpec, *, latent_too: bool) -> Model:
     place = Input(
         name="place",
         unit="",
@@ -98,7 +103,7 @@ class _Pace(ModelRecord):
 
         from forecast import tables
 
-        rows = _rows(INDEX, {"edition": EDITION}, as_of, self.name)
+        rows = _rows(INDEX_TABLE, {"edition": INDEX_EDITION}, as_of, self.name)
         used = np.isfinite(rows.numeric("eci")) & (self.latent_too | np.isfinite(rows.numeric("training_compute")))
         rows = rows.take(used)
         logs, points = np.log10(rows.numeric("training_compute")), rows.numeric("eci")
@@ -129,7 +134,9 @@ def _largest(years: Array, as_of: float | None, name: str) -> Array:
     """Return the logarithm of the largest training run so far at each date."""
     from forecast.tables import series
 
-    date, record, _ = series.read_series(RUNS, x="date", y="training_compute", records=True, as_of=as_of, name=name)
+    date, record, _ = series.read_series(
+        RUNS_TABLE, x="date", y="training_compute", records=True, as_of=as_of, name=name
+    )
     return np.asarray(np.log10(record[np.maximum(np.searchsorted(date, years, side="right") - 1, 0)]))
 
 
@@ -188,9 +195,9 @@ class _FittedPace(FittedModel):
 class _Horizon(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
 
-        scored = _rows(INDEX, {"edition": EDITION}, as_of, self.name)
+        scored = _rows(INDEX_TABLE, {"edition": INDEX_EDITION}, as_of, self.name)
         index = dict(zip(scored.column("model"), scored.numeric("eci"), strict=True))
-        timed = _rows(HORIZONS, {"version": VERSION}, as_of, self.name)
+        timed = _rows(HORIZON_TABLE, {"version": VERSION}, as_of, self.name)
         pairs = [
             (index[SAME.get(str(model), str(model))], minutes, least == "yes")
             for model, minutes, least in zip(

@@ -22,7 +22,7 @@ __all__ = ["Latent", "Plane", "beside_frontier", "plane"]
 
 _STEPS = 200
 #: The fewest disclosed models of a kind that say what another of the kind may be; else those of all kinds do.
-_FEW = 10
+_MIN_DISCLOSED_MODELS = 10
 
 
 class Plane(NamedTuple):
@@ -57,7 +57,7 @@ def beside_frontier(logs: Array, frontier: Array, kind: Array) -> Latent:
     middle, spread, shared = logs.copy(), np.zeros_like(logs), np.zeros_like(logs)
     for each in np.unique(kind[~known]):
         of, like = ~known & (kind == each), known & (kind == each)
-        like = like if int(like.sum()) >= _FEW else known
+        like = like if int(like.sum()) >= _MIN_DISCLOSED_MODELS else known
         wide = float(below[like].std(ddof=1))
         middle[of], spread[of] = frontier[of] + below[like].mean(), wide
         shared[of] = wide / np.sqrt(like.sum())

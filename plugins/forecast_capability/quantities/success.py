@@ -18,17 +18,17 @@ from forecast import ModelSpec
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity
 from forecast.streams import student_t
-from forecast_capability.quantities.index import HORIZONS, VERSION
+from forecast_capability.quantities.index import HORIZON_TABLE, VERSION
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
 
 Array = NDArray[np.float64]
 
-__all__ = ["SINCE", "factors", "reliable"]
+__all__ = ["FIRST_SUCCESS_YEAR", "factors", "reliable"]
 
 #: Models before it did tasks of seconds, of which METR's suite has few.
-SINCE = 2023.0
+FIRST_SUCCESS_YEAR = 2023.0
 #: Fewer models say nothing of how far one is from the mean.
 FEWEST = 5
 
@@ -46,9 +46,11 @@ def factors(as_of: float | None = None, *, name: str = "factors") -> tuple[Array
     from forecast import tables
     from forecast.tables import series
 
-    rows = series.rows_as_of(HORIZONS, where={"version": VERSION}, as_of=as_of, name=name, date="release_date")
+    rows = series.rows_as_of(HORIZON_TABLE, where={"version": VERSION}, as_of=as_of, name=name, date="release_date")
     half, most = rows.numeric("horizon"), rows.numeric("horizon_80")
-    measured = (rows.column("censored") != "yes") & (tables.decimal_year(rows.column("release_date")) >= SINCE)
+    measured = (rows.column("censored") != "yes") & (
+        tables.decimal_year(rows.column("release_date")) >= FIRST_SUCCESS_YEAR
+    )
     measured &= np.isfinite(half) & np.isfinite(most)
     return half[measured], half[measured] / most[measured]
 
@@ -60,9 +62,12 @@ class _Reliable(ModelRecord):
 
         logs = np.log2(factors(as_of, name=self.name)[1])
         if len(logs) < FEWEST:
-            raise DataError(f"{self.name}: expected five models with both horizons since {SINCE:g}, got {len(logs)}")
+            raise DataError(
+                f"{self.name}: expected five models with both horizons since {FIRST_SUCCESS_YEAR:g}, got {len(logs)}"
+            )
         read = series.read_columns(
-            HORIZONS, x="release_date", y="horizon_80", covariates={}, where={"version": VERSION, "frontier": "yes"},
+            HORIZON_TABLE, x="release_date", y="horizon_80", covariates={},
+            where={"version": VERSION, "frontier": "yes"},
             as_of=as_of, name=self.name,
         )  # fmt: skip
         points = Observations(time=read.time, value=read.value, unit="min", names=read.names)
@@ -90,7 +95,7 @@ class _Fitted(FittedModel):
     def describe(self) -> Description:
         return Description(
             summary=f"that at 50 % is {2**self.mean:.2g} times that at 80 %, and of single models a factor of "
-            f"{2**self.scatter:.2f} more or less ({self.n} models since {SINCE:g}, both measured)",
+            f"{2**self.scatter:.2f} more or less ({self.n} models since {FIRST_SUCCESS_YEAR:g}, both measured)",
             assumptions=("the factor stays as it is, beyond the horizons that were measured too",),
             sources=self.model.sources,
             facts={"factor": 2**self.mean, "scatter": 2**self.scatter, "n": float(self.n)},

@@ -20,7 +20,7 @@ from forecast.errors import DataError, EmptyDataError, UsageError
 __all__ = ["Thresholds", "bracket", "thresholds"]
 
 #: Points of the grid: middle, width, share of none.
-_GRID = (81, 41, 41)
+_GRID_SIZES = (81, 41, 41)
 _WIDTHS = (0.1, 3.0)
 
 
@@ -141,10 +141,10 @@ def thresholds(low: Sequence[float] | Any, high: Sequence[float] | Any) -> Thres
     seen = np.concatenate([lows[np.isfinite(lows)], highs[np.isfinite(highs)]])
     if not seen.size:
         raise EmptyDataError("thresholds: no interval has an end")
-    mu = np.linspace(seen.min() - 3.0, seen.max() + 3.0, _GRID[0])[:, None, None]
-    sigma = np.geomspace(*_WIDTHS, _GRID[1])[None, :, None]
-    none = ((np.arange(_GRID[2]) + 0.5) / _GRID[2])[None, None, :]
-    log = np.zeros(_GRID)
+    mu = np.linspace(seen.min() - 3.0, seen.max() + 3.0, _GRID_SIZES[0])[:, None, None]
+    sigma = np.geomspace(*_WIDTHS, _GRID_SIZES[1])[None, :, None]
+    none = ((np.arange(_GRID_SIZES[2]) + 0.5) / _GRID_SIZES[2])[None, None, :]
+    log = np.zeros(_GRID_SIZES)
     for a, b in zip(lows, highs, strict=True):
         inside = ndtr((b - mu) / sigma) - ndtr((a - mu) / sigma)
         chance = (1 - none) * inside + (none if np.isinf(b) else 0.0)

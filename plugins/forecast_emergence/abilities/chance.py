@@ -98,7 +98,7 @@ def pass_rate(passes: int, tries: int, level: float = 0.9) -> tuple[float, float
         raise UsageError(
             f"pass_rate: {passes} passes in {tries} tries: expected at least one pass and no more than tries"
         )
-    _level("pass_rate", level)
+    _check_level("pass_rate", level)
     rate = (passes - 1) / (tries - 1) if passes > 1 else 1.0 / tries
     tail = (1.0 - level) / 2.0
     low = float(betaincinv(passes, tries - passes + 1, tail))
@@ -116,11 +116,11 @@ def unseen(tries: int, level: float = 0.95) -> float:
     """
     if tries < 1:
         raise UsageError(f"unseen: expected at least one try, got {tries}")
-    _level("unseen", level)
+    _check_level("unseen", level)
     return float(1.0 - (1.0 - level) ** (1.0 / tries))
 
 
-def _level(what: str, level: float) -> None:
+def _check_level(what: str, level: float) -> None:
     if not 0.0 < level < 1.0:
         raise UsageError(f"{what}: level: expected a probability between 0 and 1, got {level:g}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from forecast import EstimateSpec, Input, ModelSpec, RelationSpec
 from forecast_emergence.sources import INT8, TOKENIZER
 
-__all__ = ["MODELS", "ROUTES", "TABLE"]
+__all__ = ["FEATURE_MODELS", "ROUTES", "TABLE"]
 
 TABLE = "datasets/outlier-features"
 T4 = f"{INT8}, appendix C, table 4"
@@ -17,7 +17,7 @@ UNSEEN = (
     "more, it predicts {predicted} for the two below, where {observed} were observed."
 )
 
-COUNT = RelationSpec(
+OUTLIER_COUNT = RelationSpec(
     name="outlier-count",
     title="Outlier feature dimensions from C4 perplexity",
     quantity="emergence.outlier_count",
@@ -141,4 +141,4 @@ THRESHOLDS = tuple(
     for route, says in ROUTES.items()
 )
 
-MODELS = (COUNT, LAYERS, *_RELATIONS, SHIFT, REGIMES, *THRESHOLDS)
+FEATURE_MODELS = (OUTLIER_COUNT, LAYERS, *_RELATIONS, SHIFT, REGIMES, *THRESHOLDS)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BEFORE", "Row", "backtest", "chance_of_jump", "correlations", "report", "summary"]
+__all__ = ["BEFORE", "Row", "backtest_features", "chance_of_jump", "correlations", "report", "summary"]
 
 TABLE = "datasets/outlier-features"
 #: The last perplexity before the shift: the eight models down to GPT-J 6B.
@@ -52,7 +52,7 @@ class Row:
         return self.low <= self.observed <= self.high
 
 
-def backtest() -> list[Row]:
+def backtest_features() -> list[Row]:
     """Fit each measure before the shift and predict it after.
 
     Examples
@@ -98,7 +98,7 @@ and 7), 59.7 and 62.3 % layers affected (observed 100 and 100 %), 17.0 and 17.6 
 it forecasts the count tolerably and misses the layers and the magnitude; two regimes say 100 % of the layers only \
 when told where the jump is; told nothing they give it 1% by 6.7B and 9% by 13B
     """
-    rows = backtest()
+    rows = backtest_features()
     parts = []
     for measure in measures:
         _, title, unit = MEASURES[measure]
@@ -163,7 +163,7 @@ def report() -> str:
     lines = [
         f"{'measure':10} {'model':10} {'observed':>8} {'smooth':>8} {'90 % band':>16} {'inside':>7} {'two regimes':>12}"
     ]
-    for row in backtest():
+    for row in backtest_features():
         band = f"{row.low:.1f} to {row.high:.1f}"
         jump = "-" if row.two_regimes != row.two_regimes else f"{row.two_regimes:g}"
         inside = "yes" if row.inside else "no"

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["MODELS", "link"]
+__all__ = ["MAGNITUDE_MODELS", "link"]
 
-_ABOUT = "the width is our judgement"
+_WIDTH_NOTE = "the width is our judgement"
 T4 = f"{INT8}, appendix C, table 4"
 
 CEILING = Input(
@@ -34,15 +34,15 @@ CEILING = Input(
     unit="",
     distribution={"p05": 90.0, "p95": 130.0},
     source=f"{ESSAY}: about 95 for OPT-66B, and growth saturates; a curve through the essay's three figures ends at "
-    f"95.5; {_ABOUT}",
+    f"95.5; {_WIDTH_NOTE}",
 )
 #: A draw in a hundred thousand has its ceiling below the magnitude it should bound; there it lies this much above.
-_ABOVE = 1.01
+_MIN_CEILING_RATIO = 1.01
 
 
 def _hill(small: str, large: str, at_small: str, at_large: str) -> str:
     """Return the saturating curve through a magnitude at each of two sizes."""
-    ceiling = f"max(ceiling, {_ABOVE}*{at_large})"
+    ceiling = f"max(ceiling, {_MIN_CEILING_RATIO}*{at_large})"
     power = f"log(({ceiling}/{at_small} - 1)/({ceiling}/{at_large} - 1))/log({large}/{small})"
     return f"{ceiling}/(1 + ({ceiling}/{at_large} - 1)*({large}/N)**({power}))"
 
@@ -58,7 +58,7 @@ def _bounded(factors: tuple[str, ...], values: Mapping[str, Array]) -> None:
         raise UsageError(f"{said} ({' × '.join(factors)})")
 
 
-LINKS = {
+MAGNITUDE_LINKS = {
     "magnitude-saturating": Link(
         title="Magnitude of outliers from parameters, saturating, through the essay's figures",
         unit="",
@@ -68,11 +68,11 @@ LINKS = {
         inputs=(
             Input(
                 name="at_6b", unit="", distribution={"p05": 12.0, "p95": 18.0},
-                source=f"{ESSAY}: about 15 at 6B; {_ABOUT}",
+                source=f"{ESSAY}: about 15 at 6B; {_WIDTH_NOTE}",
             ),
             Input(
                 name="at_13b", unit="", distribution={"p05": 54.0, "p95": 66.0},
-                source=f"{ESSAY}: about 60 at 13B; {_ABOUT}",
+                source=f"{ESSAY}: about 60 at 13B; {_WIDTH_NOTE}",
             ),
             CEILING,
         ),
@@ -99,7 +99,7 @@ LINKS = {
             Input(
                 name="growth", unit="", distribution={"p05": 1.29, "p95": 1.63},
                 source=f"{T4}: from 6.7B to 13B medians grow 1.45 times, from 40 to 58, and lower quartiles 1.29 "
-                f"times; {_ABOUT}",
+                f"times; {_WIDTH_NOTE}",
             ),
             CEILING,
         ),
@@ -113,7 +113,7 @@ def link(name: str, spec: ModelSpec) -> Model:
     """Build a magnitude by its name."""
     from forecast_emergence.link_model import built
 
-    return built(name, spec, LINKS[spec.name])
+    return built(name, spec, MAGNITUDE_LINKS[spec.name])
 
 
-MODELS = specs(LINKS, "forecast_emergence.features.magnitude:link")
+MAGNITUDE_MODELS = specs(MAGNITUDE_LINKS, "forecast_emergence.features.magnitude:link")

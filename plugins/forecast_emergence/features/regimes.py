@@ -40,7 +40,7 @@ class _Fitted(FittedModel):
     def describe(self) -> Description:
         from forecast_emergence.features import hindsight
 
-        rows = {(r.measure, r.model): r for r in hindsight.backtest()}
+        rows = {(r.measure, r.model): r for r in hindsight.backtest_features()}
         facts = {f"{m}_{n.removeprefix('fseq-').replace('.', '_')}": row.smooth for (m, n), row in rows.items()}
         facts["count_pearson"], facts["count_spearman"] = hindsight.correlations()
         return Description(

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["LARGEST", "ROUTES", "UPTO", "Forecast", "predict", "threshold"]
+__all__ = ["MAX_PARAMETERS", "ROUTES", "UPTO", "Forecast", "predict_threshold", "threshold"]
 
 #: The largest model the forecast may see, and where its horizon ends.
-UPTO, LARGEST = 1.5e9, 1e13
+UPTO, MAX_PARAMETERS = 1.5e9, 1e13
 #: All layers, but for what one of twenty could be by chance.
-SHARE = 95.0
+ALL_LAYERS_PERCENT = 95.0
 #: Stands for *never*: beyond the horizon, and a number.
 NEVER = 1e30
 
@@ -70,13 +70,13 @@ class Forecast:
         low, middle, high = (f"{v:.2g}" if v < NEVER else "never" for v in self.interval)
         seen = f"{self.observed[0]:.2g} to {self.observed[1]:.2g}"
         return (
-            f"{self.route}: from {self.n} models up to {UPTO:.2g} parameters, {SHARE:g} % of the layers at {middle} "
-            f"parameters (90 %: {low} to {high}), none by {LARGEST:g} with probability {self.none:.0%}; observed: "
-            f"{seen}"
+            f"{self.route}: from {self.n} models up to {UPTO:.2g} parameters, {ALL_LAYERS_PERCENT:g} % of the layers at "
+            f"{middle} parameters (90 %: {low} to {high}), none by {MAX_PARAMETERS:g} with probability "
+            f"{self.none:.0%}; observed: {seen}"
         )
 
 
-def predict(route: str, *, upto: float = UPTO, draws: int = 4000, seed: int = 0) -> Forecast:
+def predict_threshold(route: str, *, upto: float = UPTO, draws: int = 4000, seed: int = 0) -> Forecast:
     """Predict the size from which nearly all layers are affected, from the models up to a size.
 
     Parameters
@@ -97,7 +97,7 @@ def predict(route: str, *, upto: float = UPTO, draws: int = 4000, seed: int = 0)
     if route not in ROUTES:
         raise UnknownNameError("route", route, ROUTES, where="threshold")
     size, share = _rows()
-    seen = bracket(size, share >= SHARE, what=f"{SHARE:g} % of the layers")
+    seen = bracket(size, share >= ALL_LAYERS_PERCENT, what=f"{ALL_LAYERS_PERCENT:g} % of the layers")
     if upto >= seen[1]:
         raise UsageError(f"threshold: upto: {upto:g} includes the model of {seen[1]:g} parameters that has reached it")
     if np.unique(size[size <= upto]).size < 3:
@@ -151,10 +151,10 @@ class _Fitted(FittedModel):
             p = self.fit.parameters_at(uniforms)
             with np.errstate(all="ignore"):
                 if self.route == "smooth":
-                    decades = (np.log10(SHARE) - np.log10(p["a"])) / np.where(p["c"] > 0, p["c"], np.nan)
+                    decades = (np.log10(ALL_LAYERS_PERCENT) - np.log10(p["a"])) / np.where(p["c"] > 0, p["c"], np.nan)
                 else:
-                    decades = p["m"] + p["s"] * np.log(SHARE / (100.0 - SHARE))
-        decades = np.where(decades <= np.log10(LARGEST), decades, np.nan)
+                    decades = p["m"] + p["s"] * np.log(ALL_LAYERS_PERCENT / (100.0 - ALL_LAYERS_PERCENT))
+        decades = np.where(decades <= np.log10(MAX_PARAMETERS), decades, np.nan)
         # the models that were seen had not reached it: what lies below them is known to be wrong
         decades = np.maximum(decades, np.log10(self.largest))
         return np.where(np.isnan(decades), NEVER, 10.0 ** np.where(np.isnan(decades), 0.0, decades))
@@ -165,11 +165,14 @@ class _Fitted(FittedModel):
         return np.broadcast_to(drawn, (len(time), streams.draws)).copy()
 
     def describe(self) -> Description:
-        said = predict(self.route, upto=UPTO)
+        said = predict_threshold(self.route, upto=UPTO)
         low, high = said.observed
         return Description(
             summary=f"{said}; never is written as {NEVER:g} parameters",
-            assumptions=(ROUTES[self.route], f"a size above {LARGEST:g} counts as none and is written as {NEVER:g}"),
+            assumptions=(
+                ROUTES[self.route],
+                f"a size above {MAX_PARAMETERS:g} counts as none and is written as {NEVER:g}",
+            ),
             sources=self.sources,
             facts={
                 "n": float(self.n),

@@ -149,7 +149,7 @@ class Blocks:
         return float(np.ceil(np.log2(len(self.book))) + constant)
 
 
-def _nearest(values: Array, book: Array) -> Array:
+def _nearest_codes(values: Array, book: Array) -> Array:
     """Return the place of the nearest entry; a number halfway takes the smaller one."""
     middles = ((book[1:] + book[:-1]) / 2).astype(values.dtype)
     return np.searchsorted(middles, values).astype(np.uint8 if len(book) <= 256 else np.uint16)
@@ -196,11 +196,11 @@ def quantise_blocks(
         middle = constants.mean()
         second, largest = _in_blocks(constants - middle, SECOND_BLOCK)
         small = floating(4, 3)
-        kept = small[_nearest(second / np.where(largest == 0, 1, largest)[:, None], small)] * largest[:, None]
+        kept = small[_nearest_codes(second / np.where(largest == 0, 1, largest)[:, None], small)] * largest[:, None]
         constants = np.maximum(kept.ravel()[: len(constants)] + middle, 0.0).astype(values.dtype)
     scaled = rows / np.where(constants == 0, 1, constants)[:, None]
     return Blocks(
-        codes=_nearest(scaled, book),
+        codes=_nearest_codes(scaled, book),
         book=book.astype(values.dtype),
         constants=constants,
         shape=values.shape,

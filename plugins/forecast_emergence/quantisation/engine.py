@@ -26,7 +26,7 @@ __all__ = ["build"]
 
 
 #: The widest numbers that the vector is quantised to.
-LARGEST = 16
+MAX_BITS = 16
 _VECTORS = {"vector-error": True, "vector-error-without-outlier": False}
 
 
@@ -68,11 +68,11 @@ class _Vector(Unfitted):
         from forecast_emergence.quantisation.worked import VECTOR, vector_error
 
         bits = np.broadcast_to(np.asarray(inputs["bits"], dtype=float), (len(time), streams.draws))
-        _check_bits(bits, self.name, largest=LARGEST)
+        _check_bits(bits, self.name, largest=MAX_BITS)
         # in one bit, a sign, nothing is left; between whole widths some numbers have the one, some the other
         errors = [float(np.mean(np.abs(VECTOR if self.outlier else VECTOR[:-1])))]
-        errors += [vector_error(b, outlier=self.outlier)[0] for b in range(2, LARGEST + 1)]
-        return np.asarray(np.interp(bits, range(1, LARGEST + 1), errors))
+        errors += [vector_error(b, outlier=self.outlier)[0] for b in range(2, MAX_BITS + 1)]
+        return np.asarray(np.interp(bits, range(1, MAX_BITS + 1), errors))
 
     def describe(self) -> Description:
         from forecast_emergence.quantisation.worked import facts

@@ -15,7 +15,7 @@ from forecast.errors import FitError, UsageError, printable
 from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast_trends.learning.production import Production, totals
 from forecast_trends.learning.sahal import Rivals
-from forecast_trends.points import LARGEST, Path, is_number, mirrored, path
+from forecast_trends.points import LARGEST, Path, is_numeric_option, mirrored, path
 from forecast_trends.walks.echo import Increments, path_noise, said_taken_back
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["POOLED", "Experience", "FittedExperience", "error_variance"]
+__all__ = ["POOLED_STEP_CORRELATION", "Experience", "FittedExperience", "error_variance"]
 
 #: ρ of Lafond et al. (2018), pooled over their technologies. (From memory: unverified.) Eighteen costs of the
 #: performance-curve database give 0.22 by restricted likelihood, 90 %: 0.09 to 0.34. The nineteenth, the acres for a
 #: bushel of wheat, has 142 changes and −0.60, as the weather of a year is undone by the next: with it all give −0.13.
-POOLED = 0.19
+POOLED_STEP_CORRELATION = 0.19
 
 #: Years after which a shock is echoed.
 _LAG = 1.0
@@ -119,15 +119,17 @@ class Experience(Shape):
 
     uncertain: Mapping[str, str] = {"growth": "1/year"}
 
-    def __init__(self, cumulative: str = "cumulative", growth: float | None = None, rho: float = POOLED) -> None:
+    def __init__(
+        self, cumulative: str = "cumulative", growth: float | None = None, rho: float = POOLED_STEP_CORRELATION
+    ) -> None:
         if not isinstance(cumulative, str) or not cumulative:
             raise UsageError(
                 "cumulative: expected the column of all that was made up to each date, or a formula over columns, got "
                 f"'{printable(cumulative, 40)}'"
             )
-        if growth is not None and not (is_number(growth) and math.isfinite(growth)):
+        if growth is not None and not (is_numeric_option(growth) and math.isfinite(growth)):
             raise UsageError(f"growth: expected a number a year in logs, such as 0.1, got '{printable(growth, 40)}'")
-        if not (is_number(rho) and -1 < rho < 1):
+        if not (is_numeric_option(rho) and -1 < rho < 1):
             raise UsageError(f"rho: expected a number between -1 and 1, got '{printable(rho, 40)}'")
         self.columns = {"cumulative": cumulative}
         self.growth, self.rho = None if growth is None else float(growth), float(rho)
@@ -310,7 +312,7 @@ class FittedExperience(FittedShape):
             assumptions=(
                 "the curve starts at the last observation; shocks stay, and learning has no limit",
                 f"a shock is echoed {self.rho:g}-fold a year later "
-                + ("(pooled by Lafond et al. 2018), " if self.rho == POOLED else "(given), ")
+                + ("(pooled by Lafond et al. 2018), " if self.rho == POOLED_STEP_CORRELATION else "(given), ")
                 + "and uneven spacing is followed in continuous time",
                 "noise of the value and of production are independent",
                 "between observations the level is straight in logs; before the first, all that was made is taken to "

@@ -21,10 +21,10 @@ Array = NDArray[np.float64]
 __all__ = ["Rivals"]
 
 #: Two-sided level of both tests: what is outside a 90 % interval.
-_LEVEL = 0.1
+_TEST_LEVEL = 0.1
 
 #: What is left of a sum of squares by rounding.
-_ROUNDING = 1e-18
+_VARIANCE_ATOL = 1e-18
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class Rivals:
         if rank < 2:  # production grew exactly evenly
             return cls(pace=pace, spread=spread, experience=1.0, time=1.0)
         rest = y - both @ found
-        scale = max(float(rest @ rest), _ROUNDING * float(y @ y)) / dof
+        scale = max(float(rest @ rest), _VARIANCE_ATOL * float(y @ y)) / dof
         covariance = scale * np.linalg.inv(both.T @ both)
         error = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
         by_experience, by_time = 2 * stdtr(dof, -np.abs(found) / error)
@@ -78,7 +78,7 @@ class Rivals:
         """Say what follows, as the end of a sentence; nothing where experience alone explains the series."""
         if math.isnan(self.experience):
             return ""
-        shows, moves = self.experience < _LEVEL, self.time < _LEVEL
+        shows, moves = self.experience < _TEST_LEVEL, self.time < _TEST_LEVEL
         if shows and moves:
             return f"; time matters beside experience (p = {self.time:.2g}): Wright's law alone leaves a trend in time"
         if shows:

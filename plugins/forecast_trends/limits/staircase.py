@@ -257,23 +257,23 @@ class FittedStaircase(FittedShape):
         """Draw level, growth and every gain, and the noise; of a feature ahead also its date, inf if it never comes."""
         drawn, scatter, pick = self.stairs.drawn(streams)
         out = {"log_level": drawn[0], "growth": drawn[1], "scatter": scatter, "autocorrelation": self.stairs.rho[pick]}
-        out |= {f"log_gain_{_plain(f.name)}": row for f, row in zip(self.come, drawn[2:], strict=True)}
+        out |= {f"log_gain_{_plain_name(f.name)}": row for f, row in zip(self.come, drawn[2:], strict=True)}
         for feature in self.ahead:
             chance, when, gain = streams.uniforms(f"ahead {feature.name}", 3)
             date = np.maximum(feature.date.ppf(when), self.last)
-            out[f"log_gain_{_plain(feature.name)}"] = np.log(np.maximum(feature.gain.ppf(gain), 1e-300))
-            out[f"date_{_plain(feature.name)}"] = np.where(chance < feature.probability, date, np.inf)
+            out[f"log_gain_{_plain_name(feature.name)}"] = np.log(np.maximum(feature.gain.ppf(gain), 1e-300))
+            out[f"date_{_plain_name(feature.name)}"] = np.where(chance < feature.probability, date, np.inf)
         return out
 
     @property
     def settable(self) -> Mapping[str, str]:  # type: ignore[override]
         """Level, growth, every gain, and the dates of features ahead."""
-        gains = {f"log_gain_{_plain(f.name)}": "" for f in (*self.come, *self.ahead)}
-        return {"log_level": "", "growth": "1/year", **gains, **{f"date_{_plain(f.name)}": "" for f in self.ahead}}
+        gains = {f"log_gain_{_plain_name(f.name)}": "" for f in (*self.come, *self.ahead)}
+        return {"log_level": "", "growth": "1/year", **gains, **{f"date_{_plain_name(f.name)}": "" for f in self.ahead}}
 
     def conditional(self, drawn: Mapping[str, Array], fixed: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return all parameters given some; what is to come does not vary with what was fitted."""
-        names = ("log_level", "growth", *(f"log_gain_{_plain(f.name)}" for f in self.come))
+        names = ("log_level", "growth", *(f"log_gain_{_plain_name(f.name)}" for f in self.come))
         return condition_draws(drawn, fixed, names, self.stairs.covariance(0))
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
@@ -283,12 +283,12 @@ class FittedStaircase(FittedShape):
         t = np.asarray(time, dtype=float)[:, None]
         level = drawn["log_level"] + drawn["growth"] * (t - self.origin)
         for feature in self.come:
-            gain = drawn[f"log_gain_{_plain(feature.name)}"]
+            gain = drawn[f"log_gain_{_plain_name(feature.name)}"]
             level = level + gain * adoption(t, feature.date.median(), feature.years)
         for feature in self.ahead:
-            date = drawn[f"date_{_plain(feature.name)}"]
+            date = drawn[f"date_{_plain_name(feature.name)}"]
             there = adoption(t, np.where(np.isfinite(date), date, 1e9), feature.years)
-            level = level + drawn[f"log_gain_{_plain(feature.name)}"] * there
+            level = level + drawn[f"log_gain_{_plain_name(feature.name)}"] * there
         return np.asarray(level)
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
@@ -306,10 +306,10 @@ class FittedStaircase(FittedShape):
     def central(self, time: Array) -> Array:
         """Return the staircase at the fitted parameters; a feature ahead counts if it is more likely than not."""
         drawn = {"log_level": self.beta[:1], "growth": self.beta[1:2]}
-        drawn |= {f"log_gain_{_plain(f.name)}": self.beta[2 + i : 3 + i] for i, f in enumerate(self.come)}
+        drawn |= {f"log_gain_{_plain_name(f.name)}": self.beta[2 + i : 3 + i] for i, f in enumerate(self.come)}
         for f in self.ahead:
-            drawn[f"log_gain_{_plain(f.name)}"] = np.log([f.gain.median()])
-            drawn[f"date_{_plain(f.name)}"] = np.array([f.date.median() if f.probability > 0.5 else np.inf])
+            drawn[f"log_gain_{_plain_name(f.name)}"] = np.log([f.gain.median()])
+            drawn[f"date_{_plain_name(f.name)}"] = np.array([f.date.median() if f.probability > 0.5 else np.inf])
         return np.asarray(np.exp(np.clip(self.log_level(time, drawn)[:, 0], -_LARGEST, _LARGEST)))
 
     def anchored(self, time: Array, record: Array) -> FittedShape:
@@ -358,6 +358,6 @@ class FittedStaircase(FittedShape):
         )
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     """Return a feature's name as an identifier."""
     return "".join(c if c.isalnum() else "_" for c in name)

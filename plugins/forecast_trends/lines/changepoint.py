@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 __all__ = ["Changepoint"]
 
 #: Dates that a break may have, how often they are drawn closer, and the weight below which a date is left out then.
-_DATES, _REFINED, _UNLIKELY = 21, 6, 1e-3
+_N_DATES, _REFINED, _UNLIKELY = 21, 6, 1e-3
 
 
 class Changepoint(Shape):
@@ -135,13 +135,13 @@ def _weighed(
     """
     low, high, rho = float(dates[0]), float(dates[-1]), None
     for _ in range(_REFINED):
-        grid = np.union1d(np.linspace(low, high, _DATES), best)
+        grid = np.union1d(np.linspace(low, high, _N_DATES), best)
         plain, found = regressed_lines(design(time, origin, grid), y, records, rho)
         each = np.exp(found.likelihood - found.likelihood.max()) * _apart(grid)[:, None]
         whole = each.sum(axis=1)
         best = float(grid[int(np.argmin(found.squares))])
         inside = np.flatnonzero(whole > _UNLIKELY * whole.max())
-        if len(inside) > _DATES // 3 or len(grid) == 1:
+        if len(inside) > _N_DATES // 3 or len(grid) == 1:
             break
         rho = found.rho[each.sum(axis=0) > NEGLIGIBLE * each.sum()]
         low, high = float(grid[max(inside[0] - 1, 0)]), float(grid[min(inside[-1] + 1, len(grid) - 1)])

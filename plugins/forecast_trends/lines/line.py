@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 __all__ = ["FittedLine", "design", "regressed_lines"]
 
 #: The coefficients of a line, in the order of `design`.
-_NAMES = ("log_level", "growth", "growth_change")
+_LINE_PARAMETERS = ("log_level", "growth", "growth_change")
 
 #: A log value beyond this leaves what a float can hold once units are converted; such draws stay there, finite.
 _LARGEST = 600.0
@@ -93,7 +93,7 @@ class FittedLine(FittedShape):
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Draw intercept and growth rates (and the break), and the noise: its size and autocorrelation, jointly."""
         beta, scatter, pick = self.lines.drawn(streams)
-        out = dict(zip(_NAMES, beta, strict=False))
+        out = dict(zip(_LINE_PARAMETERS, beta, strict=False))
         if self.breaks is not None:
             out["break"] = self.breaks[self.lines.design[pick]]
         return out | {"scatter": scatter, "autocorrelation": self.lines.rho[pick]}
@@ -149,7 +149,7 @@ class FittedLine(FittedShape):
 
     def conditional(self, drawn: Mapping[str, Array], fixed: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return coefficients given some of them, break by break; the date of a fixed break shifts nothing."""
-        names = _NAMES[: len(self.central_line)]
+        names = _LINE_PARAMETERS[: len(self.central_line)]
         if self.breaks is None:
             return condition_draws(drawn, fixed, names, self.lines.covariance(0))
         out = {**drawn, **fixed}

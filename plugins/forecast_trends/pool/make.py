@@ -13,12 +13,12 @@ import numpy as np
 
 from forecast.base.files import write_atomic
 from forecast.errors import ForecastError
-from forecast_trends.pool.pool_record import FAMILIES, HINDCASTS, TRACK_RECORD
+from forecast_trends.pool.pool_record import FAMILIES_FILE, HINDCASTS, TRACK_RECORD
 
-__all__ = ["HORIZONS", "hindcasts", "main", "records"]
+__all__ = ["HORIZON_RANGES", "hindcasts", "main", "pool_record_rows"]
 
 #: Years ahead: more than the first, at most the second.
-HORIZONS = {"all": (0.0, 10.0), "0-2 years": (0.0, 2.0), "2-5 years": (2.0, 5.0), "5-10 years": (5.0, 10.0)}
+HORIZON_RANGES = {"all": (0.0, 10.0), "0-2 years": (0.0, 2.0), "2-5 years": (2.0, 5.0), "5-10 years": (5.0, 10.0)}
 
 
 def hindcasts(only: Collection[str] = ()) -> Iterator[dict[str, Any]]:
@@ -57,7 +57,7 @@ def _series(only: Collection[str] = ()) -> Iterator[dict[str, str]]:
     import forecast
 
     seen = set()
-    with FAMILIES.open(encoding="utf-8", newline="") as file:
+    with FAMILIES_FILE.open(encoding="utf-8", newline="") as file:
         series = [row for row in csv.DictReader(file) if not only or row["series"] in only]
     for row in series:
         points = forecast.model(row["series"]).fit().observed()
@@ -67,7 +67,7 @@ def _series(only: Collection[str] = ()) -> Iterator[dict[str, str]]:
         seen.add(key)
 
 
-def records() -> Iterator[dict[str, Any]]:
+def pool_record_rows() -> Iterator[dict[str, Any]]:
     """Walk how each shape has done, by kind of series and by horizon: means over forecasts, then over series."""
     from forecast.evaluation.rolling_origin import backtest, of_name
     from forecast.evaluation.tally_track_record import tally
@@ -79,13 +79,13 @@ def records() -> Iterator[dict[str, Any]]:
         except ForecastError as problem:
             print(f"{row['series']}: {problem}", file=sys.stderr)
     shapes = sorted({str(name) for _, each in found for name in each["model"].values if "/" in str(name)})
-    for each in tally(found, shapes, HORIZONS):
+    for each in tally(found, shapes, HORIZON_RANGES):
         yield {"shape": each.pop("name"), **each}
 
 
 def main(folder: str | None = None) -> None:
     """Write ``hindcasts.csv`` and ``track-record.csv``, the second with what the first tells the pool."""
-    for path, walk in ((HINDCASTS, hindcasts), (TRACK_RECORD, records)):
+    for path, walk in ((HINDCASTS, hindcasts), (TRACK_RECORD, pool_record_rows)):
         rows, written = list(walk()), io.StringIO(newline="")
         writer = csv.DictWriter(written, list(rows[0]), lineterminator="\n")
         writer.writeheader()

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-__all__ = ["FAMILIES", "HINDCASTS", "TRACK_RECORD", "Calibration", "calibration", "families", "family_of"]
+__all__ = ["FAMILIES_FILE", "HINDCASTS", "TRACK_RECORD", "Calibration", "calibration", "families", "family_of"]
 
 #: Which series tell of the same thing: what is tuned on one may not be judged on another.
-FAMILIES = Path(__file__).with_name("families.csv")
+FAMILIES_FILE = Path(__file__).with_name("families.csv")
 #: One row a hindcast: family, date of the outcome, and by how much of half the 90 % interval it missed.
 HINDCASTS = Path(__file__).with_name("hindcasts.csv")
 #: How each shape has done, by kind of series and horizon.
@@ -64,7 +64,7 @@ class Calibration:
 @functools.cache
 def families() -> dict[str, str]:
     """Return the family of each series that the table names."""
-    with FAMILIES.open(encoding="utf-8", newline="") as file:
+    with FAMILIES_FILE.open(encoding="utf-8", newline="") as file:
         return {row["series"]: row["family"] for row in csv.DictReader(file)}
 
 

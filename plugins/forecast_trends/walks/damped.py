@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 __all__ = ["DampedTrend"]
 
 #: Least and largest damping.
-_DAMPING = (0.8, 0.98)
+_DAMPING_RANGE = (0.8, 0.98)
 
 #: Parameters that are looked at, a power of two, and points that are taken of them.
 _CANDIDATES, _SUPPORT = 1024, 64
@@ -97,7 +97,7 @@ class DampedTrend(Shape):
 def _candidates() -> Array:
     """Return α, β and φ, evenly spread in α, β/α and φ: (parameter, candidate), by increasing damping."""
     level, share, damping = Streams(seed=0, node="damped-trend", block=0).uniforms("support", 3)[:, :_CANDIDATES]
-    low, high = _DAMPING
+    low, high = _DAMPING_RANGE
     found = np.stack([level, level * share, low + (high - low) * damping])
     return found[:, np.argsort(damping)]
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-__all__ = ["STEPS", "Increments", "drift_variance", "forecast_variance", "path_noise", "said_taken_back"]
+__all__ = ["STEPS_PER_LAG", "Increments", "drift_variance", "forecast_variance", "path_noise", "said_taken_back"]
 
 #: Steps of a simulated path in one lag of the echo. Between two steps it is straight.
-STEPS = 12
+STEPS_PER_LAG = 12
 
 #: A correlation of neighbouring changes, times √n, that a walk shows in one series of a hundred.
 _SCATTER = -2.33
@@ -101,7 +101,7 @@ class Increments:
         """Return the covariance of the slope's error with each shock of the last lag, as `path_noise` counts them."""
         back = np.append(0.0, np.cumsum(self.length[::-1]))  # where steps end, counted back from the last observation
         known = np.append(0.0, np.cumsum(self.drive[::-1])) / self.information
-        cells = np.minimum(lag / STEPS * np.arange(STEPS, -1, -1.0), back[-1])
+        cells = np.minimum(lag / STEPS_PER_LAG * np.arange(STEPS_PER_LAG, -1, -1.0), back[-1])
         return np.asarray(-np.diff(np.interp(cells, back, known)))
 
     def taken_back(self) -> float:
@@ -209,30 +209,30 @@ def path_noise(
     theta : ndarray
         θ.
     """
-    size, h = len(error), lag / STEPS
-    z = rng.standard_normal((STEPS + 1, size))
+    size, h = len(error), lag / STEPS_PER_LAG
+    z = rng.standard_normal((STEPS_PER_LAG + 1, size))
     shocks = np.sqrt(h) * z[:-1]
     rest = np.maximum(variance - recent @ recent / h, 0.0)
     shocks += recent[:, None] * (error - recent @ shocks / h - np.sqrt(rest) * z[-1]) / variance
 
     echoed = np.cumsum(shocks, axis=0)
     total, walked = echoed[-1], np.zeros(size)
-    noise = np.zeros((STEPS + 1, size))
+    noise = np.zeros((STEPS_PER_LAG + 1, size))
     place = ahead / h
     out = np.empty((len(ahead), size))
     done, block = 0, 0
     while done < len(ahead):
-        walk = rng.standard_normal((STEPS, size))
+        walk = rng.standard_normal((STEPS_PER_LAG, size))
         walk *= np.sqrt(h)
-        for i in range(1, STEPS):  # three times as fast as numpy's cumsum of rows
+        for i in range(1, STEPS_PER_LAG):  # three times as fast as numpy's cumsum of rows
             walk[i] += walk[i - 1]
         walk += walked
-        stop = done + int(np.searchsorted(place[done:], (block + 1) * STEPS, side="right"))
-        at = place[done:stop] - block * STEPS
-        low = np.minimum(at.astype(int), STEPS - 1)
+        stop = done + int(np.searchsorted(place[done:], (block + 1) * STEPS_PER_LAG, side="right"))
+        at = place[done:stop] - block * STEPS_PER_LAG
+        low = np.minimum(at.astype(int), STEPS_PER_LAG - 1)
         share = (at - low)[:, None]
         noise[0] = noise[-1]
-        read = np.array(sorted({*low.tolist(), *(low + 1).tolist(), STEPS} - {0}))  # most lie between two dates
+        read = np.array(sorted({*low.tolist(), *(low + 1).tolist(), STEPS_PER_LAG} - {0}))  # most lie between two dates
         noise[read] = walk[read - 1] + theta * echoed[read - 1]
         out[done:stop] = noise[low] * (1 - share) + noise[low + 1] * share
         walked, echoed = walk[-1], total + walk

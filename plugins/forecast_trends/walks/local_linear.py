@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 __all__ = ["LocalLinear"]
 
 #: Standard deviations of the level's and the growth's shocks in one step, as multiples of an observation's scatter.
-_LEVEL = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0)
+_LEVEL_RATIOS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0)
 _GROWTH = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
@@ -48,7 +48,7 @@ class LocalLinear(Shape):
         """Weigh the variances."""
         seen = path(time, value, frontier=frontier, least=5, what="a local linear trend", average=self.average)
         grid = cells(seen, self.average)
-        ratios = np.stack(np.meshgrid(_LEVEL, _GROWTH, indexing="ij"), axis=-1).reshape(-1, 2)
+        ratios = np.stack(np.meshgrid(_LEVEL_RATIOS, _GROWTH, indexing="ij"), axis=-1).reshape(-1, 2)
         one = np.ones(len(ratios))
         spaces = StateSpaces(
             design=np.array([1.0, 0.0]),

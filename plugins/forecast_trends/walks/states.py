@@ -30,8 +30,8 @@ Array = NDArray[np.float64]
 __all__ = ["Cells", "FittedStates", "Point", "cells", "maximise", "weigh"]
 
 #: Lengths of a step, in years.
-_STEPS = (1.0, 1 / 2, 1 / 4, 1 / 12)
-_NAMES = dict(zip(_STEPS, ("a year", "half a year", "a quarter", "a month"), strict=True))
+_STEP_YEARS = (1.0, 1 / 2, 1 / 4, 1 / 12)
+_STEP_NAMES = dict(zip(_STEP_YEARS, ("a year", "half a year", "a quarter", "a month"), strict=True))
 
 #: Support points whose weight is a smaller share of the largest are left out.
 _NEGLIGIBLE = 1e-4
@@ -74,7 +74,7 @@ class Cells:
     def said(self) -> str:
         """Say what was done, for the assumptions."""
         missing = int(np.isnan(self.y).sum())
-        name = _NAMES.get(self.step, f"{self.step:g} years")
+        name = _STEP_NAMES.get(self.step, f"{self.step:g} years")
         gaps = f", {missing} of {len(self.y)} without an observation, which the filter bridges" if missing else ""
         moved = f"; observations were moved by at most {self.moved * 12:.1f} months" if self.moved > 1e-3 else ""
         return f"the model moves in steps of {name}{gaps}{moved}"
@@ -83,7 +83,7 @@ class Cells:
 def cells(seen: Path, average: float = 0.0) -> Cells:
     """Put a series on an even grid: by the span of its means, else the longest step not above its median spacing."""
     spacing = float(np.median(np.diff(seen.time)))
-    step = average or next((s for s in _STEPS if s <= spacing * 1.01), _STEPS[-1])
+    step = average or next((s for s in _STEP_YEARS if s <= spacing * 1.01), _STEP_YEARS[-1])
     last = float(seen.time[-1])
     if average:  # a mean stands in the middle of its span, wherever its dates are: else two may share a cell
         last = float(np.floor(last / average + 1e-9) + 0.5) * average
@@ -269,7 +269,7 @@ def _reached(
     return states, covariances
 
 
-def _between(when: Array, grid: Array, values: Array) -> Array:
+def _interpolate(when: Array, grid: Array, values: Array) -> Array:
     """Return what `np.interp` does of every column of values, (date, column)."""
     place = np.clip(np.searchsorted(grid, when, side="right") - 1, 0, len(grid) - 2)
     low, start = values[place], grid[place]
@@ -447,7 +447,7 @@ class FittedStates(FittedShape):
     def _before(self, when: Array) -> tuple[Array, Array]:
         """Return every point's smoothed level at dates before the last cell, and its deviation over the last one's."""
         grid, past, spread = self.grid.time, self._smoothed[0], self._smoothed[1]
-        at, wide = (_between(when, grid, each) for each in (past, spread))
+        at, wide = (_interpolate(when, grid, each) for each in (past, spread))
         last = spread[-1]
         ratio = np.where(last > 0, wide / np.where(last > 0, last, 1.0), 0.0)
         back = (past[1] - past[0]) / self.grid.step

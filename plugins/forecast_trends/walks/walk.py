@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from forecast.errors import FitError, UsageError, printable
 from forecast.models import Anchored, Description, FittedShape, Shape
-from forecast_trends.points import LARGEST, Path, checked_average, growth_facts, is_number, mirrored, path, said_growth
+from forecast_trends.points import (
+    LARGEST,
+    Path,
+    checked_average,
+    growth_facts,
+    is_numeric_option,
+    mirrored,
+    path,
+    said_growth,
+)
 from forecast_trends.walks.echo import Increments, drift_variance, path_noise, said_taken_back
 
 if TYPE_CHECKING:
@@ -20,17 +29,17 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["POOLED", "FittedWalk", "RandomWalk"]
+__all__ = ["POOLED_THETA", "FittedWalk", "RandomWalk"]
 
 #: θ of Farmer & Lafond (2016), pooled over 53 technologies: the value at which the errors of their hindcasts grow with
 #: the horizon as they did. (From memory of section 4 of the paper: unverified.)
-POOLED = 0.63
+POOLED_THETA = 0.63
 
 #: The values of θ that are weighed where it is fitted.
-_GRID = (-0.96, 0.96, 97)
+_THETA_GRID = (-0.96, 0.96, 97)
 
 #: Dates from which θ can be fitted: with fewer its intervals are too narrow.
-_LEAST = 10
+_MIN_FIT_DATES = 10
 
 #: Dates whose covariance is still handled in a second.
 _MOST = 3000
@@ -73,10 +82,10 @@ class RandomWalk(Shape):
     1.0
     """
 
-    def __init__(self, theta: float | str = POOLED, lag: float = 1.0, average: float = 0.0) -> None:
-        if theta != "fitted" and not (is_number(theta) and -1 < float(theta) < 1):
+    def __init__(self, theta: float | str = POOLED_THETA, lag: float = 1.0, average: float = 0.0) -> None:
+        if theta != "fitted" and not (is_numeric_option(theta) and -1 < float(theta) < 1):
             raise UsageError(f"theta: expected a number between -1 and 1 or 'fitted', got '{printable(theta, 40)}'")
-        if not (is_number(lag) and 0 < lag < float("inf")):
+        if not (is_numeric_option(lag) and 0 < lag < float("inf")):
             raise UsageError(f"lag: expected a positive number of years, got '{printable(lag, 40)}'")
         self.theta, self.lag, self.average = theta, float(lag), checked_average(average)
 
@@ -84,14 +93,14 @@ class RandomWalk(Shape):
         """Measure drift and noise."""
         fitted = self.theta == "fitted"
         what = "a random walk whose theta is fitted" if fitted else "a random walk"
-        least = _LEAST if fitted else 3
+        least = _MIN_FIT_DATES if fitted else 3
         seen = path(time, value, frontier=frontier, least=least, what=what, average=self.average)
         if len(seen.time) > _MOST:
             raise FitError(
                 f"{what} is followed through at most {_MOST} dates, got {len(seen.time)}: average them first"
             )
         steps = Increments.of(seen.time, seen.y, self.lag)
-        thetas, weights = np.linspace(*_GRID), np.ones(1)
+        thetas, weights = np.linspace(*_THETA_GRID), np.ones(1)
         if not fitted:
             thetas = np.array([float(self.theta)])
         else:
@@ -107,7 +116,7 @@ class RandomWalk(Shape):
             weights=weights,
             scales=scales,
             dofs=dofs,
-            pooled=self.theta == POOLED,
+            pooled=self.theta == POOLED_THETA,
             taken_back=steps.taken_back(),
         )
 

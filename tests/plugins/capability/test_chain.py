@@ -16,12 +16,12 @@ import forecast
 from forecast import tables
 from forecast.errors import DataError, EmptyDataError
 from forecast.streams import Streams
-from forecast_capability.chain.estimate import NOW, QUANTITIES, coverage
+from forecast_capability.chain.estimate import NOW, QUANTITIES, interval_coverage
 from forecast_capability.chain.likelihood import BENT, FORMS, STRAIGHT, Asked, Chain, worth
 from forecast_capability.chain.make_draws import made_from
 from forecast_capability.chain.posterior import log_density, sample, state
 from forecast_capability.chain.rows import DISCLOSED, RUN, UNDISCLOSED, observed
-from forecast_capability.chain.worlds import ALONE, COLUMNS, FOLDER, columns
+from forecast_capability.chain.worlds import ALONE, DRAWS_FOLDER, WORLD_COLUMNS, columns
 from tests.toolkit import command
 
 chain = command("chain")
@@ -36,7 +36,7 @@ def rows():
 @lru_cache
 def draws(form: str) -> dict[str, np.ndarray]:
     read = tables.to_columns(f"capability/chain-{form}")
-    return {name: read.numeric(name) for name in COLUMNS}
+    return {name: read.numeric(name) for name in WORLD_COLUMNS}
 
 
 # --- rows -----------------------------------------------------------------------------------------------------------
@@ -199,12 +199,12 @@ def test_the_state_is_drawn_as_the_rows_say():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_shipped_draws_are_of_the_tables_as_they_are(form):
-    stated = json.loads((FOLDER / f"chain-{form}" / "made-from.json").read_text("utf-8"))
+    stated = json.loads((DRAWS_FOLDER / f"chain-{form}" / "made-from.json").read_text("utf-8"))
     why = "the tables or the priors changed: run python -m forecast_capability.chain.make_draws"
     assert stated == made_from(rows(), FORMS[form]), why
-    with (FOLDER / f"chain-{form}" / f"chain-{form}.csv").open(encoding="utf-8") as file:
+    with (DRAWS_FOLDER / f"chain-{form}" / f"chain-{form}.csv").open(encoding="utf-8") as file:
         read = csv.DictReader(file)
-        assert tuple(read.fieldnames or ()) == tuple(COLUMNS)
+        assert tuple(read.fieldnames or ()) == tuple(WORLD_COLUMNS)
     of = draws(form)
     rise = of["points"] * (of["algorithms_slope"] + np.exp(-of["bend"] * (of["compute"] - 25)) * of["compute_slope"])
     assert len(rise) == stated["draws"]
@@ -214,7 +214,7 @@ def test_the_shipped_draws_are_of_the_tables_as_they_are(form):
 
 def test_the_shipped_draws_of_the_index_alone_say_what_the_chain_says_of_its_pace():
     """One series has one pace: both gained as many points a year, by the same rows of the frontier."""
-    stated = json.loads((FOLDER / "chain-alone" / "made-from.json").read_text("utf-8"))
+    stated = json.loads((DRAWS_FOLDER / "chain-alone" / "made-from.json").read_text("utf-8"))
     assert stated == made_from(rows().index_alone, STRAIGHT)
     read = tables.to_columns("capability/chain-alone")
     assert tuple(read) == tuple(ALONE)
@@ -423,7 +423,7 @@ def test_the_command_opens_with_a_sentence_for_each_form(capsys):
 @pytest.mark.slow
 def test_intervals_hold_the_truth_of_simulated_chains():
     """Thirty chains, so that the share of all quantities is known to some 3 points."""
-    held = list(coverage(rows(), STRAIGHT, chains=30, steps=240, seed=1))
+    held = list(interval_coverage(rows(), STRAIGHT, chains=30, steps=240, seed=1))
     shares = [np.mean([one[name] for one in held]) for name in QUANTITIES]
     assert 0.82 <= np.mean(shares) <= 0.97
     assert min(shares) >= 0.73  # 30 at .9: fewer than 22 in 1 of 300
