@@ -70,8 +70,8 @@ class Forecast:
         low, middle, high = (f"{v:.2g}" if v < NEVER else "never" for v in self.interval)
         seen = f"{self.observed[0]:.2g} to {self.observed[1]:.2g}"
         return (
-            f"{self.route}: from {self.n} models up to {UPTO:.2g} parameters, {ALL_LAYERS_PERCENT:g} % of the layers at "
-            f"{middle} parameters (90 %: {low} to {high}), none by {MAX_PARAMETERS:g} with probability "
+            f"{self.route}: from {self.n} models up to {UPTO:.2g} parameters, {ALL_LAYERS_PERCENT:g} % of the layers "
+            f"at {middle} parameters (90 %: {low} to {high}), none by {MAX_PARAMETERS:g} with probability "
             f"{self.none:.0%}; observed: {seen}"
         )
 
