@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import html
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -108,7 +109,7 @@ class Extrapolation:
         return f"{self.beyond:.2f} decades beyond {self.x.size} points"
 
     @cached_property
-    def tried(self) -> Mapping[str, float]:
+    def hindcast(self) -> Mapping[str, float]:
         """The same forecast from the first part of these points alone, as far ahead as this one goes.
 
         ``from`` (its last x), ``points`` (later ones), ``held`` (coverage: the share of them inside the interval),
@@ -117,14 +118,20 @@ class Extrapolation:
         return {} if self.dates else _hindcast(self.x, self.y, 10**self.beyond, self.level)
 
     @property
+    def tried(self) -> Mapping[str, float]:
+        """The former name of `hindcast`."""
+        warnings.warn("Extrapolation.tried is called hindcast now", DeprecationWarning, stacklevel=2)
+        return self.hindcast
+
+    @property
     def record(self) -> tuple[str, ...]:
         """How forecasts as far ahead, from as many points, have done; and the same forecast on these very points."""
         if self.dates:
             return ()
         lines = [record_text(self.x.size, self.beyond)]
-        if self.tried:
-            coverage, count, at = self.tried["held"], int(self.tried["points"]), self.tried["from"]
-            error = self.tried["error"]
+        if self.hindcast:
+            coverage, count, at = self.hindcast["held"], int(self.hindcast["points"]), self.hindcast["from"]
+            error = self.hindcast["error"]
             lines.append(
                 f"this curve from {self.names[0]} = {at:.4g}: {100 * coverage:.0f} % of {count} later points lay in "
                 f"the interval, off by {_format_percent(error)} in the root mean square"

@@ -147,9 +147,9 @@ def test_the_record_is_of_forecasts_as_far_ahead_from_as_many_points():
 
 def test_a_curve_is_tried_as_far_ahead_as_it_is_asked_for_and_no_less():
     near, far = (forecast.extrapolate(STEPS, loss(), to=to) for to in (2e6, 1e9))
-    assert near.tried["from"] <= STEPS[-1] / 2
-    assert near.tried["points"] == np.sum(near.tried["from"] < STEPS)
-    assert far.tried == {}
+    assert near.hindcast["from"] <= STEPS[-1] / 2
+    assert near.hindcast["points"] == np.sum(near.hindcast["from"] < STEPS)
+    assert far.hindcast == {}
     assert len(far.record) == 1
 
 

@@ -145,7 +145,7 @@ def _as_json_data(answer: Extrapolation) -> dict[str, Any]:
         "beyond": {"years" if answer.dates else "decades": answer.beyond},
         "observations": int(answer.x.size),
         "record": list(answer.record),
-        "on_these_points": dict(answer.tried) or None,
+        "on_these_points": dict(answer.hindcast) or None,
     }
 
 
