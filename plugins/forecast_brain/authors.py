@@ -19,7 +19,7 @@ from forecast_brain.brain_inputs import (
     spread,
 )
 
-__all__ = ["BRAIN_UNITS", "author_estimates"]
+__all__ = ["BRAIN_UNITS", "models"]
 
 BRAIN_UNITS = (
     UnitSpec(
@@ -62,7 +62,7 @@ _SYNAPSES = (
 )
 
 
-def author_estimates() -> Iterator[EstimateSpec]:
+def models() -> Iterator[EstimateSpec]:
     """Bring the estimates of these authors."""
     yield one_number(
         "kurzweil-2005",

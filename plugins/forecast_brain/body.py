@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from forecast import EstimateSpec
 from forecast_brain.brain_inputs import MEMORY, OURS, compute, spread
 
-__all__ = ["body_estimates"]
+__all__ = ["models"]
 
 
-def body_estimates() -> Iterator[EstimateSpec]:
+def models() -> Iterator[EstimateSpec]:
     """Bring the power and the mass of a brain, and of a graphics card beside it."""
     for name, title, unit, ends, source in (
         ("power", "Power of a human brain", "W", (15.0, 25.0), f"20 W, {MEMORY}; the range: {OURS}"),

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from forecast import EstimateSpec
 from forecast_brain.brain_inputs import CARLSMITH, MEMORY, compute, fixed, one_number, spread
 
-__all__ = ["carlsmith_estimates"]
+__all__ = ["models"]
 
 _RANGE_NOTE = "a range without a central figure, taken as loguniform"
 
 
-def carlsmith_estimates() -> Iterator[EstimateSpec]:
+def models() -> Iterator[EstimateSpec]:
     """Bring the methods and the overall credence."""
     yield one_number(
         "carlsmith-2020",

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from forecast import EstimateSpec, Input
 from forecast_brain.brain_inputs import BRAIN_ESSAY, OURS, compute, fixed, spread
 
-__all__ = ["LEFT_OUT", "dettmers_estimates"]
+__all__ = ["LEFT_OUT", "models"]
 
 _LOWER = "a lower bound by the author's own words"
 _LOST = "the formula is a reconstruction, the original was a picture and is lost"
@@ -114,7 +114,7 @@ def _left_out() -> Iterator[Input]:
         yield fixed(f"with_{name}", "", 1.0, "a switch of ours: 1 counts it, 0 leaves it out", f"counts {name}: 1 or 0")
 
 
-def dettmers_estimates() -> Iterator[EstimateSpec]:
+def models() -> Iterator[EstimateSpec]:
     """Bring the reconstructions, the regions one by one, and what was left out."""
     yield compute(
         "dettmers-2015",

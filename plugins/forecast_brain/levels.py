@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from forecast import EstimateSpec
 from forecast_brain.brain_inputs import MEMORY, WBE, one_number
 
-__all__ = ["LEVELS", "level_estimates"]
+__all__ = ["LEVELS", "models"]
 
 #: Name, what is emulated, FLOP/s, where the figure was read.
 LEVELS: tuple[tuple[str, str, float, str], ...] = (
@@ -27,7 +27,7 @@ LEVELS: tuple[tuple[str, str, float, str], ...] = (
 )
 
 
-def level_estimates() -> Iterator[EstimateSpec]:
+def models() -> Iterator[EstimateSpec]:
     """Bring the range from spikes to electrophysiology, and every level by itself."""
     yield one_number(
         "sandberg-bostrom-2008",

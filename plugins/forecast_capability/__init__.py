@@ -58,11 +58,11 @@ def forecast_models() -> Iterator[ModelSpec]:
     from forecast_capability import accounts, chain, quantities
     from forecast_capability.links import named
 
-    yield from chain.chain_models()
-    yield from accounts.account_models()
-    yield from quantities.quantity_models()
+    yield from chain.models()
+    yield from accounts.models()
+    yield from quantities.models()
     yield from records_from(HERE / "links", EstimateSpec)
-    yield from named.link_models()
+    yield from named.models()
 
 
 @hookimpl
@@ -78,9 +78,9 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
     """Bring the scenario in which all families meet, and the published models."""
     from forecast_capability import chain, packs, quantities
 
-    yield from chain.chain_scenarios()
-    yield from quantities.quantity_scenarios()
-    yield from packs.pack_scenarios()
+    yield from chain.scenarios()
+    yield from quantities.scenarios()
+    yield from packs.scenarios()
 
 
 @hookimpl

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from forecast import ScenarioSpec
 
-__all__ = ["PACKS", "pack_scenarios"]
+__all__ = ["PACKS", "scenarios"]
 
 PUBLISHED_FOLDER = Path(__file__).with_name("published")
 
@@ -115,7 +115,7 @@ PACKS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def pack_scenarios() -> Iterator[ScenarioSpec]:
+def scenarios() -> Iterator[ScenarioSpec]:
     """Bring every published model as a scenario."""
     for file, title, reference in PACKS:
         name = file.rpartition("/")[2]

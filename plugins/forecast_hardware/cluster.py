@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from forecast import EstimateSpec, Input
 from forecast_hardware.hardware_inputs import DATA_PARALLEL, GPU, JUDGED, SPARSE, between, fixed
 
-__all__ = ["cluster_estimates"]
+__all__ = ["models"]
 
 _MEASURED = (
     f"{GPU}: tensor cores are 45 to 65 % busy at the size of GPT-3; a reader's notes on its 2020 version: 30 % for BERT"
@@ -36,7 +36,7 @@ def _gain(name: str, title: str, low: float, mode: float, high: float, source: s
     )
 
 
-def cluster_estimates() -> Iterator[EstimateSpec]:
+def models() -> Iterator[EstimateSpec]:
     """Bring the estimates."""
     yield EstimateSpec(
         name="effective-cluster",

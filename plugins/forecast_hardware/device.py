@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from forecast import EstimateSpec, TrendSpec, UnitSpec
 from forecast_hardware.hardware_inputs import GPU, JUDGED, fixed
 
-__all__ = ["DEVICE_UNITS", "device_models"]
+__all__ = ["DEVICE_UNITS", "models"]
 
 _ROOFLINE = "Williams, Waterman, Patterson 2009, Roofline, CACM 52(4), doi:10.1145/1498765.1498785"
 _MATMUL = f"{GPU}, on a 32 x 32 matrix multiplication with and without tensor cores"
@@ -200,7 +200,7 @@ def _sixteen_bits() -> TrendSpec:
     )
 
 
-def device_models() -> Iterator[EstimateSpec | TrendSpec]:
+def models() -> Iterator[EstimateSpec | TrendSpec]:
     """Bring the estimates, and the trends that claims need."""
     yield from _roofline()
     yield from _cycles()

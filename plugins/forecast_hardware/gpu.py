@@ -18,7 +18,7 @@ from typing import Any
 
 from forecast import SeriesShape, TrendSpec
 
-__all__ = ["POOL_SHAPES", "PRECISIONS", "gpu_trends"]
+__all__ = ["POOL_SHAPES", "PRECISIONS", "models"]
 
 ACCELERATORS_TABLE = "datasets/accelerators"
 #: Devices without a date, for which no source was opened, are left out with those before it.
@@ -129,7 +129,7 @@ SCALING_ESSAY = (
 )
 
 
-def gpu_trends() -> Iterator[TrendSpec]:
+def models() -> Iterator[TrendSpec]:
     """Bring ``gpu-peak-fp16``, ``gpu-per-watt-fp32``, ``gpu-bandwidth``, ..."""
     for measure, (column, unit, title, precisions, records) in _GPU_MEASURES.items():
         for precision in precisions:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from forecast import EstimateSpec, TrendSpec
 from forecast_hardware.hardware_inputs import CLUSTER, DATA_PARALLEL, JUDGED, MODEL_PARALLEL, between, fixed
 
-__all__ = ["interconnect_models"]
+__all__ = ["models"]
 
 _RING = "Patarasuk & Yuan 2009, Bandwidth optimal all-reduce algorithms, doi:10.1016/j.jpdc.2008.09.002"
 _THAKUR = "Thakur, Rabenseifner, Gropp 2005, Optimization of Collective Communication Operations in MPICH"
@@ -166,7 +166,7 @@ def _links() -> Iterator[TrendSpec]:
         )
 
 
-def interconnect_models() -> Iterator[EstimateSpec | TrendSpec]:
+def models() -> Iterator[EstimateSpec | TrendSpec]:
     """Bring the estimates and the trends of links."""
     yield from _ring()
     yield from _essays()

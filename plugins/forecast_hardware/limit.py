@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from forecast import ModelSpec, RelationSpec, SeriesShape, TrendSpec
 from forecast_hardware.gpu import ACCELERATORS_TABLE, DEVICES, FIRST_RELEASE
 
-__all__ = ["limit_models"]
+__all__ = ["models"]
 
 HOBBHAHN_LIMIT = "Hobbhahn & Besiroglu 2022, Predicting GPU performance, Epoch AI"
 #: One row a device: its plain FP32 rate, dense.
@@ -22,7 +22,7 @@ _RELEASED: Mapping[str, str] = {**_LIMIT_ROW, "evidence": "released"}
 _NO_RATE = dict.fromkeys(("precision", "path", "sparsity"), "")
 
 
-def limit_models() -> Iterator[ModelSpec]:
+def models() -> Iterator[ModelSpec]:
     """Bring the features over time and the two relations."""
     yield TrendSpec(
         name="process-size",

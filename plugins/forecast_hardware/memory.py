@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from forecast import EstimateSpec, Input
 from forecast_hardware.hardware_inputs import JUDGED, between, fixed
 
-__all__ = ["memory_estimates"]
+__all__ = ["models"]
 
 _ZERO_REFERENCE = (
     "Rajbhandari et al. 2020, ZeRO, arXiv:1910.02054: 2 + 2 + 12 bytes a parameter with Adam in mixed precision"
@@ -28,7 +28,7 @@ def _size(parameters: float, layers: float, hidden: float, says: str) -> tuple[I
     )
 
 
-def memory_estimates() -> Iterator[EstimateSpec]:
+def models() -> Iterator[EstimateSpec]:
     """Bring the estimates, named after the use: ``inference-8bit`` and ``training-16bit``."""
     overhead = between("overhead", "", 1.02, 1.2, f"buffers and fragments; {JUDGED}")
     yield EstimateSpec(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from forecast import ModelSpec
 from forecast_hardware.gpu import DEVICES, PRECISIONS
 
-__all__ = ["DEVICE_MEASURES", "JOINT", "named_models"]
+__all__ = ["DEVICE_MEASURES", "JOINT", "models"]
 
 #: Measure to its unit, the factor from the table's units, the formula over the table's columns, and what it is.
 DEVICE_MEASURES: Mapping[str, tuple[str, float, tuple[str, ...], str]] = {
@@ -19,7 +19,7 @@ DEVICE_MEASURES: Mapping[str, tuple[str, float, tuple[str, ...], str]] = {
 JOINT = "gpu-joint-"
 
 
-def named_models() -> Iterator[ModelSpec]:
+def models() -> Iterator[ModelSpec]:
     """Bring ``gpu-as-announced-fp16``, ``gpu-joint-rate`` and their like."""
     yield from _as_announced()
     yield from _joint()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from forecast import EstimateSpec
 from forecast_hardware.hardware_inputs import GPU, GUIDE, JUDGED, between, fixed
 
-__all__ = ["ownership_estimates"]
+__all__ = ["models"]
 
 _OWNED = f"{GPU}: a card, its share of a desktop, and five years of electricity at 0.175 $/kWh and 15 % use"
 _CLOUD = f"{GPU}: cloud against desktop"
@@ -129,7 +129,7 @@ def _rented() -> Iterator[EstimateSpec]:
     )
 
 
-def ownership_estimates() -> Iterator[EstimateSpec]:
+def models() -> Iterator[EstimateSpec]:
     """Bring the estimates."""
     yield from _owned()
     yield from _rented()

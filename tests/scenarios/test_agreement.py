@@ -30,7 +30,7 @@ from toolkit import every
 #: ``model-capability`` say bit for bit what it says (`tests/plugins/capability/test_model_parts.py`).
 SCENARIOS = sorted(
     {r.full_name for r in get_registry().records("scenario")}
-    - {f"capability/{spec.name}" for spec in packs.pack_scenarios()}
+    - {f"capability/{spec.name}" for spec in packs.scenarios()}
     - {f"capability/{part}" for part in Scenario.load("model-capability").stated["use"]}
 )
 DRAWS = 2048

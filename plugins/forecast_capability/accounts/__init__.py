@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from forecast import CommandSpec, ModelSpec
 
-__all__ = ["account_models", "commands"]
+__all__ = ["commands", "models"]
 
 ACCOUNTS_REFERENCE = (
     "SEC filings and Epoch AI (CC-BY 4.0), as compiled in datasets/company-spending, datasets/compute-splits, "
@@ -24,7 +24,7 @@ DRAWN = {
 }
 
 
-def account_models() -> Iterator[ModelSpec]:
+def models() -> Iterator[ModelSpec]:
     """Bring what a scenario draws from the accounts."""
     at = "forecast_capability.accounts.drawn"
     for link, title in DRAWN.items():

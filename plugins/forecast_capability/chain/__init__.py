@@ -7,7 +7,7 @@ from pathlib import Path
 
 from forecast import CommandSpec, ModelSpec, ScenarioSpec, TableSpec
 
-__all__ = ["chain_models", "chain_scenarios", "commands", "tables"]
+__all__ = ["commands", "models", "scenarios", "tables"]
 
 HERE = Path(__file__).parent
 REFERENCE = (
@@ -46,7 +46,7 @@ CHAIN_MODELS = {
 }
 
 
-def chain_models() -> Iterator[ModelSpec]:
+def models() -> Iterator[ModelSpec]:
     """Bring every part of the chain: each world has one of the two forms."""
     for name, (title, quantity, unit, keeps) in CHAIN_MODELS.items():
         yield ModelSpec(
@@ -126,7 +126,7 @@ def commands() -> Iterator[CommandSpec]:
     )
 
 
-def chain_scenarios() -> Iterator[ScenarioSpec]:
+def scenarios() -> Iterator[ScenarioSpec]:
     """Bring the scenario that asks the chain."""
     yield ScenarioSpec(
         name="chain",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from forecast import FunctionSpec, ModelSpec
 
-__all__ = ["functions", "link_models"]
+__all__ = ["functions", "models"]
 
 METR = (
     "METR, Measuring AI Ability to Complete Long Tasks: METR/eval-analysis-public@52d6b56 and "
@@ -20,7 +20,7 @@ _TRENDS = (
 )
 
 
-def link_models() -> Iterator[ModelSpec]:
+def models() -> Iterator[ModelSpec]:
     """Bring the doubling time and the line of every window and success rate."""
     for window, share, bent in _TRENDS:
         name = f"{'bent-' if bent else ''}{window}{'' if share == 50 else f'-p{share}'}"

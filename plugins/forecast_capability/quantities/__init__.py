@@ -7,13 +7,13 @@ from pathlib import Path
 
 from forecast import EstimateSpec, MixtureSpec, ModelSpec, ScenarioSpec, TrendSpec, records_from
 
-__all__ = ["quantity_models", "quantity_scenarios"]
+__all__ = ["models", "scenarios"]
 
 HERE = Path(__file__).parent
 INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), edition 2026-08, as compiled in datasets/capability-editions"
 
 
-def quantity_models() -> Iterator[ModelSpec]:
+def models() -> Iterator[ModelSpec]:
     """Bring series, numbers, pooled links, and the links that are code."""
     yield from records_from(HERE / "trends.toml", TrendSpec)
     yield from records_from(HERE / "numbers.toml", EstimateSpec)
@@ -74,7 +74,7 @@ SCENARIOS = {
 }
 
 
-def quantity_scenarios() -> Iterator[ScenarioSpec]:
+def scenarios() -> Iterator[ScenarioSpec]:
     """Bring ``model-capability``, its parts, what a run trains, and what is asked of them that others decide."""
     for name, title in SCENARIOS.items():
         yield ScenarioSpec(
