@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["CHAIN_LINK_MODELS", "link"]
+__all__ = ["MODELS", "link"]
 
 
 def _constants(*names: str) -> tuple[Input, ...]:
@@ -234,4 +234,4 @@ _GIVEN = (
     ),
 )
 
-CHAIN_LINK_MODELS = (*specs(LINKS, "forecast_emergence.chain:link"), *_TABLE_5, *_GIVEN)
+MODELS = (*specs(LINKS, "forecast_emergence.chain:link"), *_TABLE_5, *_GIVEN)

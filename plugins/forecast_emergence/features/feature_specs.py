@@ -5,7 +5,7 @@ from __future__ import annotations
 from forecast import EstimateSpec, Input, ModelSpec, RelationSpec
 from forecast_emergence.sources import INT8, TOKENIZER
 
-__all__ = ["FEATURE_MODELS", "ROUTES", "TABLE"]
+__all__ = ["MODELS", "ROUTES", "TABLE"]
 
 TABLE = "datasets/outlier-features"
 T4 = f"{INT8}, appendix C, table 4"
@@ -141,4 +141,4 @@ THRESHOLDS = tuple(
     for route, says in ROUTES.items()
 )
 
-FEATURE_MODELS = (OUTLIER_COUNT, LAYERS, *_RELATIONS, SHIFT, REGIMES, *THRESHOLDS)
+MODELS = (OUTLIER_COUNT, LAYERS, *_RELATIONS, SHIFT, REGIMES, *THRESHOLDS)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["MAGNITUDE_MODELS", "link"]
+__all__ = ["MODELS", "link"]
 
 _WIDTH_NOTE = "the width is our judgement"
 T4 = f"{INT8}, appendix C, table 4"
@@ -116,4 +116,4 @@ def link(name: str, spec: ModelSpec) -> Model:
     return built(name, spec, MAGNITUDE_LINKS[spec.name])
 
 
-MAGNITUDE_MODELS = specs(MAGNITUDE_LINKS, "forecast_emergence.features.magnitude:link")
+MODELS = specs(MAGNITUDE_LINKS, "forecast_emergence.features.magnitude:link")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from forecast import Input, ModelSpec
 from forecast_emergence.sources import ESSAY, INT8, JUDGED
 
-__all__ = ["FORMULAS", "QUANTISATION_MODELS", "UNIFORM"]
+__all__ = ["FORMULAS", "MODELS", "UNIFORM"]
 
 UNIFORM = "error of rounding to a step, evenly spread: the step over the square root of 12 (Bennett 1948, "
 UNIFORM += "doi:10.1002/j.1538-7305.1948.tb01340.x; from memory)"
@@ -66,7 +66,7 @@ _SAID = {
     ),
 }
 
-QUANTISATION_MODELS = tuple(
+MODELS = tuple(
     ModelSpec(
         name=name,
         title=title,
