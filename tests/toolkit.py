@@ -236,6 +236,13 @@ def started(*words: object, **options: Any) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-m", "forecast", *map(str, words)], **given)
 
 
+def wait_for(file: Path) -> None:
+    """Wait until a file is there that a process writes when it has begun."""
+    until = time.monotonic() + 120
+    while not file.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+
+
 def _heeds_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -277,10 +277,11 @@ def check_changes(kind: str, count: int, folder: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("kind", "count"),
     [
-        ("asked", 100),
-        ("bootstrap", 30),
-        ("comparison", 60),
-        *(pytest.param(k, 150, marks=pytest.mark.slow) for k in RESULTS),
+        ("asked", 60),
+        ("bootstrap", 20),
+        ("comparison", 30),
+        ("many", 20),
+        *(pytest.param(k, 40, marks=pytest.mark.slow) for k in RESULTS),
     ],
 )
 def test_a_changed_result_is_refused_in_one_sentence_or_read(
@@ -293,21 +294,6 @@ def test_a_changed_result_is_refused_in_one_sentence_or_read(
 @pytest.mark.parametrize("kind", ["asked", "counted"])
 def test_its_page_and_figure_are_drawn_too(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_changes(kind, 60, tmp_path, monkeypatch, draw=True)
-
-
-def test_a_flipped_or_missing_byte_is_noticed_or_harmless(tmp_path: Path) -> None:
-    path = saved("asked", tmp_path)
-    whole, content, rng = forecast.load(path), path.read_bytes(), random.Random(1)
-    refused, harmless = 0, 0
-    for place in (rng.randrange(len(content)) for _ in range(30)):
-        flipped = bytes([content[place] ^ 1 << rng.randrange(8)]) if rng.random() < 0.7 else b""
-        path.write_bytes(content[:place] + flipped + (content[place + 1 :] if rng.random() < 0.9 else b""))
-        try:
-            harmless += forecast.load(path).run.identical(whole.run)  # padding
-        except ResultError as error:
-            refused += "\n" not in str(error)
-    assert refused > 10
-    assert refused + harmless == 30
 
 
 @pytest.mark.parametrize(
