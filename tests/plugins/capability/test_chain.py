@@ -422,8 +422,8 @@ def test_the_command_opens_with_a_sentence_for_each_form(capsys):
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_of_simulated_chains():
-    """Thirty chains, so that the share of all quantities is known to some 3 points."""
-    held = list(coverage(rows(), STRAIGHT, chains=30, steps=240, seed=1))
+    """Fifteen chains, so that the share of all quantities is known to some 4 points."""
+    held = list(coverage(rows(), STRAIGHT, chains=15, steps=240, seed=1))
     shares = [np.mean([one[name] for one in held]) for name in QUANTITIES]
     assert 0.82 <= np.mean(shares) <= 0.97
-    assert min(shares) >= 0.73  # 30 at .9: fewer than 22 in 1 of 300
+    assert min(shares) >= 0.66  # 15 at .9: fewer than 10 in 1 of 450
