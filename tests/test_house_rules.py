@@ -323,7 +323,6 @@ def test_stdlib_is_not_shadowed():
 
 #: Files of tests in which a clock or a use of the machine is read, or named in a text, and asserted nowhere.
 READ_CLOCKS = {
-    "base/test_files_killed.py",  # how long a run takes, to kill it on its way
     "conformance/test_kit.py",  # a plugin that computes while it is imported
     "projection/test_many_worlds.py",  # memory
     "toolkit.py",  # to wait until something has begun
