@@ -36,6 +36,11 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@functools.cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree))
+
+
 # --- no text reaches an evaluator -------------------------------------------------------------------------------------
 
 EVALUATORS = {"__import__", "eval", "exec", "lambdify", "parse_expr", "sympify"}
@@ -44,7 +49,7 @@ MODULES = {"cloudpickle", "dill", "joblib", "marshal", "patsy", "pickle", "shelv
 
 def dangers(tree: ast.AST) -> Iterator[str]:
     """Name every call and import that could run text as code."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             names = [a.name for a in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -58,8 +63,15 @@ def dangers(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.lineno}: {danger}" for danger in dangers_of_call(node))
 
 
+def dotted(node: ast.expr) -> str:
+    """Return what is called as it is written, such as ``os.system``; of what is called on a call its end alone."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "()"
+
+
 def dangers_of_call(node: ast.Call) -> Iterator[str]:
-    called = ast.unparse(node.func)
+    called = dotted(node.func)
     last = called.rpartition(".")[2]
     if last in EVALUATORS or called in ("compile", "builtins.compile", "os.system", "os.popen", "yaml.load"):
         yield called
@@ -108,7 +120,7 @@ def test_the_check_for_evaluators_lets_pass(line):
 
 def imported(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
     """Yield (module, name) of every absolute import from this package, those for types alone too."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from ((a.name, None) for a in node.names if a.name.split(".")[0] == "forecast")
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "forecast":
@@ -196,7 +208,7 @@ TESTS_BESIDE = ("benchmarks", "datasets", "fuzz", "plugins")
 #: Files of tests about the whole house, not about one room.
 TESTS_OF_ALL = (
     "docs", "docs_home", "hooks_docs", "house_rules", "no_privilege", "packaging", "pickling", "public_names",
-    "readme", "text_to_object", "toolkit", "words",
+    "readme", "text_to_object", "words",
 )  # fmt: skip
 
 
@@ -212,8 +224,8 @@ def test_the_framework_imports_no_plugin():
     plugins = {p.name for s in ("plugins", "datasets") for p in (ROOT / s).iterdir()}
     for path in sources("forecast"):
         text = tree_of(path)
-        names = {n.module.split(".")[0] for n in ast.walk(text) if isinstance(n, ast.ImportFrom) and n.module}
-        names |= {a.name.split(".")[0] for n in ast.walk(text) if isinstance(n, ast.Import) for a in n.names}
+        names = {n.module.split(".")[0] for n in nodes(text) if isinstance(n, ast.ImportFrom) and n.module}
+        names |= {a.name.split(".")[0] for n in nodes(text) if isinstance(n, ast.Import) for a in n.names}
         assert not names & plugins, shown(path)
 
 
@@ -321,80 +333,20 @@ def test_stdlib_is_not_shadowed():
 
 # --- no test asserts a time -------------------------------------------------------------------------------------------
 
-CLOCKS = {
-    "clock_gettime", "getrusage", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time",
-    "process_time_ns", "thread_time", "thread_time_ns",
-}  # fmt: skip
-#: Seconds that a test waits at least before it says that something does not end.
-SHORTEST_TIMEOUT_S = 120
-
-
-def timed(tree: ast.AST) -> Iterator[str]:
-    """Name every assert whose outcome depends on how long something took, in whatever names the time was kept.
-
-    A limit on what is waited for is one too, unless it is so long that only what never ends reaches it.
-    """
-    readings = set(CLOCKS)
-    for node in ast.walk(tree):
-        given = node.value if isinstance(node, ast.keyword) and node.arg == "timeout" else None
-        if isinstance(given, ast.Constant) and (given.value or SHORTEST_TIMEOUT_S) < SHORTEST_TIMEOUT_S:
-            yield f"{given.lineno}: a timeout under {SHORTEST_TIMEOUT_S} s"
-
-    def reads(node: ast.AST) -> bool:
-        return any(
-            (isinstance(n, ast.Name) and n.id in readings)
-            or (isinstance(n, ast.Attribute) and (n.attr in CLOCKS or ast.unparse(n) == "time.time"))
-            for n in ast.walk(node)
-        )
-
-    def keeps(node: ast.AST) -> Iterator[ast.expr]:
-        """Yield where a statement keeps what a clock said."""
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
-            if reads(node.value):
-                yield from node.targets if isinstance(node, ast.Assign) else [node.target]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in ("append", "extend", "update") and any(map(reads, node.args)):
-                yield node.func.value
-        elif isinstance(node, ast.comprehension) and reads(node.iter):
-            yield node.target
-
-    # a function that returns a reading is one; names are those of the function around them
-    helpers = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
-    for _ in range(3):
-        for function in helpers:
-            returned = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
-            known = set(readings)
-            for _ in range(3):
-                kept = [t for n in ast.walk(function) for t in keeps(n)]
-                readings.update(n.id for t in kept for n in ast.walk(t) if isinstance(n, ast.Name))
-            returns = any(map(reads, returned))
-            asserts = [n.lineno for n in ast.walk(function) if isinstance(n, ast.Assert) and reads(n.test)]
-            readings.clear()
-            readings.update(known | ({function.name} if returns else set()))
-            yield from (f"{line}: an assert on a time" for line in asserts)
+#: Files of tests in which a clock or a use of the machine is read, or named in a text, and asserted nowhere.
+READ_CLOCKS = {
+    "conformance/test_kit.py",  # a plugin that computes while it is imported
+    "projection/test_many_worlds.py",  # memory
+    "toolkit.py",  # to wait until something has begun
+}
+CLOCKS = re.compile(r"(?<![\w-])(clock_gettime|getrusage|(monotonic|perf_counter|process_time|thread_time)(_ns)?)\b")
+#: A limit on what is waited for is an assert on a time, unless it is so long that only what never ends reaches it.
+SHORT_TIMEOUT = re.compile(r"timeout=(\d|\d\d|1[01]\d)\b")
 
 
 def test_no_test_asserts_a_time():
-    clocks = re.compile("|".join([*CLOCKS, r"time\.time", "timeout="]))
-    read = [p for p in sources("tests") if p.name != Path(__file__).name and clocks.search(p.read_text("utf-8"))]
-    wrong = {f"{shown(p)}:{place}" for p in read for place in timed(tree_of(p))}
-    assert sorted(wrong) == [], "measure it in tests/benchmarks, or count what is exact: calls, imports, bytes"
-
-
-@pytest.mark.parametrize(
-    ("body", "seen"),
-    [
-        ("began = time.monotonic(); work(); assert time.monotonic() - began < 2", True),
-        ("a = process_time(); work(); taken = process_time() - a; assert taken < 3", True),
-        ("spent = []; b = perf_counter(); spent.append(perf_counter() - b); best = min(spent); assert best < 1", True),
-        ("used = 0.0; b = time.time(); used += time.time() - b; assert used / 3 <= 0.1", True),
-        ("assert cpu(work) < 1", True),
-        ("end = monotonic() + 60\n    while not done() and monotonic() < end: pass\n    assert done()", False),
-        ("then = time.time() - 10; os.utime(old, (then, then)); assert parts() == []", False),
-        ("assert run(timeout=120) == 0", False),
-        ("process.wait(timeout=60)", True),
-    ],
-)
-def test_the_check_for_times_sees(body, seen):
-    source = "def cpu(work):\n    b = time.process_time()\n    work()\n    return time.process_time() - b\n"
-    assert bool(list(timed(ast.parse(f"{source}def test():\n    {body}\n")))) == seen
+    texts = {p.relative_to(ROOT / "tests").as_posix(): p.read_text("utf-8") for p in sources("tests")}
+    rest = {name: text for name, text in texts.items() if not name.startswith(("benchmarks/", "test_house_rules"))}
+    advice = "measure it in tests/benchmarks, or count what is exact: calls, imports, bytes"
+    assert {name for name, text in rest.items() if CLOCKS.search(text)} == READ_CLOCKS, advice
+    assert [name for name, text in rest.items() if SHORT_TIMEOUT.search(text)] == [], advice

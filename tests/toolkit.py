@@ -24,6 +24,8 @@ import pytest
 import forecast
 from forecast.cli import main
 from forecast.contract import registry
+from forecast.projection.paths import run_cache
+from forecast.projection.paths.run_cache import RunCache
 from forecast.tables import file_hash
 
 # --- data from known laws ---------------------------------------------------------------------------------------------
@@ -211,11 +213,18 @@ def command(*verb: str) -> Callable[..., Said]:
 
     def run(capsys: Any, *words: str) -> Said:
         capsys.readouterr()
-        code = main([*verb, *words])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(run_cache, "RunCache", _shared_cache)
+            code = main([*verb, *words])
         captured = capsys.readouterr()
         return Said(code, captured.out, captured.err)
 
     return run
+
+
+def _shared_cache(size: int = 0, *, lasting: bool = False) -> RunCache:
+    """Let a command share what its process has fitted and drawn; one that ends with its process keeps nothing."""
+    return RunCache(size, lasting=True) if lasting else run_cache.cache_of_process()
 
 
 def spawn(*words: object, env: Mapping[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[Any]:
@@ -234,6 +243,13 @@ def started(*words: object, **options: Any) -> subprocess.Popen[str]:
     """
     given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": _heeds_ctrl_c} | options
     return subprocess.Popen([sys.executable, "-m", "forecast", *map(str, words)], **given)
+
+
+def wait_for(file: Path) -> None:
+    """Wait until a file is there that a process writes when it has begun."""
+    until = time.monotonic() + 120
+    while not file.exists() and time.monotonic() < until:
+        time.sleep(0.02)
 
 
 def _heeds_ctrl_c() -> None:

@@ -13,12 +13,9 @@ import pytest
 
 from forecast.base import files
 from forecast.base.files import replace_atomically, sweep, temporary_file, write_atomic
-from forecast.cli import main
 from forecast.errors import ResultError
-from toolkit import forked
 
 fork = multiprocessing.get_context("fork")
-RUN = ["run", "brain-parity", "--draws", "300", "--until", "2035"]
 PART = ".0123456789abcdef.part"
 
 
@@ -194,27 +191,3 @@ def test_an_error_in_the_block_leaves_nothing(tmp_path: Path) -> None:
     ):
         raise OSError(28, "No space left on device")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_bad_input_020_a_run_that_was_killed_and_run_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    out = tmp_path / "r.nc"
-    assert main([*RUN, "--out", "r.nc"]) == 0  # everything is imported now, and forked
-    began = time.monotonic()
-    assert main([*RUN, "--out", "r.nc"]) == 0
-    took = time.monotonic() - began
-    whole = out.read_bytes()
-    generator = random.Random(1)
-    for _ in range(20):
-        out.unlink(missing_ok=True)
-        process = forked(tmp_path, *RUN, "--out", "r.nc")
-        time.sleep(took * 1.2 * generator.random())
-        process.kill()
-        process.join()
-        assert not out.exists() or out.read_bytes() == whole
-    assert main([*RUN, "--out", "r.nc"]) == 0
-    assert out.read_bytes() == whole
-    assert [p.name for p in tmp_path.iterdir()] == ["r.nc"]

@@ -158,31 +158,6 @@ def test_what_has_no_form_in_the_file(ds: xr.Dataset, says: str, tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
-def test_a_full_disk_leaves_the_previous_result(saved: Path, tmp_path: Path) -> None:
-    before = saved.read_bytes()
-    (tmp_path / "a.json").write_text("old")
-    code = (
-        "import resource, numpy as np, xarray as xr\n"
-        "from forecast.base.netcdf import save, write_atomic\n"
-        "from forecast.errors import ResultError\n"
-        "tree = xr.DataTree.from_dict({'/a': xr.Dataset({'x': ('n', np.random.default_rng(0).random(200_000))})})\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))\n"
-        f"nc, text = {str(saved)!r}, {str(tmp_path / 'a.json')!r}\n"
-        "for do in (lambda: save(tree, nc), lambda: write_atomic(text, 'x' * 100_000)):\n"
-        "    try: do()\n"
-        "    except ResultError as error: print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    first, second = done.stdout.splitlines()
-    assert "r.nc: cannot write" in first
-    assert "a.json: cannot write: file too large" in second
-    assert saved.read_bytes() == before
-    assert (tmp_path / "a.json").read_text() == "old"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.json", "r.nc"]
-
-
 def test_an_interrupted_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

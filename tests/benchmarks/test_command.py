@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from benchmarks.__main__ import BENCHMARKS, main
-from benchmarks.timing import Benchmark, NotHereError, child, cpu
+from benchmarks.timing import Benchmark
 
 BASELINE = Path(__file__).parent / "baseline.json"
 
@@ -23,29 +21,6 @@ class Row:
     def prepare(self):
         self.prepared += 1
         return (lambda: self.costs.pop(0) if len(self.costs) > 1 else self.costs[0]), (lambda: self.peer)
-
-
-def absent():
-    raise NotHereError("no data here")
-
-
-def test_rows_are_selected_by_words_and_text(capsys):
-    rows = [Row(name, 1.0) for name in ("fits/curves", "fits/one", "worlds/one")]
-    assert main(["fits", "-k", "one"], [r.benchmark for r in rows]) == 0
-    assert [r.prepared for r in rows] == [0, 1, 0]
-    capsys.readouterr()
-    assert main(["--list", "one"], [r.benchmark for r in rows]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["fits/one", "worlds/one"]
-    assert [r.prepared for r in rows] == [0, 1, 0]
-    with pytest.raises(SystemExit):
-        main(["nothing"], [r.benchmark for r in rows])
-
-
-def test_a_word_may_print_scores_beside_its_rows(capsys, monkeypatch):
-    monkeypatch.setattr("benchmarks.__main__.REPORTS", {"curves": lambda: print("scores")})
-    for words, says in ((["curves"], True), (["fits"], False), (["curves", "--list"], False)):
-        assert main(words, [Row("fits/curves", 1.0).benchmark]) == 0
-        assert (capsys.readouterr().out.splitlines()[0] == "scores") == says
 
 
 def test_what_is_saved_is_what_is_compared(capsys, tmp_path):
@@ -75,17 +50,6 @@ def test_only_what_is_twice_as_slow_when_measured_again_fails(capsys, tmp_path):
 def test_a_row_is_the_median_of_its_pairs_after_one_that_does_not_count(capsys):
     assert main([], [Row("a", 99.0, 5.0, 1.0, 2.0, rounds=3).benchmark]) == 0
     assert capsys.readouterr().out.splitlines()[1].split() == ["a", "2.00", "s", "10.00", "s", "5", "1", "numpy"]
-
-
-def test_what_is_not_here_is_left_out(capsys, tmp_path):
-    assert main([], [Benchmark("a", "numpy", 1.0, absent)]) == 0
-    assert "left out: no data here" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_costs_are_of_cpu_and_of_children():
-    assert cpu(lambda: sum(range(1000)))() > 0
-    assert child("-c", "")() > 0
 
 
 def test_every_row_has_a_name_of_its_own_and_a_committed_ratio():

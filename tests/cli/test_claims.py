@@ -67,10 +67,7 @@ def test_json_of_one(capsys):
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_2(capsys, words, says):
-    code, out, err = run(capsys, *words)
-    assert (code, out) == (2, "")
-    assert says in err
-    assert len(err.splitlines()) == 1
+    assert says in run(capsys, *words).refused()
 
 
 def test_a_failed_claim_is_listed_and_warned_of(fake_plugins, capsys):

@@ -8,14 +8,13 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import forecast
 from forecast.cli import main
-from toolkit import sample, started, starts_in_the_c_locale
+from toolkit import sample, started, starts_in_the_c_locale, wait_for
 
 ESCAPES = """
 from forecast import LawSpec, hookimpl
@@ -130,9 +129,7 @@ def test_bad_input_080_signals_end_quietly_with_their_code(fake_plugins, tmp_pat
     fake_plugins.add("slow", SLOW.format(marker=str(marker)))
     process = started("plugins", "list", "--json", env=fake_plugins.env)
     try:
-        until = time.monotonic() + 120
-        while not marker.exists() and time.monotonic() < until:
-            time.sleep(0.02)
+        wait_for(marker)
         process.send_signal(getattr(signal, name))
         out, err = process.communicate(timeout=120)
     finally:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
 import forecast
-from toolkit import json_of, started
+from toolkit import json_of, started, wait_for
 
 QUICK = ["--draws", "40", "--until", "2060"]
 
@@ -100,9 +99,7 @@ def test_bad_input_080_a_signal_ends_it_and_leaves_nothing_half_done(bad, fake_p
     words = [scenario, "--out", "a.nc", "--plot", "a.svg", "--json"]
     process = started("run", *words, env=fake_plugins.env, cwd=tmp_path)
     try:
-        until = time.monotonic() + 120
-        while not (tmp_path / "begun").exists() and time.monotonic() < until:
-            time.sleep(0.02)
+        wait_for(tmp_path / "begun")
         process.send_signal(getattr(signal, name))
         out, err = process.communicate(timeout=120)
     finally:

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base import netcdf
-from forecast.base.json_text import strict_json, to_json
 from forecast.tables import csv_format
 from toolkit import json_of, saturating, spawn
 
@@ -222,54 +220,3 @@ def test_a_result_of_another_kind_is_refused(said, here):
 
     forecast.save(xr.DataTree(xr.Dataset({"a": 1.0})), "other.nc")
     assert "other.nc: holds no projection, fit or comparison" in said("show", "other.nc").refused(1)
-
-
-def _changed(source: str, key: str, change) -> str:
-    tree = netcdf.load(source)
-    value = strict_json(tree.attrs[key], where=key)
-    tree.attrs[key] = to_json(change(value))
-    return forecast.save(tree, "changed.nc").name
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (lambda c: {**c, "more": 1}, "more: unknown key"),
-        (lambda c: {**c, "laws": []}, "laws: expected a list that is not empty"),
-        (lambda c: {**c, "objective": "magic"}, "magic"),
-        (lambda c: {**c, "points": -1}, "points: expected a count"),
-        (lambda c: {**c, "origins": [0.1]}, "origins"),
-        (
-            lambda c: {**c, "laws": [{**c["laws"][0], "aic": "low"}, *c["laws"][1:]]},
-            "laws[0].aic: expected a finite number, got 'low'",
-        ),
-        (
-            lambda c: {**c, "laws": [{"law": "a", "parameters": 1}, *c["laws"][1:]]},
-            "laws[0]: expected its measures, or why it failed",
-        ),
-        (lambda c: [c], "expected an object"),
-    ],
-)
-def test_a_comparison_that_was_changed_is_refused(said, there, change, says):
-    name = _changed("comparison.nc", "comparison", change)
-    line = said("show", name).refused(1)
-    assert says in line
-    with pytest.raises(forecast.errors.ResultError, match=r"changed\.nc"):
-        forecast.load(name)
-
-
-@pytest.mark.parametrize("key", ["models", "questions", "set", "choices", "versions", "title"])
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda v: {"a": {"summary": 3}},
-        *(pytest.param(c, marks=pytest.mark.slow) for c in (lambda v: {"a": {}}, lambda v: "\x1b[2J", list)),
-    ],
-)
-def test_a_projection_that_was_changed_costs_one_line(said, there, key, change):
-    """What no check compares still ends in an answer, or in one line of error."""
-    found = said("show", _changed("projection.nc", key, change), "--show", "sources")
-    assert found.code in (0, 1)
-    assert "unexpected" not in found.err
-    assert "Traceback" not in found.err
-    assert "\x1b" not in found.out + found.err

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 import forecast_datasets
-from forecast.cli import main
 from forecast.tables import file_hash
-from toolkit import copied, json_of
+from toolkit import command, copied, json_of
 
 SHIPPED = Path(forecast_datasets.__file__).parent / "supercomputers"
 TREND = ("--trend", "trends/exponential", "--x", "date", "--y", "rmax_top1")
@@ -82,10 +81,7 @@ def test_json_end_to_end(former, tmp_path):
     assert result["trend"]["unit"] == "TFLOP/s"
 
 
-def answer(capsys, *words):
-    code = main(["tables", "diff", *words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+answer = command("tables", "diff")
 
 
 def test_the_same_table_has_no_difference_and_its_trend_stays(capsys):
@@ -157,11 +153,7 @@ def test_a_long_list_is_cut_in_text_and_whole_in_json(capsys, tmp_path):
     ],
 )
 def test_wrong_use(capsys, words, says):
-    code, out, err = answer(capsys, "datasets/supercomputers", "datasets/supercomputers", *words, "--json")
-    assert code == 2
-    assert out == ""
-    assert says in err
-    assert len(err.splitlines()) == 1
+    assert says in answer(capsys, "datasets/supercomputers", "datasets/supercomputers", *words, "--json").refused()
 
 
 def test_mixed_bases_make_no_trend(capsys):
@@ -182,9 +174,8 @@ def test_a_wrong_figure_is_no_running_maximum(capsys, former):
 
 
 def test_an_unknown_table_suggests_the_nearest(capsys):
-    code, out, err = answer(capsys, "datasets/supercomputer", "datasets/supercomputers")
-    assert (code, out) == (2, "")
-    assert "did you mean 'datasets/supercomputers'?" in err
+    line = answer(capsys, "datasets/supercomputer", "datasets/supercomputers").refused()
+    assert "did you mean 'datasets/supercomputers'?" in line
 
 
 @pytest.mark.parametrize(("count", "says"), [(1, "1 row added"), (2, "2 rows added"), (31, "31 rows added")])
@@ -241,9 +232,7 @@ def test_a_trend_since_a_date_and_with_options(capsys, curve):
 )
 def test_wrong_options_of_a_trend(capsys, curve, words, says):
     asked = ("--trend", "trends/experience", "--x", "year", "--y", "cost")
-    code, out, err = answer(capsys, curve, curve, "--key", "cost", *asked, *words)
-    assert (code, out) == (2, "")
-    assert says in err
+    assert says in answer(capsys, curve, curve, "--key", "cost", *asked, *words).refused()
 
 
 def test_options_without_a_trend(capsys, curve):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -215,21 +213,6 @@ def test_a_server_without_the_file(site, said):
     site.pages.clear()
     line = said("tables", "fetch", "speeds").refusal
     assert "the server answers 404; it has not been fetched yet: run 'forecast tables fetch demo/speeds' where" in line
-
-
-@pytest.mark.slow
-def test_two_processes_at_once_agree(site, fake_plugins, here):
-    words = [sys.executable, "-m", "forecast", "tables", "fetch", "several", "--json", "--allow-host", "127.0.0.1"]
-    running = [
-        subprocess.Popen(words, cwd=here, env=fake_plugins.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(3)
-    ]
-    said = [process.communicate(timeout=120) for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0], said
-    found = [json.loads(out)["result"]["resources"] for out, _ in said]
-    assert [[row["hash"] for row in rows] for rows in found] == [[sha(ONE), sha(OTHER)]] * 3
-    left = sorted(path.name for path in cache_folder().iterdir() if path.suffix != ".lock")
-    assert left == sorted([f"{sha(ONE)[7:19]}-a.csv", f"{sha(OTHER)[7:19]}-b.csv", "snapshots.json"])
 
 
 def test_a_recorded_file_that_is_gone_is_said(site, said):

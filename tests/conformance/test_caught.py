@@ -247,9 +247,3 @@ def test_a_claim_that_disagrees_says_so(fake_plugins, times, note, says):
     fake_plugins.add("kit", CLAIM.format(times=times, note=note))
     found = failures("kit")
     assert found == {} if says is None else says in found["claim dozen: computes, and says where it disagrees"]
-
-
-def test_an_import_that_sleeps_is_over_the_limit_of_the_clock(fake_plugins):
-    """It sleeps in the process of the check alone, so that this test does not."""
-    fake_plugins.add("kit", "import sys, time\nif 'pytest' not in sys.modules: time.sleep(3)")
-    assert "import and hooks take 3.0 s; at most 2 s" in failures("kit")["imports nothing heavy"]

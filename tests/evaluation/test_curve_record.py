@@ -75,7 +75,7 @@ def test_the_record_is_of_each_source_with_what_the_others_choose(curves):
 @pytest.mark.slow
 def test_what_a_changed_number_does_to_the_scores_is_written_beside_it(curves):
     with scored.pools_kept():
-        changed = scored.sensitivity(curves, list(SENSITIVITY)[::4])
+        changed = scored.sensitivity(curves, list(SENSITIVITY)[::8])
         base = scored.scores(curves).mean(axis=0)
     assert list(SENSITIVITY) == list(vars(TUNING))
     for name, pair in changed.items():

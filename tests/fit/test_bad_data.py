@@ -1,6 +1,5 @@
 """Data that are wrong, odd or extreme, through ``law.fit``: the same answer, or one line that says what is wrong."""
 
-import decimal
 import math
 import warnings
 
@@ -16,11 +15,6 @@ POWER = forecast.law("scaling/power")
 LINE = forecast.Law("a + b*x", variables=["x"])
 X = np.geomspace(10, 1e4, 40)
 Y = 8 * X**-0.35 * np.exp(0.02 * np.random.default_rng(0).standard_normal(40))
-
-
-@pytest.fixture(scope="module")
-def plain():
-    return dict(POWER.fit({"x": X, "y": Y}).values)
 
 
 def but(values, row, value):
@@ -95,16 +89,6 @@ def test_bad_input_041_weights_of_nothing(weights):
         POWER.fit({"x": X, "y": Y}, weights=weights)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [{"x": [], "y": []}, {}, pd.DataFrame({"x": [], "y": []}), xr.Dataset({"x": ("r", []), "y": ("r", [])})],
-    ids=["no row", "no column", "frame", "dataset"],
-)
-def test_bad_input_030_no_rows_are_one_kind_of_error(data):
-    with pytest.raises(EmptyDataError):
-        POWER.fit(data)
-
-
 @pytest.mark.parametrize("text", ["", "x,y\n", "\n\n"])
 def test_bad_input_030_empty_files_are_the_same_kind_of_error(tmp_path, text):
     (tmp_path / "none.csv").write_text(text)
@@ -159,78 +143,6 @@ def test_bad_input_038_units_count_for_many_fits_too():
 
 
 # --- kinds of arrays --------------------------------------------------------------------------------------------------
-
-
-def test_bad_input_042_integers_are_floats_before_any_arithmetic(plain):
-    cube = forecast.Law("a + b*x**3", variables=["x"])
-    whole = np.arange(10**7, 11 * 10**7, 10**7)
-    y = 2.0 * whole.astype(float) ** 3 * (1 + 0.01 * np.sin(np.arange(10)))
-    one, two = cube.fit({"x": whole, "y": y}), cube.fit({"x": whole.astype(float), "y": y})
-    assert dict(one.values) == dict(two.values)
-    assert one.values["b"] == pytest.approx(2, rel=0.02)
-    large = [2**60 + i * 2**55 for i in range(20)]
-    assert dict(POWER.fit({"x": large, "y": Y[:20]}).values) == dict(
-        POWER.fit({"x": [float(v) for v in large], "y": Y[:20]}).values
-    )
-    with pytest.raises(DataError, match="outside the range of double precision"):
-        POWER.fit({"x": [10**400 + i for i in range(20)], "y": Y[:20]})
-
-
-@pytest.mark.parametrize(
-    ("change", "tolerance"),
-    [
-        (lambda v: v.astype("f4"), 1e-5),
-        (lambda v: v.astype("f2"), 1e-3),
-        (lambda v: v.astype(object), 0),
-        (lambda v: [decimal.Decimal(repr(float(e))) for e in v], 0),
-        (lambda v: np.ma.array(v), 0),
-    ],
-    ids=["float32", "float16", "objects", "Decimal", "unmasked"],
-)
-def test_bad_input_043_kinds_of_numbers(plain, change, tolerance):
-    found = POWER.fit({"x": change(X), "y": change(Y)})
-    assert dict(found.values) == pytest.approx(plain, rel=max(tolerance, 1e-12))
-
-
-@pytest.mark.parametrize(
-    ("x", "says"),
-    [
-        (X.astype(complex), "complex128"),
-        (np.array([object()] * 40), "expected a number"),
-        (np.ma.array(X, mask=np.arange(40) == 3), "missing in row 4 of 40"),
-        (np.array(["a"] * 40), "expected numbers, got text"),
-    ],
-    ids=["complex", "objects", "masked", "text"],
-)
-def test_bad_input_043_what_is_no_number_is_refused(x, says):
-    with pytest.raises(DataError, match=says):
-        POWER.fit({"x": x, "y": Y})
-
-
-def test_bad_input_044_labels_are_matched_and_order_is_nothing(plain):
-    order = np.random.default_rng(1).permutation(40)
-    labels = [f"run{i}" for i in range(40)]
-    series = {"x": pd.Series(X, labels), "y": pd.Series(Y, labels).iloc[order]}
-    repeated = pd.DataFrame({"x": X, "y": Y}, index=[0] * 40)
-    leveled = pd.DataFrame({"y": Y}, index=pd.MultiIndex.from_arrays([X, np.arange(40)], names=["x", "i"]))
-    grid = xr.Dataset({"y": (("b", "a"), Y.reshape(8, 5).T.copy()), "x": (("a", "b"), X.reshape(8, 5))})
-    for data in (series, repeated, leveled, grid, pd.DataFrame({"x": pd.Categorical(X), "y": Y})):
-        assert dict(POWER.fit(data).values) == pytest.approx(plain, rel=1e-9)
-    whole = pd.array([10 * (i + 1) for i in range(40)], dtype="Int64")
-    whole[7] = pd.NA
-    with pytest.raises(DataError, match="variable 'x' is missing in row 8 of 40"):
-        POWER.fit(pd.DataFrame({"x": whole, "y": Y}))
-    with pytest.raises(DataError, match="expected one dimension, got 0"):
-        POWER.fit({"x": np.array(1.0), "y": np.array(2.0)})
-
-
-def test_bad_input_045_memory_layout_is_nothing(plain):
-    fixed = X.copy()
-    fixed.flags.writeable = False
-    wide = np.repeat(X, 2)
-    for x, y in ((fixed, Y), (wide[::2], Y), (X.astype(">f8"), Y.astype(">f8"))):
-        assert dict(POWER.fit({"x": x, "y": y}).values) == plain
-    assert dict(POWER.fit({"x": X[::-1], "y": Y[::-1]}).values) == pytest.approx(plain, rel=1e-9)
 
 
 def test_bad_input_035_dates_of_any_unit_are_decimal_years():

@@ -5,7 +5,7 @@ import xarray as xr
 
 import forecast
 import toolkit
-from forecast.errors import DataError, FitError, UnknownNameError, UsageError
+from forecast.errors import FitError, UnknownNameError, UsageError
 
 X = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
 Y = np.array([3.1, 4.9, 7.2, 8.8, 11.1, 13.0, 14.8, 17.2])
@@ -75,11 +75,6 @@ def test_unknown_columns_suggest_the_nearest():
         line().fit({"x": X, "y": Y}, let={"X": "x"})
     with pytest.raises(UnknownNameError, match="say y="):
         line().fit({"x": X, "score": Y})
-
-
-def test_the_log_of_what_is_not_positive_names_row_and_law():
-    with pytest.raises(DataError, match=r"scaling/power: objective 'least_squares_log' .* not positive in row 2 of 8"):
-        forecast.law("scaling/power").fit({"x": X, "y": np.where(np.arange(8) == 1, 0.0, Y)})
 
 
 def test_fewer_points_than_parameters_are_refused_and_as_many_give_no_interval():

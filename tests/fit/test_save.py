@@ -140,21 +140,6 @@ def test_bad_input_087_a_file_records_the_versions_it_was_made_with(tmp_path):
     assert found == (forecast.__version__, np.__version__, scipy.__version__, xr.__version__)
 
 
-def test_bad_input_007_a_pickle_in_place_of_a_fit_is_not_opened(tmp_path):
-    import os
-    import pickle
-
-    class Payload:
-        def __reduce__(self):
-            return os.system, (f"touch {tmp_path / 'marker'}",)
-
-    (tmp_path / "fit.nc").write_bytes(pickle.dumps(Payload()))
-    for load in (forecast.load, load_fit, netcdf.load):
-        with pytest.raises(ResultError, match=r"fit\.nc: "):
-            load(tmp_path / "fit.nc")
-    assert not (tmp_path / "marker").exists()
-
-
 def test_bad_input_001_006_a_hostile_law_in_a_file_is_only_text(tmp_path):
     path = FITS["formula"]().save(tmp_path / "fit.nc")
     marker = tmp_path / "marker"

@@ -92,7 +92,7 @@ def test_intervals_hold_what_devices_were_simulated_from():
     """Walks and scatters of known correlation: 90 % intervals hold it, and the growths, as often as they say."""
     rng = np.random.default_rng(5)
     held = {"growth": [], "correlation": []}
-    for _ in range(120):
+    for _ in range(60):
         t = np.sort(rng.uniform(2008, 2025, 52))
         covariance = 0.16 * np.array([[1.0, 0.7, 0.0], [0.7, 1.0, 0.0], [0.0, 0.0, 1.0]])
         root = np.linalg.cholesky(covariance)

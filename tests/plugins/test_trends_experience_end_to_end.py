@@ -12,7 +12,7 @@ from forecast.errors import DataError, UnitError, UnknownNameError
 from forecast.streams import Streams
 from forecast_trends.hindcast import coverage
 from forecast_trends.learning.experience import Experience
-from toolkit import spawn
+from toolkit import Said, spawn
 
 YEARS = np.arange(1990, 2026)
 MADE = 5 + np.cumsum(np.exp(np.cumsum(0.2 + 0.1 * np.random.default_rng(0).standard_normal(36))))
@@ -207,7 +207,7 @@ def test_forecast_run(table):
 
     def run(*words):
         done = spawn("run", "cells.toml", "--draws", "400", "--json", *words, cwd=table)
-        return done.returncode, done.stdout, done.stderr
+        return Said(done.returncode, done.stdout, done.stderr)
 
     code, out, err = run()
     assert (code, err) == (0, "")
@@ -220,7 +220,4 @@ def test_forecast_run(table):
     assert "2025-01-01" < grown < stopped
     broken = SCENARIO.replace('"units"', '"unist"')
     (table / "cells.toml").write_text(broken, encoding="utf-8")
-    code, out, err = run()
-    assert (code, out) == (2, "")
-    assert "unknown column 'unist'; did you mean 'units'" in err
-    assert "Traceback" not in err
+    assert "unknown column 'unist'; did you mean 'units'" in run().refused()

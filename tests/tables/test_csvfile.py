@@ -75,7 +75,7 @@ def test_bad_input_059_accepted_variants(data: bytes) -> None:
         (b'x,y\n1,"a"b\n', r"a\.csv:2: text after the closing quote"),
         (b"PK\x03\x04rest", r"zip archive"),
         (b"x\n" + b"a" * 200_000 + b"\n", r"a\.csv:2: a cell longer"),
-        (b",".join(b"c%d" % i for i in range(1_000_000)) + b"\n1\n", r"1,000,000 columns; at most 10,000"),
+        (b",".join(b"c%d" % i for i in range(20_000)) + b"\n1\n", r"20,000 columns; at most 10,000"),
         (b"x" * 10_000 + b"\n1\n", r"a name of 10,000 characters"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",

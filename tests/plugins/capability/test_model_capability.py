@@ -511,7 +511,7 @@ def test_of_2023_the_runs_are_answered_and_the_index_is_not():
 
 
 def test_the_answer_opens_with_its_first_variant(capsys):
-    done = command("run")(capsys, "model-capability", "--show", "answers")
+    done = command("run")(capsys, "model-capability", "--draws", "512", "--show", "answers")
     assert done.code == 0
     first = " ".join(done.out.partition("\n\n")[0].split())
     assert "tasks of 167 h of human work" in first

@@ -141,12 +141,6 @@ def test_a_checkpoint_with_a_flipped_bit_is_refused(kept):
     check_flipped(kept, [*range(0, 100, 9), *rng.integers(0, size, 20), size - 1])
 
 
-@pytest.mark.slow
-def test_every_sampled_cut_and_flip_is_refused(kept):
-    check_cut(kept, len(kept[1]) // 300)
-    check_flipped(kept, [*range(120), *np.random.default_rng(1).integers(0, len(kept[1]), 400)])
-
-
 @pytest.fixture
 def forge(kept, tmp_path):
     """Return what writes a checkpoint with the right checksum whose parts were changed."""

@@ -125,15 +125,3 @@ def test_nothing_overlaps_is_cut_or_leaves_the_sheet(name):
 def test_nothing_overlaps_is_cut_or_leaves_the_sheet_in_any_scenario(number, name):
     """Of every third each panel by itself, too."""
     looked_at(forecast.project(name, draws=64), (None,) if number % 3 else (None, *PANELS))
-
-
-def test_these_checks_see_what_is_wrong():
-    with plot_style.style():
-        figure = plot_style.sheet(2.0, 1.0)
-        axes = figure.subplots()
-        for text in ("one", "another"):
-            axes.text(0.5, 0.5, text)
-        axes.text(0.9, 0.1, "too long for the sheet").set_in_layout(False)
-        wrong = faults(figure)
-    assert "'one' and 'another' overlap" in wrong
-    assert "'too long for the sheet' leaves the sheet" in wrong
