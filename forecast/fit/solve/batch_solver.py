@@ -13,7 +13,7 @@ from forecast.fit.objectives.squares import Squares
 from forecast.fit.problem.problem import kernel_for
 from forecast.fit.problem.rescaling import rescaled_curves
 from forecast.fit.problem.target import Target
-from forecast.fit.sizes import LONG_SEARCH, OPTIMUM_RTOL, SHORT_SEARCH, STEP_TOLERANCE, UNCHECKED_STEP_TOLERANCE
+from forecast.fit.sizes import OPTIMUM_RTOL, STEP_TOLERANCE, UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton, threshold
 from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.separable import solve_separable
@@ -31,10 +31,6 @@ __all__ = ["solve_batch"]
 Array: TypeAlias = NDArray[np.float64]
 
 FINAL_OPTIONS: dict[str, Any] = {"tolerance": STEP_TOLERANCE, "blind": UNCHECKED_STEP_TOLERANCE}
-#: Iterations in which most curves arrive; the others go on by themselves.
-FIRST_ITERATIONS = 12
-#: Starts of a curve; most of them must agree, or the curve is searched as a single fit is.
-STARTS_PER_CURVE = 4
 #: What a walk over a whole grid counts as: more than one start.
 GRID = 2
 
@@ -106,9 +102,8 @@ def solve_batch(
     bread[:, :, left] = np.nan
     if left.size and form is not None:
         at, rows = form.edges(target.take(left), left)
-        again = newton.solve(
-            target.take(left[rows]), at, *_ask(coordinates), iterations=FIRST_ITERATIONS, **FINAL_OPTIONS
-        )
+        steps = target.solver.multistart.batch_iterations
+        again = newton.solve(target.take(left[rows]), at, iterations=steps, **FINAL_OPTIONS)
         solved.put(again, left[rows])
         left = np.flatnonzero(~solved.settled)
     if left.size:
@@ -117,10 +112,6 @@ def solve_batch(
         )
         solved.put(again, left)
     return target, solved, bread, starts
-
-
-def _ask(coordinates: Coordinates) -> tuple[Array, Array, NDArray[np.bool_]]:
-    return coordinates.lower, coordinates.upper, coordinates.logs
 
 
 def _from_relative(
@@ -141,7 +132,8 @@ def _from_relative(
     first = solve_separable(law, observations, coordinates, relative, UNCHECKED_STEP_TOLERANCE)
     if first is None or first.form is None:
         return None
-    solved = newton.solve(target, first.solved.q, *_ask(coordinates), iterations=SHORT_SEARCH, **FINAL_OPTIONS)
+    steps = target.solver.multistart.short_iterations
+    solved = newton.solve(target, first.solved.q, iterations=steps, **FINAL_OPTIONS)
     solved.settled[~first.solved.settled] = False
     return solved
 
@@ -174,10 +166,10 @@ def _robust(
     if not grid and not first.settled.any():
         return target, first, starts
     if target.objective.robust:
-        target, solved = threshold.with_threshold(target, first.q, coordinates)
+        target, solved = threshold.with_threshold(target, first.q)
     else:
         target = threshold.with_width(target, first.q)
-        solved = newton.solve(target, first.q, *_ask(coordinates), **FINAL_OPTIONS)
+        solved = newton.solve(target, first.q, **FINAL_OPTIONS)
     if start is None:
         solved.settled[2 * starts[0] <= starts[1]] = False
     return target, solved, starts
@@ -189,7 +181,7 @@ def _solve_given_starts(
     """Solve every curve from its given start, two ways, and keep the better end."""
     assert start is not None
     way = newton.check_by_second_route if target.objective.scale == "residual" else newton.solve
-    solved = way(target, start, *_ask(coordinates), iterations=LONG_SEARCH)
+    solved = way(target, start, iterations=target.solver.multistart.long_iterations)
     return target, solved, np.ones((2, start.shape[1]), dtype=np.int64)
 
 
@@ -209,15 +201,14 @@ def _solve_from_grid(
     law: Law, observations: Observations, coordinates: Coordinates, target: Target, start: Array | None
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve from its best starts; nobody has settled where these do not agree."""
-    starts = coarse_grid(law, observations, coordinates, target.objective, STARTS_PER_CURVE)
+    starts = coarse_grid(law, observations, target)
     many, count = starts.shape[0], starts.shape[2]
     rows = np.tile(np.arange(count), many)
     gauss = np.full(rows.size, target.objective.scale == "residual")
     ends = newton.solve(
         target.take(rows),
         np.concatenate(list(starts), axis=1),
-        *_ask(coordinates),
-        iterations=SHORT_SEARCH,
+        iterations=target.solver.multistart.short_iterations,
         gauss=gauss,
         **FINAL_OPTIONS,
     )
