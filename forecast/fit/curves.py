@@ -104,7 +104,7 @@ def _converged_in_batch(
 ) -> Solutions | None:
     part = observations.as_curves()
     target, solved, normal, starts = batch_solver.solve_batch(
-        setting.law, part, setting.coordinates, setting.target(part), None if start is None else start[:, None],
+        setting.law, part, setting.target(part), None if start is None else start[:, None],
         grid=False,
     )  # fmt: skip
     if not solved.settled[0] or not np.isfinite(solved.q).all():
@@ -161,9 +161,7 @@ def _per_curve_options(target: Target) -> dict[str, Array]:
 
 def fit_curves(setting: Setting, part: Observations, start: Array | None, seed: int) -> SolvedCurves:
     """Fit some curves; what is not settled at once is searched with more starts, one by one."""
-    target, solved, bread, starts = batch_solver.solve_batch(
-        setting.law, part, setting.coordinates, setting.target(part), start
-    )
+    target, solved, bread, starts = batch_solver.solve_batch(setting.law, part, setting.target(part), start)
     poles = poles_of(setting.law, setting.coordinates, part.variables, part.weights)
     doubted = _with_pole(poles, setting, solved)
     if start is None:

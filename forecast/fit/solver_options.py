@@ -139,6 +139,9 @@ class MultistartOptions:
         Iterations in which most of many curves arrive; the others go on by themselves.
     first_iterations : int
         Iterations of the first heat of many starts, after which the most promising go on.
+    error_iterations : int
+        The same where variables have errors, whose true values each iteration solves for: the fewest after which, on
+        random laws, the best few starts were those of the optimum.
     min_leaders : int
         How many go on at least.
     short_iterations, long_iterations : int
@@ -163,6 +166,7 @@ class MultistartOptions:
     starts_per_round: tuple[int, ...] = (4, 24, 96, 288)
     batch_iterations: int = 12
     first_iterations: int = 25
+    error_iterations: int = 6
     min_leaders: int = 8
     short_iterations: int = 100
     long_iterations: int = 1000

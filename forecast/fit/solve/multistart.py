@@ -312,7 +312,8 @@ def _race(problem: Problem, starts: list[Array]) -> list[Solution]:
         return _to_the_end(problem, starts, options.given_stretches, options.long_iterations, options.given_gain)
     if len(starts) <= options.starts_per_round[0]:
         return solve_one(problem, starts, iterations=options.short_iterations)
-    solutions = solve_one(problem, starts, iterations=options.first_iterations)
+    heat = options.error_iterations if problem.errs_in_x else options.first_iterations
+    solutions = solve_one(problem, starts, iterations=heat)
     leaders = max(options.min_leaders, len(solutions) // 8)
     for _ in range(options.short_iterations // options.first_iterations):
         open_ = [s for s in solutions[:leaders] if not s.settled and math.isfinite(s.value)]

@@ -20,7 +20,7 @@ from forecast.base import budgets
 from forecast.fit.problem.poles import Poles, poles_of, speaks_for_pole
 from forecast.fit.problem.target import RESIDUAL_RTOL, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS, OPTIMUM_RTOL
-from forecast.fit.solve.newton import NewtonResult
+from forecast.fit.solve.newton import NewtonResult, unsolved_result
 from forecast.fit.solve.separable.basis import Basis, Sums, basis_of
 from forecast.fit.solve.starts import filled, linear_parameters, plausible_values
 from forecast.fit.solve.steps import solve_damped
@@ -94,14 +94,7 @@ class Projected:
         """
         count, n = target.y.shape
         k = len(self.coordinates.free)
-        solved = NewtonResult(
-            q=np.zeros((k, count)),
-            value=np.full(count, np.inf),
-            settled=np.zeros(count, dtype=bool),
-            active=np.zeros((k, count), dtype=bool),
-            iterations=np.zeros(count, dtype=np.int64),
-            hessian=np.zeros((k, k, count)),
-        )
+        solved = unsolved_result(np.zeros((k, count)))
         size = max(16, CHUNK_ELEMENTS // n)
         for first in range(0, count, size):
             rows = slice(first, min(first + size, count))
@@ -426,8 +419,9 @@ def _second_derivatives(sums: Sums) -> tuple[Array, Array, Array, Array, Array, 
     return value, slope, curve, third, coefficients, rate
 
 
-def project_problem(law: Law, observations: Observations, coordinates: Coordinates, target: Target) -> Projected | None:
+def project_problem(law: Law, observations: Observations, target: Target) -> Projected | None:
     """Return the problem in one parameter; None where the law or the objective is another."""
+    coordinates = target.coordinates
     if target.objective.scale != "residual" or target.objective.log:
         return None
     linear = linear_parameters(law, observations.variables, coordinates.free, coordinates.fixed)
