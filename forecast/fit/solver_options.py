@@ -140,8 +140,8 @@ class MultistartOptions:
     first_iterations : int
         Iterations of the first heat of many starts, after which the most promising go on.
     error_iterations : int
-        The same where variables have errors, whose true values each iteration solves for: the fewest after which, on
-        random laws, the best few starts were those of the optimum.
+        The same where variables have errors, whose true values each iteration solves for: fewer, since each costs so
+        much more. Chosen by hand.
     min_leaders : int
         How many go on at least.
     short_iterations, long_iterations : int

@@ -317,7 +317,10 @@ def _race(problem: Problem, starts: list[Array]) -> list[Solution]:
     leaders = max(options.min_leaders, len(solutions) // 8)
     for _ in range(options.short_iterations // options.first_iterations):
         open_ = [s for s in solutions[:leaders] if not s.settled and math.isfinite(s.value)]
-        if not open_ or (solutions[0].settled and count_agreeing(problem, solutions) > 1):
+        agree = count_agreeing(problem, solutions)
+        # where variables have errors, few agreeing starts are no proof: the other leaders go on
+        doubtful = problem.errs_in_x and is_too_few((agree, len(solutions)))
+        if not open_ or (solutions[0].settled and agree > 1 and not doubtful):
             break
         rest = [s for s in solutions if not any(s is o for o in open_)]
         ends = solve_one(problem, [s.at for s in open_], iterations=options.first_iterations, near=True)
