@@ -26,7 +26,6 @@ from forecast.fit.solve.domain import MAX_FINITE_SHARE, check_domain
 from forecast.fit.solve.multistart import count_agreeing, is_optimum, is_too_few, pole_remark_of, search
 
 if TYPE_CHECKING:
-    from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.solve.newton import NewtonResult
 
 __all__ = ["SolvedCurves", "fit_curves", "fit_one"]
@@ -105,12 +104,12 @@ def _converged_in_batch(
 ) -> Solutions | None:
     part = observations.as_curves()
     target, solved, normal, starts = batch_solver.solve_batch(
-        setting.law, part, setting.coordinates, setting.target(part), None if start is None else start[:, None],
+        setting.law, part, setting.target(part), None if start is None else start[:, None],
         grid=False,
     )  # fmt: skip
     if not solved.settled[0] or not np.isfinite(solved.q).all():
         return None
-    _polish(target, solved, setting.coordinates, normal)
+    _polish(target, solved, normal)
     return _single_solution(
         setting, observations, problem, _per_curve_options(target), solved.q, True, starts, start is not None
     )
@@ -162,9 +161,7 @@ def _per_curve_options(target: Target) -> dict[str, Array]:
 
 def fit_curves(setting: Setting, part: Observations, start: Array | None, seed: int) -> SolvedCurves:
     """Fit some curves; what is not settled at once is searched with more starts, one by one."""
-    target, solved, bread, starts = batch_solver.solve_batch(
-        setting.law, part, setting.coordinates, setting.target(part), start
-    )
+    target, solved, bread, starts = batch_solver.solve_batch(setting.law, part, setting.target(part), start)
     poles = poles_of(setting.law, setting.coordinates, part.variables, part.weights)
     doubted = _with_pole(poles, setting, solved)
     if start is None:
@@ -172,7 +169,7 @@ def fit_curves(setting: Setting, part: Observations, start: Array | None, seed: 
     target, unsure = _search_optima(setting, part, target, solved, starts, start, seed)
     doubted = _with_pole(poles, setting, solved) | unsure
     options = _per_curve_options(target)
-    _polish(target, solved, setting.coordinates, bread)
+    _polish(target, solved, bread)
     known = assess_parameters(
         setting.law, target, solved.q, setting.coordinates,
         lambda b: setting.problem(part.one(b), {o: float(v[b]) for o, v in options.items()}),
@@ -224,13 +221,13 @@ def _with_pole(poles: Poles | None, setting: Setting, solved: NewtonResult) -> N
     return poles.mask(natural(solved.q, setting.coordinates.logs))
 
 
-def _polish(target: Target, solved: NewtonResult, coordinates: Coordinates, bread: Array | None) -> None:
+def _polish(target: Target, solved: NewtonResult, bread: Array | None) -> None:
     """Take one step more: where the objective has stopped falling, parameters may be off by a share of their errors."""
     open_ = np.arange(solved.value.size) if bread is None else np.flatnonzero(np.isnan(bread[0, 0]))
     if not open_.size:
         return
     some = open_[solved.settled[open_]]
     if some.size:
-        at = newton.refine(target.take(some), solved.q[:, some], coordinates.lower, coordinates.upper, coordinates.logs)
+        at = newton.refine(target.take(some), solved.q[:, some])
         # the last digits of a value that is rounding say nothing: a step that lowers nothing raises nothing
         solved.q[:, some], solved.value[some] = at, np.fmin(target.take(some).value(at), solved.value[some])

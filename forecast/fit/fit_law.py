@@ -23,6 +23,7 @@ from forecast.fit.problem.setting import Setting
 from forecast.fit.solve.domain import check_domain
 from forecast.fit.solve.parallel import check_workers
 from forecast.fit.solve.scatter import with_scatter
+from forecast.fit.solver_options import SolverOptions
 from forecast.tables.schema import separate
 
 if TYPE_CHECKING:
@@ -74,7 +75,10 @@ def fit_law(law: Law, data: Any, request: FitRequest) -> Any:
     seen = read_observations(law, data, request, objective=chosen, options=options, name=name)
     law, seen = grouping.of_groups(law, seen, varying, name)
     plain = {o: v for o, v in options.items() if v is not None and o not in seen.columns}
-    setting = Setting(law=law, objective=chosen, options=plain, coordinates=solver_coordinates(law, name), name=name)
+    setting = Setting(
+        law=law, objective=chosen, options=plain, coordinates=solver_coordinates(law, name), name=name,
+        solver=request.solver or SolverOptions(),
+    )  # fmt: skip
     if request.by is None:
         observed = with_scatter(setting, seen, request)
         problem = setting.problem(observed)

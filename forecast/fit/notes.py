@@ -8,8 +8,6 @@ import numpy as np
 
 from forecast.errors import printable
 from forecast.fit.data.groups import MIN_GROUPS
-from forecast.fit.inference.bootstrap import MIN_WARM_START_POINTS as FEW_TO_RESAMPLE
-from forecast.fit.inference.resample import MIN_CLUSTERS
 from forecast.fit.solve.multistart import is_too_few
 from forecast.laws.grouped import Grouped
 
@@ -26,7 +24,7 @@ def notes_of_fit(solutions: Solutions) -> tuple[str, ...]:
     found = [*_of_search(solutions), *_of_data(solutions)]
     repeated = solutions.replicates[0]
     if repeated is not None:
-        found += _of_replicates(repeated, solutions.name, int(solutions.n[0]))
+        found += _of_replicates(solutions, repeated)
     return tuple(found)
 
 
@@ -85,10 +83,11 @@ def _of_data(solutions: Solutions) -> list[str]:
     return found
 
 
-def _of_replicates(repeated: Replicates, name: str, n: int) -> list[str]:
+def _of_replicates(solutions: Solutions, repeated: Replicates) -> list[str]:
+    name, n = solutions.name, int(solutions.n[0])
     found = repeated.warnings(name)
-    if 0 < repeated.clusters < MIN_CLUSTERS:
+    if 0 < repeated.clusters < MIN_GROUPS:
         found.append(f"{name}: {repeated.clusters} groups are few: the bootstrap understates the uncertainty")
-    if n < FEW_TO_RESAMPLE:
+    if n < solutions.setting.solver.audit.min_warm_points:
         found.append(f"{name}: {n} points are few to resample: the bootstrap understates the uncertainty")
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from forecast.base.number_checks import is_integer, is_real
 from forecast.errors import UsageError, printable
+from forecast.fit.solver_options import SolverOptions
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -76,6 +77,8 @@ class FitRequest:
         Of starts and of resampling; the same seed gives the same fit.
     level : float
         Confidence of the intervals in the summary.
+    solver : SolverOptions, optional
+        How hard the optimum is looked for (`forecast.fit.solver_options`); a saved fit does not keep it.
     """
 
     objective: str | None = None
@@ -96,6 +99,7 @@ class FitRequest:
     progress: Callable[[float, float], None] | None = None
     seed: int = 0
     level: float = 0.9
+    solver: SolverOptions | None = None
 
     def check(self, name: str) -> None:
         """Raise `UsageError` for a seed or a level that cannot be."""
@@ -103,6 +107,10 @@ class FitRequest:
         if not is_integer(seed) or not 0 <= seed < 2**64:
             raise UsageError(f"{name}: seed: expected an integer from 0 to 2**64 - 1, got {printable(repr(seed), 40)}")
         check_level(self.level, name)
+        solver: object = self.solver
+        if not isinstance(solver, SolverOptions | None):
+            got = type(solver).__name__
+            raise UsageError(f"{name}: solver: expected forecast.fit.solver_options.SolverOptions(), got {got}")
         start: object = self.start
         if start is not None and not isinstance(start, Mapping):
             got = printable(repr(start), 40)
@@ -133,3 +141,4 @@ class FitKeywords(TypedDict, total=False):
     progress: Callable[[float, float], None] | None
     seed: int
     level: float
+    solver: SolverOptions | None

@@ -361,15 +361,15 @@ def _best_start(
         raise UsageError(f"{where}: every start is on a bound")
     shape = (-1, *(1,) * seen.y.ndim)
     grid = {name: values[inside].reshape(shape) for name, values in grid.items()}
-    delta = spec.options.get("delta", math.inf)
+    options = {**objective.resolve_options(spec.options, where), **seen.columns}
+    loss = objective.as_squares() if objective.is_open(options) else objective
+    y = objective.linked(seen.y)
     costs = np.empty((inside.sum(), *seen.y.shape[:-1]))
     step = max(1, 1_000_000 // seen.y.size)
     for first in range(0, len(costs), step):
         part = slice(first, first + step)
         predicted = law.value({n: v[part] for n, v in grid.items()}, **seen.variables)
-        size = np.abs(objective.linked(predicted) - objective.linked(seen.y))
-        near = np.minimum(size, delta)
-        costs[part] = np.sum(seen.weights * 0.5 * near * (2 * size - near), axis=-1)
+        costs[part] = np.sum(seen.weights * loss.pointwise(objective.linked(predicted), y, options)[0], axis=-1)
     best = np.argmin(np.where(np.isfinite(costs), costs, np.inf), axis=0)
     found = {name: np.ravel(values)[best] for name, values in grid.items()}
     return found if request.by is not None else {name: float(value) for name, value in found.items()}

@@ -6,9 +6,7 @@ How large a table is changes how fast something is computed and never what.
 __all__ = [
     "CACHE_ELEMENTS",
     "CHUNK_ELEMENTS",
-    "LONG_SEARCH",
     "OPTIMUM_RTOL",
-    "SHORT_SEARCH",
     "STEP_TOLERANCE",
     "TABLE_ELEMENTS",
     "UNCHECKED_STEP_TOLERANCE",
@@ -27,5 +25,3 @@ STEP_TOLERANCE = 1e-12
 #: A last step that promises less than this share is taken without looking: what is then missing is its square, far
 #: below what an interval can show.
 UNCHECKED_STEP_TOLERANCE = 3e-10
-#: Iterations from a start that is one of many, and from one that was given or leads.
-SHORT_SEARCH, LONG_SEARCH = 100, 1000

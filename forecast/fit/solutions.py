@@ -333,7 +333,4 @@ class Solutions:
 
     def optima(self, rows: NDArray[np.int64]) -> Optima:
         """Return what the profiles of some of the fits start from."""
-        coordinates, target, q = self.setting.coordinates, self.target(rows), self.q[:, rows]
-        value, _, hessian = target.evaluate(q)
-        ends = {"lower": coordinates.lower, "upper": coordinates.upper}
-        return Optima(target=target, q=q, value=value, hessian=hessian, logs=coordinates.logs, **ends)
+        return Optima.of(self.target(rows), self.q[:, rows])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
     from forecast.fit.options import FitKeywords
+    from forecast.fit.solver_options import SolverOptions
     from forecast.laws.program import Program
 
 __all__ = ["Law"]
@@ -345,6 +346,7 @@ class Law(Composable):
         progress: Callable[[float, float], None] | None = None,
         seed: int = 0,
         level: float = 0.9,
+        solver: SolverOptions | None = None,
     ) -> Any:
         """Fit the law to observations.
 
@@ -362,7 +364,8 @@ class Law(Composable):
             For a variable, a formula over the data's columns: ``{"N": "params_b*1e9"}``.
         y : str, optional
             The column, or formula over columns, that the law explains. Default: the law's output.
-        weights, sigma, sigma_x, groups, varying, options, by, bootstrap, resample, workers, progress, seed, level
+        weights, sigma, sigma_x, groups, varying, options, by, bootstrap, resample, workers, progress, seed, level,
+        solver
             See `forecast.fit.options.FitRequest`.
 
         Returns
@@ -386,7 +389,7 @@ class Law(Composable):
         request = FitRequest(
             objective=objective, protocol=protocol, start=start, let=let, y=y, weights=weights, sigma=sigma,
             sigma_x=sigma_x, groups=groups, varying=varying, options=options, by=by, bootstrap=bootstrap,
-            resample=resample, workers=workers, progress=progress, seed=seed, level=level,
+            resample=resample, workers=workers, progress=progress, seed=seed, level=level, solver=solver,
         )  # fmt: skip
         return fit_law(self, data, request)
 

@@ -7,8 +7,9 @@ import pytest
 
 import forecast
 from benchmarks import curves as scored
+from benchmarks.curves import CURVES_PER_SOURCE, SENSITIVITY
 from forecast.evaluation.curve_record import RECORD
-from forecast.fit.pool.curve_constants import CURVES_PER_SOURCE, SENSITIVITY, TUNING
+from forecast.fit.pool.curve_constants import TUNING
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from forecast.fit.problem.coordinates import solver_coordinates
 from forecast.fit.problem.setting import Setting
 from forecast.fit.solve import newton
 from forecast.fit.solve.starts import Grid
+from forecast.fit.solver_options import ProfileOptions, SolverOptions
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +66,7 @@ CASES = {
 }
 
 
-def simulated(case, seed=11):
+def simulated(case, seed=11, tolerance=1e-7):
     """Return the problem and the observations of all runs, (RUNS, n) in logarithms."""
     mean = np.asarray(case.law.value(case.truth, **case.points))
     y = np.log(mean) + NOISE * np.random.default_rng(seed).standard_normal((RUNS, mean.size))
@@ -73,7 +74,12 @@ def simulated(case, seed=11):
     data = {**case.points, case.law.output: np.exp(y[0])}
     seen = read_observations(case.law, data, FitRequest(), objective=objective, options={}, name="law")
     setting = Setting(
-        law=case.law, objective=objective, options={}, coordinates=solver_coordinates(case.law, "law"), name="law"
+        law=case.law,
+        objective=objective,
+        options={},
+        coordinates=solver_coordinates(case.law, "law"),
+        name="law",
+        solver=SolverOptions(profile=ProfileOptions(root_tolerance=tolerance)),
     )
     return setting.problem(seen), y
 
@@ -83,9 +89,7 @@ def solved(problem, y):
     target = replace(problem.target(), y=y)
     best = None
     for start in Grid(problem, seed=0).best(STARTS):
-        found = newton.solve(
-            target, np.repeat(start[:, None], RUNS, axis=1), problem.lower, problem.upper, problem.logs
-        )
+        found = newton.solve(target, np.repeat(start[:, None], RUNS, axis=1))
         if best is None:
             best = found
             continue
@@ -93,25 +97,17 @@ def solved(problem, y):
         for name in ("q", "value", "hessian", "settled"):
             getattr(best, name)[..., better] = getattr(found, name)[..., better]
     assert best is not None
-    return Optima(
-        target=target,
-        q=best.q,
-        value=best.value,
-        hessian=best.hessian,
-        lower=problem.lower,
-        upper=problem.upper,
-        logs=problem.logs,
-    )
+    return Optima(target=target, q=best.q, value=best.value, hessian=best.hessian)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_default_interval_covers(name, capsys):
     case = CASES[name]
-    problem, y = simulated(case)
+    problem, y = simulated(case, tolerance=1e-5)
     optima = solved(problem, y)
     dof = problem.n - problem.k
     unit = optima.value / dof * stats.t.ppf(0.5 + LEVEL / 2, dof) ** 2
-    found = profile_endpoints(optima, np.repeat(unit[None], problem.k, axis=0), near=1e-5)
+    found = profile_endpoints(optima, np.repeat(unit[None], problem.k, axis=0))
     truth = problem.internal(np.array([case.truth[p] for p in problem.free]))[:, None]
     covered = ((found.low <= truth) & (truth <= found.high)).mean(axis=1)
     unlimited = (np.isinf(found.high) | (np.isinf(found.low) & ~problem.logs[:, None])).any(axis=0)
@@ -142,7 +138,7 @@ def test_the_runs_are_what_a_user_gets(name):
     one = replace(one, hessian=optima.hessian[:, :, :2])
     dof = problem.n - problem.k
     unit = one.value / dof * stats.t.ppf(0.5 + LEVEL / 2, dof) ** 2
-    found = profile_endpoints(one, np.repeat(unit[None], problem.k, axis=0), near=1e-7)
+    found = profile_endpoints(one, np.repeat(unit[None], problem.k, axis=0))
     for i, p in enumerate(problem.free):
         ours = [problem.natural(e[:, 0])[i] for e in (found.low, found.high)]
         assert fit.interval(p, LEVEL) == pytest.approx(tuple(ours), rel=1e-4)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit.solve import starts
+from forecast.fit.solver_options import GridOptions, SolverOptions
 from toolkit import noise, saturating, training_runs
 
 LINE = forecast.Law("a + b*x", variables=["x"])
@@ -49,11 +49,11 @@ def test_points_in_pieces_give_the_same_fit(case: str, monkeypatch: pytest.Monke
     assert pieces.objective == pytest.approx(whole.objective, rel=1e-9)
 
 
-def test_starts_are_looked_for_at_some_of_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starts_are_looked_for_at_some_of_the_points() -> None:
     data = saturating(4000)
     whole = forecast.law("scaling/saturating-power").fit(data, y="y")
-    monkeypatch.setattr(starts, "MAX_POINTS_SEARCHED", 200)
-    some = forecast.law("scaling/saturating-power").fit(data, y="y")
+    few = SolverOptions(grid=GridOptions(max_observations=200))
+    some = forecast.law("scaling/saturating-power").fit(data, y="y", solver=few)
     assert some.converged
     for name, value in whole.params.items():
         assert float(some.params[name]) == pytest.approx(float(value), rel=1e-7)

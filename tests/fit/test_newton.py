@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit.kernels.general import Placement
 from forecast.fit.objectives import find
+from forecast.fit.problem.coordinates import Coordinates
 from forecast.fit.problem.problem import kernel_for
 from forecast.fit.problem.target import Target
 from forecast.fit.solve.newton import solve
@@ -17,16 +17,18 @@ LOGS = np.ones(3, dtype=bool)
 OPEN = np.full(3, np.inf)
 
 
-def target(rows, objective="least_squares", seed=0, noise=0.02):
+def target(rows, objective="least_squares", seed=0, noise=0.02, lower=-OPEN):
     rng = np.random.default_rng(seed)
     true = np.exp(rng.uniform(-0.5, 0.5, (3, rows))) * np.array([1.0, 5.0, 0.4])[:, None]
     y = LAW.value({p: t[:, None] for p, t in zip(LAW.parameters, true, strict=True)}, x=X)
     y = y * np.exp(noise * rng.standard_normal(y.shape))
     chosen = find(objective)
-    placed = Placement(law=LAW, variables={"x": X}, free=LAW.parameters, logs=LOGS, fixed={}, link=chosen.log)
-    kernel = kernel_for(placed)
+    coordinates = Coordinates(LAW.parameters, {}, LOGS, lower, OPEN)
+    kernel = kernel_for(coordinates.placement(LAW, {"x": X}, link=chosen.log))
     y = np.log(y) if chosen.log else y
-    made = Target(kernel=kernel, objective=chosen, y=y, weights=np.ones(y.shape), options={"delta": 0.02})
+    made = Target(
+        kernel=kernel, objective=chosen, coordinates=coordinates, y=y, weights=np.ones(y.shape), options={"delta": 0.02}
+    )
     return made, true
 
 
@@ -34,25 +36,25 @@ def target(rows, objective="least_squares", seed=0, noise=0.02):
 def test_a_batch_is_its_fits_one_by_one(objective):
     made, true = target(700, objective)
     start = np.log(true) + 0.3
-    together = solve(made, start, -OPEN, OPEN, LOGS)
+    together = solve(made, start)
     assert together.settled.all()
     for b in (0, 1, 350, 699):
-        alone = solve(made.take([b]), start[:, [b]], -OPEN, OPEN, LOGS)
+        alone = solve(made.take([b]), start[:, [b]])
         np.testing.assert_allclose(alone.q[:, 0], together.q[:, b], rtol=1e-6, atol=1e-6)
         assert alone.value[0] == pytest.approx(together.value[b], rel=1e-11)
 
 
 def test_noise_free_points_give_the_parameters():
     made, true = target(50, noise=0.0)
-    found = solve(made, np.log(true) - 0.4, -OPEN, OPEN, LOGS)
+    found = solve(made, np.log(true) - 0.4)
     assert found.settled.all()
     np.testing.assert_allclose(np.exp(found.q), true, rtol=1e-7)
 
 
 def test_bounds_hold_and_are_reported():
-    made, true = target(40)
     lower = np.log(np.array([1e-9, 1e-9, 0.5]))
-    found = solve(made, np.maximum(np.log(true), lower[:, None]), lower, OPEN, LOGS)
+    made, true = target(40, lower=lower)
+    found = solve(made, np.maximum(np.log(true), lower[:, None]))
     assert (found.q >= lower[:, None]).all()
     below = true[2] < 0.45
     assert below.any()
@@ -65,14 +67,14 @@ def test_a_start_where_nothing_can_be_computed_is_not_a_success():
     made, true = target(3)
     start = np.log(true)
     start[:, 1] = 1e6
-    found = solve(made, start, -OPEN, OPEN, LOGS)
+    found = solve(made, start)
     assert list(found.settled) == [True, False, True]
     assert found.value[1] == np.inf
 
 
 def test_too_few_iterations_are_not_a_success():
     made, true = target(20)
-    found = solve(made, np.log(true) + 1.0, -OPEN, OPEN, LOGS, iterations=1)
+    found = solve(made, np.log(true) + 1.0, iterations=1)
     assert not found.settled.any()
     assert (found.iterations <= 1).all()
 

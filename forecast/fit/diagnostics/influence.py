@@ -138,7 +138,7 @@ def _probability(problem: Problem, optima: Optima, left: Array, lasting: float, 
 
 def _check_optimum(fit: Fit, problem: Problem, optima: Optima, moves: Array) -> None:
     """Solve with all points from where the fits without one of them ended: what is better there is the optimum."""
-    ends = newton.solve(problem.target(), optima.q + moves, problem.lower, problem.upper, problem.logs)
+    ends = newton.solve(problem.target(), optima.q + moves)
     best = int(np.argmin(ends.value))
     least = float(optima.value[0]) * (1 - OPTIMUM_RTOL) - problem.rounding()
     if ends.value[best] < least and fit.solutions is not None:
@@ -201,7 +201,7 @@ def _refit_without(problem: Problem, optima: Optima, rows: NDArray[np.int64]) ->
         [np.repeat(optima.q, rows.size, axis=1), optima.q + _leave_one_out_steps(problem, optima, rows)[0]], axis=1
     )
     weights = np.concatenate([_leave_one_out_weights(problem, rows)] * 2)
-    solved = newton.solve(problem.target(weights), begun, problem.lower, problem.upper, problem.logs)
+    solved = newton.solve(problem.target(weights), begun)
     best = np.arange(rows.size)
     best += np.where(solved.value[rows.size :] < solved.value[: rows.size], rows.size, 0)
     return solved.q[:, best] - optima.q, solved.value[best]

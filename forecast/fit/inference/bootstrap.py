@@ -32,7 +32,7 @@ from forecast.fit.inference.resample import (
 from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target
-from forecast.fit.sizes import STEP_TOLERANCE, TABLE_ELEMENTS, UNCHECKED_STEP_TOLERANCE
+from forecast.fit.sizes import OPTIMUM_RTOL, STEP_TOLERANCE, TABLE_ELEMENTS, UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton
 from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.parallel import Progress, Workers, check_workers, share
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
 
 __all__ = [
-    "MIN_WARM_START_POINTS",
     "Replicates",
     "Resampling",
     "bootstrap",
@@ -60,16 +59,6 @@ CURVES_PER_BATCH = 8
 MAX_BLOCKS_PER_SOLVE = 8
 #: How many numbers there are, at most, for each weight: the law, its derivatives and what is computed of them.
 BOOTSTRAP_MEMORY_FACTOR = 60
-#: Below this number of points every replicate is solved from fresh starts.
-MIN_WARM_START_POINTS = 20
-#: How many replicates are audited, from how many starts each; beyond which share of changes all are solved anew.
-AUDITED_REPLICATES, STARTS_PER_AUDIT, MAX_CHANGED_SHARE = 24, 2, 0.1
-#: Points of the grid that an audit looks at: a sample of replicates takes a sample of the starts.
-AUDIT_POINTS = 384
-#: Steps of a replicate at most; and of an audit, whose starts of no promise would otherwise wander for long.
-MAX_REPLICATE_STEPS, MAX_AUDIT_STEPS = 200, 40
-#: An objective lower by more than this share is another optimum.
-BETTER_RTOL = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +127,8 @@ def bootstrap(
         f"{where}: bootstrap: {points:,} points take",
         error=FitError,
     )
-    few = problem.n < MIN_WARM_START_POINTS
+    audit = problem.solver.audit
+    few = problem.n < audit.min_warm_points
     reached = 0
 
     def done(i: int) -> None:
@@ -149,9 +139,9 @@ def bootstrap(
 
     with budgets.work(lambda: f"{where}: bootstrap, {reached:,} of {resampling.replicates:,} replicates done"):
         # the first block tells whether the optimum of all data can be trusted as a start
-        parts = [_refit(problem, at, resampling, labels, plan[0], few, AUDITED_REPLICATES)]
+        parts = [_refit(problem, at, resampling, labels, plan[0], few, audit.replicates)]
         head = parts[0]
-        if not few and head.changed.sum() > MAX_CHANGED_SHARE * max(head.audited.sum(), 1):
+        if not few and head.changed.sum() > audit.max_changed_share * max(head.audited.sum(), 1):
             few = True
             parts = [_refit(problem, at, resampling, labels, plan[0], few, 0)]
         done(0)
@@ -223,15 +213,15 @@ def _better_optimum(made: Solutions, replicates: Replicates) -> Solutions | None
     if not replicates.changed:
         return None
     problem = made.problem()
-    starts = problem.internal(replicates.good[:, :AUDITED_REPLICATES].T).T
-    ends = newton.solve(problem.target(), starts, problem.lower, problem.upper, problem.logs)
+    starts = problem.internal(replicates.good[:, : problem.solver.audit.replicates].T).T
+    ends = newton.solve(problem.target(), starts)
     value = np.where(ends.settled, ends.value, np.inf)
     if problem.poles is not None:
         value[problem.poles.mask(problem.natural(ends.q.T).T)] = np.inf
     best = int(np.argmin(value))
-    if not value[best] < float(made.value[0]) * (1 - BETTER_RTOL) - problem.rounding():
+    if not value[best] < float(made.value[0]) * (1 - OPTIMUM_RTOL) - problem.rounding():
         return None
-    agree = np.count_nonzero(value <= value[best] * (1 + BETTER_RTOL) + problem.rounding())
+    agree = np.count_nonzero(value <= value[best] * (1 + OPTIMUM_RTOL) + problem.rounding())
     moved = replace(
         made, q=ends.q[:, [best]], converged=np.array([agree > 1]), starts=np.array([[agree], [value.size]]), doubts={},
         remarks={}, assessed=None,
@@ -323,9 +313,7 @@ def _refit(
     warm = _WarmStarts(sample)
     grid = None
     if resampling.fresh and (every or audit):
-        grid = (
-            Grid(problem, seed=resampling.seed) if every else Grid(problem, seed=resampling.seed, points=AUDIT_POINTS)
-        )
+        grid = Grid(problem, seed=resampling.seed, points=None if every else problem.solver.audit.grid_points)
     parts: list[_ReplicateBlock] = []
     reached = 0
     for drawn in draw_blocks(
@@ -342,6 +330,7 @@ def _refit(
 def _solve(starts: _WarmStarts, resample: Resample, grid: Grid | None, audit: int | None) -> _ReplicateBlock:
     """Refit some replicates; `audit` of the first, or every one where that is None, from a grid's starts too."""
     sample, problem = starts.sample, starts.problem
+    options = problem.solver.audit
     target = _resampled_target(problem, resample)
     warm = starts.starts(target)
     count = warm.shape[1]
@@ -353,13 +342,13 @@ def _solve(starts: _WarmStarts, resample: Resample, grid: Grid | None, audit: in
             fresh, ids = _fresh(problem, grid, target, np.flatnonzero(audited))
     if ids.size:  # all in one queue: the few that take long then cost no rounds of their own
         both = target.take(np.append(np.arange(count), ids))
-        steps = MAX_AUDIT_STEPS if audit is not None else MAX_REPLICATE_STEPS
-        ends = _solve_replicates(problem, both, np.concatenate([warm, fresh], axis=1), steps)
+        steps = options.audit_steps if audit is not None else options.refit_steps
+        ends = _solve_replicates(both, np.concatenate([warm, fresh], axis=1), steps)
         found, changed = _audit(ends, count, ids)
-        if steps < MAX_REPLICATE_STEPS and not found.settled.all():
-            _go_on(problem, target, found, np.flatnonzero(~found.settled))
+        if steps < options.refit_steps and not found.settled.all():
+            _go_on(target, found, np.flatnonzero(~found.settled))
     else:
-        found, changed = _solve_replicates(problem, target, warm), np.zeros(count, dtype=bool)
+        found, changed = _solve_replicates(target, warm, options.refit_steps), np.zeros(count, dtype=bool)
     poor = _poor(sample, resample, count)
     found.settled[poor] = False
     return _ReplicateBlock(found.q, found.value, found.settled, poor, audited, changed)
@@ -370,18 +359,13 @@ def _resampled_target(problem: Problem, resample: Resample) -> Target:
     return target if resample.y is None else replace(target, y=resample.y)
 
 
-def _solve_replicates(
-    problem: Problem, target: Target, starts: Array, steps: int = MAX_REPLICATE_STEPS
-) -> NewtonResult:
-    return newton.solve(
-        target, starts, problem.lower, problem.upper, problem.logs,
-        iterations=steps, tolerance=STEP_TOLERANCE, blind=UNCHECKED_STEP_TOLERANCE,
-    )  # fmt: skip
+def _solve_replicates(target: Target, starts: Array, steps: int) -> NewtonResult:
+    return newton.solve(target, starts, iterations=steps, tolerance=STEP_TOLERANCE, blind=UNCHECKED_STEP_TOLERANCE)
 
 
-def _go_on(problem: Problem, target: Target, found: NewtonResult, ids: NDArray[np.int64]) -> None:
+def _go_on(target: Target, found: NewtonResult, ids: NDArray[np.int64]) -> None:
     """Take more steps in some replicates from where they are."""
-    ends = _solve_replicates(problem, target.take(ids), found.q[:, ids])
+    ends = _solve_replicates(target.take(ids), found.q[:, ids], target.solver.audit.refit_steps)
     better = ends.value <= found.value[ids]
     chosen = ids[better]
     found.q[:, chosen], found.value[chosen] = ends.q[:, better], ends.value[better]
@@ -463,7 +447,7 @@ def _fresh(problem: Problem, grid: Grid, target: Target, chosen: NDArray[np.int6
             f = problem.kernel.at(candidates[:, columns]).f.copy()
         for first in range(0, chosen.size, 1024):
             losses[first : first + 1024, columns] = _candidate_losses(problem, target, f, chosen[first : first + 1024])
-    places = np.argsort(losses, axis=1, kind="stable")[:, :STARTS_PER_AUDIT]
+    places = np.argsort(losses, axis=1, kind="stable")[:, : problem.solver.audit.starts]
     return candidates[:, places.ravel()], np.repeat(chosen, places.shape[1])
 
 
@@ -472,7 +456,7 @@ def _audit(both: NewtonResult, count: int, ids: NDArray[np.int64]) -> tuple[Newt
     found = NewtonResult(**{name: getattr(both, name)[..., :count] for name in NewtonResult.__dataclass_fields__})
     value, settled = both.value[count:], both.settled[count:]
     with np.errstate(invalid="ignore"):
-        better = settled & ((value < found.value[ids] * (1 - BETTER_RTOL)) | ~found.settled[ids])
+        better = settled & ((value < found.value[ids] * (1 - OPTIMUM_RTOL)) | ~found.settled[ids])
     changed = np.zeros(count, dtype=bool)
     # from the worst to the best, so that the best is what stays
     for i in np.flatnonzero(better)[np.argsort(-value[better], kind="stable")]:

@@ -188,7 +188,7 @@ class _Assessment:
         c, q = self.coordinates, self.q
         lower, upper = c.lower[:, None], c.upper[:, None]
         logs = c.logs[:, None]
-        on_bounds = on_bound(q, lower, upper, logs)
+        on_bounds = on_bound(q, c)
         self.logs = c.positive[:, None] & ~on_bounds
         with np.errstate(all="ignore"):
             p = natural(q, c.logs)

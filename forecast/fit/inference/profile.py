@@ -70,17 +70,7 @@ def optimum(fit: Fit, problem: Problem) -> Optima:
     """Return what the refits of a fit start from, in the coordinates of `problem`."""
     p = np.array([fit.values[n] for n in problem.free])
     at = problem.internal(p)[:, None]
-    target = problem.target()
-    value, _, hessian = target.evaluate(at)
-    return Optima(
-        target=target,
-        q=at,
-        value=value,
-        hessian=hessian,
-        lower=problem.lower,
-        upper=problem.upper,
-        logs=problem.logs,
-    )
+    return Optima.of(problem.target(), at)
 
 
 def hidden_ridges(solutions: Solutions, i: int, level: float) -> tuple[NDArray[np.bool_], Array, Array]:
@@ -116,10 +106,10 @@ def allowed_rise(solutions: Solutions, rows: NDArray[np.int64], optima: Optima, 
     # no likelihood, or errors in x beside an estimated scatter: the rise that belongs to the variance (Kent, 1982)
     spread = np.einsum("iib->ib", optima.inverse)
     # both in the solver's coordinates
-    logs, positive = known.logs[:, rows], (optima.logs | (optima.lower >= 0))[:, None]
+    logs, positive = known.logs[:, rows], optima.coordinates.positive[:, None]
     variance = np.einsum("bii->ib", known.covariance[rows])
     with np.errstate(all="ignore"):
-        variance = np.where(logs & ~optima.logs[:, None], variance * known.factors[:, rows] ** 2, variance)
+        variance = np.where(logs & ~optima.coordinates.logs[:, None], variance * known.factors[:, rows] ** 2, variance)
         ratio = np.where(logs == positive, variance, np.nan) / spread
     good = np.isfinite(ratio) & (ratio > 0)
     middle = [np.median(r[g]) if g.any() else s**2 for r, g, s in zip(ratio.T, good.T, known.scale[rows], strict=True)]
@@ -174,7 +164,7 @@ def endpoints_of(solutions: Solutions, level: float, rows: NDArray[np.int64]) ->
             better = ends.optima.q[:, j], float(ends.optima.value[j])
             profiled.better[int(some[j])] = better
             refute(solutions, int(some[j]), *better)
-        profiled.logs[:] = optima.logs
+        profiled.logs[:] = optima.coordinates.logs
         profiled.done[some] = True
     return profiled
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.base.roots import chandrupatla
+from forecast.fit.problem.coordinates import Coordinates
 from forecast.fit.problem.target import Target
 from forecast.fit.sizes import UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton
@@ -27,27 +28,6 @@ from forecast.fit.solve import newton
 __all__ = ["Optima", "ProfileEndpoints", "profile_endpoints", "refit"]
 
 Array: TypeAlias = NDArray[np.float64]
-
-#: A logarithm, and whatever is positive upwards, is followed this far from its estimate (twelve decades), further where
-#: the law is flat in it; the rest over this many of its widths or sizes, whichever is more.
-MAX_LOG_REACH, MAX_FLAT_REACH, MAX_REACH_WIDTHS = 12 * np.log(10.0), 300.0, 1e4
-#: How near the allowed rise a limit must come, of its root; and rounds of the search, more than halving ever needs.
-ROOT_TOLERANCE, MAX_ROOT_ITERATIONS = 1e-7, 90
-#: A root of a refit that did not arrive is no better than this.
-UNCONVERGED_ROOT_RTOL = 1e-5
-#: Brackets this narrow, beside their distance, are closed; sooner where the root jumps by this between their ends, and
-#: before a wall, beyond which the law cannot be computed.
-BRACKET_RTOL, JUMP, ABRUPT, WALL = 1e-10, 1e-2, 1e-6, 1e-3
-#: How often a limit may turn out to be none, and a row is followed that does not arrive.
-MAX_RETRIES = 3
-#: The least share of a bracket that is cut off.
-MIN_CUT_SHARE = 1e-9
-#: Steps of a refit next to its solution, of one from elsewhere, and of one that did not arrive.
-MAX_REFIT_STEPS, MAX_NEARBY_STEPS, MAX_LONG_STEPS = 15, 10, 60
-#: Coefficients that are tried at 0 before a limit is one.
-MAX_ZEROED_COEFFICIENTS = 4
-#: A refit that is better than the optimum by this share of the allowed rise is another optimum.
-BETTER_SHARE = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,19 +43,23 @@ class Optima:
         (B,)
     hessian : ndarray
         (k, k, B)
-    lower, upper : ndarray
-        (k,)
-    logs : ndarray of bool
-        (k,)
     """
 
     target: Target
     q: Array
     value: Array
     hessian: Array
-    lower: Array
-    upper: Array
-    logs: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, target: Target, q: Array) -> Optima:
+        """Return the fits of a target at their optima."""
+        value, _, hessian = target.evaluate(q)
+        return cls(target=target, q=q, value=value, hessian=hessian)
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Bounds and logarithms of the coordinates."""
+        return self.target.coordinates
 
     @property
     def inverse(self) -> Array:
@@ -89,7 +73,7 @@ class Optima:
 
     def moved(self, rows: NDArray[np.bool_], q: Array) -> Optima:
         """Return the fits with some of them solved again from other starts."""
-        again = newton.solve(self.target.take(np.flatnonzero(rows)), q, self.lower, self.upper, self.logs)
+        again = newton.solve(self.target.take(np.flatnonzero(rows)), q)
         new_q, value, hessian = self.q.copy(), self.value.copy(), self.hessian.copy()
         new_q[:, rows], value[rows], hessian[:, :, rows] = again.q, again.value, again.hessian
         return replace(self, q=new_q, value=value, hessian=hessian)
@@ -119,18 +103,14 @@ class ProfileEndpoints:
 
 
 def refit(
-    optima: Optima, fit: NDArray[np.int64], place: NDArray[np.int64], start: Array, *, iterations: int = MAX_REFIT_STEPS
+    optima: Optima, fit: NDArray[np.int64], place: NDArray[np.int64], start: Array, *, iterations: int | None = None
 ) -> newton.NewtonResult:
     """Refit with one coordinate fixed at its value in `start`; a row is a fit (by number) and a place."""
-    return newton.solve(
-        optima.target.take(fit), start, optima.lower, optima.upper, optima.logs, blind=UNCHECKED_STEP_TOLERANCE,
-        iterations=iterations, fixed=place,
-    )  # fmt: skip
+    steps = optima.target.solver.profile.refit_steps if iterations is None else iterations
+    return newton.solve(optima.target.take(fit), start, blind=UNCHECKED_STEP_TOLERANCE, iterations=steps, fixed=place)
 
 
-def profile_endpoints(
-    optima: Optima, rise: Array, *, near: float = ROOT_TOLERANCE, again: bool = True
-) -> ProfileEndpoints:
+def profile_endpoints(optima: Optima, rise: Array, *, again: bool = True) -> ProfileEndpoints:
     """Return where the objective, minimised over the other parameters, has risen by as much as is allowed.
 
     Parameters
@@ -138,8 +118,6 @@ def profile_endpoints(
     optima : Optima
     rise : ndarray
         (k, B), above the minimum.
-    near : float
-        How exactly: of the square root of the rise.
     again : bool
         Search about the better optimum where one was found; else such a fit has no limits.
     """
@@ -148,7 +126,7 @@ def profile_endpoints(
     settled, better = np.empty((k, count), dtype=bool), np.zeros(count, dtype=bool)
     todo = np.arange(count)
     for last in (False, True):
-        search = _Search(optima, todo, rise[:, todo], near)
+        search = _Search(optima, todo, rise[:, todo])
         search.run(end=last)
         low[:, todo], high[:, todo], settled[:, todo] = search.ends()
         improved = search.improved()
@@ -170,8 +148,12 @@ class _Search:
     Where a row stands is a distance from the estimate; of a positive parameter upwards, the logarithm of a factor.
     """
 
-    def __init__(self, optima: Optima, fits: NDArray[np.int64], rise: Array, near: float) -> None:
+    def __init__(self, optima: Optima, fits: NDArray[np.int64], rise: Array) -> None:
         k, count = optima.q.shape[0], fits.size
+        self.options = optima.target.solver.profile
+        self.logs, self.lower, self.upper = (
+            optima.coordinates.logs, optima.coordinates.lower, optima.coordinates.upper,
+        )  # fmt: skip
         self.optima, self.k, self.count = optima, k, count
         shape = (k, 2, count)
         self.place = np.broadcast_to(np.arange(k)[:, None, None], shape).ravel()
@@ -182,7 +164,7 @@ class _Search:
         self.centre = optima.q[self.place, self.fit]
         self.inverse = optima.inverse
         spread = self.inverse[self.place, self.place, self.fit]
-        positive = ~optima.logs[self.place] & (optima.lower[self.place] >= 0)
+        positive = ~self.logs[self.place] & (self.lower[self.place] >= 0)
         self.factor = positive & (self.sign > 0) & (self.centre > 0)
         self._measure(np.sqrt(2 * self.rise * spread))
         rows = self.place.size
@@ -203,24 +185,24 @@ class _Search:
         self.checked = np.zeros(rows, dtype=bool)
         self.base = optima.value[fits]
         #: How near 0 a root must come: not nearer than rounding lets it.
-        self.near = np.maximum(near, 1e-15 * np.abs(self.base[self.column]) / self.rise)
+        self.near = np.maximum(self.options.root_tolerance, 1e-15 * np.abs(self.base[self.column]) / self.rise)
         self.best, self.best_q = self.base.copy(), optima.q[:, fits].copy()
 
     def _measure(self, width: Array) -> None:
         """Set the first step of each row, how far it goes, and where its bound lies."""
         optima = self.optima
-        logs = optima.logs[self.place] | self.factor
+        options, logs = self.options, self.logs[self.place] | self.factor
         unit = np.where(self.factor, self.centre, 1.0)
         width = width / unit
         own = np.abs(np.einsum("iib->ib", optima.hessian)[self.place, self.fit]) * unit**2
         size = np.where(self.centre == 0, np.where(np.isfinite(width) & (width > 0), width, 1.0), np.abs(self.centre))
-        flat = np.sqrt(2 * self.rise / np.maximum(own, 1e-300)) > MAX_LOG_REACH
+        flat = np.sqrt(2 * self.rise / np.maximum(own, 1e-300)) > options.max_log_reach
         reach = np.where(
             logs,
-            np.where(flat, MAX_FLAT_REACH, MAX_LOG_REACH),
-            MAX_REACH_WIDTHS * np.maximum(np.minimum(width, 1e3 * size), size),
+            np.where(flat, options.max_flat_reach, options.max_log_reach),
+            options.max_reach_widths * np.maximum(np.minimum(width, 1e3 * size), size),
         )
-        bound = np.where(self.sign > 0, optima.upper[self.place], optima.lower[self.place])
+        bound = np.where(self.sign > 0, self.upper[self.place], self.lower[self.place])
         with np.errstate(all="ignore"):
             apart = np.where(self.factor, np.log(bound / self.centre), np.abs(bound - self.centre))
         self.bound = np.where(np.isnan(apart), np.inf, np.maximum(apart, 0.0))
@@ -234,7 +216,7 @@ class _Search:
         """Return the fixed parameter at distances of some rows."""
         with np.errstate(all="ignore"):
             moved = np.where(self.factor[rows], self.centre[rows] * np.exp(t), self.centre[rows] + self.sign[rows] * t)
-        ends = self.optima.lower[self.place[rows]], self.optima.upper[self.place[rows]]
+        ends = self.lower[self.place[rows]], self.upper[self.place[rows]]
         at_end = t >= self.bound[rows]
         return np.asarray(np.where(at_end, np.where(self.sign[rows] > 0, ends[1], ends[0]), np.clip(moved, *ends)))
 
@@ -249,14 +231,18 @@ class _Search:
         all_rows = np.tile(rows, many)
         place = self.place[all_rows]
         begun[place, np.arange(place.size)] = np.tile(fixed_value, many)
-        steps = MAX_REFIT_STEPS if arrive else MAX_NEARBY_STEPS
+        steps = self.options.refit_steps if arrive else self.options.nearby_steps
         solved = refit(self.optima, self.fit[all_rows], place, begun, iterations=steps)
         value = np.where(np.isfinite(solved.value), solved.value, np.inf)
         astray = ~solved.settled & np.isfinite(value) & (self._root(all_rows, value) > 0)
-        lost = np.flatnonzero(astray & (self.astray[all_rows] < MAX_RETRIES))
+        lost = np.flatnonzero(astray & (self.astray[all_rows] < self.options.max_retries))
         if lost.size and arrive:
             more = refit(
-                self.optima, self.fit[all_rows[lost]], place[lost], solved.q[:, lost], iterations=MAX_LONG_STEPS
+                self.optima,
+                self.fit[all_rows[lost]],
+                place[lost],
+                solved.q[:, lost],
+                iterations=self.options.long_steps,
             )
             gain = more.value <= value[lost]
             solved.q[:, lost[gain]], value[lost[gain]] = more.q[:, gain], more.value[gain]
@@ -299,13 +285,13 @@ class _Search:
             tangent = tangent / np.where(bent, q, 1.0) * np.where(own, centre, 1.0)
             slope = np.where(inner_t > 0, (inner - at) / (before - middle), tangent)
             shift = np.where(np.isfinite(slope), slope, 0.0) * (fixed_value - before)
-            moved = inner + np.where(bent | self.optima.logs[:, None], np.clip(shift, -20.0, 20.0), shift)
+            moved = inner + np.where(bent | self.logs[:, None], np.clip(shift, -20.0, 20.0), shift)
             moved = np.where(bent, np.exp(moved), moved)
         return np.asarray(np.where(np.isfinite(moved), moved, inner_q))
 
     def _positive_mask(self, *tables: Array) -> NDArray[np.bool_]:
         """Tell which parameters are positive as they are, in all tables."""
-        positive = np.broadcast_to((~self.optima.logs & (self.optima.lower >= 0))[:, None], tables[0].shape)
+        positive = np.broadcast_to((~self.logs & (self.lower >= 0))[:, None], tables[0].shape)
         return np.asarray(np.logical_and.reduce([positive, *(table > 0 for table in tables)]))
 
     def _between(self, rows: NDArray[np.int64], t: Array) -> Array:
@@ -323,8 +309,8 @@ class _Search:
         """Return starts that are no neighbours: the optimum, and each coefficient at 0."""
         q = self.optima.q[:, self.fit[rows]]
         starts = [q.copy()]
-        zero = np.flatnonzero((self.optima.lower == 0) & ~self.optima.logs)
-        for i in zero[:MAX_ZEROED_COEFFICIENTS]:
+        zero = np.flatnonzero((self.lower == 0) & ~self.logs)
+        for i in zero[: self.options.zeroed_coefficients]:
             start = self.inner_q[:, rows].copy()
             # from 0 itself, unless it is there already: then from what the optimum has
             start[i] = np.where(start[i] > 0, 0.0, q[i])
@@ -336,8 +322,8 @@ class _Search:
     def run(self, *, end: bool = True) -> None:
         """Search until every row has its limit; not for fits that turn out to be no optimum, unless to the end."""
         self.limit[self.reach <= 0] = np.where(self.bound <= 0, 0.0, np.inf)[self.reach <= 0]
-        for round_ in range(MAX_ROOT_ITERATIONS):
-            budgets.check_time("profiling", round_, MAX_ROOT_ITERATIONS, "rounds")
+        for round_ in range(self.options.max_rounds):
+            budgets.check_time("profiling", round_, self.options.max_rounds, "rounds")
             rows = np.flatnonzero(np.isnan(self.limit))
             if not rows.size and not self._doubted():
                 return
@@ -360,8 +346,8 @@ class _Search:
         self.checked[rows] = True
         t = self.limit[rows]
         z, q, _ = self._refits(rows, t, self._elsewhere(rows), arrive=False)
-        lower = (z < -np.where(self.sure[rows], 3 * self.near[rows], UNCONVERGED_ROOT_RTOL)) & (
-            self.reopened[rows] < MAX_RETRIES
+        lower = (z < -np.where(self.sure[rows], 3 * self.near[rows], self.options.unconverged_rtol)) & (
+            self.reopened[rows] < self.options.max_retries
         )
         again = rows[lower]
         self.reopened[again] += 1
@@ -391,17 +377,23 @@ class _Search:
         with np.errstate(all="ignore"):
             share = np.where(np.isnan(c), fa / (fa - fb), chandrupatla((a, fa), (b, fb), (c, fc)))
             share = np.where(np.isfinite(share) & np.isfinite(fb), share, 0.5)
-        share = np.clip(share, MIN_CUT_SHARE, 1 - MIN_CUT_SHARE)
+        share = np.clip(share, self.options.min_cut_share, 1 - self.options.min_cut_share)
         return np.asarray(np.where(turned, 1 - share, share))
 
     def _take(self, rows: NDArray[np.int64], t: Array, z: Array, q: Array, arrived: NDArray[np.bool_]) -> None:
-        done = np.abs(z) <= np.where(arrived, self.near[rows], np.maximum(self.near[rows], UNCONVERGED_ROOT_RTOL))
+        options = self.options
+        done = np.abs(z) <= np.where(
+            arrived, self.near[rows], np.maximum(self.near[rows], self.options.unconverged_rtol)
+        )
         far = (z < 0) & (t >= self.reach[rows] * (1 - 1e-12)) & ~done
         with np.errstate(invalid="ignore"):
             gap = self.outer_t[rows] - self.inner_t[rows]
-            wall, jump = np.isinf(self.outer_z[rows]), (self.outer_z[rows] > JUMP) | (self.inner_z[rows] < -JUMP)
-            small = np.where(jump, ABRUPT, BRACKET_RTOL) * self.outer_t[rows]
-            small = np.where(wall, WALL * np.maximum(self.step[rows], self.outer_t[rows]), small)
+            wall, jump = (
+                np.isinf(self.outer_z[rows]),
+                np.maximum(self.outer_z[rows], -self.inner_z[rows]) > options.jump,
+            )
+            small = np.where(jump, options.jump_rtol, options.bracket_rtol) * self.outer_t[rows]
+            small = np.where(wall, options.wall_rtol * np.maximum(self.step[rows], self.outer_t[rows]), small)
         closed = ~done & ~far & (gap <= small + 1e-300)
         self.limit[rows[done]], self.sure[rows[done]] = t[done], arrived[done]
         limit = np.where(self.reach[rows] >= self.bound[rows], self.bound[rows], np.inf)
@@ -429,7 +421,9 @@ class _Search:
         """Tell for which fits a refit was better than the optimum."""
         allowed = self.rise.reshape(self.k, 2, self.count).min(axis=(0, 1))
         # what rounding makes of a large objective is none
-        return np.asarray(self.base - self.best > np.maximum(BETTER_SHARE * allowed, 1e-12 * np.abs(self.base)))
+        return np.asarray(
+            self.base - self.best > np.maximum(self.options.better_share * allowed, 1e-12 * np.abs(self.base))
+        )
 
     def ends(self) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return the limits and whether the refits at them arrived, (k, B) each."""

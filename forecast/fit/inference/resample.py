@@ -38,8 +38,6 @@ Array: TypeAlias = NDArray[np.float64]
 
 #: Replicates in a block: drawn whole and then cut, so that fewer are a prefix of more.
 REPLICATES_PER_BLOCK = 256
-#: Fewer groups than this say little about how groups differ.
-MIN_CLUSTERS = 10
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 A curve's forecast has structure, which was designed, and numbers, which were chosen. The numbers stand here and nowhere
 else. They were chosen on the development halves of two collections of curves, 323 in all, by leaving one source out at
-a time (`CURVES_PER_SOURCE`), and by the mean logarithmic score of the curves; ``python -m tests.benchmarks curves``
+a time, and by the mean logarithmic score of the curves; ``python -m tests.benchmarks curves``
 chooses anew.
 """
 
@@ -10,13 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CURVES_PER_SOURCE", "FARTHEST_DECADES", "SENSITIVITY", "TUNING", "Tuning"]
-
-#: What was left out in turn, and how many curves each has. The other half of each source was never looked at.
-CURVES_PER_SOURCE = {
-    "AP": 24, "APB": 20, "LC0": 47, "LC1": 50, "NG": 37, "PYT": 44, "PYZ": 57,
-    "bird": 11, "c": 11, "cal": 9, "inet": 4, "LM": 5, "ADD4": 1,
-}  # fmt: skip
+__all__ = ["FARTHEST_DECADES", "TUNING", "Tuning"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,19 +58,3 @@ class Tuning:
 TUNING = Tuning()
 #: No curve on record was forecast further than this; nearer, distance made no interval hold less.
 FARTHEST_DECADES = 0.76
-#: How much the mean error and the mean interval score of all curves change, relatively, with a number 30 % smaller and
-#: 30 % larger: error, error, score, score. Below 0 is better.
-SENSITIVITY = {
-    "recency": (-0.007, 0.006, -0.015, 0.009),
-    "worth": (-0.007, 0.005, 0.000, 0.001),
-    "most": (-0.004, 0.000, 0.014, -0.019),
-    "carried": (-0.003, 0.006, -0.013, 0.004),
-    "pool": (-0.004, 0.004, 0.004, -0.003),
-    "last_value": (0.003, -0.002, 0.000, 0.001),
-    "drift": (0.003, 0.000, -0.003, 0.002),
-    "trust": (-0.002, 0.002, -0.001, 0.002),
-    "stretch": (0.009, 0.000, -0.004, -0.005),
-    "shrinkage": (0.001, -0.001, -0.003, 0.001),
-    "hindcasts": (0.001, 0.000, 0.000, 0.000),
-    "freedom": (0.000, 0.000, 0.036, 0.000),
-}

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from forecast.fit.kernels.general import Kernel, Placement, ProgramKernel
 from forecast.fit.kernels.power_sum import PowerSum, power_terms
 from forecast.fit.objectives.objective import Scratch
-from forecast.fit.problem.coordinates import Coordinates
 from forecast.fit.problem.poles import Poles, poles_of
 from forecast.fit.problem.target import Target
 from forecast.formula.tree import Binary, Name, walk
 from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
+    from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
 __all__ = ["Problem", "kernel_for", "multiplied_parameters", "on_bound"]
@@ -78,7 +78,6 @@ class Problem(Target):
     variables : mapping of str to ndarray
     observed : ndarray
         (n,), not in the link.
-    coordinates : Coordinates
     kernel, y, factors : optional
         As of a `Target`; they follow from the others.
     free, fixed, logs, lower, upper
@@ -88,7 +87,6 @@ class Problem(Target):
     law: Law
     variables: Mapping[str, Array]
     observed: Array
-    coordinates: Coordinates
     kernel: Any = field(default=None, repr=False)
     y: Any = field(default=None, repr=False)
     free: tuple[str, ...] = field(init=False, repr=False)
@@ -154,10 +152,12 @@ class Problem(Target):
         return Target(
             kernel=self.kernel,
             objective=self.objective,
+            coordinates=self.coordinates,
             y=self.y,
             weights=self.weights if weights is None else weights,
             options=self.options,
             factors=self.factors,
+            solver=self.solver,
         )
 
     def kernel_in(self, logs: NDArray[np.bool_]) -> Kernel:
@@ -258,11 +258,11 @@ class Problem(Target):
         return value if np.isfinite(value) else float("inf")
 
 
-def on_bound(q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell which coordinates stand on a finite bound: as near as solvers come, in its own size."""
-    standing = np.zeros(q.shape, dtype=bool)
+def on_bound(q: Array, coordinates: Coordinates) -> NDArray[np.bool_]:
+    """Tell which coordinates, (k,) or (k, B), stand on a finite bound: as near as solvers come, in its own size."""
+    standing = np.zeros(q.T.shape, dtype=bool)
     with np.errstate(invalid="ignore"):
-        for bound in (lower, upper):
-            near = BOUND_RTOL * np.where(logs, np.maximum(np.abs(q), 1.0), np.abs(bound))
-            standing |= np.isfinite(bound) & (np.abs(q - bound) <= near)
-    return standing
+        for bound in (coordinates.lower, coordinates.upper):
+            near = BOUND_RTOL * np.where(coordinates.logs, np.maximum(np.abs(q.T), 1.0), np.abs(bound))
+            standing |= np.isfinite(bound) & (np.abs(q.T - bound) <= near)
+    return standing.T

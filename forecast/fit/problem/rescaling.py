@@ -334,9 +334,10 @@ def rescale_problem(problem: Problem) -> tuple[Rescaled, Problem] | None:
 
 
 def rescaled_curves(
-    law: Law, observations: Observations, limits: Coordinates, target: Target
+    law: Law, observations: Observations, target: Target
 ) -> tuple[Rescaled, Observations, Target] | None:
     """Return curves, each in units of its own size, and what is minimised; None where the law does not allow it."""
+    limits = target.coordinates
     made = _find_scaling(law, limits, target.objective, observations.variables, observations.y, observations.given)
     if made is None:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from forecast.fit.problem.coordinates import Coordinates
 from forecast.fit.problem.problem import Problem, kernel_for, multiplied_parameters
 from forecast.fit.problem.target import Target
+from forecast.fit.solver_options import SolverOptions
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
@@ -36,6 +37,7 @@ class Setting:
     coordinates : Coordinates
     name : str
         What to call the law in messages.
+    solver : SolverOptions
     """
 
     law: Law
@@ -43,6 +45,7 @@ class Setting:
     options: Mapping[str, Any]
     coordinates: Coordinates
     name: str
+    solver: SolverOptions = field(default_factory=SolverOptions)
 
     def target(self, curves: Observations, own: Mapping[str, Array] | None = None) -> Target:
         """Return what is minimised over some curves; `own` are options of each, (B,)."""
@@ -51,6 +54,8 @@ class Setting:
         return Target(
             kernel=kernel,
             objective=self.objective,
+            coordinates=self.coordinates,
+            solver=self.solver,
             y=self.objective.linked(curves.y),
             weights=curves.weights[0] if same else curves.weights,
             options={**self.options, **curves.columns, **{o: v[:, None] for o, v in (own or {}).items()}},
@@ -68,6 +73,7 @@ class Setting:
             "weights": observations.weights,
             "objective": self.objective,
             "coordinates": self.coordinates,
+            "solver": self.solver,
             "options": {**self.options, **observations.columns, **(own or {})},
         }
         if not observations.sigma_x:

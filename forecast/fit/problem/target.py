@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from forecast.fit.objectives.objective import Scratch
 from forecast.fit.sizes import CACHE_ELEMENTS
+from forecast.fit.solver_options import SolverOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from forecast.fit.kernels.general import Kernel, LawState
     from forecast.fit.objectives.objective import Objective
+    from forecast.fit.problem.coordinates import Coordinates
 
 __all__ = ["EXACT_RTOL", "RESIDUAL_RTOL", "Evaluation", "Target"]
 
@@ -38,6 +40,8 @@ class Target:
     ----------
     kernel : Kernel
     objective : Objective
+    coordinates : Coordinates
+        Their bounds, and which are logarithms.
     y : ndarray
         Observations in the link, (n,) or (B, n).
     weights : ndarray
@@ -47,14 +51,17 @@ class Target:
     factors : ndarray of bool, optional
         (k,): positive coordinates that multiply what bends with others; steps in them are factors, as in a logarithm,
         until they head for their bound. Default: none.
+    solver : SolverOptions
     """
 
     kernel: Kernel
     objective: Objective
+    coordinates: Coordinates
     y: Array
     weights: Array
     options: Mapping[str, Any]
     factors: NDArray[np.bool_] | None = None
+    solver: SolverOptions = field(default_factory=SolverOptions)
     scratch: Scratch = field(default_factory=Scratch, repr=False)
 
     def take(self, rows: Any) -> Target:
@@ -62,10 +69,12 @@ class Target:
         return Target(
             kernel=self.kernel.take(rows),
             objective=self.objective,
+            coordinates=self.coordinates,
             y=_rows_of(self.y, rows),
             weights=_rows_of(self.weights, rows),
             options={k: _rows_of(v, rows) for k, v in self.options.items()},
             factors=self.factors,
+            solver=self.solver,
             scratch=self.scratch,
         )
 

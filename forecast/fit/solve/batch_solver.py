@@ -13,7 +13,7 @@ from forecast.fit.objectives.squares import Squares
 from forecast.fit.problem.problem import kernel_for
 from forecast.fit.problem.rescaling import rescaled_curves
 from forecast.fit.problem.target import Target
-from forecast.fit.sizes import LONG_SEARCH, OPTIMUM_RTOL, SHORT_SEARCH, STEP_TOLERANCE, UNCHECKED_STEP_TOLERANCE
+from forecast.fit.sizes import OPTIMUM_RTOL, STEP_TOLERANCE, UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton, threshold
 from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.separable import solve_separable
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from forecast.fit.data.observations import Observations
-    from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
 __all__ = ["solve_batch"]
@@ -31,16 +30,12 @@ __all__ = ["solve_batch"]
 Array: TypeAlias = NDArray[np.float64]
 
 FINAL_OPTIONS: dict[str, Any] = {"tolerance": STEP_TOLERANCE, "blind": UNCHECKED_STEP_TOLERANCE}
-#: Iterations in which most curves arrive; the others go on by themselves.
-FIRST_ITERATIONS = 12
-#: Starts of a curve; most of them must agree, or the curve is searched as a single fit is.
-STARTS_PER_CURVE = 4
 #: What a walk over a whole grid counts as: more than one start.
 GRID = 2
 
 
-#: A way to solve curves: law, curves, coordinates, target, starts that were given -> target, ends, starts.
-Way: TypeAlias = "Callable[[Law, Observations, Coordinates, Target, Array | None], tuple[Target, NewtonResult, Counts]]"
+#: A way to solve curves: law, curves, target, starts that were given -> target, ends, starts.
+Way: TypeAlias = "Callable[[Law, Observations, Target, Array | None], tuple[Target, NewtonResult, Counts]]"
 #: (2, B): how many starts led to an end, and how many there were.
 Counts: TypeAlias = NDArray[np.int64]
 
@@ -48,7 +43,6 @@ Counts: TypeAlias = NDArray[np.int64]
 def solve_batch(
     law: Law,
     observations: Observations,
-    coordinates: Coordinates,
     target: Target,
     start: Array | None = None,
     *,
@@ -61,7 +55,6 @@ def solve_batch(
     law : forecast.Law
     observations : Observations
         The curves.
-    coordinates : Coordinates
     target : Target
         What is minimised.
     start : ndarray, optional
@@ -83,49 +76,38 @@ def solve_batch(
     otherwise = _solve_from_grid if grid else _leave_unsolved
     if start is not None or threshold.is_open(target):
         robust = functools.partial(_robust, grid=grid)
-        target, solved, starts = _solve_rescaled(law, observations, coordinates, target, robust, start)
+        target, solved, starts = _solve_rescaled(law, observations, target, robust, start)
         return target, solved, None, starts
-    found = solve_separable(law, observations, coordinates, target, UNCHECKED_STEP_TOLERANCE)
+    found = solve_separable(law, observations, target, UNCHECKED_STEP_TOLERANCE)
     form = None if found is None else found.form
     if found is not None:
         # of a walk over a grid every value was a start, and all led to one place
         solved, starts = found.solved, np.full((2, found.solved.value.size), 1 if form is None else GRID)
-    elif (nearly := _from_relative(law, observations, coordinates, target)) is not None:
+    elif (nearly := _from_relative(law, observations, target)) is not None:
         solved, starts = nearly, np.full((2, nearly.value.size), GRID)
         left = np.flatnonzero(~solved.settled)
         if left.size:
-            _, again, starts[:, left] = _solve_rescaled(
-                law, observations.take(left), coordinates, target.take(left), otherwise
-            )
+            _, again, starts[:, left] = _solve_rescaled(law, observations.take(left), target.take(left), otherwise)
             solved.put(again, left)
         return target, solved, None, starts
     else:
-        target, solved, starts = _solve_rescaled(law, observations, coordinates, target, otherwise)
+        target, solved, starts = _solve_rescaled(law, observations, target, otherwise)
         return target, solved, None, starts
     bread, left = 0.5 * solved.hessian, np.flatnonzero(~solved.settled)
     bread[:, :, left] = np.nan
     if left.size and form is not None:
         at, rows = form.edges(target.take(left), left)
-        again = newton.solve(
-            target.take(left[rows]), at, *_ask(coordinates), iterations=FIRST_ITERATIONS, **FINAL_OPTIONS
-        )
+        steps = target.solver.multistart.batch_iterations
+        again = newton.solve(target.take(left[rows]), at, iterations=steps, **FINAL_OPTIONS)
         solved.put(again, left[rows])
         left = np.flatnonzero(~solved.settled)
     if left.size:
-        _, again, starts[:, left] = _solve_rescaled(
-            law, observations.take(left), coordinates, target.take(left), otherwise
-        )
+        _, again, starts[:, left] = _solve_rescaled(law, observations.take(left), target.take(left), otherwise)
         solved.put(again, left)
     return target, solved, bread, starts
 
 
-def _ask(coordinates: Coordinates) -> tuple[Array, Array, NDArray[np.bool_]]:
-    return coordinates.lower, coordinates.upper, coordinates.logs
-
-
-def _from_relative(
-    law: Law, observations: Observations, coordinates: Coordinates, target: Target
-) -> NewtonResult | None:
+def _from_relative(law: Law, observations: Observations, target: Target) -> NewtonResult | None:
     """Solve squares of logarithms from those of relative residuals, for laws that are linear in all but one parameter.
 
     Returns
@@ -136,88 +118,88 @@ def _from_relative(
     if target.objective.scale != "residual" or not target.objective.log:
         return None
     y, weights = target.objective.nearby_squares(observations.y, observations.weights, target.options)
-    kernel = kernel_for(coordinates.placement(law, observations.variables, link=False))
+    kernel = kernel_for(target.coordinates.placement(law, observations.variables, link=False))
     relative = replace(target, kernel=kernel, objective=Squares("squares"), y=y, weights=weights)
-    first = solve_separable(law, observations, coordinates, relative, UNCHECKED_STEP_TOLERANCE)
+    first = solve_separable(law, observations, relative, UNCHECKED_STEP_TOLERANCE)
     if first is None or first.form is None:
         return None
-    solved = newton.solve(target, first.solved.q, *_ask(coordinates), iterations=SHORT_SEARCH, **FINAL_OPTIONS)
+    steps = target.solver.multistart.short_iterations
+    solved = newton.solve(target, first.solved.q, iterations=steps, **FINAL_OPTIONS)
     solved.settled[~first.solved.settled] = False
     return solved
 
 
 def _solve_rescaled(
-    law: Law, observations: Observations, coordinates: Coordinates, target: Target, way: Way, start: Array | None = None
+    law: Law, observations: Observations, target: Target, way: Way, start: Array | None = None
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve in units of its own size."""
-    scaled = rescaled_curves(law, observations, coordinates, target)
+    scaled = rescaled_curves(law, observations, target)
     if scaled is None:
-        return way(law, observations, coordinates, target, start)
+        return way(law, observations, target, start)
     made, inside, moved = scaled
-    tried, ends, starts = way(law, inside, coordinates, moved, None if start is None else made.inwards(start))
+    tried, ends, starts = way(law, inside, moved, None if start is None else made.inwards(start))
     q = made.outwards(ends.q)
     target = replace(target, options={**made.options(tried.options, made.unit[:, None]), **target.options})
-    kept = np.isfinite(np.where(coordinates.logs[:, None], np.exp(-np.abs(q)), q)).all(axis=0)
+    kept = np.isfinite(np.where(target.coordinates.logs[:, None], np.exp(-np.abs(q)), q)).all(axis=0)
     if ends.settled.any():  # what can be computed in the data's own units may be past the range of numbers in these
         kept &= np.isfinite(target.value(q))
     return target, replace(ends, q=q, value=ends.value * made.share, settled=ends.settled & kept), starts
 
 
 def _robust(
-    law: Law, observations: Observations, coordinates: Coordinates, target: Target, start: Array | None, *, grid: bool
+    law: Law, observations: Observations, target: Target, start: Array | None, *, grid: bool
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve, first by least squares where an option comes from what these leave."""
     if not threshold.is_open(target):
-        return _solve_given_starts(law, observations, coordinates, target, start)
+        return _solve_given_starts(law, observations, target, start)
     squares = replace(target, objective=target.objective.as_squares(), options={})
-    _, first, _, starts = solve_batch(law, observations, coordinates, squares, start, grid=grid)
+    _, first, _, starts = solve_batch(law, observations, squares, start, grid=grid)
     if not grid and not first.settled.any():
         return target, first, starts
     if target.objective.robust:
-        target, solved = threshold.with_threshold(target, first.q, coordinates)
+        target, solved = threshold.with_threshold(target, first.q)
     else:
         target = threshold.with_width(target, first.q)
-        solved = newton.solve(target, first.q, *_ask(coordinates), **FINAL_OPTIONS)
+        solved = newton.solve(target, first.q, **FINAL_OPTIONS)
     if start is None:
         solved.settled[2 * starts[0] <= starts[1]] = False
     return target, solved, starts
 
 
 def _solve_given_starts(
-    law: Law, observations: Observations, coordinates: Coordinates, target: Target, start: Array | None
+    law: Law, observations: Observations, target: Target, start: Array | None
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve from its given start, two ways, and keep the better end."""
     assert start is not None
     way = newton.check_by_second_route if target.objective.scale == "residual" else newton.solve
-    solved = way(target, start, *_ask(coordinates), iterations=LONG_SEARCH)
+    solved = way(target, start, iterations=target.solver.multistart.long_iterations)
     return target, solved, np.ones((2, start.shape[1]), dtype=np.int64)
 
 
 def _leave_unsolved(
-    law: Law, observations: Observations, coordinates: Coordinates, target: Target, start: Array | None
+    law: Law, observations: Observations, target: Target, start: Array | None
 ) -> tuple[Target, NewtonResult, Counts]:
     """Leave every curve to who asks."""
     count = target.y.shape[0]
     return (
         target,
-        newton.unsolved_result(np.zeros((len(coordinates.free), count))),
+        newton.unsolved_result(np.zeros((len(target.coordinates.free), count))),
         np.zeros((2, count), dtype=np.int64),
     )
 
 
 def _solve_from_grid(
-    law: Law, observations: Observations, coordinates: Coordinates, target: Target, start: Array | None
+    law: Law, observations: Observations, target: Target, start: Array | None
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve from its best starts; nobody has settled where these do not agree."""
-    starts = coarse_grid(law, observations, coordinates, target.objective, STARTS_PER_CURVE)
+    starts = coarse_grid(law, observations, target)
     many, count = starts.shape[0], starts.shape[2]
     rows = np.tile(np.arange(count), many)
     gauss = np.full(rows.size, target.objective.scale == "residual")
     ends = newton.solve(
         target.take(rows),
         np.concatenate(list(starts), axis=1),
-        *_ask(coordinates),
-        iterations=SHORT_SEARCH,
+        iterations=target.solver.multistart.short_iterations,
         gauss=gauss,
         **FINAL_OPTIONS,
     )

@@ -16,34 +16,19 @@ from forecast.fit.problem.poles import POLE_AMONG_DATA, pole_remark
 from forecast.fit.problem.problem import Problem, on_bound
 from forecast.fit.problem.rescaling import Rescaled, rescale_problem
 from forecast.fit.problem.target import RESIDUAL_RTOL
-from forecast.fit.sizes import LONG_SEARCH, OPTIMUM_RTOL, SHORT_SEARCH
+from forecast.fit.sizes import OPTIMUM_RTOL
 from forecast.fit.solve import newton, threshold
 from forecast.fit.solve.newton import MAX_RELATIVE_OFFSET, refine
 from forecast.fit.solve.separable import solved_directly
 from forecast.fit.solve.starts import Grid
+from forecast.fit.solver_options import MultistartOptions
 
 __all__ = ["Solution", "count_agreeing", "is_optimum", "is_too_few", "outcome", "search", "solve_one"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: How many starts are polished in each round; the next round comes where those do not agree.
-STARTS_PER_ROUND = (4, 24, 96, 288)
 #: Fewer of the starts than this share are few.
 MIN_AGREEING_SHARE = 0.1
-#: So many different ends are followed further at the end.
-N_FINAL_STARTS = 3
-#: Stretches a start may go on for, iterations of one, and the share by which each must lower the objective: of a start
-#: that was given, and of one of several, which has others beside it and stops where it gets on no longer.
-SINGLE_START_LIMITS, MULTI_START_LIMITS = (40, LONG_SEARCH, 1e-6), (120, 25, 2.5e-4)
-#: So many leading starts that differ by less than this share, none of which has arrived, lie in one long valley: more
-#: starts would only find it again.
-VALLEY_RTOL, VALLEY_STARTS = 1e-2, 3
-#: Subsets of points whose fits are starts where variables have errors.
-SUBSETS = 64
-#: In units of the data's own size a parameter beyond this has gone to infinity; it comes back to one of these.
-INFINITE, FINITE = 1e4, (1.0, 10.0, 100.0, 1000.0)
-#: Iterations of the first heat of many starts, and how many go on at least.
-FIRST_HEAT_ITERATIONS, MIN_LEADERS = 25, 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,34 +155,37 @@ def _search_rescaled(
 def _search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, list[Solution]]:
     if start is not None:
         return _from(problem, [start])
+    options = problem.solver.multistart
     grid = Grid(problem, seed=seed, more=_without_errors(problem, seed))
     solutions: list[Solution] = []
     tried = problem
     # Huber's loss with a threshold that somebody chose, often far below the scatter, has many
     # valleys, and so has a curve that may pass by its points anywhere within their errors
     many = (problem.objective.robust and problem.delta is not None) or problem.errs_in_x
-    for count in STARTS_PER_ROUND[2 if grid.hard else int(many) :]:
+    for count in options.starts_per_round[2 if grid.hard else int(many) :]:
         budgets.check_time("the search for the optimum")
         # what an earlier round found is among the starts: a later one never ends above it
         begun = [s.at for s in _leaders(solutions)] + grid.best(count)
-        begun += grid.spread(count // 2) if count > STARTS_PER_ROUND[0] else grid.rivals()
+        begun += grid.spread(count // 2) if count > options.starts_per_round[0] else grid.rivals()
         if not begun or (solutions and len(begun) <= len(solutions)):
             break
         tried, solutions = _from(problem, begun)
-        enough = min(count, len(solutions)) // 2 if count == STARTS_PER_ROUND[0] else 1
+        enough = min(count, len(solutions)) // 2 if count == options.starts_per_round[0] else 1
         if len(begun) == 1 or (solutions[0].settled and count_agreeing(tried, solutions) > enough):
             back = _back_from_infinity(tried, solutions[0], grid)
             if not back or _rank(back[0]) >= (solutions[0].pole, solutions[0].value * (1 - OPTIMUM_RTOL), False):
                 return tried, solutions
             solutions = sorted([*solutions, *back], key=_rank)
-        if _in_one_valley(solutions):
+        if _in_one_valley(solutions, options):
             break
     alone = bool(solutions) and solutions[0].settled and count_agreeing(tried, solutions) < 2
     on_the_way = [s for s in solutions if not s.settled] if alone else solutions
     if solutions and math.isfinite(solutions[0].value) and on_the_way and (alone or not solutions[0].settled):
         # a long curved valley takes many steps; a second one that arrives at the same end confirms it
-        last = _different(on_the_way, N_FINAL_STARTS)
-        reached = _to_the_end(tried, [s.at for s in last], *MULTI_START_LIMITS)
+        last = _different(on_the_way, options.final_starts)
+        reached = _to_the_end(
+            tried, [s.at for s in last], options.open_stretches, options.open_iterations, options.open_gain
+        )
         if alone or _rank(reached[0]) <= _rank(solutions[0]):
             rest = [s for s in solutions if not any(s is one for one in last)]
             solutions = sorted([*reached, *rest], key=_rank)
@@ -217,26 +205,25 @@ def _without_errors(problem: Problem, seed: int) -> list[Array]:
     if not starts:
         return []
     rows, rng = np.flatnonzero(plain.weights > 0), np.random.default_rng(seed)
-    weights = np.zeros((SUBSETS, plain.weights.size))
+    options = problem.solver.multistart
+    weights = np.zeros((options.subsets, plain.weights.size))
     for one in weights:
         some = rng.permutation(rows)[: problem.k + 1]
         one[some] = plain.weights[some]
-    begun = np.repeat(starts[0][:, None], SUBSETS, axis=1)
-    solved = newton.solve(
-        plain.target(weights), begun, plain.lower, plain.upper, plain.logs, iterations=FIRST_HEAT_ITERATIONS
-    )
+    begun = np.repeat(starts[0][:, None], options.subsets, axis=1)
+    solved = newton.solve(plain.target(weights), begun, iterations=options.subset_iterations)
     return [*starts, *solved.q.T]
 
 
 def _back_from_infinity(problem: Problem, solution: Solution, grid: Grid) -> list[Solution]:
     """Solve from the other side of infinity where a parameter that is not linear has gone there, as x/s with s."""
-    starts = []
+    options, starts = problem.solver.multistart, []
     for i in grid.signed:
-        if abs(solution.at[i]) > INFINITE:
+        if abs(solution.at[i]) > options.infinite:
             place = np.arange(solution.at.size) == i
-            starts += [np.where(place, -np.sign(solution.at[i]) * size, solution.at) for size in FINITE]
+            starts += [np.where(place, -np.sign(solution.at[i]) * size, solution.at) for size in options.finite]
     inside = [np.clip(start, problem.lower, problem.upper) for start in starts]
-    return solve_one(problem, inside, iterations=SHORT_SEARCH) if inside else []
+    return solve_one(problem, inside, iterations=options.short_iterations) if inside else []
 
 
 def _leaders(solutions: list[Solution]) -> list[Solution]:
@@ -246,10 +233,12 @@ def _leaders(solutions: list[Solution]) -> list[Solution]:
     return leaders if len(leaders) == 2 and leaders[0].pole else leaders[:1]
 
 
-def _in_one_valley(solutions: list[Solution]) -> bool:
+def _in_one_valley(solutions: list[Solution], options: MultistartOptions) -> bool:
     """Tell whether the best of many starts are all on their way along one valley."""
-    near = [s for s in solutions if s.value <= solutions[0].value * (1 + VALLEY_RTOL)]
-    return len(solutions) > MIN_LEADERS and len(near) >= VALLEY_STARTS and not any(s.settled for s in near)
+    near = [s for s in solutions if s.value <= solutions[0].value * (1 + options.valley_rtol)]
+    return (
+        len(solutions) > options.min_leaders and len(near) >= options.valley_starts and not any(s.settled for s in near)
+    )
 
 
 def _to_the_end(
@@ -297,7 +286,7 @@ def _from(problem: Problem, starts: list[Array]) -> tuple[Problem, list[Solution
         problem = problem.with_options(width=float(width[0, 0]))
         return problem, _race(problem, pulled)
     wide = float(threshold.residual_scale(problem.target(), at)[0])
-    target, solved = threshold.with_threshold(problem.target(), at, problem.coordinates)
+    target, solved = threshold.with_threshold(problem.target(), at)
     problem = problem.with_options(delta=float(target.options["delta"][0, 0]))
     solutions = _race(problem, pulled)
     far = solutions[0].value > float(solved.value[0]) * (1 + OPTIMUM_RTOL) + problem.rounding()
@@ -308,28 +297,33 @@ def _from(problem: Problem, starts: list[Array]) -> tuple[Problem, list[Solution
 
 def _solve_narrowing(problem: Problem, starts: list[Array], width: float) -> list[Solution]:
     """Solve with a threshold that narrows: gross errors pull the squares, and all that starts there, far away."""
-    delta = problem.delta or 0.0
+    delta, options = problem.delta or 0.0, problem.solver.multistart
     steps = [width / 4.0**j for j in range(1, 12) if width / 4.0**j > delta]
     for wider in steps:
-        solutions = solve_one(problem.with_options(delta=wider), starts, iterations=FIRST_HEAT_ITERATIONS)
+        solutions = solve_one(problem.with_options(delta=wider), starts, iterations=options.first_iterations)
         starts = [s.at for s in solutions if math.isfinite(s.value)] or starts
-    return solve_one(problem, starts, iterations=SHORT_SEARCH)
+    return solve_one(problem, starts, iterations=options.short_iterations)
 
 
 def _race(problem: Problem, starts: list[Array]) -> list[Solution]:
     """Solve from every start a little way, and from the most promising places on to the end."""
+    options = problem.solver.multistart
     if len(starts) == 1:
-        return _to_the_end(problem, starts, *SINGLE_START_LIMITS)
-    if len(starts) <= STARTS_PER_ROUND[0]:
-        return solve_one(problem, starts, iterations=SHORT_SEARCH)
-    solutions = solve_one(problem, starts, iterations=FIRST_HEAT_ITERATIONS)
-    leaders = max(MIN_LEADERS, len(solutions) // 8)
-    for _ in range(SHORT_SEARCH // FIRST_HEAT_ITERATIONS):
+        return _to_the_end(problem, starts, options.given_stretches, options.long_iterations, options.given_gain)
+    if len(starts) <= options.starts_per_round[0]:
+        return solve_one(problem, starts, iterations=options.short_iterations)
+    heat = options.error_iterations if problem.errs_in_x else options.first_iterations
+    solutions = solve_one(problem, starts, iterations=heat)
+    leaders = max(options.min_leaders, len(solutions) // 8)
+    for _ in range(options.short_iterations // options.first_iterations):
         open_ = [s for s in solutions[:leaders] if not s.settled and math.isfinite(s.value)]
-        if not open_ or (solutions[0].settled and count_agreeing(problem, solutions) > 1):
+        agree = count_agreeing(problem, solutions)
+        # where variables have errors, few agreeing starts are no proof: the other leaders go on
+        doubtful = problem.errs_in_x and is_too_few((agree, len(solutions)))
+        if not open_ or (solutions[0].settled and agree > 1 and not doubtful):
             break
         rest = [s for s in solutions if not any(s is o for o in open_)]
-        ends = solve_one(problem, [s.at for s in open_], iterations=FIRST_HEAT_ITERATIONS, near=True)
+        ends = solve_one(problem, [s.at for s in open_], iterations=options.first_iterations, near=True)
         solutions = sorted(rest + ends, key=_rank)
     return solutions
 
@@ -352,12 +346,12 @@ def _minimise_all(
         The starts are close to their ends: full Newton at once.
     """
     begun, squares = np.array(starts, dtype=float).T, problem.objective.scale == "residual"
-    target, limits = problem.target(), (problem.lower, problem.upper, problem.logs)
+    target = problem.target()
     if both and squares:
-        solved = newton.check_by_second_route(target, begun, *limits, iterations=iterations)
+        solved = newton.check_by_second_route(target, begun, iterations=iterations)
     else:
         gauss = np.full(len(starts), squares and not near)
-        solved = newton.solve(target, begun, *limits, iterations=iterations, gauss=gauss)
+        solved = newton.solve(target, begun, iterations=iterations, gauss=gauss)
     known = problem.poles
     poles = np.zeros(len(starts), dtype=bool) if known is None else known.mask(problem.natural(solved.q.T).T)
     return [
@@ -389,9 +383,7 @@ def _polish_solution(problem: Problem, solution: Solution) -> Solution:
     """Take Newton's step once more, undamped: what no longer shows in the objective still shows in the parameters."""
     if not (solution.settled and np.isfinite(solution.value)):
         return solution
-    at = refine(
-        problem.target(), _drop_zero_terms(problem, solution)[:, None], problem.lower, problem.upper, problem.logs
-    )
+    at = refine(problem.target(), _drop_zero_terms(problem, solution)[:, None])
     return replace(solution, at=at[:, 0])
 
 
@@ -417,7 +409,7 @@ def _is_converged(problem: Problem, u: Array) -> bool:
     of the residuals (for Huber's loss, of its derivative). A parameter on a bound is not free to move.
     """
     residual = problem.residuals(u)
-    table = problem.jacobian(u)[:, ~on_bound(u, problem.lower, problem.upper, problem.logs)]
+    table = problem.jacobian(u)[:, ~on_bound(u, problem.coordinates)]
     if not (np.isfinite(residual).all() and np.isfinite(table).all()):
         return False
     root = np.sqrt(problem.weights)

@@ -28,16 +28,6 @@ Array: TypeAlias = NDArray[np.float64]
 MAX_RELATIVE_OFFSET = 1e-6
 #: How many times as many fits are in work together: enough that the calls for each step cost little.
 BLOCKS_PER_BATCH = 16
-#: A step in a logarithm is at most this.
-MAX_LOG_STEP = 2.0
-#: A positive parameter whose term is worth less than this share of the objective may go to 0 at once.
-VANISHING_TERM_SHARE = 1e-2
-#: Damping: where it starts, where it may end, and beyond which a fit gives up.
-INITIAL_DAMPING, MIN_DAMPING, MAX_DAMPING = 1e-4, 1e-14, 1e10
-#: Steps of a polish, the share of the objective that one may promise at most, and how far it may go.
-POLISH_STEPS, MAX_POLISH_GAIN, MAX_POLISH_STEP = 2, 1e-9, 1e-3
-#: A polish that raises the objective by more than this share is no step of Newton's but rounding.
-MAX_POLISH_RISE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,13 +82,9 @@ def unsolved_result(q: Array) -> NewtonResult:
 def solve(
     target: Target,
     start: Array,
-    lower: Array,
-    upper: Array,
-    logs: NDArray[np.bool_],
     *,
     iterations: int = 200,
     gauss: NDArray[np.bool_] | None = None,
-    damping: float = INITIAL_DAMPING,
     tolerance: float = 1e-15,
     blind: float = 0.0,
     fixed: NDArray[np.int64] | None = None,
@@ -110,17 +96,11 @@ def solve(
     target : Target
     start : ndarray
         (k, B).
-    lower, upper : ndarray
-        (k,), bounds in the solver's coordinates: a step is cut where it would pass one.
-    logs : ndarray of bool
-        Which coordinates are logarithms: steps in them are limited.
     iterations : int
         At most.
     gauss : ndarray of bool, optional
         (B,): leave the law's own curvature out until close to the solution (Gauss-Newton, Levenberg's rule), which
         finds its way from some starts better than full Newton.
-    damping : float
-        Where the damping starts.
     tolerance : float
         Stop when a step lowers the objective by less than this share.
     blind : float
@@ -129,7 +109,7 @@ def solve(
     fixed : ndarray of int, optional
         (B,): a coordinate of each that keeps its value in `start`.
     """
-    return _FitQueue(target, start, lower, upper, logs, damping, tolerance, blind, fixed).run(iterations, gauss)
+    return _FitQueue(target, start, tolerance, blind, fixed).run(iterations, gauss)
 
 
 @dataclass(slots=True)
@@ -164,19 +144,17 @@ class _FitQueue:
         self,
         target: Target,
         start: Array,
-        lower: Array,
-        upper: Array,
-        logs: NDArray[np.bool_],
-        damping: float,
         tolerance: float,
         blind: float,
         fixed: NDArray[np.int64] | None,
     ) -> None:
-        self.target, self.tolerance, self.damping, self.fixed = target, tolerance, damping, fixed
+        self.target, self.tolerance, self.fixed = target, tolerance, fixed
+        self.options, coordinates = target.solver.damping, target.coordinates
+        lower, upper = coordinates.lower, coordinates.upper
         self.blind = max(blind, tolerance)
         self.bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
         self.fixes = self.bounded or fixed is not None
-        self.lower, self.upper, self.logs = lower[:, None], upper[:, None], np.flatnonzero(logs)
+        self.lower, self.upper, self.logs = lower[:, None], upper[:, None], np.flatnonzero(coordinates.logs)
         self.factors = np.flatnonzero(target.factors) if target.factors is not None else np.zeros(0, dtype=np.int64)
         self.k, self.count = start.shape
         self.q = np.clip(start, self.lower, self.upper) if self.bounded else np.array(start)
@@ -200,7 +178,7 @@ class _FitQueue:
             g=g,
             h=h,
             share=share,
-            damping=np.full(ids.size, self.damping),
+            damping=np.full(ids.size, self.options.initial),
             age=np.zeros(ids.size, dtype=np.int64),
             done=np.zeros(ids.size, dtype=bool),
         )
@@ -265,10 +243,10 @@ class _FitQueue:
             )
             # what a step should gain is less than the rounding of the objective
             nothing = np.abs(predicted) <= np.maximum(least, noise * np.sqrt(np.abs(live.value)))
-            stuck = ~better & ((nothing & np.isfinite(live.value)) | (live.damping > MAX_DAMPING))
+            stuck = ~better & ((nothing & np.isfinite(live.value)) | (live.damping > self.options.maximum))
         live.done = arrived | stuck
         change = np.where(better, np.where(ratio > 0.75, 0.1, np.where(ratio < 0.25, 3.0, 1.0)), 8.0)
-        live.damping = np.maximum(live.damping * change, np.where(better, MIN_DAMPING, 1e-6))
+        live.damping = np.maximum(live.damping * change, np.where(better, self.options.minimum, 1e-6))
         near = better & (gain <= 1e-6 * np.abs(live.value))
         if not better.all():
             worse = np.flatnonzero(~better)
@@ -279,7 +257,7 @@ class _FitQueue:
         if share is not None:  # let the law's own curvature in where Gauss-Newton has nearly arrived
             turned = (live.share == 0.0) & (near | live.done)
             if turned.any():
-                live.share[turned], live.damping[turned] = 1.0, self.damping
+                live.share[turned], live.damping[turned] = 1.0, self.options.initial
                 live.done &= ~turned
                 # where a step was refused, what was computed is that of another place
                 for which, known in ((turned & better, found), (turned & ~better, found._replace(state=None))):
@@ -315,18 +293,17 @@ class _FitQueue:
                 with np.errstate(all="ignore"):
                     step[self.factors] = np.where(factor, np.log(trial[self.factors] / base), step[self.factors])
         bent = np.einsum("ijb,jb->ib", h, step)
-        return trial, -np.einsum("ib,ib->b", step, g + 0.5 * bent), ~bad & (damping <= INITIAL_DAMPING)
+        return trial, -np.einsum("ib,ib->b", step, g + 0.5 * bent), ~bad & (damping <= self.options.initial)
 
-    @staticmethod
-    def _shortened(step: Array, longest: Array) -> None:
-        if longest.max(initial=0.0) > MAX_LOG_STEP:
-            step *= np.minimum(1.0, MAX_LOG_STEP / np.maximum(longest, 1e-300))
+    def _shortened(self, step: Array, longest: Array) -> None:
+        if longest.max(initial=0.0) > self.options.max_log_step:
+            step *= np.minimum(1.0, self.options.max_log_step / np.maximum(longest, 1e-300))
 
     def _by_factors(self, q: Array, g: Array, h: Array, value: Array) -> NDArray[np.bool_]:
         """Tell which positive coordinates move by a factor: not those at 0, nor what matters little and heads there."""
         base, slope = q[self.factors], g[self.factors]
         heading = (slope >= h[self.factors, self.factors] * base) & (
-            slope * base <= VANISHING_TERM_SHARE * np.abs(value)
+            slope * base <= self.options.vanishing_share * np.abs(value)
         )
         return (base > 0) & ~heading
 
@@ -350,9 +327,7 @@ class _FitQueue:
         )
 
 
-def check_by_second_route(
-    target: Target, start: Array, lower: Array, upper: Array, logs: NDArray[np.bool_], *, iterations: int
-) -> NewtonResult:
+def check_by_second_route(target: Target, start: Array, *, iterations: int) -> NewtonResult:
     """Minimise from every column of `start` by Levenberg's rule and by full Newton, and keep the better ends.
 
     Of two whose objectives differ by less than the test of arrival sees, one that has arrived is better.
@@ -360,7 +335,7 @@ def check_by_second_route(
     count = start.shape[1]
     twice = np.tile(np.arange(count), 2)
     gauss = np.arange(2 * count) < count
-    ends = solve(target.take(twice), start[:, twice], lower, upper, logs, iterations=iterations, gauss=gauss)
+    ends = solve(target.take(twice), start[:, twice], iterations=iterations, gauss=gauss)
     solved, other = ends.take(slice(count)), ends.take(slice(count, None))
     with np.errstate(invalid="ignore"):
         alike = np.abs(other.value - solved.value) <= MAX_RELATIVE_OFFSET**2 * np.abs(solved.value)
@@ -369,19 +344,20 @@ def check_by_second_route(
     return solved
 
 
-def refine(target: Target, q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> Array:
+def refine(target: Target, q: Array) -> Array:
     """Return solutions (k, B) after Newton's last steps, where these are as small as those of a solution must be.
 
     Where residuals are rounding the steps may be of any share of the objective: the solution comes from units in which
     it was rounded otherwise. What would raise the objective stays where it was.
     """
-    begun, q, low, high = q, q.copy(), lower[:, None], upper[:, None]
     if not q.size:
         return q
-    on_bounds = on_bound(q, low, high, logs[:, None])
+    begun, q, options = q, q.copy(), target.solver.polish
+    low, high = target.coordinates.lower[:, None], target.coordinates.upper[:, None]
+    on_bounds = on_bound(q, target.coordinates)
     good = np.ones(q.shape[1], dtype=bool)
     before, floor = target.value(q), target.floor()
-    for _ in range(POLISH_STEPS):
+    for _ in range(options.steps):
         value, gradient, hessian = target.evaluate(q)
         gradient, hessian = frozen(gradient, hessian, on_bounds)
         diagonal = np.abs(np.einsum("iib->ib", hessian))
@@ -390,7 +366,7 @@ def refine(target: Target, q: Array, lower: Array, upper: Array, logs: NDArray[n
             drop = -0.5 * np.einsum("ib,ib->b", step, gradient)
             moved = q + step
             good &= ~bad & ((moved >= low) & (moved <= high)).all(axis=0) & (drop >= 0)
-            good &= (drop <= MAX_POLISH_GAIN * value) | (value <= floor)
-            good &= (np.abs(step) <= MAX_POLISH_STEP * np.maximum(np.abs(q), 1.0)).all(axis=0)
+            good &= (drop <= options.max_gain * value) | (value <= floor)
+            good &= (np.abs(step) <= options.max_step * np.maximum(np.abs(q), 1.0)).all(axis=0)
         q[:, good] = moved[:, good]
-    return np.where(target.value(q) > before * (1 + MAX_POLISH_RISE), begun, q)
+    return np.where(target.value(q) > before * (1 + options.max_rise), begun, q)

@@ -30,7 +30,7 @@ Array: TypeAlias = NDArray[np.float64]
 #: The scatter of y is at least this share of what the errors in x make of it.
 MIN_SCATTER_SHARE = 1e-3
 #: Rounds of fit and scatter, and the relative move at which they stop.
-MAX_ROUNDS, ROUND_RTOL = 60, 1e-9
+MAX_SCATTER_ROUNDS, SCATTER_RTOL = 60, 1e-9
 #: A step that promises less than this share of the objective is the last: what is then missing is its square.
 ROUGH_STEP_TOLERANCE = 1e-6
 
@@ -63,7 +63,7 @@ def estimate_scatter(plain: Problem, observations: Observations, starts: list[Ar
     residuals = plain.residuals(at)
     spread = float(np.sum(plain.weights * residuals**2)) / dof
     bottom = spread
-    for tries in range(MAX_ROUNDS):
+    for tries in range(MAX_SCATTER_ROUNDS):
         tried = Orthogonal.of(plain, observations.sigma_x, plain.weights / spread)
         at = solve_one(tried, [at])[0].at if tries == 0 else _nearby_optimum(tried, at)
         solved = tried._state(tried.natural(at)).inner
@@ -73,7 +73,7 @@ def estimate_scatter(plain: Problem, observations: Observations, starts: list[Ar
             r = solved.distance * np.sqrt(solved.variance)  # whose share under that variance is the distance
         bottom = (MIN_SCATTER_SHARE**2) * float(np.median((excused * plain.weights)[rows]))
         spread = _scatter(r[0][rows], excused[rows], plain.weights[rows], dof, bottom)
-        if abs(spread - before) <= ROUND_RTOL * before:
+        if abs(spread - before) <= SCATTER_RTOL * before:
             break
     # nothing of the scatter is left to y: the errors in x say more than enough, and their scale is known
     return replace(observations, weights=plain.weights / spread, absolute_sigma=spread <= bottom)
@@ -81,10 +81,7 @@ def estimate_scatter(plain: Problem, observations: Observations, starts: list[Ar
 
 def _nearby_optimum(problem: Orthogonal, at: Array) -> Array:
     """Return the optimum next to a place: the scatter asks for the objective there, which is flat about it."""
-    found = newton.solve(
-        problem.target(), at[:, None], problem.lower, problem.upper, problem.logs, blind=ROUGH_STEP_TOLERANCE
-    )
-    return found.q[:, 0]
+    return newton.solve(problem.target(), at[:, None], blind=ROUGH_STEP_TOLERANCE).q[:, 0]
 
 
 def _scatter(r: Array, excused: Array, weights: Array, dof: int, bottom: float) -> float:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from forecast.base import budgets
 from forecast.fit.kernels.general import program_of
 from forecast.fit.problem.rescaling import typical
-from forecast.fit.sizes import TABLE_ELEMENTS
+from forecast.fit.sizes import CHUNK_ELEMENTS, TABLE_ELEMENTS
 from forecast.fit.solve.steps import solve_damped
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node
@@ -26,14 +26,14 @@ from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
-    from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.poles import Poles
     from forecast.fit.problem.problem import Problem
+    from forecast.fit.problem.target import Target
+    from forecast.fit.solver_options import GridOptions
     from forecast.laws import Law
 
 __all__ = [
-    "HOPELESS",
     "Grid",
     "ProjectedGrid",
     "coarse_grid",
@@ -56,27 +56,6 @@ EXPONENT_SIZES, BREAK_EXPONENTS = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02,
 #: How far beyond the data what is subtracted from a variable may lie: from this share of the gap between the last two
 #: points to so many lengths of their range, in so many steps.
 SHIFT_GAP_SHARE, SHIFT_RANGES, SHIFT_STEPS = 0.1, 10.0, 4
-#: Points of the grid that are looked at for one fit.
-N_GRID_POINTS = 1536
-#: Of more points than this, so many are looked at.
-MAX_POINTS_SEARCHED = 100_000
-#: Sums handled at once: small enough for the cache.
-MAX_ELEMENTS_IN_CACHE = 100_000
-#: Numbers that the grid of many fits may cost, and the points it has at least and at most.
-MAX_GRID_ELEMENTS, MIN_GRID_POINTS, MAX_GRID_POINTS = 40_000_000, 16, 512
-#: How many starts are put together of what each group likes best.
-MAX_COMPOSED_STARTS = 16
-#: Values of the one nonlinear parameter of a law are no further apart than by this, of their logarithm.
-START_GAP = 0.3
-#: Starts at most of one pattern of signs each, and of those with a pole among the data.
-MAX_SIGN_STARTS, POLE_STARTS = 8, 8
-#: Starts lie beside each other that are no further apart than so many steps of the grid; valleys that are followed at
-#: most, and among how many of the best starts they are looked for.
-NEIGHBOUR_STEPS, MAX_VALLEYS, MAX_VALLEY_STARTS = 1.5, 4, 256
-#: What loses more times as much as the best on a grid does not become the best.
-HOPELESS = 25.0
-#: Two starts are different if a coordinate differs by this much.
-MIN_START_DISTANCE = 0.2
 
 
 def linear_parameters(
@@ -264,6 +243,7 @@ def laid_out(
     variables: Mapping[str, Array],
     points: int,
     seed: Seed,
+    options: GridOptions,
     poles: Poles | None = None,
 ) -> tuple[Array, list[int], list[int]]:
     """Return parameters as rows, (G, k), what is linear still 0; and the places of what is linear and what is not."""
@@ -275,34 +255,33 @@ def laid_out(
     kinds = list(dict.fromkeys(roles))  # what each group has of its own starts alike
     lists = plausible_values(law, limits, [rest[roles.index(r)] for r in kinds], variables)
     if poles is not None and len(kinds) == 1:  # of one parameter every gap can be looked at
-        lists = [filled(np.union1d(lists[0], poles.places(limits.free[rest[0]])), START_GAP)]
+        lists = [filled(np.union1d(lists[0], poles.places(limits.free[rest[0]])), options.gap)]
     grid = low_discrepancy(lists, seed, points) if rest else np.zeros((1, 0))
     table = np.zeros((len(grid), len(limits.free)))
     table[:, rest] = grid[:, [kinds.index(r) for r in roles]]
     return table, lin, rest
 
 
-def coarse_grid(law: Law, observations: Observations, limits: Coordinates, objective: Objective, count: int) -> Array:
-    """Return the best starts of every curve, (count, k, B), in the solver's coordinates.
+def coarse_grid(law: Law, observations: Observations, target: Target) -> Array:
+    """Return the best few starts of every curve, (starts, k, B), in the solver's coordinates.
 
     Parameters
     ----------
     law : forecast.Law
     observations : Observations
         In units of the data's own size.
-    limits : Coordinates
-    objective : Objective
-    count : int
+    target : Target
+        What is minimised over them.
     """
+    limits, objective, options = target.coordinates, target.objective, target.solver.grid
     linear = law.linear if law.expression is not None else ()
-    points = int(
-        min(MAX_GRID_POINTS, max(MIN_GRID_POINTS, MAX_GRID_ELEMENTS // (observations.y.size * (2 + len(linear)))))
-    )
-    table, lin, rest = laid_out(law, limits, observations.variables, points, (0, ()))
+    affordable = options.max_elements // (observations.y.size * (2 + len(linear)))
+    points = int(np.clip(affordable, *options.curve_points))
+    table, lin, rest = laid_out(law, limits, observations.variables, points, (0, ()), options)
     y, weights = objective.nearby_squares(observations.y, observations.weights, observations.columns)
     profile = ProjectedGrid(law=law, limits=limits, variables=observations.variables, y=y, weights=weights, lin=lin)
     answers, left = profile.best(table)
-    best = np.argsort(left, axis=0, kind="stable")[:count]
+    best = np.argsort(left, axis=0, kind="stable")[: options.starts_per_curve]
     natural = np.empty((len(best), len(limits.free), len(y)))
     natural[:, rest] = np.moveaxis(table[best][:, :, rest], 2, 1)
     natural[:, lin] = np.take_along_axis(answers, best[:, None], axis=0)
@@ -320,18 +299,20 @@ class Grid:
     problem : Problem
     seed : int
         Chooses among grids too large to walk; the same seed gives the same starts.
-    points : int
-        How many points are looked at.
+    points : int, optional
+        How many points are looked at. Default: as the problem's options say.
     more : sequence of ndarray
         Starts from elsewhere, in the solver's coordinates.
     """
 
     def __init__(
-        self, problem: Problem, *, seed: int = 0, points: int = N_GRID_POINTS, more: Sequence[Array] = ()
+        self, problem: Problem, *, seed: int = 0, points: int | None = None, more: Sequence[Array] = ()
     ) -> None:
-        self.problem = problem = problem.thinned(MAX_POINTS_SEARCHED)
+        self.options = options = problem.solver.grid
+        points = options.points if points is None else points
+        self.problem = problem = problem.thinned(options.max_observations)
         poles, key = problem.poles, (seed, (0x57A27, points))
-        table, lin, rest = laid_out(problem.law, problem.coordinates, problem.variables, points, key, poles)
+        table, lin, rest = laid_out(problem.law, problem.coordinates, problem.variables, points, key, options, poles)
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
         self.hard = len(rest) > 2
         y, weights = problem.objective.nearby_squares(problem.observed, problem.weights, problem.options)
@@ -393,15 +374,15 @@ class Grid:
         plain = self.order[~poles]
         chosen: list[int] = []
         if plain.size and not self.problem.positive[self.rest].all():
-            plain = plain[self.losses[plain] <= HOPELESS * self.losses[plain[0]]]
+            plain = plain[self.losses[plain] <= self.options.hopeless * self.losses[plain[0]]]
             _, first = np.unique(self.starts[self.signed][:, plain] < 0, axis=1, return_index=True)
-            chosen = [*plain[np.sort(first)[1 : MAX_SIGN_STARTS + 1]], *self._valleys(plain)]
-        chosen += self._different(self._pole_valleys(), POLE_STARTS)
+            chosen = [*plain[np.sort(first)[1 : self.options.sign_starts + 1]], *self._valleys(plain)]
+        chosen += self._different(self._pole_valleys(), self.options.pole_starts)
         return [self.starts[:, i].copy() for i in dict.fromkeys(chosen)]
 
     def _valleys(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return starts that are better than all of their signs beside them, best first, after the very best."""
-        order, count = order[:MAX_VALLEY_STARTS], self.starts.shape[1]
+        order, count = order[: self.options.valley_starts], self.starts.shape[1]
         signs = self.starts[self.signed][:, order] < 0
         beside = (signs[:, :, None] == signs[:, None]).all(axis=0)
         for row in self.starts[self.rest]:
@@ -409,11 +390,11 @@ class Grid:
             last = max(levels.size - 1, 1)
             step = max(1 / last, count ** (-1 / len(self.rest)))
             shares = ranks[order] / last
-            beside &= np.abs(shares[:, None] - shares) <= NEIGHBOUR_STEPS * step
+            beside &= np.abs(shares[:, None] - shares) <= self.options.neighbour_steps * step
         valleys = order[~np.tril(beside, -1).any(axis=1)]
         # places where the law does not change any more lose all the same: one of them is enough
         valleys = valleys[np.unique(self.losses[valleys], return_index=True)[1]]
-        return np.asarray(valleys[1 : MAX_VALLEYS + 1])
+        return np.asarray(valleys[1 : self.options.valleys + 1])
 
     def _pole_valleys(self) -> NDArray[np.int64]:
         """Return starts with a pole among the data, best first: along one parameter, those better than both beside."""
@@ -431,7 +412,7 @@ class Grid:
             if len(chosen) == count:
                 break
             apart = np.abs(self.starts[:, chosen] - self.starts[:, [column]]).max(axis=0)
-            if bool((apart > MIN_START_DISTANCE).all()):
+            if bool((apart > self.options.min_distance).all()):
                 chosen.append(int(column))
         return chosen
 
@@ -466,7 +447,7 @@ def _compose_starts(problem: Problem, starts: Array, step: int) -> Array:
     if not parts:
         return starts
     losses = np.concatenate(parts)
-    count = min(MAX_COMPOSED_STARTS, len(losses))
+    count = min(problem.solver.grid.composed_starts, len(losses))
     total = np.argsort(losses.sum(axis=1), kind="stable")[:count]
     starts_made = starts[:, total].copy()
     roles = form.roles()
@@ -523,7 +504,7 @@ class ProjectedGrid:
         """
         (count, n), m = self.y.shape, len(self.lin) + 1
         cells = (n if self.shared else n * count) * m, count * m**2
-        step = max(1, min(TABLE_ELEMENTS // max(cells[0], 1), MAX_ELEMENTS_IN_CACHE // cells[1]))
+        step = max(1, min(TABLE_ELEMENTS // max(cells[0], 1), CHUNK_ELEMENTS // cells[1]))
         parts = []
         for first in range(0, len(table), step):
             budgets.check_time("the search for starts", first, len(table), "points")

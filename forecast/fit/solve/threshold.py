@@ -16,7 +16,6 @@ from forecast.fit.objectives.objective import effective_rows, robust_scale
 from forecast.fit.solve import newton
 
 if TYPE_CHECKING:
-    from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.target import Target
     from forecast.fit.solve.newton import NewtonResult
 
@@ -74,7 +73,7 @@ def with_width(target: Target, q: Array) -> Target:
     return replace(target, options={**target.options, "width": width[:, None]})
 
 
-def with_threshold(target: Target, q: Array, limits: Coordinates) -> tuple[Target, NewtonResult]:
+def with_threshold(target: Target, q: Array) -> tuple[Target, NewtonResult]:
     """Return the target with each fit's threshold, and the fits, found in turns as scale and location are.
 
     Parameters
@@ -82,10 +81,8 @@ def with_threshold(target: Target, q: Array, limits: Coordinates) -> tuple[Targe
     target : Target
     q : ndarray
         (k, B), where each fit begins.
-    limits : Coordinates
-        Bounds of the coordinates, and which are logarithms.
     """
-    ask, count = (limits.lower, limits.upper, limits.logs), q.shape[1]
+    count = q.shape[1]
     least = np.broadcast_to(MIN_THRESHOLD_SHARE * _observation_size(target), (count,))
     delta, turning, solved = np.full(count, np.nan), np.arange(count), newton.unsolved_result(q)
     for _ in range(MAX_ROUNDS):
@@ -96,9 +93,9 @@ def with_threshold(target: Target, q: Array, limits: Coordinates) -> tuple[Targe
             break
         delta[turning] = wanted[moved]
         some = replace(target, options={**target.options, "delta": delta[:, None]}).take(turning)
-        ends = newton.solve(some, solved.q[:, turning], *ask)
+        ends = newton.solve(some, solved.q[:, turning])
         lost = ~np.isfinite(ends.value)
         ends.q[:, lost] = solved.q[:, turning[lost]]
-        ends.q[:, ends.settled] = newton.refine(some.take(ends.settled), ends.q[:, ends.settled], *ask)
+        ends.q[:, ends.settled] = newton.refine(some.take(ends.settled), ends.q[:, ends.settled])
         solved.put(ends, turning)
     return replace(target, options={**target.options, "delta": delta[:, None]}), solved

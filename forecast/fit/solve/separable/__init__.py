@@ -14,7 +14,6 @@ from forecast.fit.solve.separable.variable_projection import Projected, project_
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
-    from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.target import Target
     from forecast.fit.solve.newton import NewtonResult
     from forecast.laws import Law
@@ -38,9 +37,7 @@ class Separated:
     form: Projected | None = None
 
 
-def solve_separable(
-    law: Law, observations: Observations, coordinates: Coordinates, target: Target, tolerance: float
-) -> Separated | None:
+def solve_separable(law: Law, observations: Observations, target: Target, tolerance: float) -> Separated | None:
     """Solve curves by what is linear in their law.
 
     Parameters
@@ -48,7 +45,6 @@ def solve_separable(
     law : forecast.Law
     observations : Observations
         The curves.
-    coordinates : Coordinates
     target : Target
     tolerance : float
         A last step that should lower the objective by no more than this share is taken without looking.
@@ -58,8 +54,8 @@ def solve_separable(
     Separated or None
         None where the objective is another than least squares, or more than one parameter is not linear.
     """
-    direct = curves_solved(law, observations.variables, coordinates, target)
+    direct = curves_solved(law, observations.variables, target)
     if direct is not None:
         return Separated(direct)
-    form = project_problem(law, observations, coordinates, target)
+    form = project_problem(law, observations, target)
     return None if form is None else Separated(form.solve(target, tolerance), form)

@@ -24,7 +24,6 @@ from forecast.fit.solve.starts import linear_parameters
 
 if TYPE_CHECKING:
     from forecast.fit.objectives.objective import Objective
-    from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
 __all__ = ["bounded_squares", "curves_solved", "solved_directly"]
@@ -35,16 +34,13 @@ Array: TypeAlias = NDArray[np.float64]
 DEPENDENCE_RTOL = 1e-13
 
 
-def curves_solved(
-    law: Law, variables: Mapping[str, Array], coordinates: Coordinates, target: Target
-) -> NewtonResult | None:
+def curves_solved(law: Law, variables: Mapping[str, Array], target: Target) -> NewtonResult | None:
     """Solve every curve; None where law or objective are not linear least squares.
 
     Parameters
     ----------
     law : forecast.Law
     variables : mapping of str to ndarray
-    coordinates : Coordinates
     target : Target
         Of curves, (B, n).
 
@@ -53,6 +49,7 @@ def curves_solved(
     Solved or None
         Not settled where columns depend on each other, or where a parameter solved in its logarithm is 0.
     """
+    coordinates = target.coordinates
     if not _is_linear(law, target.objective, variables, coordinates.free, coordinates.fixed):
         return None
     offset, columns = _offset_and_slopes(law, variables, coordinates.free, coordinates.fixed)
@@ -92,9 +89,7 @@ def solved_directly(problem: Problem) -> Array | None:
     """
     if problem.errs_in_x:
         return None
-    solved = curves_solved(
-        problem.law, problem.variables, problem.coordinates, replace(problem.target(), y=problem.y[None])
-    )
+    solved = curves_solved(problem.law, problem.variables, replace(problem.target(), y=problem.y[None]))
     if solved is None or not solved.settled[0]:
         return None
     return np.clip(solved.q[:, 0], problem.lower, problem.upper)

@@ -20,14 +20,15 @@ from forecast.base import budgets
 from forecast.fit.problem.poles import Poles, poles_of, speaks_for_pole
 from forecast.fit.problem.target import RESIDUAL_RTOL, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS, OPTIMUM_RTOL
-from forecast.fit.solve.newton import NewtonResult
+from forecast.fit.solve.newton import NewtonResult, unsolved_result
 from forecast.fit.solve.separable.basis import Basis, Sums, basis_of
-from forecast.fit.solve.starts import HOPELESS, filled, linear_parameters, plausible_values
+from forecast.fit.solve.starts import filled, linear_parameters, plausible_values
 from forecast.fit.solve.steps import solve_damped
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.problem.coordinates import Coordinates
+    from forecast.fit.solver_options import GridOptions
     from forecast.laws import Law
 
 __all__ = ["Projected", "project_problem"]
@@ -40,13 +41,9 @@ MAX_LINEAR_PARAMETERS, MAX_NEWTON_STEPS = 4, 12
 STEP_RTOL = 1e-6
 #: What the squares on the grid lose to rounding, as a share of those of the observations.
 BESIDE = 1e-10
-#: Valleys of each of many curves that are followed at most.
-MAX_VALLEYS = 3
 #: A curve with a pole among the points whose squares are this many times those of the best without one may yet fit
 #: closer, once it is followed down.
 NEAR_POLES = 4.0
-#: A step in a logarithm is at most this; candidates further apart than this get one between them.
-MAX_LOG_STEP, MAX_CANDIDATE_GAP = 2.0, 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +59,8 @@ class Projected:
     grid : ndarray
         Its likely values, in the solver's coordinate, rising.
     coordinates : Coordinates
+    max_log_step : float
+        See `forecast.fit.solver_options.Damping`.
     poles : Poles, optional
     """
 
@@ -70,6 +69,7 @@ class Projected:
     rest: list[int]
     grid: Array
     coordinates: Coordinates
+    max_log_step: float
     poles: Poles | None = None
 
     @property
@@ -94,14 +94,7 @@ class Projected:
         """
         count, n = target.y.shape
         k = len(self.coordinates.free)
-        solved = NewtonResult(
-            q=np.zeros((k, count)),
-            value=np.full(count, np.inf),
-            settled=np.zeros(count, dtype=bool),
-            active=np.zeros((k, count), dtype=bool),
-            iterations=np.zeros(count, dtype=np.int64),
-            hessian=np.zeros((k, k, count)),
-        )
+        solved = unsolved_result(np.zeros((k, count)))
         size = max(16, CHUNK_ELEMENTS // n)
         for first in range(0, count, size):
             rows = slice(first, min(first + size, count))
@@ -157,7 +150,7 @@ class Projected:
     ) -> None:
         losses = self._losses(basis, *_points_first(target))
         jumps = self._grid_poles(poles, losses.shape)
-        ids, places = _valleys(np.where(jumps, np.inf, losses))
+        ids, places = _valleys(np.where(jumps, np.inf, losses), target.solver.grid)
         q, steps, whole = self._lowest(target, basis, poles, losses, ids, places)
         good = np.isfinite(q).all(axis=0)
         good &= (q >= self.coordinates.lower[:, None]).all(axis=0) & (q <= self.coordinates.upper[:, None]).all(axis=0)
@@ -233,7 +226,7 @@ class Projected:
         Of one curve any difference counts, as there is something to be said of it; of many, one beyond chance.
         """
         closer = np.zeros(value.size, dtype=bool)
-        ids, places = _valleys(losses)
+        ids, places = _valleys(losses, target.solver.grid)
         least = losses[places, ids]
         near = np.isfinite(least) & ((least < NEAR_POLES * value[ids]) | (value.size == 1))
         ids, places = ids[near], places[near]
@@ -307,11 +300,11 @@ class Projected:
             if third.size:  # Halley's step
                 step /= np.clip(1 + 0.5 * step * third / curve, 0.5, 2.0)
             if self.log:
-                np.clip(step, -MAX_LOG_STEP, MAX_LOG_STEP, out=step)
+                np.clip(step, -self.max_log_step, self.max_log_step, out=step)
             new = u + step
             inside = done | ((curve > 0) & (new > low) & (new < high))
             if not inside.all():
-                between = np.where(np.isfinite(low + high), 0.5 * (low + high), u - MAX_LOG_STEP * np.sign(slope))
+                between = np.where(np.isfinite(low + high), 0.5 * (low + high), u - self.max_log_step * np.sign(slope))
                 new = np.where(inside, new, between)
             u = new
             if round_ < MAX_NEWTON_STEPS - 1 and 2 * np.count_nonzero(done) < done.size:
@@ -330,7 +323,7 @@ class Projected:
         return found, steps, whole
 
 
-def _valleys(losses: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _valleys(losses: Array, options: GridOptions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the lowest few valleys of each curve on the grid, (G, B): whose they are, in order, and their places."""
     losses = np.where(np.isfinite(losses), losses, np.inf)
     edge = np.full((1, losses.shape[1]), np.inf)
@@ -338,9 +331,9 @@ def _valleys(losses: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     lowest = losses.argmin(axis=0)
     if not (valley.sum(axis=0) > 1).any():
         return np.arange(lowest.size), lowest
-    valley &= losses <= HOPELESS * losses.min(axis=0)
+    valley &= losses <= options.hopeless * losses.min(axis=0)
     valley[lowest, np.arange(lowest.size)] = True
-    depth = np.sort(np.where(valley, losses, np.inf), axis=0)[: MAX_VALLEYS if lowest.size > 1 else None]
+    depth = np.sort(np.where(valley, losses, np.inf), axis=0)[: options.curve_valleys if lowest.size > 1 else None]
     ids, places = np.nonzero((valley & (losses <= depth[-1])).T)
     return ids, places
 
@@ -426,8 +419,9 @@ def _second_derivatives(sums: Sums) -> tuple[Array, Array, Array, Array, Array, 
     return value, slope, curve, third, coefficients, rate
 
 
-def project_problem(law: Law, observations: Observations, coordinates: Coordinates, target: Target) -> Projected | None:
+def project_problem(law: Law, observations: Observations, target: Target) -> Projected | None:
     """Return the problem in one parameter; None where the law or the objective is another."""
+    coordinates = target.coordinates
     if target.objective.scale != "residual" or target.objective.log:
         return None
     linear = linear_parameters(law, observations.variables, coordinates.free, coordinates.fixed)
@@ -444,16 +438,21 @@ def project_problem(law: Law, observations: Observations, coordinates: Coordinat
         basis=basis,
         at=bent[0],
         rest=rest,
-        grid=_grid(law, coordinates, bent[0], observations.variables, poles if alone else None),
+        grid=_parameter_grid(
+            law, coordinates, bent[0], observations.variables, poles if alone else None, target.solver.grid.gap
+        ),
         coordinates=coordinates,
+        max_log_step=target.solver.damping.max_log_step,
         poles=poles,
     )
 
 
-def _grid(law: Law, coordinates: Coordinates, at: int, variables: Mapping[str, Array], poles: Poles | None) -> Array:
+def _parameter_grid(
+    law: Law, coordinates: Coordinates, at: int, variables: Mapping[str, Array], poles: Poles | None, gap: float
+) -> Array:
     """Return likely values of the nonlinear parameter in its coordinate, without wide gaps."""
     values = plausible_values(law, coordinates, [at], variables)[0]
     if poles is not None and not coordinates.logs[at]:
         values = np.append(values, poles.places(coordinates.free[at]))
-    values = filled(np.unique(values), MAX_CANDIDATE_GAP)
+    values = filled(np.unique(values), gap)
     return np.log(values) if coordinates.logs[at] else values
