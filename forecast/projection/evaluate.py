@@ -28,7 +28,6 @@ from forecast.projection.paths.run_cache import CachedResult, ModelWarnings, buf
 from forecast.projection.paths.time_functions import HistoryOf, Past
 
 if TYPE_CHECKING:
-    from forecast.projection.model_fits import ModelFits
     from forecast.projection.plan import Plan, Step, Steps
 
 Array = NDArray[np.float64]
@@ -154,7 +153,8 @@ class Block:
 
     def __post_init__(self) -> None:
         self._left = None if self.schedule is None else self.schedule.reads.copy()
-        self._cache = self.plan.fits.draws_cache
+        self.fits, self.time, self.seed = self.plan.fits, self.plan.time, self.plan.seed
+        self._cache = self.fits.draws_cache
         self._costs = None if self.schedule is None else _costs.get()
 
     # --- the loop -----------------------------------------------------------------------------------------------------
@@ -264,21 +264,6 @@ class Block:
         return Block(self.plan, numbers)
 
     # --- what operations ask of the worlds ----------------------------------------------------------------------------
-
-    @property
-    def fits(self) -> ModelFits:
-        """The fitted models."""
-        return self.plan.fits
-
-    @property
-    def time(self) -> Array:
-        """The dates, decimal years."""
-        return self.plan.time
-
-    @property
-    def seed(self) -> int:
-        """What all streams begin with."""
-        return self.plan.seed
 
     @cached_property
     def first(self) -> int:

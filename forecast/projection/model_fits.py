@@ -29,7 +29,7 @@ from forecast.errors import (
     PluginContractError,
     UnknownNameError,
 )
-from forecast.models import Description, FittedModel, Model, Observations
+from forecast.models import FittedModel, Model, Observations
 from forecast.models.check_output import checked_description, checked_observations
 from forecast.models.nesting import walk_models
 from forecast.projection import source_tables
@@ -136,7 +136,9 @@ class ModelFits:
         if model.name not in self._outcomes:
             source = self._sources[model.name]
             stated = source.text, self.as_of, self.seed, [self._hash(name) for name in source.files]
-            made, read = self._shared(("fit", repr(stated)), model, lambda: self._fit(model), _is_fit)
+            made, read = self._shared(
+                ("fit", repr(stated)), model, lambda: self._fit(model), lambda fit: isinstance(fit, FittedModel)
+            )
             key = hashlib.blake2b(repr((stated, sorted(read.values()))).encode(), digest_size=16).hexdigest()
             self._outcomes[model.name] = made, key
         return self._outcomes[model.name]
@@ -254,19 +256,15 @@ class ModelFits:
         """Return what a model says of itself, as plain data, with the inputs that were set; None where it fails."""
         what = f"model '{model.name}': describe"
 
-        def say(fitted: FittedModel) -> Description:
-            return (fitted.with_inputs(inputs) if inputs else fitted).describe()
-
         def checked(fitted: FittedModel) -> dict[str, Any]:
-            return checked_description(call_guarded(what, partial(say, fitted)), what)
-
-        def described() -> dict[str, Any] | None:
-            return self._aside(
-                model, what, lambda fitted: checked_description(call_guarded(what, lambda: say(fitted)), what)
-            )
+            said = call_guarded(what, lambda: (fitted.with_inputs(inputs) if inputs else fitted).describe())
+            return checked_description(said, what)
 
         key = repr(([self.key(each) for each in walk_models(model)], inputs))
-        return self._shared(("described", key), model, described, lambda made: made is not None)[0]
+        made = self._shared(
+            ("described", key), model, lambda: self._aside(model, what, checked), lambda made: made is not None
+        )
+        return made[0]
 
     def warnings(self, graph: ScenarioGraph) -> list[ForecastWarning]:
         """Return what models warn of, in the order of the quantities."""
@@ -291,10 +289,6 @@ class ModelNames(ModelFits):
 
     def _outcome(self, model: Model) -> tuple[FittedModel | ForecastError, str]:
         return DataError(f"model '{model.name}' is not fitted"), model.name
-
-
-def _is_fit(outcome: FittedModel | ForecastError) -> bool:
-    return isinstance(outcome, FittedModel)
 
 
 def _source(graph: ScenarioGraph, node: Node, own: tuple[str, ...], model: Model) -> _Source:

@@ -371,7 +371,7 @@ class Plan:
     def bound(self, node: Node, condition: Condition, at: Combination) -> int:
         """Return the step of what a quantity is compared with, in its unit."""
         where = f"quantities.{node.name}: {condition.text}"
-        found = units.sides(condition, self._measured(condition))
+        found = units.sides(condition, self.graph.measured(condition.names))
         value = self.formula(found.right, node.dims, at, target=found.unit, where=where, rates=found.rates)
         return self._converted(value, found.unit, node.unit, where, of=node.name, at=at)
 
@@ -379,13 +379,10 @@ class Plan:
         """Return the step of a path in another unit."""
         return place if source == target else self.add("converted", (place,), source, target, where, **options)
 
-    def _measured(self, condition: Condition) -> dict[str, str | None]:
-        return {n: self.graph.nodes[n].measured for n in condition.names if n not in TIME_NAMES}
-
     def crossed(self, name: str, dims: tuple[str, ...], at: Combination) -> int:
         """Return the step of when what a question asks for comes."""
         when, where = self.graph.scenario.questions[name].when, f"questions.{name}.when"
-        found = units.sides(when, self._measured(when), where=where)
+        found = units.sides(when, self.graph.measured(when.names), where=where)
         how: dict[str, Any] = {"target": found.unit, "where": where, "rates": found.rates}
         sides = [self.formula(side, dims, at, **how) for side in (found.left, found.right)]
         read = [
