@@ -290,6 +290,7 @@ def project(
             newest=source_tables.reach(graph, fits, fitted_to),
         )
         result = Projection.of(groups, {**attributes, **_scenario_text_attribute(changed, {})})
+    shared.fits.weigh()
     if is_another:
         give_back(above=RESIDENT_BYTES)
     return result
