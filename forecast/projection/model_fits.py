@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import access
-from forecast.base.distributions import Distribution
 from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import Input
@@ -86,8 +85,6 @@ class ModelFits:
         What went wrong beside the level: points, posterior or description of a model that could not be had.
     outside : dict of (str, str) to tuple of ForecastWarning
         What models warn of, by quantity and model: of the first combination of choices in which they do.
-    walked : dict
-        Cycles in which all worlds are one, by their steps: their paths and what they need.
     """
 
     def __init__(
@@ -102,11 +99,10 @@ class ModelFits:
         self.as_of, self.seed, self.cache = as_of, seed, cache
         self.failures: dict[str, str] = {}
         self.outside: dict[tuple[str, str], tuple[ForecastWarning, ...]] = {}
-        self.walked: dict[bytes, tuple[dict[str, Array], dict[str, Array]]] = {}
         self._share_draws = share_draws and cache is not None and cache.size > 0
         self._sources: dict[str, _Source] = {}
         self._outcomes: dict[str, tuple[FittedModel | ForecastError, str]] = {}
-        self._fitted: dict[bytes, Distribution | ForecastError] = {}
+        self._shared_results: dict[bytes, Any] = {}
         self._hashes: dict[str | Path, str] = {}
         self.include(graph)
 
@@ -195,17 +191,17 @@ class ModelFits:
             return error if self.as_of is None or not is_lack_of_data(error) else NoDataAtDateError(str(error))
         return fitted
 
-    def fitted(self, key: bytes, fit: Callable[[], Distribution]) -> Distribution:
-        """Return the distribution fitted to another quantity's worlds, once."""
-        if key not in self._fitted:
+    def once(self, key: bytes, make: Callable[[], T]) -> T:
+        """Return what all blocks share, made once: under a key of its content."""
+        if key not in self._shared_results:
             try:
-                self._fitted[key] = fit()
+                self._shared_results[key] = make()
             except ForecastError as error:
-                self._fitted[key] = error
-        outcome = self._fitted[key]
+                self._shared_results[key] = error.with_traceback(None)
+        outcome = self._shared_results[key]
         if isinstance(outcome, ForecastError):
             raise outcome
-        return outcome
+        return outcome  # type: ignore[no-any-return]
 
     def refusals(self) -> list[ForecastError]:
         """Return the errors of the models that failed to fit so far."""

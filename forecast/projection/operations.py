@@ -106,7 +106,7 @@ def quantiles(block: Block, read: Inputs, numbers: Distribution) -> Array:
 def moments(block: Block, read: Inputs, name: str, of: str, family: str, place: int) -> Distribution:
     """Return the distribution with the mean and the variance of another quantity's worlds, the same for all blocks."""
     key = block.plan.steps.every[place].key + family.encode()
-    return block.fits.fitted(key, partial(by_moments, block, name, of, family, place))
+    return block.fits.once(key, partial(by_moments, block, name, of, family, place))
 
 
 @operation

@@ -96,7 +96,7 @@ def step_through(
     return {name: spread(path, block.draws) for name, path in paths.items()}
 
 
-class _DifferError(Exception):
+class _DifferError(ForecastError):
     """Worlds differ in what a cycle needs."""
 
 
@@ -111,17 +111,16 @@ def _walked_once(
 
     What fails is walked in every world, which says in how many.
     """
-    known = block.fits.walked
-    if key not in known:
+
+    def walk() -> tuple[Rows, Rows]:
         stepper = stepper_of_pair()
-        try:
-            known[key] = stepper.paths(), stepper.needed
-        except (_DifferError, ForecastError):
-            known[key] = {}, {}
-    paths, needed = known[key]
-    if not paths or not all(_one_world(path_of(name), row) for name, row in needed.items()):
+        return stepper.paths(), stepper.needed
+
+    try:
+        paths, needed = block.fits.once(key, walk)
+    except ForecastError:
         return None
-    return paths
+    return paths if all(_one_world(path_of(name), row) for name, row in needed.items()) else None
 
 
 def _one_world(path: Array, row: Array | None = None) -> bool:
@@ -556,19 +555,17 @@ class _Moves:
             halfway, middle = stepper.stage(rows, between, at)
             ending, ended = stepper.stage(rows, rows.dates, at)
             twice = self._work[0]
+            first_half, second_half = (
+                [
+                    call
+                    for name, total in mean.items()
+                    for call in (partial(np.multiply, 2, middle[name], twice), partial(np.add, to[name], twice, total))
+                ]
+                for to in (rates, mean)
+            )
             self._parts.append((first, 0, self._gone(at, rates, self._half)))
-            calls = [
-                call
-                for name, total in mean.items()
-                for call in (partial(np.multiply, 2, middle[name], twice), partial(np.add, rates[name], twice, total))
-            ]
-            self._parts.append((halfway, 0, [*calls, *self._gone(at, middle, self._half)]))
-            calls = [
-                call
-                for name, total in mean.items()
-                for call in (partial(np.multiply, 2, middle[name], twice), partial(np.add, total, twice, total))
-            ]
-            self._parts.append((halfway, 0, [*calls, *self._gone(at, middle, self._years)]))
+            self._parts.append((halfway, 0, [*first_half, *self._gone(at, middle, self._half)]))
+            self._parts.append((halfway, 0, [*second_half, *self._gone(at, middle, self._years)]))
             calls = [
                 call
                 for name, total in mean.items()
