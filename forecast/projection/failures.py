@@ -192,8 +192,3 @@ class FailureLog:
 def infinite_error(what: str, size: int, bad: int) -> DataError:
     """Return the error of values that are infinite."""
     return DataError(f"{what}: {bad} of {size} values are infinite")
-
-
-def division_error(where: str, size: int, bad: int) -> DataError:
-    """Return the error of a condition that divides by zero."""
-    return DataError(f"{where}: a division by zero has no value: {bad} of {size} values")

@@ -460,8 +460,10 @@ def crossed(block: Block, read: Inputs, is_strict: bool, where: str) -> Crossing
     above, below = block.whole(read[0]), block.whole(read[1])
     if len(read) > 2 and (infinite := np.isinf(above) | np.isinf(below)).any():
         divided = infinite & np.logical_or.reduce([block.whole(read[i]) == 0 for i in range(2, len(read))])
-        problem = partial(failures.division_error, where, above.size)
-        above = block.numbers(np.where(divided, np.nan, above), problem)
+        problem, size = f"{where}: a division by zero has no value", above.size
+        above = block.numbers(
+            np.where(divided, np.nan, above), lambda bad: DataError(f"{problem}: {bad} of {size} values")
+        )
     return find_crossing(block.time, above, below, strict=is_strict)
 
 
