@@ -204,13 +204,13 @@ class Block:
 
     def _read(self, places: Iterable[int]) -> None:
         """Count a reader of some steps; after the last one a value goes, and what never had one reads nothing."""
-        left = [] if self._left is None else [*places]
+        counts = self._left or []
+        left = [place for place in places if place < len(counts)]
         while left:
             place = left.pop()
-            if place < len(self._left):
-                self._left[place] -= 1
-                if self._left[place] == 0 and self._results.pop(place, None) is None:
-                    left += self.plan.steps.every[place].inputs
+            counts[place] -= 1
+            if counts[place] == 0 and self._results.pop(place, None) is None:
+                left += self.plan.steps.every[place].inputs
 
     def _taken(self, place: int) -> bool:
         """Tell whether a cache had the value of a step."""

@@ -370,7 +370,8 @@ def at_dates(block: Block, read: Inputs, past: HistoryOf, dates: Sequence[float]
 @operation
 def replaced(block: Block, read: Inputs, since: float, until: float) -> Array:
     """Return a path that has another value at the steps from one date on and before another."""
-    return np.where(((block.time >= since) & (block.time < until))[:, np.newaxis], read[1], read[0])
+    inside = (block.time >= since) & (block.time < until)
+    return np.asarray(np.where(inside[:, np.newaxis], read[1], read[0]))
 
 
 @operation
