@@ -7,7 +7,7 @@ import json
 import math
 import numbers
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -254,11 +254,10 @@ def project(
             paths=None if paths is None else frozenset(paths),
             ends=ends,
         )
-        described = {
-            name: description
-            for name, m in graph.models.items()
-            if (description := supporting_data.describe_model(graph, fits, m)) is not None
+        every = {
+            name: fits.describe(each, supporting_data.set_inputs(graph, name)) for name, each in graph.models.items()
         }
+        described = {name: each for name, each in every.items() if each is not None}
         fitted_to = frozenset(read)  # before a world is drawn, which another process may do
         place = None if checkpoint is None else Checkpoint(Path(checkpoint), resume)
         identity = {} if place is None else stated(models={}, failures=[], warnings=[])
@@ -292,6 +291,7 @@ def project(
             newest=source_tables.reach(graph, fits, fitted_to),
         )
         result = Projection.of(groups, {**attributes, **_scenario_text_attribute(changed, {})})
+    shared.fits.weigh()
     if is_another:
         give_back(above=RESIDENT_BYTES)
     return result
@@ -454,19 +454,19 @@ def _check_size(graph: ScenarioGraph, years: Array, draws: int, n_stored: int, w
     """
     steps = len(years)
     rows = {name: 1 if node.steady else steps for name, node in graph.nodes.items()}
-    combined = {name: _n_combinations(graph, node.dims) for name, node in graph.nodes.items()}
+    combined = {name: math.prod(graph.sizes(node.dims)) for name, node in graph.nodes.items()}
     cells = sum(combined[name] for name in graph.quantities)
     stored = min(steps, 2) if ends else steps
     values = sum(min(rows[name], stored) * combined[name] for name in graph.quantities)
     drawn = 8 * MAX_PATHS * sum(rows[name] * each for name, each in combined.items()) * DRAWS_PER_BLOCK * workers
     questions = [q.when for q in graph.scenario.questions.values()]
     weighed = graph.weighed_by
-    date_answers = sum(_n_combinations(graph, graph.dims([*when.names, *weighed])) for when in questions)
+    date_answers = sum(math.prod(graph.sizes(graph.dims([*when.names, *weighed]))) for when in questions)
     each = 8 * (STORED_COPIES * values + N_DATE_ARRAYS * date_answers)
     figures = [(len(f.dates), graph.dims([*f.of.names, *weighed])) for f in graph.scenario.figures.values()]
-    each += 8 * STORED_COPIES * sum(count * _n_combinations(graph, dims) for count, dims in figures)
+    each += 8 * STORED_COPIES * sum(count * math.prod(graph.sizes(dims)) for count, dims in figures)
     bounds = [(name, len(node.limits.conditions)) for name, node in graph.nodes.items() if node.limits]
-    bound = sum(count * _n_combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
+    bound = sum(count * math.prod(graph.sizes(graph.dims([name, *weighed]))) for name, count in bounds)
     each += (stored + 8 * N_DATE_ARRAYS) * bound  # at each step a truth value, and a date
     counted = STORED_COPIES * (values * STEP_BYTES + (date_answers + bound) * QUESTION_BYTES) if n_stored < draws else 0
     if each * n_stored + counted + drawn > memory():
@@ -482,7 +482,3 @@ def _check_size(graph: ScenarioGraph, years: Array, draws: int, n_stored: int, w
         f"draws: {n_stored:,} draws of {cells:,} quantities over {steps:,} steps take",
         instead=f"{left:,} draws fit" if left > 0 else "fewer steps or fewer choices fit",
     )
-
-
-def _n_combinations(graph: ScenarioGraph, dims: Iterable[str]) -> int:
-    return math.prod(len(graph.scenario.choices[d].values) for d in dims)

@@ -28,7 +28,6 @@ from forecast.projection.paths.run_cache import CachedResult, ModelWarnings, buf
 from forecast.projection.paths.time_functions import HistoryOf, Past
 
 if TYPE_CHECKING:
-    from forecast.projection.model_fits import ModelFits
     from forecast.projection.plan import Plan, Step, Steps
 
 Array = NDArray[np.float64]
@@ -154,7 +153,8 @@ class Block:
 
     def __post_init__(self) -> None:
         self._left = None if self.schedule is None else self.schedule.reads.copy()
-        self._cache = self.plan.fits.draws_cache
+        self.fits, self.time, self.seed = self.plan.fits, self.plan.time, self.plan.seed
+        self._cache = self.fits.draws_cache
         self._costs = None if self.schedule is None else _costs.get()
 
     # --- the loop -----------------------------------------------------------------------------------------------------
@@ -204,13 +204,13 @@ class Block:
 
     def _read(self, places: Iterable[int]) -> None:
         """Count a reader of some steps; after the last one a value goes, and what never had one reads nothing."""
-        left = [] if self._left is None else [*places]
+        counts = self._left or []
+        left = [place for place in places if place < len(counts)]
         while left:
             place = left.pop()
-            if place < len(self._left):
-                self._left[place] -= 1
-                if self._left[place] == 0 and self._results.pop(place, None) is None:
-                    left += self.plan.steps.every[place].inputs
+            counts[place] -= 1
+            if counts[place] == 0 and self._results.pop(place, None) is None:
+                left += self.plan.steps.every[place].inputs
 
     def _taken(self, place: int) -> bool:
         """Tell whether a cache had the value of a step."""
@@ -264,21 +264,6 @@ class Block:
         return Block(self.plan, numbers)
 
     # --- what operations ask of the worlds ----------------------------------------------------------------------------
-
-    @property
-    def fits(self) -> ModelFits:
-        """The fitted models."""
-        return self.plan.fits
-
-    @property
-    def time(self) -> Array:
-        """The dates, decimal years."""
-        return self.plan.time
-
-    @property
-    def seed(self) -> int:
-        """What all streams begin with."""
-        return self.plan.seed
 
     @cached_property
     def first(self) -> int:

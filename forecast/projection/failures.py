@@ -28,13 +28,9 @@ __all__ = [
     "FailureLog",
     "failed_mask",
     "fill_failed_draws",
-    "growth_error",
     "infinite_error",
     "is_lack_of_data",
     "is_too_many",
-    "limit_error",
-    "nan_error",
-    "return_unchanged",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -48,7 +44,7 @@ def is_too_many(failing: Any, worlds: float) -> Any:
 
     Examples
     --------
-    >>> too_many(2, 2000), too_many(3, 2000)
+    >>> is_too_many(2, 2000), is_too_many(3, 2000)
     (False, True)
     """
     return failing * MIN_DRAWS_PER_FAILURE > worlds
@@ -80,7 +76,7 @@ def fill_failed_draws(values: Array, failing: NDArray[np.bool_]) -> Array:
 
     Examples
     --------
-    >>> others_instead(np.array([[np.nan, 2.0, 3.0]]), np.array([True, False, False])).tolist()
+    >>> fill_failed_draws(np.array([[np.nan, 2.0, 3.0]]), np.array([True, False, False])).tolist()
     [[2.0, 2.0, 3.0]]
     """
     filled = np.array(values)
@@ -144,7 +140,7 @@ class FailureCounts:
 class FailureLog:
     """How many worlds fail, by what failed and the combination of choices; blocks may report in any order."""
 
-    _tallies: dict[Any, FailureCounts] = field(default_factory=dict)
+    tallies: dict[Any, FailureCounts] = field(default_factory=dict)
 
     def add(self, of: Any, faults: Iterable[Failure], block: int, worlds: int) -> NDArray[np.bool_]:
         """Count the failing ones of the first `worlds` of a block, and return which they are."""
@@ -157,19 +153,15 @@ class FailureLog:
 
     def tally(self, of: Any, other: FailureCounts) -> None:
         """Add what was counted of one thing."""
-        tally = self._tallies.setdefault(of, FailureCounts())
+        tally = self.tallies.setdefault(of, FailureCounts())
         tally.worlds += other.worlds
         tally.first = min(tally.first, other.first)
         if other.block < tally.block:
             tally.block, tally.error = other.block, other.error
 
-    def tallies(self) -> Iterator[tuple[Any, FailureCounts]]:
-        """Walk what fails."""
-        yield from self._tallies.items()
-
     def exceeding(self, draws: int) -> Iterator[tuple[Any, int, ForecastError]]:
         """Walk what fails in too many worlds, with the first block in which it does, and why."""
-        for of, tally in self._tallies.items():
+        for of, tally in self.tallies.items():
             if tally.error is not None and is_too_many(tally.worlds, draws):
                 yield of, tally.block, tally.error
 
@@ -181,7 +173,7 @@ class FailureLog:
         `computed` has the keys of the tallies in the order of the report, each with its selection of choices.
         """
         for of, chosen in computed:
-            tally = self._tallies.get(of)
+            tally = self.tallies.get(of)
             if tally is None or is_too_many(tally.worlds, draws):
                 continue
             date = iso_date(years[tally.first])
@@ -197,31 +189,6 @@ class FailureLog:
 # --- Errors of values -------------------------------------------------------------------------------------------------
 
 
-def nan_error(what: str, size: int, bad: int) -> DataError:
-    """Return the error of values that are not numbers."""
-    return DataError(f"{what}: {bad} of {size} values are not numbers (NaN)")
-
-
-def return_unchanged(error: ForecastError, bad: int) -> ForecastError:
-    """Return an error that says everything already."""
-    return error
-
-
 def infinite_error(what: str, size: int, bad: int) -> DataError:
     """Return the error of values that are infinite."""
     return DataError(f"{what}: {bad} of {size} values are infinite")
-
-
-def division_error(where: str, size: int, bad: int) -> DataError:
-    """Return the error of a condition that divides by zero."""
-    return DataError(f"{where}: a division by zero has no value: {bad} of {size} values")
-
-
-def growth_error(what: str, bad: int) -> DataError:
-    """Return the error of what cannot grow."""
-    return DataError(f"{what}: growth of what is not above 0 and finite: {bad} values")
-
-
-def limit_error(what: str, size: int, bad: int) -> DataError:
-    """Return the error of what a limit cannot bind."""
-    return DataError(f"{what}: {bad} of {size} values are negative, or have a limit that is not above 0")

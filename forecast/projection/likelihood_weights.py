@@ -62,7 +62,7 @@ def normalise_weights(log_likelihood: Array) -> Array:
 
     Examples
     --------
-    >>> normalised(np.log([1.0, 2.0, 1.0])).tolist()
+    >>> normalise_weights(np.log([1.0, 2.0, 1.0])).tolist()
     [0.25, 0.5, 0.25]
     """
     with np.errstate(invalid="ignore"):
@@ -274,8 +274,7 @@ class Updates(Columns):
         """
         if not self._formulas:
             return None
-        sizes = tuple(len(self.graph.scenario.choices[d].values) for d in dims)
-        return np.broadcast_to(normalise_weights(self._total(dims)), (self._n_kept, *sizes))
+        return np.broadcast_to(normalise_weights(self._total(dims)), (self._n_kept, *self.graph.sizes(dims)))
 
     def _total(self, dims: tuple[str, ...]) -> Array:
         """Return the log likelihoods of all updates together, along these choices or 1 where they do not depend."""

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import access
-from forecast.base.distributions import Distribution
 from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import Input
@@ -29,7 +28,7 @@ from forecast.errors import (
     PluginContractError,
     UnknownNameError,
 )
-from forecast.models import Description, FittedModel, Model, Observations
+from forecast.models import FittedModel, Model, Observations
 from forecast.models.check_output import checked_description, checked_observations
 from forecast.models.nesting import walk_models
 from forecast.projection import source_tables
@@ -86,8 +85,6 @@ class ModelFits:
         What went wrong beside the level: points, posterior or description of a model that could not be had.
     outside : dict of (str, str) to tuple of ForecastWarning
         What models warn of, by quantity and model: of the first combination of choices in which they do.
-    walked : dict
-        Cycles in which all worlds are one, by their steps: their paths and what they need.
     """
 
     def __init__(
@@ -102,11 +99,10 @@ class ModelFits:
         self.as_of, self.seed, self.cache = as_of, seed, cache
         self.failures: dict[str, str] = {}
         self.outside: dict[tuple[str, str], tuple[ForecastWarning, ...]] = {}
-        self.walked: dict[bytes, tuple[dict[str, Array], dict[str, Array]]] = {}
         self._share_draws = share_draws and cache is not None and cache.size > 0
         self._sources: dict[str, _Source] = {}
         self._outcomes: dict[str, tuple[FittedModel | ForecastError, str]] = {}
-        self._fitted: dict[bytes, Distribution | ForecastError] = {}
+        self._shared_results: dict[bytes, Any] = {}
         self._hashes: dict[str | Path, str] = {}
         self.include(graph)
 
@@ -136,7 +132,9 @@ class ModelFits:
         if model.name not in self._outcomes:
             source = self._sources[model.name]
             stated = source.text, self.as_of, self.seed, [self._hash(name) for name in source.files]
-            made, read = self._shared(("fit", repr(stated)), model, lambda: self._fit(model), _is_fit)
+            made, read = self._shared(
+                ("fit", repr(stated)), model, lambda: self._fit(model), lambda fit: isinstance(fit, FittedModel)
+            )
             key = hashlib.blake2b(repr((stated, sorted(read.values()))).encode(), digest_size=16).hexdigest()
             self._outcomes[model.name] = made, key
         return self._outcomes[model.name]
@@ -193,17 +191,17 @@ class ModelFits:
             return error if self.as_of is None or not is_lack_of_data(error) else NoDataAtDateError(str(error))
         return fitted
 
-    def fitted(self, key: bytes, fit: Callable[[], Distribution]) -> Distribution:
-        """Return the distribution fitted to another quantity's worlds, once."""
-        if key not in self._fitted:
+    def once(self, key: bytes, make: Callable[[], T]) -> T:
+        """Return what all blocks share, made once: under a key of its content."""
+        if key not in self._shared_results:
             try:
-                self._fitted[key] = fit()
+                self._shared_results[key] = make()
             except ForecastError as error:
-                self._fitted[key] = error
-        outcome = self._fitted[key]
+                self._shared_results[key] = error.with_traceback(None)
+        outcome = self._shared_results[key]
         if isinstance(outcome, ForecastError):
             raise outcome
-        return outcome
+        return outcome  # type: ignore[no-any-return]
 
     def refusals(self) -> list[ForecastError]:
         """Return the errors of the models that failed to fit so far."""
@@ -254,19 +252,15 @@ class ModelFits:
         """Return what a model says of itself, as plain data, with the inputs that were set; None where it fails."""
         what = f"model '{model.name}': describe"
 
-        def say(fitted: FittedModel) -> Description:
-            return (fitted.with_inputs(inputs) if inputs else fitted).describe()
-
         def checked(fitted: FittedModel) -> dict[str, Any]:
-            return checked_description(call_guarded(what, partial(say, fitted)), what)
-
-        def described() -> dict[str, Any] | None:
-            return self._aside(
-                model, what, lambda fitted: checked_description(call_guarded(what, lambda: say(fitted)), what)
-            )
+            said = call_guarded(what, lambda: (fitted.with_inputs(inputs) if inputs else fitted).describe())
+            return checked_description(said, what)
 
         key = repr(([self.key(each) for each in walk_models(model)], inputs))
-        return self._shared(("described", key), model, described, lambda made: made is not None)[0]
+        made = self._shared(
+            ("described", key), model, lambda: self._aside(model, what, checked), lambda made: made is not None
+        )
+        return made[0]
 
     def warnings(self, graph: ScenarioGraph) -> list[ForecastWarning]:
         """Return what models warn of, in the order of the quantities."""
@@ -291,10 +285,6 @@ class ModelNames(ModelFits):
 
     def _outcome(self, model: Model) -> tuple[FittedModel | ForecastError, str]:
         return DataError(f"model '{model.name}' is not fitted"), model.name
-
-
-def _is_fit(outcome: FittedModel | ForecastError) -> bool:
-    return isinstance(outcome, FittedModel)
 
 
 def _source(graph: ScenarioGraph, node: Node, own: tuple[str, ...], model: Model) -> _Source:

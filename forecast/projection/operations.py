@@ -25,17 +25,16 @@ from forecast.errors import (
     PluginContractError,
     RaisedPathsWarning,
 )
-from forecast.formula import TIME_NAMES, Formula
+from forecast.formula import TIME_NAMES, Call, Comparison, Formula, Name, Node
+from forecast.formula.tree import children, walk
 from forecast.models import FittedModel, Model
 from forecast.models.check_output import checked_draws, checked_posterior
-from forecast.projection import blocks, failures
+from forecast.projection import blocks
 from forecast.projection.crossing import Crossing, find_crossing
-from forecast.projection.failures import failed_mask
+from forecast.projection.failures import failed_mask, infinite_error
 from forecast.projection.horizon import clock
-from forecast.projection.paths import apply_changes
 from forecast.projection.paths.alike import PAIR, alike, dense, distinct, pair, read_only, spread, still
 from forecast.projection.paths.apply_limits import binding, check_kept, frontier, limited
-from forecast.projection.paths.branches import only_in_branches
 from forecast.projection.paths.moment_fits import by_moments
 from forecast.projection.paths.ordering import in_order, scores
 from forecast.projection.paths.run_cache import CachedStreams
@@ -107,7 +106,7 @@ def quantiles(block: Block, read: Inputs, numbers: Distribution) -> Array:
 def moments(block: Block, read: Inputs, name: str, of: str, family: str, place: int) -> Distribution:
     """Return the distribution with the mean and the variance of another quantity's worlds, the same for all blocks."""
     key = block.plan.steps.every[place].key + family.encode()
-    return block.fits.fitted(key, partial(by_moments, block, name, of, family, place))
+    return block.fits.once(key, partial(by_moments, block, name, of, family, place))
 
 
 @operation
@@ -297,15 +296,16 @@ def formula(
     made = spread(made, block.draws) if together else made
     steps = () if step is None else (step % len(block.time),)
     what = f"{prepared.where}: '{tree.text}'"
-    problem = (
-        partial(failures.nan_error, what, made.size) if without is None else partial(failures.return_unchanged, without)
+    return block.numbers(
+        made,
+        lambda bad: without or DataError(f"{what}: {bad} of {made.size} values are not numbers (NaN)"),
+        steps=steps,
     )
-    return block.numbers(made, problem, steps=steps)
 
 
 def _branch(block: Block, read: Inputs, tree: Formula, place: int, name: str) -> tuple[Array, NoDataAtDateError | None]:
     """Return a quantity that a formula reads; where ``where`` may choose another one, NaN where it has no data."""
-    if block.fits.as_of is None or not only_in_branches(tree.root, name):
+    if block.fits.as_of is None or not _only_in_branches(tree.root, name):
         return still(read[place]), None
     try:
         path, faults = block.watched(lambda: read[place])
@@ -317,6 +317,22 @@ def _branch(block: Block, read: Inputs, tree: Formula, place: int, name: str) ->
     if without:
         path = np.where(failed_mask(without, block.draws), np.nan, path)
     return path, next((fault.error for fault in without if isinstance(fault.error, NoDataAtDateError)), None)
+
+
+def _only_in_branches(node: Node, name: str, *, inside: bool = False) -> bool:
+    """Tell whether a name stands in branches of ``where`` alone, and is compared with nothing."""
+    if isinstance(node, Name):
+        return inside or node.name != name
+    if isinstance(node, Comparison):
+        return not _has_name(node, name)
+    if isinstance(node, Call) and node.function == "where":
+        condition, *branches = children(node)
+        return not _has_name(condition, name) and all(_only_in_branches(each, name, inside=True) for each in branches)
+    return all(_only_in_branches(each, name, inside=inside) for each in children(node))
+
+
+def _has_name(node: Node, name: str) -> bool:
+    return any(isinstance(each, Name) and each.name == name for each in walk(node))
 
 
 @operation
@@ -353,15 +369,31 @@ def at_dates(block: Block, read: Inputs, past: HistoryOf, dates: Sequence[float]
 
 @operation
 def replaced(block: Block, read: Inputs, since: float, until: float) -> Array:
-    """Return a path with another value between two dates."""
-    return apply_changes.replaced(block.time, read[0], read[1], since, until)
+    """Return a path that has another value at the steps from one date on and before another."""
+    inside = (block.time >= since) & (block.time < until)
+    return np.asarray(np.where(inside[:, np.newaxis], read[1], read[0]))
 
 
 @operation
 def grown(block: Block, read: Inputs, name: str, growth: float, since: float, until: float) -> Array:
-    """Return a path whose growth is multiplied between two dates."""
-    path = apply_changes.grown(block.time, block.whole(read[0]), growth, since, until)
-    return block.numbers(path, partial(failures.growth_error, f"changes of {name}"))
+    """Return a path whose growth is multiplied between two dates.
+
+    The increments of its logarithm are multiplied; of a step in which a date lies, the part beyond it. What was gained
+    or lost stays so afterwards. Before the first date the path is what it was, bit for bit.
+    """
+    time, path = block.time, block.whole(read[0])
+    part = np.maximum(np.minimum(time[1:], until) - np.maximum(time[:-1], since), 0.0) / np.diff(time)
+    inside = part > 0
+    touched = (np.append(inside, False) | np.append(False, inside))[:, np.newaxis]
+    without = ~(np.isfinite(path) & (path > 0)) & touched  # they have no logarithm
+    logs = np.log(np.where(touched & ~without, path, 1.0))
+    gained = np.where(inside[:, np.newaxis], (growth - 1) * part[:, np.newaxis] * np.diff(logs, axis=0), 0.0)
+    with np.errstate(over="ignore"):
+        path = path * np.exp(np.concatenate([np.zeros((1, path.shape[1])), np.cumsum(gained, axis=0)]))
+    return block.numbers(
+        np.where(without, np.nan, path),
+        lambda bad: DataError(f"changes of {name}: growth of what is not above 0 and finite: {bad} values"),
+    )
 
 
 @operation
@@ -372,8 +404,9 @@ def limit(block: Block, read: Inputs, name: str, how: str, sharpness: float) -> 
         bound = read[1]
     except NoDataAtDateError:
         return path
-    below = limited(path, bound, how, sharpness)
-    return block.numbers(below, partial(failures.limit_error, f"quantities.{name}.limit: {how}", below.size))
+    below, what = limited(path, bound, how, sharpness), f"quantities.{name}.limit: {how}"
+    problem = "values are negative, or have a limit that is not above 0"
+    return block.numbers(below, lambda bad: DataError(f"{what}: {bad} of {below.size} {problem}"))
 
 
 @operation
@@ -413,7 +446,7 @@ def quantity(block: Block, read: Inputs, name: str, is_hidden: bool, is_steady: 
     if is_hidden or not np.isinf(distinct(path)).any():
         return path
     infinite = np.where(np.isinf(path), np.nan, path)
-    return block.numbers(infinite, partial(failures.infinite_error, f"quantities.{name}", path.size))
+    return block.numbers(infinite, partial(infinite_error, f"quantities.{name}", path.size))
 
 
 @operation
@@ -428,8 +461,10 @@ def crossed(block: Block, read: Inputs, is_strict: bool, where: str) -> Crossing
     above, below = block.whole(read[0]), block.whole(read[1])
     if len(read) > 2 and (infinite := np.isinf(above) | np.isinf(below)).any():
         divided = infinite & np.logical_or.reduce([block.whole(read[i]) == 0 for i in range(2, len(read))])
-        problem = partial(failures.division_error, where, above.size)
-        above = block.numbers(np.where(divided, np.nan, above), problem)
+        problem, size = f"{where}: a division by zero has no value", above.size
+        above = block.numbers(
+            np.where(divided, np.nan, above), lambda bad: DataError(f"{problem}: {bad} of {size} values")
+        )
     return find_crossing(block.time, above, below, strict=is_strict)
 
 

@@ -138,8 +138,6 @@ class Plan:
         known = replace(self, graph=graph, _lowered={}, _sources={}, _texts={}, _groups={})
         if moved is not None:
             known._lowered = {at: places for at, places in self._lowered.items() if at[0] not in moved}
-            known._sources = {name: each for name, each in self._sources.items() if name not in moved}
-            known._texts = {at: text for at, text in self._texts.items() if at[0] not in moved}
         return known
 
     def add(
@@ -371,7 +369,7 @@ class Plan:
     def bound(self, node: Node, condition: Condition, at: Combination) -> int:
         """Return the step of what a quantity is compared with, in its unit."""
         where = f"quantities.{node.name}: {condition.text}"
-        found = units.sides(condition, self._measured(condition))
+        found = units.sides(condition, self.graph.measured(condition.names))
         value = self.formula(found.right, node.dims, at, target=found.unit, where=where, rates=found.rates)
         return self._converted(value, found.unit, node.unit, where, of=node.name, at=at)
 
@@ -379,13 +377,10 @@ class Plan:
         """Return the step of a path in another unit."""
         return place if source == target else self.add("converted", (place,), source, target, where, **options)
 
-    def _measured(self, condition: Condition) -> dict[str, str | None]:
-        return {n: self.graph.nodes[n].measured for n in condition.names if n not in TIME_NAMES}
-
     def crossed(self, name: str, dims: tuple[str, ...], at: Combination) -> int:
         """Return the step of when what a question asks for comes."""
         when, where = self.graph.scenario.questions[name].when, f"questions.{name}.when"
-        found = units.sides(when, self._measured(when), where=where)
+        found = units.sides(when, self.graph.measured(when.names), where=where)
         how: dict[str, Any] = {"target": found.unit, "where": where, "rates": found.rates}
         sides = [self.formula(side, dims, at, **how) for side in (found.left, found.right)]
         read = [
@@ -442,13 +437,11 @@ class Plan:
     def input(self, node: str, number: Input) -> int:
         """Return the step of a named uncertain number of a model, (draw,)."""
         record = self.graph.set_inputs.get(node, number.distribution)
-        numbers = distribution(record, where=node)
-        if numbers.family == "fixed":
-            return self.add("quantiles", (), numbers, stated=repr(record), along=DRAWS, of=node)
-        return self._quantiles(numbers, node, record)
+        return self._quantiles(distribution(record, where=node), node, record)
 
     def _quantiles(self, numbers: Distribution, node: str, record: Any, name: str = "") -> int:
-        return self.add("quantiles", [self.uniform(name or node)], numbers, stated=repr(record), of=node)
+        read = [] if numbers.family == "fixed" else [self.uniform(name or node)]
+        return self.add("quantiles", read, numbers, stated=repr(record), along=DRAWS, of=node)
 
     def inputs(self, model: Model) -> dict[str, int]:
         """Return the steps of the named uncertain numbers of a model."""
@@ -481,15 +474,21 @@ class Plan:
 
         By default, in the order in which they move together with others.
         """
-        inputs = self.inputs(model)
-        parameters, order = (self._set_parameters(model), self._order(model)) if is_ordered else ({}, None)
-        read = [*inputs.values(), *parameters.values(), *([] if order is None else [order])]
-        stream, how = self.graph.stream(model.name), (tuple(inputs), tuple(parameters), order is not None)
+        read, how = self._handed(model, self.inputs(model), is_ordered)
+        stream = self.graph.stream(model.name)
         stated = self.fits.key(model), stream, how
         place = self.add("posterior", read, model, stream, *how, stated=stated, along=DRAWS, of=model.name)
         if self.fits.shares_draws(model):
             self.steps.lasting.add(place)
         return place
+
+    def _handed(
+        self, model: Model, read: dict[str, int], is_set: bool
+    ) -> tuple[list[int], tuple[tuple[str, ...], tuple[str, ...], bool]]:
+        """Return the steps that a model is handed, what is set of it and the order of its worlds, and their names."""
+        parameters, order = (self._set_parameters(model), self._order(model)) if is_set else ({}, None)
+        inputs = [*read.values(), *parameters.values(), *([] if order is None else [order])]
+        return inputs, (tuple(read), tuple(parameters), order is not None)
 
     def level(self, node: Node, at: Combination) -> int:
         """Return the step of a quantity as its model has it, without changes and limits."""
@@ -508,13 +507,10 @@ class Plan:
                 source = node.source(name)
                 place, unit = self._source(source, node, at), self.graph.nodes[source].unit
                 read[name] = self._converted(place, unit, need.unit, node.name, of=node.name, at=at)
-        parameters, order = {}, None
-        if not isinstance(self.fits.outcome(model), ForecastError):  # else that is told where it is drawn
-            parameters, order = self._set_parameters(model), self._order(model)
-        inputs = [*read.values(), *parameters.values(), *([] if order is None else [order])]
+        fails = isinstance(self.fits.outcome(model), ForecastError)  # that is told where it is drawn
+        inputs, how = self._handed(model, read, not fails)
         self.steps.askers.setdefault(model.name, node.name)
         asker, stream = node.name if node.needs else "", self.graph.stream(model.name)
-        how = tuple(read), tuple(parameters), order is not None
         stated = self.fits.key(model), stream, asker, how
         options: dict[str, Any] = {"dated": True, "along": DRAWS | DATES, "of": model.name, "at": at if asker else ()}
         place = self.add("model", inputs, model, stream, asker, *how, stated=stated, **options)

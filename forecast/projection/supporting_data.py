@@ -16,7 +16,7 @@ from forecast.base.quantiles import QUANTILES
 from forecast.base.sobol import DRAWS_PER_BLOCK
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError, NoDataAtDateError, printable
-from forecast.models import Model, Observations
+from forecast.models import Observations
 from forecast.projection import blocks
 from forecast.projection.evaluate import Block
 from forecast.projection.likelihood_weights import value_quantiles
@@ -33,12 +33,12 @@ Series = Mapping[Combination, Points]
 
 __all__ = [
     "MAX_POINT_NAME",
-    "describe_model",
     "notable",
     "parameter_draws",
     "past",
     "points_by_choice",
     "quantity_points",
+    "set_inputs",
 ]
 
 #: So many points of a series have names, of so many characters.
@@ -226,12 +226,7 @@ def _differs_along(series: Series, axis: int) -> bool:
     return False
 
 
-def describe_model(graph: ScenarioGraph, fits: ModelFits, model: Model) -> dict[str, Any] | None:
-    """Return what a model says of itself; None where it fails."""
-    return fits.describe(model, _set_inputs(graph, model.name))
-
-
-def _set_inputs(graph: ScenarioGraph, model: str) -> dict[str, Input]:
+def set_inputs(graph: ScenarioGraph, model: str) -> dict[str, Input]:
     """Return the inputs of a model that were set, as that."""
     return {
         key.rpartition(".")[2]: replace(graph.inputs[key], distribution=stated, source="set for this run")

@@ -71,6 +71,14 @@ class ScenarioGraph:
         """The nodes that the scenario names, without the parts of formulas."""
         return {name: node for name, node in self.nodes.items() if not node.hidden}
 
+    def measured(self, names: Iterable[str]) -> dict[str, str | None]:
+        """Return the unit of each quantity among names, as formulas take it; None of one that stands for texts."""
+        return {n: self.nodes[n].measured for n in names if n not in TIME_NAMES}
+
+    def sizes(self, dims: Iterable[str]) -> tuple[int, ...]:
+        """Return how many values each choice has."""
+        return tuple(len(self.scenario.choices[d].values) for d in dims)
+
     @cached_property
     def models(self) -> dict[str, Model]:
         """Every model behind the quantities, and the models these contain, by name."""

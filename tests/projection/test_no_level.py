@@ -9,7 +9,9 @@ import pytest
 
 import forecast
 from forecast.errors import DataError
-from forecast.projection.paths.find_solutions import find_solutions
+from forecast.formula import parse_expression
+from forecast.formula.tree import evaluate
+from forecast.projection.paths.find_solutions import find_solutions, is_injective
 
 SPAN = {"start": 2025, "until": 2030}
 
@@ -98,6 +100,24 @@ def test_the_solutions_of_polynomials_are_their_roots(seed):
 
 def failing(run):
     return {row["name"]: row for row in json.loads(run.to_xarray().attrs.get("failing", "[]"))}
+
+
+@pytest.mark.parametrize("text", ["a*k/b - 2", "1/(k - a) - b", "log(k + a) - b", "logistic(a - k) - 1", "exp(-k*a)"])
+def test_sides_that_are_equal_once_have_the_solution_that_a_look_everywhere_finds(text):
+    """Also where there is a pole, no solution, or a stretch on which rounding makes the sides equal."""
+    tree = parse_expression(text).root
+    a, b = np.random.default_rng(1).normal(size=(2, 64)) * 10.0 ** np.arange(-2, 2).repeat(16)
+
+    def sides(k):
+        with np.errstate(all="ignore"):
+            value = evaluate(tree, {"a": a, "b": b, "k": np.broadcast_to(k, 64)})
+        return value, np.abs(value) + 1
+
+    assert is_injective(tree, {"k"})
+    with np.errstate(all="ignore"):
+        (one, flat), (every, flat_too) = (find_solutions(sides, 64, once=once) for once in (True, False))
+    np.testing.assert_array_equal(one, every)
+    np.testing.assert_array_equal(flat, flat_too)
 
 
 def test_worlds_in_which_an_equation_has_several_solutions_or_none_are_counted_and_left_out():

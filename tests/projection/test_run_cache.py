@@ -407,7 +407,9 @@ def test_what_a_fit_keeps_alive_counts():
     fit.shape.parts["more"] = np.zeros(200)  # it grows with its use, and is weighed again
     assert store.take("fit") is fit
     assert store.n_bytes > whole.nbytes + 1600
-    store.give("second", np.zeros(1000))
+    store.give("second", np.zeros(10_000))
+    assert store.take("fit") is fit
+    store.weigh()  # what is never taken counts, too
     assert store.take("second") is not None
     assert store.take("fit") is None
     assert store.n_bytes <= store.size

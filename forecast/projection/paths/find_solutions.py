@@ -161,7 +161,7 @@ class _Search:
         # without slopes, the next place is needed where it stands for a pole
         rows = np.arange(len(trials)) if not self.once else np.flatnonzero(~np.isfinite(values[0]).all(axis=1))
         for place, each in zip(at[1:2] if self.once else at[1:], values[1:], strict=False):
-            for i in rows:
+            for i in rows.tolist():
                 each[i] = self.sides(place[i])[0]
         flat = zero[1:] & zero[:-1]
         self.flat |= flat[np.abs(trials[:-1]) >= MIN_FLAT].any(axis=0)
@@ -194,7 +194,7 @@ class _Search:
 
     def is_solved(self) -> Mask:
         """Tell in which worlds a solution is there."""
-        return ~np.isnan(self.found[0])
+        return np.asarray(~np.isnan(self.found[0]))
 
     def _changes(self, at: list[Array], values: list[Array]) -> tuple[Array, Array, Mask, Mask]:
         """Return the trials, the difference there, between which of them it changes sign, and between which it dips."""

@@ -86,7 +86,7 @@ class BoundedStore:
     size : int
         Most bytes that the values keep alive, memory that several of them share counted once.
     grows : bool
-        Values are weighed when they are taken, and again and again: what they hold comes with their use.
+        What values hold comes with their use: they are weighed by `weigh`, and when they are taken again and again.
 
     Examples
     --------
@@ -101,6 +101,7 @@ class BoundedStore:
         self.size, self.n_bytes, self._grows = size, 0, grows
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()  # the least recently used first
         self._holders: dict[int, int] = {}  # of a buffer, how many entries keep it
+        self._unweighed = list[Hashable]()
         self._lock = threading.Lock()
 
     def take(self, key: Hashable) -> Any:
@@ -119,6 +120,16 @@ class BoundedStore:
         """Keep a value, in the place of another one under its key; others leave if there is no room."""
         with self._lock:
             self._hold(key, value, {} if self._grows else buffers(value), 0)
+            if self._grows:
+                self._unweighed.append(key)
+
+    def weigh(self) -> None:
+        """Weigh what was given since the last time and has been used since."""
+        with self._lock:
+            for key in self._unweighed:
+                if (entry := self._entries.get(key)) is not None:
+                    self._hold(key, entry.value, buffers(entry.value), entry.takes)
+            self._unweighed = []
 
     def _hold(self, key: Hashable, value: Any, own: Mapping[int, int], takes: int) -> None:
         """Keep a value with these buffers; the least recently used leave until there is room, in the end it does."""

@@ -8,7 +8,7 @@ positive ones in the logarithm, and functions over time keep the value that they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +17,18 @@ from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.budgets import check_time
+from forecast.base.streams import Streams
+from forecast.contract.plugin_calls import call_guarded
 from forecast.errors import DataError, ForecastError, ScenarioError
 from forecast.formula import TIME_NAMES, Binary, Condition, Formula, Node as Tree
+from forecast.models.check_output import checked_draws
 from forecast.models.protocol import OtherQuantity
+from forecast.projection import blocks
 from forecast.projection.failures import fill_failed_draws
 from forecast.projection.horizon import clock
-from forecast.projection.paths.alike import PAIR, alike, dense, pair, spread, still
+from forecast.projection.paths.alike import PAIR, DrawlessStreams, alike, dense, pair, read_only, spread, still
 from forecast.projection.paths.apply_limits import limited
 from forecast.projection.paths.find_solutions import find_solutions, is_injective
-from forecast.projection.paths.function_calls import function_calls
 from forecast.projection.paths.step_program import Changes, StepDates, StepProgram, StepValue
 from forecast.projection.paths.time_functions import HistoryOf, Past, at_step, step_reader
 from forecast.scenarios.kinds.expression import Expression
@@ -36,7 +39,7 @@ from forecast.scenarios.kinds.stock import Stock
 from forecast.units import Prepared
 
 if TYPE_CHECKING:
-    from forecast.models import Model
+    from forecast.models import FittedModel, Model
     from forecast.projection.evaluate import Block
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.node import Combination, Node
@@ -93,7 +96,7 @@ def step_through(
     return {name: spread(path, block.draws) for name, path in paths.items()}
 
 
-class _DifferError(Exception):
+class _DifferError(ForecastError):
     """Worlds differ in what a cycle needs."""
 
 
@@ -108,17 +111,16 @@ def _walked_once(
 
     What fails is walked in every world, which says in how many.
     """
-    known = block.fits.walked
-    if key not in known:
+
+    def walk() -> tuple[Rows, Rows]:
         stepper = stepper_of_pair()
-        try:
-            known[key] = stepper.paths(), stepper.needed
-        except (_DifferError, ForecastError):
-            known[key] = {}, {}
-    paths, needed = known[key]
-    if not paths or not all(_one_world(path_of(name), row) for name, row in needed.items()):
+        return stepper.paths(), stepper.needed
+
+    try:
+        paths, needed = block.fits.once(key, walk)
+    except ForecastError:
         return None
-    return paths
+    return paths if all(_one_world(path_of(name), row) for name, row in needed.items()) else None
 
 
 def _one_world(path: Array, row: Array | None = None) -> bool:
@@ -221,7 +223,7 @@ class _Stepper:
                 converted = partial(units.convert, source=own, target=wanted, where=name)
                 value = program.called(("unit", own, wanted), converted, [value])
             parts[key] = value
-        call = function_calls(
+        call = _function_calls(
             self.block,
             fitted,
             model,
@@ -268,15 +270,13 @@ class _Stepper:
 
     def _prepared(self, formula: Formula, name: str, *, target: str, rates: bool | None = None) -> Prepared:
         graph = self.graph
-        unit_of = {n: graph.nodes[n].measured for n in formula.names if n not in TIME_NAMES}
         where = graph.nodes[name].owner or f"{_kind(graph.nodes[name])}.{name}"
-        return units.prepared(formula, unit_of, target=target, where=where, rates=rates)
+        return units.prepared(formula, graph.measured(formula.names), target=target, where=where, rates=rates)
 
     def _bound(self, name: str, condition: Condition) -> tuple[Prepared, str]:
         """Return what bounds a member, and the unit in which it is computed."""
         graph, where = self.graph, f"quantities.{name}: {condition.text}"
-        sides = units.sides(condition, {n: graph.nodes[n].measured for n in condition.names if n not in TIME_NAMES})
-        known = {n: graph.nodes[n].measured for n in sides.right.names if n not in TIME_NAMES}
+        sides, known = units.sides(condition, graph.measured(condition.names)), graph.measured(condition.right.names)
         return units.prepared(sides.right, known, target=sides.unit, where=where, rates=sides.rates), sides.unit
 
     def _limited(self, name: str, program: StepProgram, value: StepValue, *, half: bool) -> StepValue:
@@ -473,8 +473,7 @@ class _Stepper:
         """Return the number a world for which an equation holds at the first step."""
         quantity = self.solved[name]
         graph, where = self.graph, f"solve.{name}.so"
-        unit_of = {n: graph.nodes[n].measured for n in quantity.so.names if n not in TIME_NAMES}
-        sides = units.sides(quantity.so, unit_of, where=where)
+        sides = units.sides(quantity.so, graph.measured(quantity.so.names), where=where)
         left, right = (self._prepared(side, name, target=sides.unit, rates=True) for side in (sides.left, sides.right))
         draws, members = self.draws, self._needed({*left.formula.names, *right.formula.names})
         size: Array = np.ones(draws)
@@ -556,19 +555,17 @@ class _Moves:
             halfway, middle = stepper.stage(rows, between, at)
             ending, ended = stepper.stage(rows, rows.dates, at)
             twice = self._work[0]
+            first_half, second_half = (
+                [
+                    call
+                    for name, total in mean.items()
+                    for call in (partial(np.multiply, 2, middle[name], twice), partial(np.add, to[name], twice, total))
+                ]
+                for to in (rates, mean)
+            )
             self._parts.append((first, 0, self._gone(at, rates, self._half)))
-            calls = [
-                call
-                for name, total in mean.items()
-                for call in (partial(np.multiply, 2, middle[name], twice), partial(np.add, rates[name], twice, total))
-            ]
-            self._parts.append((halfway, 0, [*calls, *self._gone(at, middle, self._half)]))
-            calls = [
-                call
-                for name, total in mean.items()
-                for call in (partial(np.multiply, 2, middle[name], twice), partial(np.add, total, twice, total))
-            ]
-            self._parts.append((halfway, 0, [*calls, *self._gone(at, middle, self._years)]))
+            self._parts.append((halfway, 0, [*first_half, *self._gone(at, middle, self._half)]))
+            self._parts.append((halfway, 0, [*second_half, *self._gone(at, middle, self._years)]))
             calls = [
                 call
                 for name, total in mean.items()
@@ -626,3 +623,32 @@ def _target(stock: Stock) -> str:
 
 def _kind(node: Node) -> str:
     return {Stock: "stocks", SolvedNumber: "solve"}.get(type(node.quantity), "quantities")
+
+
+def _function_calls(
+    block: Block, fitted: FittedModel, model: Model, stream: str, given: Mapping[str, Array]
+) -> Callable[[Array], Array]:
+    """Return what computes a function of other quantities from dates to (time, draw), of all worlds or `PAIR`.
+
+    It draws nothing: blocks and their streams are made once. `given`, (time, draw) each, are read at every call.
+    """
+    what = f"model '{model.name}': sample"
+    draws = PAIR if all(values.shape[-1] == PAIR for values in given.values()) else block.draws
+    places: Iterable[tuple[slice, Streams]]
+    if draws == PAIR or getattr(fitted, "pointwise", False):
+        places = [
+            (slice(None), blocks.node_streams(DrawlessStreams, block.seed, stream, block.blocks[0], worlds=draws))
+        ]
+    else:
+        every = [blocks.node_streams(Streams, block.seed, stream, number) for number in block.blocks]
+        places = zip(block.places, every, strict=True)
+    each = [({n: read_only(values[..., here]) for n, values in given.items()}, streams) for here, streams in places]
+
+    def call(time: Array) -> Array:
+        parts = []
+        for own, streams in each:
+            drawn = call_guarded(what, partial(fitted.sample, read_only(time), dict(own), streams))
+            parts.append(checked_draws(drawn, (len(time), streams.draws), what))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    return call

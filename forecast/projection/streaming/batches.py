@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +94,7 @@ class Job:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what another process makes for itself."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
 
     @classmethod
     def of(cls, graph: ScenarioGraph, fits: ModelFits, **stated: Any) -> Job:

@@ -72,7 +72,7 @@ class Column:
         fill: float | bool = np.nan,
         complete: bool = False,
     ) -> None:
-        self.dims, self.sizes = dims, tuple(len(graph.scenario.choices[d].values) for d in dims)
+        self.dims, self.sizes = dims, graph.sizes(dims)
         self.index: dict[Combination, Any] = dict(zip(graph.combinations(dims), np.ndindex(*self.sizes), strict=True))
         # the worlds of one combination lie side by side in memory: they are written and read so
         self._shape, self._rows, self._fill = (*self.sizes, *rows, n_stored or 0), rows, fill

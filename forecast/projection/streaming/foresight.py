@@ -6,6 +6,7 @@ it back after its last reader. What a step needs beside its value while it is co
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from forecast.base.streams import DRAWS_PER_BLOCK
@@ -59,60 +60,47 @@ def work_bytes(step: Step, dates: int, draws: int) -> int:
 
 def peak_bytes(schedule: Schedule, dates: int, draws: int) -> int:
     """Return the most that some worlds hold at once."""
-    every, left = schedule.steps.every, schedule.reads.copy()
-    sizes: dict[int, int] = {}
-    holders: dict[int, int] = {}  # of a value, how many steps are it or hand it on
-    root = list(range(len(every)))
+    every = schedule.steps.every
+    sizes = [step_bytes(step, dates, draws) for step in every]
+    holder: list[int] = []  # in which step's value that of each lies
+    left = [0] * len(every)  # how often what holds a value is read, by what does not hand it on
+    for place, step in enumerate(every):
+        holder.append(place if sizes[place] or not step.inputs else holder[step.inputs[0]])
+        for each in step.inputs if schedule.reads[place] and holder[place] == place else ():
+            left[holder[each]] += 1
+    for place in (*schedule.outputs, *schedule.answers):
+        left[holder[place]] += 1
+    there = set[int]()
     now = top = 0
 
-    def release(place: int) -> None:
+    def read(places: Iterable[int]) -> None:
         nonlocal now
-        if place in root_of:
-            own = root_of.pop(place)
-            holders[own] -= 1
-            if not holders[own]:
-                now -= sizes.pop(own)
-
-    root_of: dict[int, int] = {}
-
-    def read(place: int) -> None:
-        left[place] -= 1
-        if left[place] == 0:
-            release(place)
+        for place in (holder[each] for each in places):
+            left[place] -= 1
+            if not left[place]:
+                there.remove(place)
+                now -= sizes[place]
 
     def run(place: int) -> None:
         nonlocal now, top
         missing, stack = set[int](), [place]
         while stack:
-            at = stack.pop()
-            if at not in missing and at not in root_of:
+            at = holder[stack.pop()]
+            if at not in missing and at not in there:
                 missing.add(at)
                 stack += every[at].inputs
         for at in sorted(missing):
-            step = every[at]
-            size = step_bytes(step, dates, draws)
-            top = max(top, now + size + work_bytes(step, dates, draws))
-            own = at if size or not step.inputs else root[step.inputs[0]]
-            root[at] = root_of[at] = own
-            if own == at:
-                sizes[at], holders[at] = size, 0
-                now += size
-            elif own not in sizes:  # given back already
-                sizes[own], holders[own] = step_bytes(every[own], dates, draws), 0
-                now += sizes[own]
-            holders[own] += 1
-            for each in step.inputs:
-                read(each)
+            top = max(top, now + sizes[at] + work_bytes(every[at], dates, draws))
+            now += sizes[at]
+            there.add(at)
+            read(every[at].inputs)
 
     for output in schedule.outputs:
-        if output not in root_of:
-            run(output)
+        run(output)
         for answer in schedule.after.get(output, ()):
-            if answer not in root_of:
-                run(answer)
-        read(output)
-    for answer in schedule.answers:
-        if answer not in root_of:
             run(answer)
-        read(answer)
+        read([output])
+    for answer in schedule.answers:
+        run(answer)
+        read([answer])
     return max(top, now)

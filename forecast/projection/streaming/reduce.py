@@ -269,7 +269,7 @@ class BatchResult:
             "unanswered": [[name, list(combination)] for name, combination in sorted(self._unanswered)],
             "record": [
                 [n, list(c), t.worlds, t.first, t.block, *_error_record(t.error)]
-                for (n, c), t in self._record.tallies()
+                for (n, c), t in self._record.tallies.items()
             ],
             "returning": sorted(self._returning),
         }
@@ -428,7 +428,7 @@ class BatchResult:
         data: dict[str, Any] = {}
         for name, dims in self._pools.definitions.items():
             each = self._pools.dates(name, float(self.years[0]), self._by(name), self.updates, seed)
-            data |= answer_variables(name, dims, tuple(len(self.graph.scenario.choices[d].values) for d in dims), each)
+            data |= answer_variables(name, dims, self.graph.sizes(dims), each)
         definitions = {d for dims in self._pools.definitions.values() for d in dims}
         return xr.Dataset(data, coords={**self._answer_coordinates(data), **self._pools.coordinates(definitions)})
 
