@@ -22,7 +22,7 @@ from forecast.scenarios.quantities.correlation import Correlation
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import setting_targets
 
-__all__ = ["as_plain", "library_versions", "provenance"]
+__all__ = ["ORDERED_ATTRIBUTES", "as_plain", "library_versions", "provenance"]
 
 _LIBRARIES = ("numpy", "scipy", "xarray")
 
@@ -54,7 +54,7 @@ def plugin_distributions(names: Any) -> list[dict[str, str]]:
 #: Attributes that hold formulas.
 _FORMULA_ATTRIBUTES = ("limits", "questions", "rankings", "values")
 #: Attributes whose order says something.
-_ORDERED_ATTRIBUTES = ("questions", "rankings", "values", "first")
+ORDERED_ATTRIBUTES = ("questions", "rankings", "values", "first")
 
 
 def provenance(
@@ -108,7 +108,7 @@ def provenance(
     }
     # questions stay in the scenario's order: the first opens the answer
     out = {
-        key: json.dumps(value, sort_keys=key not in _ORDERED_ATTRIBUTES, allow_nan=False) for key, value in what.items()
+        key: json.dumps(value, sort_keys=key not in ORDERED_ATTRIBUTES, allow_nan=False) for key, value in what.items()
     }
     out |= {key: as_written(out[key]) for key in _FORMULA_ATTRIBUTES if key in out}
     out["scenario_hash"] = json.dumps(_scenario_hash(graph))

@@ -16,6 +16,7 @@ import numpy as np
 
 from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
+from forecast.projection.provenance import ORDERED_ATTRIBUTES
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.settings import ports, setting_targets, setting_values
@@ -116,7 +117,7 @@ def swept(
         groups, about = side_by_side(list(others), {})
     said = {dimension(key): list(each) for key, each in values.items()}
     about = {**about, "sweep": said, "set": {k: v for k, v in about["set"].items() if k in given}}
-    return dict(groups), {k: json.dumps(v, sort_keys=k not in _ORDERED_ATTRIBUTES) for k, v in about.items()}
+    return dict(groups), {k: json.dumps(v, sort_keys=k not in ORDERED_ATTRIBUTES) for k, v in about.items()}
 
 
 def _swept_values(scenario: Scenario, key: str, stated: Any) -> dict[str, Any]:
@@ -240,10 +241,6 @@ def _same_bytes(one: xr.Variable, other: xr.Variable) -> bool:
         return False
     once = tuple(slice(None) if step else slice(1) for step in a.strides)  # along a broadcast axis all is one
     return a[once].tobytes() == b[once].tobytes()
-
-
-#: Attributes whose order says something.
-_ORDERED_ATTRIBUTES = ("questions", "rankings", "values", "first")
 
 
 def _joined_attributes(every: Sequence[Mapping[str, Any]], name: str, labels: list[str]) -> dict[str, Any]:
