@@ -113,9 +113,9 @@ MANY = {
     },
     "questions": {
         **MOVABLE["questions"],
-        "overtaken": {"when": "other >= 10*speed", "title": "the other one is ten times as fast"},
+        "overtaken": {"when": "other >= 10*speed", "title": "the other one, {other} at last, is ten times as fast"},
         "which": {"rank": "rival", "over": "path", "best": "highest"},
-        "far": {"when": "rival >= {goal}*unit", "title": "the rival reaches {goal} FLOP/s from {speed}"},
+        "far": {"when": "rival >= {goal}*unit", "title": "the rival reaches {goal} FLOP/s"},
         "distance": {"value": "left", "dates": ["2030-01-01"]},
         "earliest": {"first": ["reached", "overtaken", "far"]},
     },
