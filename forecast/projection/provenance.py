@@ -22,7 +22,7 @@ from forecast.scenarios.quantities.correlation import Correlation
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import setting_targets
 
-__all__ = ["as_plain", "library_versions", "provenance"]
+__all__ = ["ORDERED_ATTRIBUTES", "as_plain", "library_versions", "provenance"]
 
 _LIBRARIES = ("numpy", "scipy", "xarray")
 

@@ -30,7 +30,6 @@ from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.settings import ports
 
 if TYPE_CHECKING:
-    from forecast.projection.horizon import Horizon
     from forecast.projection.paths.run_cache import RunCache
     from forecast.scenarios.scenario import Scenario
 
@@ -46,30 +45,6 @@ _PARTS = (*QUESTION_PARTS, "_first", "_among", "_value", "_takes")
 _BY_QUESTION = ("/questions", "/pooled", "/rankings")
 #: Groups that are as a whole of the run or of a variation.
 _BY_PATH = frozenset({"update", "values"})
-
-
-@dataclass(frozen=True)
-class _Run:
-    """What variations have in common.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        With what was changed in the run.
-    settings, swaps : mapping
-        What was set and swapped in the run.
-    horizon : Horizon
-    projection : Projection
-        The run, of as many worlds as the variations.
-    cache : RunCache
-    """
-
-    scenario: Scenario
-    settings: Mapping[str, Any]
-    swaps: Mapping[str, str]
-    horizon: Horizon
-    projection: Projection
-    cache: RunCache
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,11 +110,7 @@ def variations(
     cache : RunCache
         Of the run.
     """
-    stated = run.settings
-    changed = ports.swap_models(scenario.starting(stated.start), stated.swap)
-    grid = horizon(stated.start, stated.until, stated.step)
-    common = _Run(changed, stated.set, stated.swap, grid, run, cache)
-    planner = _Planner(common)
+    planner = _Planner(scenario, run, cache)
     with graphs.numbers_change():
         together = [planner.planned(each) for each in every]
     block = planner.block([each for each in together if each is not None])
@@ -148,26 +119,28 @@ def variations(
 
 
 class _Planner:
-    """Plans variations over the same steps."""
+    """Plans variations of a run over the same steps."""
 
-    def __init__(self, run: _Run) -> None:
-        self.run, settings = run, run.projection.settings
-        self.draws, self.seed = settings.draws, settings.seed
-        self._ends = run.projection.dataset("projection").sizes["time"] < len(run.horizon.years)
+    def __init__(self, scenario: Scenario, run: Projection, cache: RunCache) -> None:
+        self.run, self.cache, self.settings = run, cache, run.settings
+        self.draws, self.seed = self.settings.draws, self.settings.seed
+        self.horizon = horizon(self.settings.start, self.settings.until, self.settings.step)
+        self.scenario = ports.swap_models(scenario.starting(self.settings.start), self.settings.swap)
+        self._ends = run.dataset("projection").sizes["time"] < len(self.horizon.years)
         self._plan: Plan | None = None
         self._first: dict[str, _Planned] = {}
-        self._definitions = _read_definitions(run.projection)
+        self._definitions = _read_definitions(run)
 
     def planned(self, each: Variation) -> _Planned | None:
         """Plan a variation; None where it cannot be."""
-        run, settings = self.run, {**self.run.settings, **each.settings}
+        settings = {**self.settings.set, **each.settings}
         try:
-            scenario = run.scenario.changed(each.changes)
+            scenario = self.scenario.changed(each.changes)
             again = each.name in self._first
             if again and each.changes:
                 graph = graphs.rechanged(self._first[each.name].plan.graph, scenario.changes[-len(each.changes) :])
             else:
-                graph = until_end(graphs.build(scenario, settings), run.horizon)
+                graph = until_end(graphs.build(scenario, settings), self.horizon)
             plan = self._beside(graph, each.name)
             plan.fits.check_settings(graph, graph.models)
             check_ordered(graph, plan.fits, self.seed)
@@ -178,8 +151,8 @@ class _Planner:
     def _beside(self, graph: ScenarioGraph, name: str) -> Plan:
         if self._plan is None:
             # of draws nothing is taken from a cache: what is shared is in the plan
-            fits = ModelFits(graph, as_of=None, seed=self.seed, cache=self.run.cache, share_draws=False)
-            self._plan = Plan(graph, fits, self.run.horizon.years, self.seed)
+            fits = ModelFits(graph, as_of=None, seed=self.seed, cache=self.cache, share_draws=False)
+            self._plan = Plan(graph, fits, self.horizon.years, self.seed)
             return self._plan
         if name in self._first:
             first = self._first[name]
@@ -194,7 +167,7 @@ class _Planner:
             moved: Collection[str] = reached & graph.nodes.keys()
             names: Collection[str] = reached - graph.nodes.keys()
             about = provenance(
-                graph, run={}, settings=settings, swaps=self.run.swaps, models={}, failures=[], warnings=[]
+                graph, run={}, settings=settings, swaps=self.settings.swap, models={}, failures=[], warnings=[]
             )
             attributes: Mapping[str, str] = {key: about[key] for key in _OWN_ATTRIBUTES & about.keys()}
             observed = supporting_data.points_by_choice(graph, plan.fits)
@@ -204,7 +177,7 @@ class _Planner:
         if first is None or each.name not in graph.nodes:  # what is set of a model is in its posterior
             drawn = supporting_data.parameter_draws(graph, plan.fits, self.seed, self.draws)
             beside = {**beside, **{f"/posterior/{name}": data for name, data in drawn}}
-            known = supporting_data.past(graph, plan.fits, self.seed, self.draws, self.run.horizon.years[0])
+            known = supporting_data.past(graph, plan.fits, self.seed, self.draws, self.horizon.years[0])
             beside = {**beside, **{f"/past/{name}": data for name, data in known}}
         scenario = graph.scenario
         reduced = replace(
@@ -238,7 +211,7 @@ class _Planner:
         Those are what titles name, what tells whether anything is uncertain, and those of which is told what they are
         today: what an authored sentence is about, and what its formulas are made of as far as that is not observed.
         """
-        scenario, base = graph.scenario, self.run.projection
+        scenario, base = graph.scenario, self.run
         groups: tuple[Mapping[str, Any], ...] = (scenario.questions, scenario.figures, scenario.rankings)
         questions = {name: question for group in groups for name, question in group.items()}
         if base.opening is None:  # the sentence is then about a quantity
@@ -270,8 +243,8 @@ class _Planner:
         notes = sampled.notes()
         if any(notes[kind] for kind in ("failed", "unanswered", "record")):
             return None
-        groups = sampled.groups(self.run.horizon.dates, self.seed)
-        base = self.run.projection
+        groups = sampled.groups(self.horizon.dates, self.seed)
+        base = self.run
         attributes = {key: text for key, text in base.texts.items() if key not in _OWN_ATTRIBUTES}
         unmoved = {name: found for name, found in base.distributions.items() if name not in each.names}
         return Projection.of(self._merged(each, base.groups, groups), {**attributes, **each.attributes}, unmoved)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -187,8 +187,13 @@ class ProjectedAnswer:
     def default(self) -> dict[str, str]:
         """The definitions, but for what is swept, that the sentence is about: the first that give an answer."""
         own = [d for d in self.definitions if d not in self.run.swept]
-        every = (dict(zip(own, v, strict=True)) for v in itertools.product(*(self.values(d) for d in own)))
+        every = self._combinations(own)
         return next((each for each in every if self.over(each) is not None), {d: self.values(d)[0] for d in own})
+
+    def _combinations(self, choices: Sequence[str]) -> Iterator[dict[str, str]]:
+        """Walk every combination of the values of choices."""
+        values = itertools.product(*map(self.values, choices))
+        return (dict(zip(choices, each, strict=True)) for each in values)
 
     @cached_property
     def pooled_over(self) -> dict[str, tuple[float, ...]]:
@@ -211,10 +216,7 @@ class ProjectedAnswer:
     def over(self, chosen: Mapping[str, str]) -> AnswerDistribution | None:
         """Return the answer under these values, pooled over weighted rivals; of several others the range of medians."""
         free = [d for d in self.choices if d not in chosen and d not in self.rivals]
-        several = [
-            self.distribution({**chosen, **dict(zip(free, values, strict=True))})
-            for values in itertools.product(*(self.values(d) for d in free))
-        ]
+        several = [self.distribution({**chosen, **each}) for each in self._combinations(free)]
         return AnswerDistribution.over([each for each in several if each is not None])
 
     @property
@@ -251,9 +253,11 @@ class ProjectedAnswer:
     @cached_property
     def rows(self) -> list[AnswerRow]:
         """The answer in every combination of choices, and then pooled over rivals for every definition."""
-        values = itertools.product(*(self.values(d) for d in self.choices))
-        every = (dict(zip(self.choices, each, strict=True)) for each in values)
-        return [*(AnswerRow(choices=c, distribution=self.distribution(c)) for c in every), *self.pooled_rows]
+        return [*self._rows(self.choices), *self.pooled_rows]
+
+    def _rows(self, choices: Sequence[str], weights: dict[str, tuple[float, ...]] | None = None) -> list[AnswerRow]:
+        every = self._combinations(choices)
+        return [AnswerRow(choices=c, distribution=self.distribution(c), weights=weights) for c in every]
 
     @cached_property
     def row_count(self) -> int:
@@ -267,18 +271,12 @@ class ProjectedAnswer:
         """The answer pooled over rivals, for every combination of the definitions; none where there are no weights."""
         if not self.pooled_over:
             return []
-        left = [d for d in self.choices if d not in self.pooled_over]
-        every = itertools.product(*(self.values(d) for d in left))
-        kept = (dict(zip(left, each, strict=True)) for each in every)
-        return [AnswerRow(choices=c, distribution=self.distribution(c), weights=self.pooled_over) for c in kept]
+        return self._rows([d for d in self.choices if d not in self.pooled_over], self.pooled_over)
 
     @cached_property
     def side_by_side(self) -> list[AnswerRow]:
         """The answer pooled over the choices that have weights, in every combination of those that have none."""
-        left = [d for d in self.choices if d not in self.rivals]
-        every = itertools.product(*(self.values(d) for d in left))
-        kept = (dict(zip(left, each, strict=True)) for each in every)
-        return [AnswerRow(choices=c, distribution=self.distribution(c), weights=self.rivals or None) for c in kept]
+        return self._rows([d for d in self.choices if d not in self.rivals], self.rivals or None)
 
     def pooled_draws(self, chosen: Mapping[str, str]) -> tuple[Array, Array | None]:
         """Return what every stored world says, one rival of each choice drawn in each, and what it counts; (draw,)."""

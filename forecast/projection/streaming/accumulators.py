@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,23 +10,7 @@ from numpy.typing import NDArray
 
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
 
-__all__ = [
-    "CountedColumn",
-    "KeptColumn",
-    "SummedColumn",
-    "WorldColumn",
-    "merge",
-    "to_arrays",
-    "unpack",
-]
-
-
-@dataclass(frozen=True, eq=False)
-class KeptColumn:
-    """Numbers of the worlds that are kept one by one, which stand along one axis."""
-
-    values: NDArray[Any]
-    axis: int = 0
+__all__ = ["KeptColumn", "SummedColumn", "WorldColumn", "merge", "to_arrays", "unpack"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +19,24 @@ class SummedColumn:
 
     values: NDArray[Any]
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the numbers as a plain array."""
+        return {"": self.values}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the numbers from a plain array."""
+        self.values[...] = arrays[""]
+
 
 @dataclass(frozen=True, eq=False)
-class CountedColumn:
-    """Counts of all worlds."""
+class KeptColumn(SummedColumn):
+    """Numbers of the worlds that are kept one by one, which stand along one axis."""
 
-    counts: ValueHistogram | DateHistogram
+    axis: int = 0
 
 
-WorldColumn = KeptColumn | SummedColumn | CountedColumn
+#: What a batch holds of one thing; histograms count all worlds.
+WorldColumn = KeptColumn | SummedColumn | ValueHistogram | DateHistogram
 
 
 def merge(mine: Sequence[WorldColumn], theirs: Sequence[WorldColumn], place: slice[int, int, None]) -> None:
@@ -53,21 +46,13 @@ def merge(mine: Sequence[WorldColumn], theirs: Sequence[WorldColumn], place: sli
             one.values[(*(slice(None),) * one.axis, place)] = other.values
         elif isinstance(one, SummedColumn) and isinstance(other, SummedColumn):
             one.values[...] += other.values
-        elif isinstance(one, CountedColumn) and isinstance(other, CountedColumn):
-            one.counts.merge(other.counts)  # type: ignore[arg-type]
+        elif isinstance(one, (ValueHistogram, DateHistogram)):
+            one.merge(other)  # type: ignore[arg-type]
 
 
 def to_arrays(holdings: Sequence[WorldColumn]) -> dict[str, NDArray[Any]]:
     """Return everything as plain arrays."""
-    return dict(_named_arrays(holdings))
-
-
-def _named_arrays(holdings: Sequence[WorldColumn]) -> Iterator[tuple[str, NDArray[Any]]]:
-    for number, each in enumerate(holdings):
-        if isinstance(each, CountedColumn):
-            yield from ((f"{number}.{part}", values) for part, values in each.counts.arrays().items())
-        else:
-            yield f"{number}", each.values
+    return {f"{number}.{part}": a for number, each in enumerate(holdings) for part, a in each.arrays().items()}
 
 
 def unpack(holdings: Sequence[WorldColumn], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -75,14 +60,10 @@ def unpack(holdings: Sequence[WorldColumn], arrays: Mapping[str, NDArray[Any]]) 
 
     Raises
     ------
-    KeyError, ValueError
+    ValueError
         If they are not those of such holdings.
     """
     if to_arrays(holdings).keys() != arrays.keys():
         raise ValueError("expected the arrays of its quantities and questions, got others")
     for number, each in enumerate(holdings):
-        if isinstance(each, CountedColumn):
-            prefix = f"{number}."
-            each.counts.restore({k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)})
-        else:
-            each.values[...] = arrays[f"{number}"]
+        each.restore({part: arrays[f"{number}.{part}"] for part in each.arrays()})

@@ -99,9 +99,9 @@ class Job:
     @classmethod
     def of(cls, graph: ScenarioGraph, fits: ModelFits, **stated: Any) -> Job:
         """Return the job of a graph with models that are fitted already."""
-        made = cls(scenario=graph.scenario, as_of=fits.as_of, seed=fits.seed, **stated)
-        made.__dict__.update(graph=hidden(graph, made.left_out), fits=fits)
-        return made
+        job = cls(scenario=graph.scenario, as_of=fits.as_of, seed=fits.seed, **stated)
+        job.__dict__.update(graph=hidden(graph, job.left_out), fits=fits)
+        return job
 
     @cached_property
     def graph(self) -> ScenarioGraph:

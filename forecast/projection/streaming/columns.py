@@ -14,7 +14,7 @@ import numpy as np
 
 from forecast.base.quantiles import QUANTILES
 from forecast.projection.paths.alike import alike
-from forecast.projection.streaming.accumulators import CountedColumn, KeptColumn, SummedColumn, WorldColumn
+from forecast.projection.streaming.accumulators import KeptColumn, SummedColumn, WorldColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,10 +140,10 @@ class Column:
     def holdings(self) -> Iterator[WorldColumn]:
         """Walk the arrays and histograms, in the form in which batches are merged and saved."""
         if self._is_kept:
-            yield KeptColumn(self._as_read(self.room), self._axis)
+            yield KeptColumn(self._as_read(self.room), axis=self._axis)
         if len(self.sums):
             yield SummedColumn(self.sums)
-        yield from map(CountedColumn, self.counts.values())
+        yield from self.counts.values()
 
     def quantiles(self) -> Array:
         """Return the quantiles of what was counted, (quantile, row, *choices)."""

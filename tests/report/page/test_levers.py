@@ -109,18 +109,22 @@ MANY = {
         "rival": {"expression": "unit*exp({path}*rate*(t - start))"},
         "kind": {"draw": {"plain": 0.25, "doubled": 0.75}},
         "other": {"expression": "where(kind == 'doubled', 2, 1)*rival"},
+        "left": {"expression": "{goal}*unit/machine"},
     },
     "questions": {
         **MOVABLE["questions"],
-        "overtaken": {"when": "other >= 10*speed", "title": "the other one is ten times as fast"},
+        "overtaken": {"when": "other >= 10*speed", "title": "the other one, {other} at last, is ten times as fast"},
         "which": {"rank": "rival", "over": "path", "best": "highest"},
-        "earliest": {"first": ["reached", "overtaken"]},
+        "far": {"when": "rival >= {goal}*unit", "title": "the rival reaches {goal} FLOP/s"},
+        "distance": {"value": "left", "dates": ["2030-01-01"]},
+        "earliest": {"first": ["reached", "overtaken", "far"]},
     },
     "levers": {
         **MOVABLE["levers"],
         "kind": {"label": "The kind"},
         "rate": {"label": "Rate", "range": ["0.1 1/year", "0.3 1/year"]},
     },
+    "says": {"reached": {"date": "the machine is there by {median}[, from {speed} and {now} today]"}},
 }
 
 
