@@ -177,10 +177,12 @@ def test_imports_go_one_way():
 
 
 #: The rooms of ``fit/``, each of which uses those before it. Its files outside of rooms come after all of them, but for
-#: the options that a user gives and the sizes of tables; what is inferred and judged belongs to a `Fit`, which is one
+#: the options that a user gives, those of the solvers, and the sizes of tables; what is inferred and judged belongs
+#: to a `Fit`, which is one
 #: of these files.
 FIT_ORDER = (
-    "pool", "options", "sizes", "objectives", "data", "kernels", "problem", "solve", "inference", "diagnostics",
+    "pool", "solver_options", "options", "sizes", "objectives", "data", "kernels", "problem", "solve", "inference",
+    "diagnostics",
 )  # fmt: skip
 KNOW_FITS = ("inference", "diagnostics")
 
@@ -188,7 +190,11 @@ KNOW_FITS = ("inference", "diagnostics")
 def test_imports_inside_fit_go_one_way():
     rank = {name: i for i, name in enumerate(FIT_ORDER)}
     fit, wrong = ROOT / "forecast" / "fit", []
-    assert {p.name for p in fit.iterdir() if (p / "__init__.py").is_file()} == set(FIT_ORDER) - {"options", "sizes"}
+    assert {p.name for p in fit.iterdir() if (p / "__init__.py").is_file()} == set(FIT_ORDER) - {
+        "options",
+        "sizes",
+        "solver_options",
+    }
     for path in sources("forecast/fit"):
         own = path.relative_to(fit).with_suffix("").parts[0]
         if own not in rank:

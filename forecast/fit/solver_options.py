@@ -9,9 +9,10 @@ Examples
 >>> from forecast import Law
 >>> from forecast.fit.solver_options import MultistartOptions, SolverOptions
 >>> patient = SolverOptions(multistart=MultistartOptions(starts_per_round=(96, 288)))
->>> fit = Law("a*exp(b*x)", variables=["x"]).fit({"x": [1, 2, 3, 4], "y": [3, 8, 20, 55]}, solver=patient)
->>> fit.converged
-True
+>>> x = [1.0, 2.0, 3.0, 4.0, 5.0]
+>>> fit = Law("a + b*x", variables=["x"]).fit({"x": x, "y": [1.1, 2.9, 5.2, 6.8, 9.1]}, solver=patient)
+>>> round(fit.values["b"], 3)
+1.99
 """
 
 from __future__ import annotations
