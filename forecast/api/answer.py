@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.api.build_scenario import DEFAULT_QUESTION, collect_quantities, scenario_of
-from forecast.api.changed_scenario import model_record
 from forecast.api.issue_warnings import issue
 from forecast.api.options import GRID_KEYS, RUN_KEYS, is_real
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
+from forecast.api.scenario import Scenario, run_scenario
 from forecast.api.scenario_quantities import source_scenarios
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
@@ -33,6 +33,7 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
+from forecast.scenarios.settings.replacements import model_record
 from forecast.scenarios.settings.setting_targets import names_text
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from forecast.models import Model
-    from forecast.scenarios.scenario import Scenario
 
 __all__ = ["Answer"]
 
@@ -120,9 +120,7 @@ class Answer:
         return cls(question={}, run=run, options={**how, **grid}, name=run.opening.name, saved=run, folder=folder)
 
     def _answered(self) -> Answer:
-        from forecast.projection.engine import project
-
-        run = project(self._run_scenario, **self._run_options, cache=self.cache)
+        run = run_scenario(self._run_scenario, **self._run_options, cache=self.cache)
         before = () if self.saved is None else self.saved.given
         if self.saved is not None and (changed := [n for n, h in run.data.items() if self.saved.data.get(n) != h]):
             issue([ChangedDataWarning(names=tuple(changed))])
@@ -156,8 +154,6 @@ class Answer:
     @cached_property
     def _base(self) -> Scenario | None:
         """The scenario that has the question, or the one in the file."""
-        from forecast.scenarios.scenario import Scenario
-
         if self.base is not None or self.saved is None:
             return self.base
         if not self.saved.scenario_text:
@@ -181,7 +177,6 @@ class Answer:
     def _run_scenario(self) -> Scenario:
         """The scenario that runs, without the settings of the run."""
         from forecast.scenarios.graph import build
-        from forecast.scenarios.scenario import Scenario
         from forecast.scenarios.settings.setting_targets import correlated_with
 
         base = self._base
@@ -503,8 +498,6 @@ class Answer:
 
     def _check_steady(self, condition: QuantityCondition) -> None:
         """Refuse a condition on a quantity that changes with time: a draw needs one truth value."""
-        from forecast.projection.engine import project
-
         sides = {f"side_{place}": side for place, side in enumerate(condition.sides)}
         scenario = replace(self, conditions=())._mapping
         scenario = {key: each for key, each in scenario.items() if key not in ("questions", "update", "title", "sweep")}
@@ -523,7 +516,7 @@ class Answer:
             if key in ("with_", "seed", "as_of", "data", *GRID_KEYS)
         }
         base = self._base
-        worlds = project(
+        worlds = run_scenario(
             scenario if base is None else base.restated(scenario), **run, draws=100, cache=self.cache
         ).worlds
         for name, side in sides.items():
@@ -569,7 +562,9 @@ class Answer:
         from forecast.scenarios.settings.setting_values import names_model
 
         if isinstance(value, Quantity):
-            return value
+            if not value.is_model:
+                return value
+            value = value.record["model"]
         if isinstance(value, Model) or (
             isinstance(value, str) and name not in self._run_scenario.choices and names_model(value)
         ):
@@ -793,7 +788,7 @@ class Answer:
 
     def __repr__(self) -> str:
         """Answer in one plain sentence, and say what it warns of."""
-        from forecast.report.warning_lines import with_warnings
+        from forecast.base.warning_lines import with_warnings
 
         return with_warnings(self.sentence, self.run.warnings)
 

@@ -193,7 +193,7 @@ def _constant_quantities(answer: Answer) -> Iterator[tuple[str, float]]:
 
 def _total_indices(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
     """Walk the drivers that can be drawn anew, with their total-order index."""
-    from forecast.projection.engine import project
+    from forecast.api.scenario import run_scenario
     from forecast.sensitivity.first_order import answer_ranks
 
     outcome = _answer_per_draw(answer)
@@ -210,7 +210,7 @@ def _total_indices(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, fl
             stated = _with_redrawn_inputs(scenario.stated, members, f"again{count}")
             if stated is None:
                 break
-            again = _answer_per_draw(replace(answer, run=project(scenario.restated(stated), **options)))
+            again = _answer_per_draw(replace(answer, run=run_scenario(scenario.restated(stated), **options)))
             # the same scale for all: where an answer would stand among those that were given
             outcomes.append(np.interp(again.transpose(*outcome.dims).values, *steps))
         if len(outcomes) > 1:

@@ -9,11 +9,11 @@ from forecast.api.answer import Answer
 from forecast.api.options import GRID_KEYS, RUN_KEYS, SCENARIO_KEYS, AskOptions, GridOptions, check_keywords
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
 from forecast.api.quantity_formulas import condition
+from forecast.api.scenario import Scenario
 from forecast.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from forecast.models import Model
-    from forecast.scenarios.scenario import Scenario
 
 __all__ = ["ask", "ask_scenario"]
 
@@ -114,7 +114,7 @@ def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any
         raise UsageError(f"ask: a question in one line stands alone, without '{next(iter(beside))}'")
     check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset", "dates"), "ask")
     rest: dict[str, Any] = {key: each for key, each in options.items() if key != "dates"}
-    scenario = read_question(text, at=options.get("dates", ()), until=options.get("until"))
+    scenario = Scenario.of(read_question(text, at=options.get("dates", ()), until=options.get("until")))
     return ask_scenario(scenario, QUESTION_NAME, rest)  # type: ignore[arg-type]
 
 

@@ -10,8 +10,9 @@ from forecast.api.quantity_formulas import fed_by_name, quantities_in, to_record
 from forecast.api.scenario_quantities import source_scenarios
 from forecast.errors import ScenarioError
 from forecast.scenarios import used_scenarios
+from forecast.scenarios.settings.replacements import with_records
 
-__all__ = ["collect_quantities", "group_records", "named_formulas", "records", "scenario_of"]
+__all__ = ["collect_quantities", "named_formulas", "records", "scenario_of"]
 
 #: The name of the question that objects ask.
 DEFAULT_QUESTION = "reached"
@@ -115,20 +116,6 @@ def _is_same_quantity(one: Quantity, other: Quantity) -> bool:
     return all(same(each, theirs[key]) for key, each in one.record.items())
 
 
-def group_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Return records under the headings of a file: quantities, stocks, and what is solved for.
-
-    Examples
-    --------
-    >>> groups({"S": {"initial": 1, "log_rate": "0.1"}, "x": {"value": 3, "unit": ""}})
-    {'quantities': {'x': {'value': 3, 'unit': ''}}, 'stocks': {'S': {'initial': 1, 'log_rate': '0.1'}}}
-    """
-    out: dict[str, dict[str, Mapping[str, Any]]] = {"quantities": {}, "stocks": {}, "solve": {}}
-    for name, record in records.items():
-        out["stocks" if "initial" in record else "solve" if "so" in record else "quantities"][name] = record
-    return {heading: group for heading, group in out.items() if group}
-
-
 def scenario_of(
     question: QuantityCondition | Mapping[str, Any],
     *,
@@ -162,7 +149,6 @@ def scenario_of(
     """
     question = {"when": question} if isinstance(question, QuantityCondition) else dict(question)
     conditions, swapped = tuple(conditions), dict(swapped or {})
-    whole = {key: dict(each) if isinstance(each, Mapping) else each for key, each in (base or {}).items()}
     kept = named_formulas([question, stated, conditions], swapped)
     quantities = [*quantities_in(question), *quantities_in(stated), *quantities_in(conditions)]
     # in a scenario that is there, what is swapped may be nothing that the objects are made of
@@ -170,13 +156,7 @@ def scenario_of(
     plain_quantities = {
         name: to_record(each.stated, kept) for name, each in collect_quantities(quantities, swapped, kept).items()
     }
-    for heading, group in group_records(plain_quantities).items():
-        for name in group:
-            for other in ("quantities", "stocks", "solve"):
-                if name in whole.get(other, {}):
-                    del whole[other][name]
-        whole[heading] = {**whole.get(heading, {}), **group}
-    whole |= to_record(stated, kept)
+    whole: dict[str, Any] = with_records(base or {}, plain_quantities) | to_record(stated, kept)
     if used := source_scenarios(question, stated, conditions, swapped):
         known = dict(used_scenarios.used_entries(whole.get("use", ())))
         new = {alias: each for alias, each in used.items() if alias not in known}

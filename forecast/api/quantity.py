@@ -18,6 +18,8 @@ from forecast.api.quantity_formulas import (
     QuantityFormula,
     call,
     make_comparison,
+    of_numpy,
+    operation,
     quantities_in,
     to_record,
 )
@@ -32,9 +34,9 @@ if TYPE_CHECKING:
 
     from forecast.api.answer import Answer
     from forecast.api.options import AskOptions, ConstraintKeys
+    from forecast.api.scenario import Scenario
     from forecast.fit.fit import Fit
-    from forecast.models import Model
-    from forecast.scenarios.scenario import Scenario
+    from forecast.models import FittedModel, Model
 
 __all__ = ["Quantity", "QuantityCondition", "as_quantity", "quantity"]
 
@@ -46,7 +48,7 @@ _KIND_KEYS = (
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Quantity(HtmlText, Operators):
+class Quantity(HtmlText, Operators["QuantityCondition"]):
     """A quantity of a scenario that is still to be computed. Made by `forecast.quantity` and its sisters.
 
     Parameters
@@ -162,6 +164,71 @@ class Quantity(HtmlText, Operators):
         """What stands under its name in a scenario, with the same keys."""
         made: dict[str, Any] = to_record(self.stated)
         return made
+
+    @property
+    def model(self) -> Model:
+        """The model that it is, if `forecast.model`, `forecast.trend` or `forecast.estimate` made it.
+
+        Raises
+        ------
+        UsageError
+            If it is no model.
+        """
+        from forecast.models import model
+
+        if not self.is_model:
+            raise UsageError(f"'{self.name or 'a quantity'}' is no model: it is {printable(self.record, 80)}")
+        named = self.stated["model"]
+        return model(named) if isinstance(named, str) else named
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is a model and nothing else, under no name of its own."""
+        return self.automatic and self.stated.keys() == {"model"}
+
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        """Fit the model that it is to its data.
+
+        Parameters
+        ----------
+        as_of : float, optional
+            Only what was known before this decimal year.
+        seed : int
+
+        Raises
+        ------
+        UsageError
+            If it is no model.
+
+        Examples
+        --------
+        >>> import forecast
+        >>> forecast.model("hardware/linpack@exponential").fit().observed().unit
+        'FLOP/s'
+        """
+        return self.model.fit(as_of=as_of, seed=seed)
+
+    def under(self, fit: Fit, variables: Mapping[str, Any]) -> Quantity:
+        """Return the law of a fit at its parameters: ``fit(N=size, D=tokens)``."""
+        wired = {name: as_quantity(each) for name, each in variables.items()}
+        record = _record_from_keywords({"law": _fit_record(fit), **wired})
+        return named_as(names.short(fit.law.name or "law"), Quantity(stated=record, automatic=True))
+
+    @classmethod
+    def _operation(cls, op: str, *operands: Any) -> Quantity:
+        return operation(op, *operands)
+
+    @classmethod
+    def _call(cls, function: str, *arguments: Any) -> Quantity:
+        return call(function, *arguments)
+
+    @classmethod
+    def _comparison(cls, left: Any, op: str, right: Any) -> QuantityCondition:
+        return make_comparison(left, op, right)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Answer numpy: ``np.minimum(spend, budget)`` and ``np.float64(2)*spend`` are quantities."""
+        return NotImplemented if method != "__call__" or options else of_numpy(ufunc.__name__, inputs)
 
     @functools.cached_property
     def needs(self) -> tuple[Quantity, ...]:
@@ -343,13 +410,6 @@ def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] =
     return named_as(names.short(text), made) if text else made
 
 
-def of_fit(fit: Fit, variables: Mapping[str, Any]) -> Quantity:
-    """Return a law with its parameters, of quantities."""
-    wired = {name: as_quantity(each) for name, each in variables.items()}
-    stated = _record_from_keywords({"law": _fit_record(fit), **wired})
-    return named_as(names.short(fit.law.name or "law"), Quantity(stated=stated, automatic=True))
-
-
 def named_as(function: str, quantity: Quantity) -> Quantity:
     """Return a quantity under the name of a function of what it needs."""
     depth = 1 + max((each.depth for each in quantity.needs), default=-1)
@@ -364,6 +424,8 @@ def _record_from_keywords(record: Mapping[str, Any]) -> dict[str, Any]:
     from forecast.models import Model
 
     def read(key: str, value: Any) -> Any:
+        if key == "model" and isinstance(value, Quantity) and value.is_model:
+            return value.stated["model"]
         if not isinstance(value, Model):
             return value
         return _model_record(value) if key == "model" else as_quantity(value)

@@ -12,7 +12,7 @@ from forecast.api.quantity_formulas import QuantityFormula, quantities_in
 from forecast.errors import UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
-    from forecast.scenarios.scenario import Scenario
+    from forecast.api.scenario import Scenario
 
 __all__ = ["at_home", "name_in_front", "quantity_of", "source_scenarios"]
 

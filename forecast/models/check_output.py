@@ -33,16 +33,17 @@ _OF = r"([\w.-]{1,100}::)?"
 _MODEL_NAME = re.compile(f"{_OF}{_MODEL_NAME_PART}(@{_OF}{_MODEL_NAME_PART})?", re.ASCII)
 
 
-def checked_model(made: object, what: str) -> Model:
-    """Return a model whose name, unit and inputs are what the protocol asks.
+def checked_model(given: object, what: str) -> Model:
+    """Return a model, or the model that a quantity is, with a name, a unit and inputs as the protocol asks.
 
     Raises
     ------
     PluginContractError
     """
-    if not isinstance(made, Model):
-        raise PluginContractError(f"{what}: expected a forecast.models.Model, got {type(made).__name__}")
-    name, unit, inputs, stated = (getattr(made, field, None) for field in ("name", "unit", "inputs", "qualifiers"))
+    model = given.model if isinstance(given, Operators) and given.is_model else given
+    if not isinstance(model, Model):
+        raise PluginContractError(f"{what}: expected a forecast.models.Model, got {type(model).__name__}")
+    name, unit, inputs, stated = (getattr(model, field, None) for field in ("name", "unit", "inputs", "qualifiers"))
     if not isinstance(name, str) or not _MODEL_NAME.fullmatch(name):
         raise PluginContractError(
             f"{what}: name: expected letters, digits, hyphens and at most one slash, got '{printable(name, 80)}'"
@@ -60,7 +61,7 @@ def checked_model(made: object, what: str) -> Model:
                 f"{what}: inputs: '{printable(key, 60)}': expected an Input, OtherQuantity or OtherModel, "
                 f"got {type(need).__name__}"
             )
-    return made
+    return model
 
 
 def _copy_of_numbers(array: object, shape: tuple[int, ...], what: str, dims: str) -> Array:

@@ -112,7 +112,7 @@ def estimate(
     >>> import forecast
     >>> brain = forecast.estimate("synapses*rate", unit="FLOP/s", inputs={
     ...     "synapses": {"p05": 1e14, "p95": 1e15, "unit": "FLOP"}, "rate": {"value": 1.0, "unit": "1/s"}})
-    >>> brain.unit
+    >>> brain.model.unit
     'FLOP/s'
     """
     from forecast import formula, units

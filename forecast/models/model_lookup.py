@@ -164,7 +164,7 @@ def model(name: str, *, shape: str = "", options: Mapping[str, Any] | None = Non
     Examples
     --------
     >>> import forecast
-    >>> forecast.model("hardware/linpack", shape="trends/changepoint").name
+    >>> forecast.model("hardware/linpack", shape="trends/changepoint").model.name
     'hardware/linpack@changepoint'
     """
     return _build(find_model(name, shape=shape, where=where), options or {}, where=where)
@@ -185,8 +185,7 @@ def is_registered(model: Model) -> bool:
     Examples
     --------
     >>> from dataclasses import replace
-    >>> import forecast
-    >>> machine = forecast.model("hardware/linpack")
+    >>> machine = model("hardware/linpack")
     >>> is_registered(machine), is_registered(replace(machine, at_most=1e21))
     (True, False)
     """

@@ -10,7 +10,7 @@ import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forecast.base.operators import Operators
 from forecast.contract.specs import Input
@@ -37,6 +37,7 @@ __all__ = [
     "OtherQuantity",
     "Shape",
     "Unfitted",
+    "as_model",
 ]
 
 
@@ -51,9 +52,12 @@ class OtherQuantity:
 
 @dataclass(frozen=True, kw_only=True)
 class OtherModel:
-    """A model's need for what another model produces."""
+    """A model's need for the quantity of another model, or of a quantity that is one."""
 
     model: Model
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", as_model(self.model))
 
 
 Need = Input | OtherQuantity | OtherModel
@@ -170,8 +174,8 @@ class FittedModel(abc.ABC):
         return ()
 
 
-class Model(Operators, abc.ABC):
-    """Anything that produces a quantity, and can be calculated with as one.
+class Model(abc.ABC):
+    """Anything that produces a quantity.
 
     Attributes
     ----------
@@ -208,6 +212,17 @@ class Model(Operators, abc.ABC):
     @abc.abstractmethod
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         """Read the tables as they stood before a date (decimal year) and fit; deterministic."""
+
+
+def as_model(given: Model | Operators[Any]) -> Model:
+    """Return a model, or the model that a quantity is.
+
+    Raises
+    ------
+    UsageError
+        For a quantity that is no model.
+    """
+    return given.model if isinstance(given, Operators) else given  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, kw_only=True)

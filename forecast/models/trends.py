@@ -341,6 +341,7 @@ def trend(
     Returns
     -------
     Model
+        From `forecast.trend` the quantity that it is.
 
     Examples
     --------

@@ -23,6 +23,7 @@ from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.specs import Input
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.models import FittedModel, Model, OtherModel, OtherQuantity, model
+from forecast.models.protocol import as_model
 from forecast.scenarios.settings import setting_values
 
 Array = NDArray[np.float64]
@@ -106,7 +107,7 @@ def sobol_indices(
     """
     from scipy import stats
 
-    made = model(name) if isinstance(name, str) else name
+    made = model(name) if isinstance(name, str) else as_model(name)
     check_seed(seed)
     if not (isinstance(at, int | float) and -1e4 < at < 1e5):
         raise UsageError(f"at: expected a year, got '{printable(at, 40)}'")
