@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.lazy import is_masked_array
+from forecast.base.operators import Operators
 from forecast.contract.specs import Input
 from forecast.errors import PluginContractError, printable
 from forecast.models.protocol import Description, Model, Observations, OtherModel, OtherQuantity
