@@ -109,14 +109,14 @@ class Answer:
         The file may be a stranger's: its scenario reaches what lies in the file's folder, and nothing else.
         """
         assert run.opening is not None
-        stated = run.settings
+        settings = run.settings
         how = {
-            "draws": stated.draws,
-            "seed": stated.seed,
-            "as_of": stated.as_of,
-            "with_": {**stated.set, **stated.swap},
+            "draws": settings.draws,
+            "seed": settings.seed,
+            "as_of": settings.as_of,
+            "with_": {**settings.set, **settings.swap},
         }
-        grid = {"until": stated.until, "start": stated.start, "step": stated.step}
+        grid = {"until": settings.until, "start": settings.start, "step": settings.step}
         return cls(question={}, run=run, options={**how, **grid}, name=run.opening.name, saved=run, folder=folder)
 
     def _answered(self) -> Answer:
@@ -125,7 +125,7 @@ class Answer:
         if self.saved is not None and (changed := [n for n, h in run.data.items() if self.saved.data.get(n) != h]):
             issue([ChangedDataWarning(names=tuple(changed))])
         run = run.conditioned([*before, *(each.text for each in self.conditions)])
-        issue(run.warnings, told=self.run.warnings if "projection" in self.run else ())
+        issue(run.warnings, before=self.run.warnings if "projection" in self.run else ())
         return replace(self, run=run)
 
     @property
@@ -135,9 +135,9 @@ class Answer:
             if self._base is None
             else (*RUN_KEYS, "sweep", "keep", "client", *GRID_KEYS)
         )
-        stated = {key: each for key, each in self.options.items() if key in taken}
+        options = {key: each for key, each in self.options.items() if key in taken}
         # what an answer says is computed from its worlds, so that all of them are kept
-        return {"keep": stated["draws"], **stated} if "draws" in stated else stated
+        return {"keep": options["draws"], **options} if "draws" in options else options
 
     # --- the question -----------------------------------------------------------------------------------------------
 
@@ -184,25 +184,25 @@ class Answer:
             return Scenario.from_dict(self._mapping)
         if not self.conditions and not self.replaced:
             return base
-        made = base.restated(self._mapping)
-        known = [name for name in self.replaced if name in base.quantities]
-        return replace(made, alone=correlated_with(build(base), known)) if base.correlations and known else made
+        scenario = base.restated(self._mapping)
+        names = [name for name in self.replaced if name in base.quantities]
+        return replace(scenario, alone=correlated_with(build(base), names)) if base.correlations and names else scenario
 
     @property
     def _mapping(self) -> dict[str, Any]:
         changed: dict[str, Any] = {"conditions": self.conditions, "swapped": self.replaced}
         if (base := self._base) is not None:
             return scenario_of(self.question, base=base.stated, **changed)
-        stated = {key: each for key, each in self.options.items() if key not in (*RUN_KEYS, "sweep", "keep", "client")}
-        return scenario_of(self.question, **changed, **stated)
+        keys = {key: each for key, each in self.options.items() if key not in (*RUN_KEYS, "sweep", "keep", "client")}
+        return scenario_of(self.question, **changed, **keys)
 
     @cached_property
     def depends_on(self) -> tuple[str, ...]:
         """The quantities that the answer is made of."""
         if self._base is None and not source_scenarios(self.question):
             return tuple(collect_quantities(quantities_in(self.question), self.replaced))
-        known = self._run_scenario.quantities
-        return tuple(name for name in self._behind() if name in known)
+        quantities = self._run_scenario.quantities
+        return tuple(name for name in self._behind() if name in quantities)
 
     def _behind(self) -> list[str]:
         """Return the nodes on which the question of a scenario depends, hidden parts of formulas included."""
@@ -219,13 +219,13 @@ class Answer:
             else:
                 ranking = scenario.rankings[name]
                 parts += [*ranking.rank.names, *(n for each in ranking.among for n in each.names)]
-        seen: dict[str, None] = {}
+        names: dict[str, None] = {}
         while parts:
             name = parts.pop()
-            if name not in seen and name in graph.nodes:
-                seen[name] = None
+            if name not in names and name in graph.nodes:
+                names[name] = None
                 parts += graph.nodes[name].sources
-        return list(seen)
+        return list(names)
 
     @property
     def newest(self) -> dict[str, str]:
@@ -237,16 +237,16 @@ class Answer:
         """Return what can be set: the quantities behind the answer, the formulas in them, and the inputs of models."""
         from forecast.scenarios.graph import build
 
-        known = dict.fromkeys(self.depends_on)
+        names = dict.fromkeys(self.depends_on)
         left = list(quantities_in(self.question))
         while left:
             each = left.pop()
-            known |= dict.fromkeys([each.name] if each.stated else [])
+            names |= dict.fromkeys([each.name] if each.stated else [])
             left += each.needs
         graph = build(self._run_scenario)
-        models = {m.name for name in known if name in graph.nodes for m in graph.nodes[name].models.values()}
+        models = {m.name for name in names if name in graph.nodes for m in graph.nodes[name].models.values()}
         inputs = [name for name in graph.inputs if name.rpartition(".")[0] in models]
-        return known | dict.fromkeys([*inputs, *graph.scenario.choices])
+        return names | dict.fromkeys([*inputs, *graph.scenario.choices])
 
     # --- what it says -----------------------------------------------------------------------------------------------
 
@@ -284,8 +284,8 @@ class Answer:
         self._only("date", "when")
         if not math.isfinite(self.median):
             return None
-        made: datetime = from_decimal_year([self.median])[0].astype("datetime64[s]").item()
-        return made
+        date: datetime = from_decimal_year([self.median])[0].astype("datetime64[s]").item()
+        return date
 
     @property
     def never(self) -> float:
@@ -403,11 +403,11 @@ class Answer:
         assert isinstance(result, FirstAnswer)
         parts = []
         for row in result.table:
-            told = {**row.first, "together": row.together, "none": row.none}
-            made = xr.DataArray(
-                [low for low, _ in told.values()], dims="event", coords={"event": list(told)}, name="share"
+            shares = {**row.first, "together": row.together, "none": row.none}
+            array = xr.DataArray(
+                [low for low, _ in shares.values()], dims="event", coords={"event": list(shares)}, name="share"
             )
-            parts.append(made.expand_dims({dim: [each] for dim, each in row.choices.items()}).to_dataset())
+            parts.append(array.expand_dims({dim: [each] for dim, each in row.choices.items()}).to_dataset())
         return xr.combine_by_coords(parts, join="exact")["share"] if len(parts) > 1 else parts[0]["share"].squeeze()
 
     def _only(self, what: str, *kinds: str) -> None:
@@ -423,8 +423,8 @@ class Answer:
     @property
     def weights(self) -> xr.DataArray:
         """What every world counts, in sum 1; (draw), and the choices on which that depends."""
-        worlds, stated = self._each.sizes["draw"], self.run.weights
-        return xr.DataArray([1 / worlds] * worlds, dims="draw") if stated is None else stated
+        worlds, weights = self._each.sizes["draw"], self.run.weights
+        return xr.DataArray([1 / worlds] * worlds, dims="draw") if weights is None else weights
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as ``--json`` prints it: plain data, in which a quantile inside the never mass is None.
@@ -490,8 +490,8 @@ class Answer:
             condition = read_condition(condition, where="given")
         if not isinstance(condition, QuantityCondition):
             raise UsageError(f"given: expected a condition such as spend >= 2e8, got {type(condition).__name__}")
-        known = set(self.depends_on)
-        if not known & {*collect_quantities(condition.sides), *(n for side in condition.sides for n in side.leaves)}:
+        behind = set(self.depends_on)
+        if not behind & {*collect_quantities(condition.sides), *(n for side in condition.sides for n in side.leaves)}:
             raise self._not_of(condition.text, "given")
         self._check_steady(condition)
         return replace(self, conditions=(*self.conditions, condition))._answered()
@@ -542,10 +542,10 @@ class Answer:
         UsageError
             For what the answer does not depend on.
         """
-        known, formulas = self._knobs, self._formulas
+        valid_names, formulas = self._knobs, self._formulas
         settings, quantities = dict(self._settings), dict(self.replaced)
         for name, value in values.items():
-            if name not in known and not self._settable(name):
+            if name not in valid_names and not self._settable(name):
                 raise self._not_of(name, "with_")
             other = self._other(name, value, formulas)
             if other is None:
@@ -628,9 +628,9 @@ class Answer:
         >>> answer.sweep(spend=[1e8, 3e8]).by_choice["already"].values.tolist()
         [0.0, 1.0]
         """
-        known, formulas = self._knobs, self._formulas
+        valid_names, formulas = self._knobs, self._formulas
         for name in values:
-            if name not in known and not self._settable(name):
+            if name not in valid_names and not self._settable(name):
                 raise self._not_of(name, "sweep")
         if not values:
             raise UsageError(f"sweep: expected values for one of {names_text(list(self.depends_on))}")
@@ -748,8 +748,8 @@ class Answer:
         if path is None:
             return answer_plot.page(self)
         page.check_format(path)
-        moved = lever_answers(self.run, self._run_scenario, draws=lever_draws) if self.run.levers else None
-        return page.write_page(self.run, path, toml=answer_plot.scenario_text(self), lever_answers=moved)
+        answers = lever_answers(self.run, self._run_scenario, draws=lever_draws) if self.run.levers else None
+        return page.write_page(self.run, path, toml=answer_plot.scenario_text(self), lever_answers=answers)
 
     def record(self, to: str | Path, *, on: str, by: Iterable[str] = (), source: str = "") -> list[dict[str, Any]]:
         """Add the answer to a ledger of forecasts; see `forecast.evaluation.ledger_entries.record`.

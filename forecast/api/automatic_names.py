@@ -62,8 +62,8 @@ def _shortened_name(name: str, kind: str, labels: Iterable[str]) -> str:
     if len(name) <= MAX_READABLE_LENGTH:
         return name
     digest = hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
-    said = f"{kind}_of_{'_'.join(dict.fromkeys(labels))}"
-    return f"{said[: MAX_NAME_LENGTH - 9].rstrip('_')}_{digest}"
+    readable = f"{kind}_of_{'_'.join(dict.fromkeys(labels))}"
+    return f"{readable[: MAX_NAME_LENGTH - 9].rstrip('_')}_{digest}"
 
 
 def number_as_word(number: float) -> str:

@@ -82,9 +82,9 @@ def ask(
     >>> forecast.ask("training-compute >= 1e29 FLOP", draws=64).kind
     'when'
     """
-    stated: dict[str, object] = {"when": when, "value": value, "growth": growth, "first": first, "rank": rank}
-    stated |= {"over": over, "subject_to": subject_to, "best": best, "ordered": ordered}
-    question_keys: dict[str, Any] = {key: each for key, each in stated.items() if each is not None}
+    keys: dict[str, object] = {"when": when, "value": value, "growth": growth, "first": first, "rank": rank}
+    keys |= {"over": over, "subject_to": subject_to, "best": best, "ordered": ordered}
+    question_keys: dict[str, Any] = {key: each for key, each in keys.items() if each is not None}
     if text is not None:
         return _ask_text(text, question_keys, options)
     kinds = [kind for kind in _QUESTION_KEYS if kind in question_keys]
@@ -120,12 +120,12 @@ def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any
 
 def ask_scenario(scenario: Scenario, question: str, options: GridOptions) -> Answer:
     """Ask a scenario one of its questions, by default the one that its answer opens with."""
-    known = [*scenario.questions, *scenario.figures, *scenario.firsts, *scenario.rankings]
-    if not known:
+    names = [*scenario.questions, *scenario.figures, *scenario.firsts, *scenario.rankings]
+    if not names:
         raise UsageError(f"scenario '{scenario.name}' asks no question: forecast.project runs it")
-    question = question or scenario.opens or known[0]
-    if question not in known:
-        raise UnknownNameError("question", question, known, where=f"scenario '{scenario.name}'")
+    question = question or scenario.opens or names[0]
+    if question not in names:
+        raise UnknownNameError("question", question, names, where=f"scenario '{scenario.name}'")
     check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset"), "ask")
     taken: dict[str, Any] = dict(options)
     if (preset := taken.pop("preset", None)) is not None:
@@ -135,8 +135,8 @@ def ask_scenario(scenario: Scenario, question: str, options: GridOptions) -> Ans
 
 def _single_question_scenario(scenario: Scenario, question: str) -> Scenario:
     """Return a scenario that asks one of its questions, with those that it names."""
-    stated = scenario.stated["questions"]
-    kept = [question, *(stated[question].get("first", ()))]
-    if kept == list(stated):
+    records = scenario.stated["questions"]
+    names = [question, *(records[question].get("first", ()))]
+    if names == list(records):
         return scenario
-    return scenario.restated({**scenario.stated, "questions": {name: stated[name] for name in kept}})
+    return scenario.restated({**scenario.stated, "questions": {name: records[name] for name in names}})

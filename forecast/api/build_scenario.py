@@ -20,16 +20,16 @@ DEFAULT_QUESTION = "reached"
 
 def named_formulas(roots: Any, swapped: Mapping[str, Quantity] | None = None) -> set[str]:
     """Return the names of formulas that are quantities of their own: what is swapped, and what is fed by its name."""
-    kept, seen = set(swapped or {}), set[int]()
+    own_names, visited = set(swapped or {}), set[int]()
     left: list[Any] = [roots, list((swapped or {}).values())]
     while left:
-        stated = left.pop()
-        kept |= {each.its_name for each in fed_by_name(stated) if each.inlined}
-        for each in quantities_in(stated):
-            if id(each) not in seen:
-                seen.add(id(each))
+        part = left.pop()
+        own_names |= {each.its_name for each in fed_by_name(part) if each.inlined}
+        for each in quantities_in(part):
+            if id(each) not in visited:
+                visited.add(id(each))
                 left += [each.stated, each.uses]
-    return kept
+    return own_names
 
 
 def collect_quantities(
@@ -59,7 +59,7 @@ def collect_quantities(
     instead = {name: _instead(name, each) for name, each in (swapped or {}).items()}
     needed_quantities: dict[str, Quantity] = {}
     within: set[str] = set()
-    seen: set[int] = set()
+    visited: set[int] = set()
     left = [(each, False) for each in reversed(quantities)]
     while left:
         each, needed = left.pop()
@@ -68,8 +68,8 @@ def collect_quantities(
         name = each.its_name
         each = instead.get(name, each)
         if each.inlined and name not in own_names:
-            if id(each) not in seen:
-                seen.add(id(each))
+            if id(each) not in visited:
+                visited.add(id(each))
                 left += [(need, False) for need in reversed(each.needs)]
         elif needed:
             needed_quantities[name] = each
@@ -93,8 +93,11 @@ def records(
 ) -> dict[str, Mapping[str, Any]]:
     """Return the records of quantities and of all that they need; see `collect_quantities`."""
     quantities = list(quantities)
-    kept = named_formulas(quantities, swapped)
-    return {name: to_record(each.stated, kept) for name, each in collect_quantities(quantities, swapped, kept).items()}
+    own_names = named_formulas(quantities, swapped)
+    return {
+        name: to_record(each.stated, own_names)
+        for name, each in collect_quantities(quantities, swapped, own_names).items()
+    }
 
 
 def _instead(name: str, new: Quantity) -> Quantity:
@@ -122,7 +125,7 @@ def scenario_of(
     conditions: Iterable[QuantityCondition] = (),
     swapped: Mapping[str, Quantity] | None = None,
     base: Mapping[str, Any] | None = None,
-    **stated: Any,
+    **top: Any,
 ) -> dict[str, Any]:
     """Return the scenario that a question makes, as a TOML file would hold it.
 
@@ -149,23 +152,24 @@ def scenario_of(
     """
     question = {"when": question} if isinstance(question, QuantityCondition) else dict(question)
     conditions, swapped = tuple(conditions), dict(swapped or {})
-    kept = named_formulas([question, stated, conditions], swapped)
-    quantities = [*quantities_in(question), *quantities_in(stated), *quantities_in(conditions)]
+    own_names = named_formulas([question, top, conditions], swapped)
+    quantities = [*quantities_in(question), *quantities_in(top), *quantities_in(conditions)]
     # in a scenario that is there, what is swapped may be nothing that the objects are made of
     quantities += [_instead(name, each) for name, each in (swapped if base else {}).items()]
     plain_quantities = {
-        name: to_record(each.stated, kept) for name, each in collect_quantities(quantities, swapped, kept).items()
+        name: to_record(each.stated, own_names)
+        for name, each in collect_quantities(quantities, swapped, own_names).items()
     }
-    whole: dict[str, Any] = with_records(base or {}, plain_quantities) | to_record(stated, kept)
-    if used := source_scenarios(question, stated, conditions, swapped):
+    whole: dict[str, Any] = with_records(base or {}, plain_quantities) | to_record(top, own_names)
+    if used := source_scenarios(question, top, conditions, swapped):
         known = dict(used_scenarios.used_entries(whole.get("use", ())))
         new = {alias: each for alias, each in used.items() if alias not in known}
         whole["use"] = used_scenarios.join_used(whole.get("use"), new)
     if question:
-        whole["questions"] = {**whole.get("questions", {}), **_question_records(question, kept)}
+        whole["questions"] = {**whole.get("questions", {}), **_question_records(question, own_names)}
     if conditions:
         # a condition is a likelihood of 1 or 0: the worlds stay, and count or do not
-        weighed = " + ".join(f"log(where({to_record(each, kept)}, 1, 0))" for each in conditions)
+        weighed = " + ".join(f"log(where({to_record(each, own_names)}, 1, 0))" for each in conditions)
         # it stands under the name of a quantity, in whichever one there is
         names = [name for each in conditions for side in each.sides for name in side.leaves]
         mine = next((name for name in names if name not in whole.get("update", {})), names[0])

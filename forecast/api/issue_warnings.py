@@ -19,14 +19,14 @@ __all__ = ["issue", "project"]
 P = ParamSpec("P")
 
 
-def issue(found: Iterable[ForecastWarning], told: Iterable[ForecastWarning] = ()) -> None:
-    """Issue warnings at the line that called the package, but those of a kind and subject that were `told` before."""
-    known = set(map(_topic, told))
+def issue(warnings_found: Iterable[ForecastWarning], before: Iterable[ForecastWarning] = ()) -> None:
+    """Issue warnings at the line that called the package, but those of a kind and subject that were `before` before."""
+    topics = set(map(_topic, before))
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "forecast":
         level, frame = level + 1, frame.f_back
-    for each in found:
-        if _topic(each) not in known:
+    for each in warnings_found:
+        if _topic(each) not in topics:
             warnings.warn(each, stacklevel=level)
 
 

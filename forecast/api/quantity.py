@@ -150,9 +150,9 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         name = "sampled" if self.inlined or not self.name else self.name
         own = self if name == self.name else Quantity(stated={"expression": self}, name=name)
         first = 2026.0 if at is None else at
-        stated = scenario_of({"subject_to": [own]}, start=first, until=first + 1)
-        stated.pop("questions", None)
-        levels = project(stated, draws=n, keep=n, seed=seed, paths=(name,)).worlds[name]
+        record = scenario_of({"subject_to": [own]}, start=first, until=first + 1)
+        record.pop("questions", None)
+        levels = project(record, draws=n, keep=n, seed=seed, paths=(name,)).worlds[name]
         if at is None and not bool((levels == levels.isel(time=0)).all()):
             raise UsageError(f"sample: '{self.name or 'the quantity'}' changes with time: give at=, a decimal year")
         if set(levels.dims) - {"time", "draw"}:
@@ -162,8 +162,8 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
     @property
     def record(self) -> dict[str, Any]:
         """What stands under its name in a scenario, with the same keys."""
-        made: dict[str, Any] = to_record(self.stated)
-        return made
+        record: dict[str, Any] = to_record(self.stated)
+        return record
 
     @property
     def model(self) -> Model:
@@ -301,8 +301,8 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         """Say what it is."""
         if self.scenario is not None:
             return f"Quantity {self.name} of the scenario {self.scenario.name}"
-        said = ", ".join(f"{key}={value!r}" for key, value in self.record.items())
-        return f"Quantity {self.name or '(without a name)'}: {printable(said, 200)}"
+        keys = ", ".join(f"{key}={value!r}" for key, value in self.record.items())
+        return f"Quantity {self.name or '(without a name)'}: {printable(keys, 200)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,8 +406,8 @@ def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] =
         return replace(formed, stated={**formed.stated, **{k: v for k, v in stated.items() if k != "expression"}})
     what = next((stated[key] for key in ("model", "law", "function") if key in stated), None)
     text = what if isinstance(what, str) else getattr(what, "name", getattr(what, "__name__", ""))
-    made = Quantity(stated=stated, uses=tuple(uses), automatic=True)
-    return named_as(names.short(text), made) if text else made
+    unnamed = Quantity(stated=stated, uses=tuple(uses), automatic=True)
+    return named_as(names.short(text), unnamed) if text else unnamed
 
 
 def named_as(function: str, quantity: Quantity) -> Quantity:
@@ -447,29 +447,31 @@ def _fit_record(fit: Fit) -> str | Fit:
 
     if fit.published is None or not fit.law.name:
         return fit
-    known = law(fit.law.name)
-    same = known.text == fit.law.text and fit.published in known.published_fits
+    registered = law(fit.law.name)
+    same = registered.text == fit.law.text and fit.published in registered.published_fits
     return fit.name if same else fit
 
 
-def as_quantity(given: Any) -> Quantity:
+def as_quantity(operand: Any) -> Quantity:
     """Return a quantity, a condition, a model or a number as a quantity."""
     from forecast.api.sources import value
     from forecast.models import Model
 
-    if isinstance(given, Quantity):
-        return given
-    if isinstance(given, QuantityCondition):  # 1 where it holds, else 0
-        words = [each.its_name for each in given.sides]
-        words += [] if isinstance(given.right, Quantity) else [names.plain_word(plain_side(given.right))]
-        depth = 1 + max(each.depth for each in given.sides)
-        labels = [name for each in given.sides for name in each.labels]
-        spots = {id(each): Name(f"#{place}") for place, each in enumerate(given.sides)}
-        root = Comparison(given.op, *(spots.get(id(side)) or _signed_side(side) for side in (given.left, given.right)))
-        name = names.infix(given.op, words, depth, labels)
-        stated = {"expression": QuantityFormula(root, given.sides)}
-        return Quantity(stated=stated, name=name, automatic=True, depth=depth)
-    return quantity(model=given) if isinstance(given, Model) else value(given)
+    if isinstance(operand, Quantity):
+        return operand
+    if isinstance(operand, QuantityCondition):  # 1 where it holds, else 0
+        words = [each.its_name for each in operand.sides]
+        words += [] if isinstance(operand.right, Quantity) else [names.plain_word(plain_side(operand.right))]
+        depth = 1 + max(each.depth for each in operand.sides)
+        labels = [name for each in operand.sides for name in each.labels]
+        spots = {id(each): Name(f"#{place}") for place, each in enumerate(operand.sides)}
+        root = Comparison(
+            operand.op, *(spots.get(id(side)) or _signed_side(side) for side in (operand.left, operand.right))
+        )
+        name = names.infix(operand.op, words, depth, labels)
+        record = {"expression": QuantityFormula(root, operand.sides)}
+        return Quantity(stated=record, name=name, automatic=True, depth=depth)
+    return quantity(model=operand) if isinstance(operand, Model) else value(operand)
 
 
 def plain_side(side: Any) -> str:

@@ -208,11 +208,11 @@ def run_scenario(scenario: Any, *, with_: Mapping[str, Any] | None = None, **opt
     return engine.project(scenario, with_=settings, **options)
 
 
-def _quantity_record(stated: Any) -> Any:
+def _quantity_record(definition: Any) -> Any:
     """Return a quantity of a scenario's keywords as a record."""
-    if isinstance(stated, Mapping):
-        return stated
-    return stated.stated if isinstance(stated, Quantity) and stated.stated else {"expression": stated}
+    if isinstance(definition, Mapping):
+        return definition
+    return definition.stated if isinstance(definition, Quantity) and definition.stated else {"expression": definition}
 
 
 def _replacement(scenario: Scenario, name: str, value: object) -> Quantity:

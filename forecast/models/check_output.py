@@ -34,17 +34,17 @@ _OF = r"([\w.-]{1,100}::)?"
 _MODEL_NAME = re.compile(f"{_OF}{_MODEL_NAME_PART}(@{_OF}{_MODEL_NAME_PART})?", re.ASCII)
 
 
-def checked_model(given: object, what: str) -> Model:
+def checked_model(returned: object, what: str) -> Model:
     """Return a model, or the model that a quantity is, with a name, a unit and inputs as the protocol asks.
 
     Raises
     ------
     PluginContractError
     """
-    model = given.model if isinstance(given, Operators) and given.is_model else given
+    model = returned.model if isinstance(returned, Operators) and returned.is_model else returned
     if not isinstance(model, Model):
         raise PluginContractError(f"{what}: expected a forecast.models.Model, got {type(model).__name__}")
-    name, unit, inputs, stated = (getattr(model, field, None) for field in ("name", "unit", "inputs", "qualifiers"))
+    name, unit, inputs, basis = (getattr(model, field, None) for field in ("name", "unit", "inputs", "qualifiers"))
     if not isinstance(name, str) or not _MODEL_NAME.fullmatch(name):
         raise PluginContractError(
             f"{what}: name: expected letters, digits, hyphens and at most one slash, got '{printable(name, 80)}'"
@@ -53,9 +53,9 @@ def checked_model(given: object, what: str) -> Model:
         raise PluginContractError(f"{what}: unit: expected text, got {type(unit).__name__}")
     if not isinstance(inputs, Mapping):
         raise PluginContractError(f"{what}: inputs: expected a mapping, got {type(inputs).__name__}")
-    if not isinstance(stated, Mapping):
-        raise PluginContractError(f"{what}: qualifiers: expected a mapping, got {type(stated).__name__}")
-    qualifiers.check(stated, where=what)
+    if not isinstance(basis, Mapping):
+        raise PluginContractError(f"{what}: qualifiers: expected a mapping, got {type(basis).__name__}")
+    qualifiers.check(basis, where=what)
     for key, need in inputs.items():
         if not isinstance(key, str) or not isinstance(need, (Input, OtherModel, OtherQuantity)):
             raise PluginContractError(
@@ -107,17 +107,17 @@ def checked_draws(draws: object, shape: tuple[int, int], what: str) -> Array:
     return _copy_of_floats(draws, shape, what, dims)
 
 
-def checked_posterior(drawn: object, draws: int, what: str) -> dict[str, Array]:
+def checked_posterior(returned: object, draws: int, what: str) -> dict[str, Array]:
     """Return draws of parameters by name, (draw,) each.
 
     Raises
     ------
     PluginContractError
     """
-    if not isinstance(drawn, Mapping):
-        raise PluginContractError(f"{what}: expected a mapping of parameter to draws, got {type(drawn).__name__}")
+    if not isinstance(returned, Mapping):
+        raise PluginContractError(f"{what}: expected a mapping of parameter to draws, got {type(returned).__name__}")
     out: dict[str, Array] = {}
-    for name, values in drawn.items():
+    for name, values in returned.items():
         if not isinstance(name, str) or not name.isidentifier() or name == "draw":
             raise PluginContractError(f"{what}: '{printable(name, 60)}' cannot name a parameter")
         out[name] = _copy_of_numbers(values, (draws,), f"{what}: '{name}'", "(draw,)")

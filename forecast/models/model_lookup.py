@@ -63,8 +63,12 @@ class FoundModel:
     def beside(self) -> SeriesShape:
         """Return what the series says of the shape, the options of its own shape among it."""
         assert isinstance(self.spec, TrendSpec)
-        said = next((s for s in self.spec.shapes if s.name == self.shape), SeriesShape(name=self.shape))
-        return replace(said, options={**self.spec.options, **said.options}) if self.shape == self.spec.shape else said
+        series_shape = next((s for s in self.spec.shapes if s.name == self.shape), SeriesShape(name=self.shape))
+        return (
+            replace(series_shape, options={**self.spec.options, **series_shape.options})
+            if self.shape == self.spec.shape
+            else series_shape
+        )
 
     def members(self) -> list[tuple[FoundModel, float]]:
         """Return the trends of a pool and their weights."""
@@ -120,8 +124,8 @@ def _trend_names() -> list[str]:
 def _select_shape(record: Record, spec: TrendSpec, shape_name: str, where: str) -> str:
     if not shape_name:
         return spec.shape or POOLED_SHAPE
-    stated = _named_shapes(spec)
-    for full in stated:  # as the record writes it
+    shapes = _named_shapes(spec)
+    for full in shapes:  # as the record writes it
         if shape_name in (full, full.rpartition("/")[2]):
             return full
     registry = get_registry()
@@ -134,7 +138,7 @@ def _select_shape(record: Record, spec: TrendSpec, shape_name: str, where: str) 
     full = registry.find("shape", shape_name, where=at).full_name
     bare = full.rpartition("/")[2]
     # a record may write a shape by its bare name
-    return bare if bare in stated and registry.find("shape", bare).full_name == full else full
+    return bare if bare in shapes and registry.find("shape", bare).full_name == full else full
 
 
 def model(name: str, *, shape: str = "", options: Mapping[str, Any] | None = None, where: str = "") -> Model:

@@ -214,7 +214,7 @@ class Model(abc.ABC):
         """Read the tables as they stood before a date (decimal year) and fit; deterministic."""
 
 
-def as_model(given: Model | Operators[Any]) -> Model:
+def as_model(model: Model | Operators[Any]) -> Model:
     """Return a model, or the model that a quantity is.
 
     Raises
@@ -222,7 +222,7 @@ def as_model(given: Model | Operators[Any]) -> Model:
     UsageError
         For a quantity that is no model.
     """
-    return given.model if isinstance(given, Operators) else given  # type: ignore[no-any-return]
+    return model.model if isinstance(model, Operators) else model  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -113,9 +113,9 @@ def variance_shares(
     flat_ranks, flat_counts = (each.reshape(len(place), -1) for each in (place, counts))
     answered = ~np.isnan(flat_ranks).any(axis=0)
     columns = _Columns(flat_ranks[:, answered], flat_counts[:, answered])
-    drawn = uncertain(run) if among is None else among
-    for group in _explained_groups(run, drawn):
-        share = _explained_variance(columns, [drawn[name] for name in group]) / total
+    numbers = uncertain(run) if among is None else among
+    for group in _explained_groups(run, numbers):
+        share = _explained_variance(columns, [numbers[name] for name in group]) / total
         if share > 0:
             kind = "number" if len(group) == 1 else "group"
             shares.append({"name": ", ".join(group), "kind": kind, "share": share})
@@ -144,18 +144,18 @@ class UncertainNumber:
     """The draws of one uncertain number, and the bins in which what it explains is counted."""
 
     def __init__(self, draws: Array) -> None:
-        self._drawn = draws
+        self._raw_draws = draws
         self.most = min(MAX_BINS, len(draws) // MIN_DRAWS_PER_BIN)
 
     @cached_property
     def moves(self) -> bool:
         """Whether it is not the same number in all draws."""
-        return bool(np.isfinite(self._drawn).any() and np.nanmin(self._drawn) != np.nanmax(self._drawn))
+        return bool(np.isfinite(self._raw_draws).any() and np.nanmin(self._raw_draws) != np.nanmax(self._raw_draws))
 
     @cached_property
     def draws(self) -> Array:
         """The draws, with a number in place of each that is none."""
-        return np.nan_to_num(self._drawn)
+        return np.nan_to_num(self._raw_draws)
 
     @cached_property
     def sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -167,7 +167,7 @@ class UncertainNumber:
 
 def uncertain(run: Projection) -> dict[str, UncertainNumber]:
     """Return every uncertain number of a projection by its name."""
-    return {name: UncertainNumber(drawn) for name, drawn in run.uncertain.items()}
+    return {name: UncertainNumber(draws) for name, draws in run.uncertain.items()}
 
 
 def certain(run: Projection) -> bool:
@@ -225,8 +225,8 @@ class _Columns:
 def _fitted(design: Array, counts: Array, about: Array, scatter: float) -> float:
     root, whole = np.sqrt(counts), np.sum(counts)
     ranks = np.divide(about, root, out=np.zeros_like(root), where=root > 0)
-    made, _, rank, _ = np.linalg.lstsq(design * root[:, None], ranks, rcond=None)
-    left = float(np.sum((ranks - root * (design @ made)) ** 2))
+    coefficients, _, rank, _ = np.linalg.lstsq(design * root[:, None], ranks, rcond=None)
+    left = float(np.sum((ranks - root * (design @ coefficients)) ** 2))
     effective_draws = whole**2 / np.sum(counts**2)  # Kish: equally weighted draws of the same variance
     if effective_draws <= rank:
         return 0.0

@@ -79,8 +79,8 @@ class _FrontierShape(FittedShape):
 
     def describe(self) -> Description:
         """Say of the shape what it says, and what becomes of it."""
-        said = self.shape.describe()
-        return replace(said, assumptions=(*said.assumptions, f"as a frontier it {self._assumed()}"))
+        description = self.shape.describe()
+        return replace(description, assumptions=(*description.assumptions, f"as a frontier it {self._assumed()}"))
 
     def _assumed(self) -> str:
         raise NotImplementedError
@@ -175,9 +175,9 @@ class Anchored(_FrontierShape):
         """Return the distance from the shape's level at dates after the last one, where it is `now`."""
         import numpy as np
 
-        kept = np.exp(-np.multiply.outer(np.diff(time, prepend=self.time[-1]), self.forgets))
+        decay = np.exp(-np.multiply.outer(np.diff(time, prepend=self.time[-1]), self.forgets))
         out = np.empty((len(time), *now.shape))
-        for i, share in enumerate(kept):
+        for i, share in enumerate(decay):
             now = share * now
             if noise is not None:
                 now = now + self.scatter * (1 - share**2) ** 0.5 * noise[i]
@@ -185,13 +185,13 @@ class Anchored(_FrontierShape):
         return out
 
     def _assumed(self) -> str:
-        said = (
+        text = (
             f"starts at the last record, {self.record[-1]:.4g}, which stood at {self.time[-1]:.1f}, gains what the "
             "shape gains, and never falls"
         )
         if not self.forgets:
-            return said
-        return f"{said}; its distance from the level of the shape halves in {math.log(2) / self.forgets:.1f} years"
+            return text
+        return f"{text}; its distance from the level of the shape halves in {math.log(2) / self.forgets:.1f} years"
 
 
 @dataclass(frozen=True, kw_only=True)
