@@ -63,9 +63,9 @@ class Answer:
     options : mapping
         Keywords of the scenario and of the run, as `forecast.ask` takes them.
     conditions : tuple of QuantityCondition
-        What it is conditioned on.
+        The conditions under which it holds.
     replaced : mapping of str to Quantity
-        What stands in place of a quantity of this name.
+        The quantities that replace those of these names.
     base : Scenario, optional
         The scenario that has the question.
     name : str
@@ -75,7 +75,7 @@ class Answer:
     folder : path, optional
         Where that file stands: what its scenario names must lie there too.
     cache : RunCache
-        The fits and draws that it shares with the answers made from it, so that these draw only what is changed.
+        The fits and draws that it shares with the answers made from it, so that only changes are drawn again.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class Answer:
 
     @cached_property
     def depends_on(self) -> tuple[str, ...]:
-        """The quantities that the answer is made of."""
+        """The names of the quantities behind the answer."""
         if self._base is None and not source_scenarios(self.question):
             return tuple(collect_quantities(quantities_in(self.question), self.replaced))
         quantities = self._run_scenario.quantities
@@ -234,7 +234,7 @@ class Answer:
 
     @cached_property
     def _knobs(self) -> dict[str, None]:
-        """Return what can be set: the quantities behind the answer, the formulas in them, and the inputs of models."""
+        """Return the names that can be set: quantities behind the answer, formulas in them, and inputs of models."""
         from forecast.scenarios.graph import build
 
         names = dict.fromkeys(self.depends_on)
@@ -336,7 +336,7 @@ class Answer:
         -------
         xarray.Dataset
             Of dates ``quantiles`` (decimal years, +inf inside the never mass), ``never``, ``already`` and ``error``; of
-            values ``quantiles`` along ``date``; of what comes first ``share`` along ``event``; of a ranking ``share``
+            values ``quantiles`` along ``date``; of first events ``share`` along ``event``; of a ranking ``share``
             and ``quantiles`` along the choice that is ranked. What failed is NaN.
         """
         from forecast.projection.crossing import QUANTILES
@@ -366,7 +366,7 @@ class Answer:
         return xr.Dataset(parts, coords=coords)
 
     def _labels(self, dim: str) -> list[str] | list[float]:
-        """Return the values along a choice; of what is swept over numbers, the numbers."""
+        """Return the values along a choice, as numbers if it is swept over numbers."""
         values = self.result.values(dim)
         if dim not in self.run.swept:
             return values
@@ -417,12 +417,12 @@ class Answer:
 
     @property
     def _each(self) -> xr.DataArray:
-        """What every world says."""
+        """The answer of every world."""
         return self.values if self.kind == "value" else self.dates
 
     @property
     def weights(self) -> xr.DataArray:
-        """What every world counts, in sum 1; (draw), and the choices on which that depends."""
+        """The weight of every world, in sum 1; (draw), and the choices on which it depends."""
         worlds, weights = self._each.sizes["draw"], self.run.weights
         return xr.DataArray([1 / worlds] * worlds, dims="draw") if weights is None else weights
 
@@ -469,7 +469,7 @@ class Answer:
     # --- further questions ------------------------------------------------------------------------------------------
 
     def given(self, condition: QuantityCondition | str) -> Answer:
-        """Return the answer in those worlds in which a condition holds; every world stays what it is.
+        """Return the answer in those worlds in which a condition holds; no world changes.
 
         Parameters
         ----------
@@ -479,7 +479,7 @@ class Answer:
         Raises
         ------
         UsageError
-            For a condition on what the answer does not depend on, or on what changes with time without a date.
+            For a condition on a quantity that the answer does not depend on, or that changes with time, without a date.
 
         Warns
         -----
@@ -497,7 +497,7 @@ class Answer:
         return replace(self, conditions=(*self.conditions, condition))._answered()
 
     def _check_steady(self, condition: QuantityCondition) -> None:
-        """Refuse a condition on a quantity that changes with time: a draw needs one truth value."""
+        """Raise if a condition is on a quantity that changes with time: a draw needs one truth value."""
         sides = {f"side_{place}": side for place, side in enumerate(condition.sides)}
         scenario = replace(self, conditions=())._mapping
         scenario = {key: each for key, each in scenario.items() if key not in ("questions", "update", "title", "sweep")}
@@ -526,7 +526,7 @@ class Answer:
                 raise UsageError(f"given '{condition.text}': '{side.name}' changes with time: {way}")
 
     def with_(self, **values: object) -> Answer:
-        """Return the answer with other values, or other quantities, in place of what it depends on.
+        """Return the answer with other values, or other quantities, in place of those it depends on.
 
         Every other quantity draws what it drew.
 
@@ -540,7 +540,7 @@ class Answer:
         Raises
         ------
         UsageError
-            For what the answer does not depend on.
+            For a name on which the answer does not depend.
         """
         valid_names, formulas = self._knobs, self._formulas
         settings, quantities = dict(self._settings), dict(self.replaced)
@@ -557,7 +557,7 @@ class Answer:
         return replace(self, options={**self.options, "with_": settings}, replaced=quantities)._answered()
 
     def _other(self, name: str, value: object, formulas: set[str]) -> Quantity | None:
-        """Return what stands in place of a quantity; None where a run sets it."""
+        """Return the quantity that replaces another; None if the run sets a value."""
         from forecast.models import Model
         from forecast.scenarios.settings.setting_values import names_model
 
@@ -572,7 +572,7 @@ class Answer:
         return as_quantity(value).named(name) if name in formulas else None
 
     def _settable(self, name: str) -> bool:
-        """Tell whether a name is that of a fitted parameter of a model behind the answer."""
+        """Return True if a name is that of a fitted parameter of a model behind the answer."""
         owner, dot, _ = name.rpartition(".")
         return bool(dot) and (owner in self._knobs or owner in self.run.models)
 
@@ -597,9 +597,9 @@ class Answer:
         since, until : float
             Decimal years.
         growth : float or str, optional
-            By what the growth of its logarithm is multiplied, ``"0.5*"``.
+            The factor on the growth of its logarithm, ``"0.5*"``.
         value : object, optional
-            What it is instead: a number, or a text with a unit.
+            The value that replaces it: a number, or a text with a unit.
         """
         name = of if isinstance(of, str) else as_quantity(of).its_name
         if name not in self.depends_on:
@@ -655,7 +655,7 @@ class Answer:
         probability: float = 0.5,
         within: tuple[float, float] | None = None,
     ) -> float:
-        """Return what one assumption would have to be; see `forecast.api.required_input.required_value`.
+        """Return the value of one assumption that makes it so; see `forecast.api.required_input.required_value`.
 
         Parameters
         ----------
@@ -787,7 +787,7 @@ class Answer:
         return opening_sentence(self.run)
 
     def __repr__(self) -> str:
-        """Answer in one plain sentence, and say what it warns of."""
+        """Return the answer in one plain sentence, with its warnings."""
         from forecast.base.warning_lines import with_warnings
 
         return with_warnings(self.sentence, self.run.warnings)

@@ -1,4 +1,4 @@
-"""What moves an answer: shares of its variance, and constants that would move it more than anything drawn."""
+"""Drivers of an answer: shares of its variance, and constants that would move it more than any draw."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     -------
     pandas.DataFrame
         By driver: its ``kind``; ``first``, the share of the variance of the answer's rank that it explains alone, of
-        correlated numbers as one group; what is left to 1 is in the row ``together``. ``moves`` is how far the mean
+        correlated numbers as one group; the rest to 1 is in the row ``together``. ``moves`` is how far the mean
         answer goes (a date of never counts as the last step): of a number from the worlds around its 5 % quantile to
         those around its 95 % quantile, of a constant from half of it to its double. ``attrs["note"]`` says so where
         a constant comes first.
@@ -103,7 +103,7 @@ def _answer_per_draw(answer: Answer) -> xr.DataArray:
 
 
 def _answers_of(answer: Answer) -> tuple[Array, Array]:
-    """Return the mean answer of every world over the choices, never as the last date, and what it counts; (draw,)."""
+    """Return the mean answer of every world over the choices, never as the last date, and its weight; (draw,)."""
     answers = _answer_per_draw(answer)
     if answer.kind == "when":
         answers = answers.where(answers.isnull() | np.isfinite(answers), answer.run.span[1])
@@ -137,7 +137,7 @@ def _mean_shift(worlds: Array, counts: Array, draws: Array) -> float:
 
 
 def _constant_moves(answer: Answer, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
-    """Walk the constants behind an answer, with how far the mean answer goes from half of each to its double.
+    """Yield the constants behind an answer, with the shift of the mean answer from half of each to its double.
 
     All of them are first spread at once from half to double, in one run, and a least-squares fit on their logarithms
     tells them apart. The one that may come first is then set to both ends.
@@ -178,7 +178,7 @@ def _with_constants(answer: Answer, values: Mapping[str, Any]) -> Answer:
 
 
 def _constant_quantities(answer: Answer) -> Iterator[tuple[str, float]]:
-    """Walk the quantities behind an answer that are one number, whatever the world."""
+    """Yield the quantities behind an answer that are one number in all worlds."""
     from forecast.scenarios.graph import build
     from forecast.scenarios.kinds.prior import Prior
 
@@ -192,7 +192,7 @@ def _constant_quantities(answer: Answer) -> Iterator[tuple[str, float]]:
 
 
 def _total_indices(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
-    """Walk the drivers that can be drawn anew, with their total-order index."""
+    """Yield the drivers that can be drawn anew, with their total-order index."""
     from forecast.api.scenario import run_scenario
     from forecast.sensitivity.first_order import answer_ranks
 

@@ -1,4 +1,4 @@
-"""Names for what nobody named: an operation is called by its words and the names of what it is made of."""
+"""Automatic names: an operation has its word and the names of its operands."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def operation_name(function: str, words: Iterable[str], depth: int, labels: Iter
 
 
 def _shortened_name(name: str, kind: str, labels: Iterable[str]) -> str:
-    """Return a name that can be read: a long one says what it is of, and ends with a digest.
+    """Return a name that can be read: a long one lists its operands, and ends with a digest.
 
     Examples
     --------

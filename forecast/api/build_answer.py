@@ -47,19 +47,19 @@ def ask(
     Parameters
     ----------
     text : str, optional
-        What ``forecast ask`` takes: ``"training-compute >= 1e29 FLOP"``, ``"run-price-performance * 1M USD"``,
-        ``"model-capability.power"``, ``"mine.csv:users"``. `dates` may stand beside it, and what a run takes.
+        A question of ``forecast ask``: ``"training-compute >= 1e29 FLOP"``, ``"run-price-performance * 1M USD"``,
+        ``"model-capability.power"``, ``"mine.csv:users"``. `dates` and the options of a run may follow.
     when : QuantityCondition
         When it first holds; with `dates` also how likely it is by them. ``(x >= y).when(until=2045)`` is the same.
     value, growth : Quantity
-        What it is, or what its logarithm gained over the year before, at `dates`.
+        Its value, or the gain of its logarithm over the year before, at `dates`.
     first : mapping of str to QuantityCondition
         Which of them holds first.
     rank : Quantity
         Which value of the choice `over` is best at the last step: the ``"highest"`` or the ``"lowest"``, as `best`
         says, among those that meet the conditions `subject_to`.
     **options
-        ``title``: what the sentence of the answer calls it. ``resolves``: the table or page that decides it, of `when`,
+        ``title``: its name in the sentence of the answer. ``resolves``: the table or page that decides it, of `when`,
         `value` and `growth`; see `Answer.record`. Of a scenario: ``until``, ``start``, ``step``, ``choices``,
         ``correlations``, ``update``, ``what_if``. Of a run: ``draws``, ``seed``, ``with_``, ``as_of``, ``workers``,
         ``progress``; see `forecast.project`.

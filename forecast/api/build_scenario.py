@@ -19,7 +19,7 @@ DEFAULT_QUESTION = "reached"
 
 
 def named_formulas(roots: Any, swapped: Mapping[str, Quantity] | None = None) -> set[str]:
-    """Return the names of formulas that are quantities of their own: what is swapped, and what is fed by its name."""
+    """Return the names of formulas that are quantities of their own: replaced ones, and inputs by name."""
     own_names, visited = set(swapped or {}), set[int]()
     left: list[Any] = [roots, list((swapped or {}).values())]
     while left:
@@ -45,7 +45,7 @@ def collect_quantities(
     ----------
     quantities : iterable of Quantity
     swapped : mapping of str to Quantity, optional
-        What stands in place of a quantity of this name.
+        The quantities that replace those of these names.
     own_names : collection of str, optional
         Formulas that are quantities of their own, by default those of `named_formulas`.
 
@@ -101,14 +101,14 @@ def records(
 
 
 def _instead(name: str, new: Quantity) -> Quantity:
-    """Return what a quantity of this name becomes: the other one, which keeps its own name and draws."""
+    """Return a quantity of this name that is another one, which keeps its own name and draws."""
     if new.its_name == name:
         return new
     return Quantity(stated={"expression": new}, name=name)
 
 
 def _is_same_quantity(one: Quantity, other: Quantity) -> bool:
-    """Tell whether two objects are one quantity: they draw nothing by their name, and hold the same record."""
+    """Return True if two objects are one quantity: they draw nothing by name, and have equal records."""
 
     def same(a: Any, b: Any) -> bool:
         return a is b or (isinstance(a, (str, int, float, list, tuple, dict)) and type(a) is type(b) and a == b)
@@ -132,12 +132,12 @@ def scenario_of(
     Parameters
     ----------
     question : QuantityCondition or mapping
-        What `forecast.ask` takes: ``when``, ``value``, ``growth``, ``first`` or ``rank``, and what goes with it.
+        The question as `forecast.ask` takes it: ``when``, ``value``, ``growth``, ``first`` or ``rank``, and its keys.
         Empty for one that `base` asks.
     conditions : iterable of QuantityCondition
         Only worlds in which they hold count.
     swapped : mapping of str to Quantity
-        What stands in place of a quantity of this name.
+        The quantities that replace those of these names.
     base : mapping, optional
         A scenario to which all of this is added.
     **stated

@@ -1,4 +1,4 @@
-"""Quantities as objects: arithmetic on what is uncertain, before anything is computed.
+"""Quantities as objects: arithmetic on uncertain numbers, before anything is computed.
 
 An object holds a record of the language of scenarios, under the same keys as a TOML file, and the quantities that stand
 in it. Asking a question gathers the records into a scenario: the same graph, by another spelling.
@@ -54,19 +54,19 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
     Parameters
     ----------
     stated : mapping of str to object
-        What stands under its name in a scenario, with the same keys; quantities stand there themselves. Without any it
+        Its record in a scenario, with the same keys, in which quantities are objects. Without any it
         is the quantity that has this name elsewhere.
     name : str
         Empty where it has none yet.
     uses : tuple of Quantity
         Those that texts in it name.
     automatic : bool
-        It is called what it is made of. A formula that is, stands in others as it is; one that has a name of its own
+        Its name is made of those of its operands. Such a formula is part of others; one that has a name of its own
         is a quantity of the scenario.
     depth : int
         How many operations its name is made of.
     label : str
-        What it is called within a longer automatic name, where that is not its name.
+        Its name within a longer automatic name, if it differs.
     scenario : Scenario, optional
         Where it stands, if it is a quantity of a scenario; its name then has the scenario's in front.
 
@@ -95,7 +95,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         Raises
         ------
         FormulaError
-            For what is no name.
+            For a text that is no name.
         """
         return replace(self, name=check_name(name, where="named"), depth=0, automatic=False, label="")
 
@@ -161,7 +161,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
 
     @property
     def record(self) -> dict[str, Any]:
-        """What stands under its name in a scenario, with the same keys."""
+        """Its record in a scenario, with the same keys."""
         record: dict[str, Any] = to_record(self.stated)
         return record
 
@@ -192,7 +192,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         Parameters
         ----------
         as_of : float, optional
-            Only what was known before this decimal year.
+            Only data from before this decimal year.
         seed : int
 
         Raises
@@ -268,20 +268,20 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:
-        """What it is called within a longer automatic name: what its formula holds, or itself."""
+        """Its names within a longer automatic name: those in its formula, or its own."""
         if not self.inlined:
             return (self.label or self.its_name,)
         return tuple(dict.fromkeys(label for each in self.stated["expression"].of for label in each.labels))
 
     def tree(self, own_names: Collection[str] = ()) -> Node:
-        """Return what it is in a formula: its own one, or its name."""
+        """Return it as a node of a formula: its own one, or its name."""
         if self.inlined and self.name not in own_names:
             return self.stated["expression"].tree(own_names)  # type: ignore[no-any-return]
         return Name(self.its_name)
 
     @property
     def uncertain(self) -> bool:
-        """Whether its name says what it draws."""
+        """Whether it draws by its name."""
         if any(key in self.stated for key in _DRAW_KEYS):
             return True
         return bool(self.stated) and not any(key in self.stated for key in (*_KIND_KEYS, "value"))
@@ -298,7 +298,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         raise UsageError(f"{self.name or 'a quantity'} has no truth value before it is computed: ask (x >= y).when(…)")
 
     def __repr__(self) -> str:
-        """Say what it is."""
+        """Return its name and its record."""
         if self.scenario is not None:
             return f"Quantity {self.name} of the scenario {self.scenario.name}"
         keys = ", ".join(f"{key}={value!r}" for key, value in self.record.items())
@@ -411,7 +411,7 @@ def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] =
 
 
 def named_as(function: str, quantity: Quantity) -> Quantity:
-    """Return a quantity under the name of a function of what it needs."""
+    """Return a quantity under the name of a function of its operands."""
     depth = 1 + max((each.depth for each in quantity.needs), default=-1)
     words, labels = [each.its_name for each in quantity.needs], [n for each in quantity.needs for n in each.labels]
     return replace(

@@ -1,4 +1,4 @@
-"""Formulas of quantities: what an operation, a function of the language or a comparison makes of objects.
+"""Formulas of quantities: operations, functions of the language and comparisons of objects.
 
 A formula holds the quantities themselves. Written into a scenario, one that has no name of its own stands where it is
 used, as a person would write it: ``60e6*(1 + g)**(t - start)`` is one expression, not five quantities.
@@ -80,7 +80,7 @@ class QuantityFormula:
 
 
 class _FormulaBuilder:
-    """Takes operands one after the other, and says what each is in a formula."""
+    """Turns operands, one after the other, into nodes of a formula."""
 
     def __init__(self, where: str) -> None:
         self.where, self.of, self.words, self.labels = where, list[Any](), list[str](), list[str]()
@@ -177,7 +177,7 @@ def condition(text: str, *, where: str) -> QuantityCondition:
 
 
 def of_numpy(name: str, inputs: Sequence[Any]) -> Any:
-    """Return what a function of numpy makes of quantities; NotImplemented where the language has no such."""
+    """Return a function of numpy of quantities; NotImplemented if the language has none."""
     # numpy hands a number of its own over as an array without dimensions
     operands = [float(each) if getattr(each, "shape", None) == () else each for each in inputs]
     if name in _OPERATIONS:
@@ -201,7 +201,7 @@ def finite(number: object, where: str) -> float:
 
 
 def quantities_in(part: Any) -> Iterator[Quantity]:
-    """Walk the quantities that stand in a record, a formula or a condition."""
+    """Yield the quantities in a record, a formula or a condition."""
     from forecast.api.quantity import Quantity, QuantityCondition
 
     if isinstance(part, Quantity):
@@ -224,7 +224,7 @@ FORMULA_KEYS = (
 
 
 def fed_by_name(part: Any, key: str = "") -> Iterator[Quantity]:
-    """Walk the quantities that stand in a record by their names, not in a formula."""
+    """Yield the quantities that a record holds by name, not in a formula."""
     from forecast.api.quantity import Quantity
 
     if isinstance(part, Mapping):
@@ -238,7 +238,7 @@ def fed_by_name(part: Any, key: str = "") -> Iterator[Quantity]:
 
 
 def to_record(part: Any, own_names: Collection[str] = (), key: str = "") -> Any:
-    """Return what stands in a record as a file would say it: quantities by their names, or in formulas."""
+    """Return a record as a file has it: quantities by their names, or in formulas."""
     from forecast.api.quantity import Quantity, QuantityCondition
 
     if isinstance(part, Quantity):

@@ -1,4 +1,4 @@
-"""What one assumption would have to be, for an answer to be what one asks for."""
+"""The value of one assumption that makes an answer come true by a date."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def required_value(
     probability: float = 0.5,
     within: tuple[float, float] | None = None,
 ) -> float:
-    """Return what a quantity would have to be, the same in every world, for it to be so by a date.
+    """Return the value of a quantity, the same in every world, that makes it so by a date.
 
-    Every other quantity draws what it drew. The root is found on the date at which the answer of the sentence reaches
+    The draws of all other quantities stay. The root is found on the date at which the answer of the sentence reaches
     the probability, in the logarithm of the assumption where that is positive.
 
     Parameters
@@ -60,7 +60,7 @@ def required_value(
     Raises
     ------
     UsageError
-        For what the answer does not depend on, where no number makes it so, and where there is no one answer.
+        If the answer does not depend on it, if no number makes it so, or if there is no one answer.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def _format_lateness(late: float, by: float) -> str:
 
 
 def _until(answer: Answer, by: float) -> Answer:
-    """Return the question over a shorter time: what comes well after the date does not tell when it is reached."""
+    """Return the question over a shorter time: steps well after the date have no influence."""
     last = max([by + MARGIN_YEARS, *(float(date[:4]) + 1 for date in answer.result.dates)])
     if last >= answer.run.span[1]:
         return answer

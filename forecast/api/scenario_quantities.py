@@ -70,7 +70,7 @@ def source_scenarios(*parts: Any) -> dict[str, Scenario]:
 
 
 def at_home(part: Any, scenario: Scenario, _memo: dict[int, Any] | None = None) -> Any:
-    """Return what holds quantities of this scenario with their names in it, for what is to stand in the scenario."""
+    """Return a part with the quantities of this scenario under their names in it, to be put into the scenario."""
     memo: dict[int, Any] = {} if _memo is None else _memo
     if isinstance(part, Quantity):
         if id(part) not in memo:

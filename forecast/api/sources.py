@@ -32,7 +32,7 @@ def uncertain(
     unit : str
         Of the numbers; by default that of the first text that has one.
     name : str
-        What it draws depends on seed, name and world alone, so that it needs one before it is used: here, or by
+        Its draws depend on seed, name and world alone, so that it needs one before it is used: here, or by
         `Quantity.named`.
     **distribution
         ``p05=1e8, p95=4e8``; ``normal=[1.4, 2.4], width=0.8``; ``quantiles={0.05: 1, 0.5: 2}``; ``low=1, high=4``; ...
@@ -65,7 +65,7 @@ def uncertain(
 
 
 def _units_of_texts(value: Any) -> Iterator[str]:
-    """Walk the units of the texts among the numbers of a distribution."""
+    """Yield the units of the texts among the numbers of a distribution."""
     if isinstance(value, str) and (found := parse_measured(value)) is not None:
         yield found[1]
     elif isinstance(value, (Mapping, list, tuple)):
@@ -199,9 +199,9 @@ def function(*, unit: str, along: str = "", **inputs: str) -> Callable[[Callable
     Parameters
     ----------
     unit : str
-        Of what it returns.
+        Of its result.
     along : {"", "time"}
-        Nothing: each element of what it returns is made of the elements at its place. ``"time"``: of its own world's
+        Nothing: each element of the result depends on the elements at its place. ``"time"``: of its own world's
         path up to its date, as a cumulative sum is. Anything else is refused at the first call.
     **inputs
         Argument to unit: in it the function is handed plain arrays, (time, draw), and returns one of that shape. An

@@ -1,4 +1,4 @@
-"""What a model of a plugin must return: it is checked and copied, so that a buffer it keeps changes nothing here."""
+"""Checks of the results of plugins' models, which are copied, so that a buffer of the plugin changes nothing."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def _copy_of_floats(array: object, shape: tuple[int, ...], what: str, dims: str)
 
 
 def checked_draws(draws: object, shape: tuple[int, int], what: str) -> Array:
-    """Return what a model sampled as float64, or say how it breaks its contract; NaN stays, for the world to fail.
+    """Return the sample of a model as float64, or raise if it breaks its contract; a draw of NaN fails later.
 
-    Where every date is one row in memory, so it is in what is returned.
+    If all dates share one row in memory, they do in the result.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def checked_observations(returned: object, what: str) -> Observations | None:
 
 
 def checked_description(returned: object, what: str) -> dict[str, Any]:
-    """Return what a fitted model says of itself, as plain data.
+    """Return the description of a fitted model as plain data.
 
     Raises
     ------

@@ -93,11 +93,11 @@ def estimate(
     name : str
         Names its inputs' random streams.
     note : str
-        What a reader must know.
+        A caveat for the reader.
     sources : tuple of str
-        What the formula rests on.
+        The sources of the formula.
     qualifiers : mapping of str to str
-        What the formula gives, beside its unit, where that is not what its inputs state (see
+        Of the result, beside its unit, if they differ from those of its inputs (see
         `forecast.units.qualifiers`).
 
     Raises

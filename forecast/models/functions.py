@@ -126,7 +126,7 @@ class _FittedFunction(FittedModel):
 
 
 def check_along(along: object, name: str) -> None:
-    """Refuse what a function cannot be along.
+    """Raise if a function cannot be along this dimension.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def check_along(along: object, name: str) -> None:
 
 
 def takes_time(call: Callable[..., Any]) -> bool:
-    """Tell whether a function has an argument ``t``: the dates.
+    """Return True if a function has an argument ``t``: the dates.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def takes_time(call: Callable[..., Any]) -> bool:
 
 
 def check_places(call: Callable[..., Any], arrays: Mapping[str, Array], whole: Array, along: str, what: str) -> None:
-    """Refuse a function that gives other numbers for a part of its inputs, in another order, than for all of them.
+    """Raise if a function gives other numbers for a part of its inputs, in another order, than for all of them.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def check_places(call: Callable[..., Any], arrays: Mapping[str, Array], whole: A
     arrays : mapping of str to array
         Its inputs, (time, draw).
     whole : array
-        What it made of them.
+        Its result.
     along : {"", "time"}
         As it declares.
     what : str
@@ -199,7 +199,7 @@ def check_places(call: Callable[..., Any], arrays: Mapping[str, Array], whole: A
 
 
 def _check_returned(returned: object, shape: tuple[int, int], what: str) -> Array:
-    """Return a copy of what a function returned, as float64 and of the shape of what it was given.
+    """Return a copy of the result of a function, as float64 and in the shape of its inputs.
 
     Raises
     ------

@@ -66,7 +66,7 @@ def fitted_law(
     scatter : bool
         Add the scatter of one observation to the level.
     qualifiers : mapping of str to str
-        What the law gives, beside its unit.
+        Of the output of the law, beside its unit.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class FittedLaw(FittedRelation):
         )
 
     def warnings(self, inputs: Mapping[str, Array]) -> tuple[ForecastWarning, ...]:
-        """Say what is not known of the parameters, and which variables lie far outside the data."""
+        """Return warnings of missing uncertainty of the parameters, and of variables far outside the data."""
         published = self.fit.solutions is None and self.fit.published
         rounded = RoundedConstantsWarning(fit=self.fit.name)
         warnings: list[ForecastWarning] = [rounded] if published and published.rounded else []
@@ -205,7 +205,7 @@ class FittedLaw(FittedRelation):
         return (*warnings, *super().warnings(inputs))
 
     def describe(self) -> Description:
-        """Say what the parameters are, and where they come from."""
+        """Describe the parameters and their source."""
         if self._joint:
             return super().describe()
         fit, errors = self.fit, self._published_errors

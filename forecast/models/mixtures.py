@@ -49,7 +49,7 @@ def mixture(
     qualifiers: Mapping[str, str] | None = None,
     of: str = "estimates",
 ) -> Model:
-    """Mix models of one quantity by weights; `of` says what they are, in the plural.
+    """Mix models of one quantity by weights; `of` is their kind, in the plural.
 
     Raises
     ------

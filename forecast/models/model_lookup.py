@@ -31,13 +31,13 @@ POOLED_SHAPE = "pooled"
 
 @dataclass(frozen=True, kw_only=True)
 class FoundModel:
-    """What a name stands for: a record and, beside a series, a shape.
+    """The meaning of a model's name: a record and, of a series, a shape.
 
     Parameters
     ----------
     record : Record
     shape : str
-        The full name of a shape, or `POOLED_SHAPE`; empty for what is no series.
+        The full name of a shape, or `POOLED_SHAPE`; empty if it is no series.
     """
 
     record: Record
@@ -61,7 +61,7 @@ class FoundModel:
         return f"{self.record.full_name}@{self.shape if rivals else bare}"
 
     def beside(self) -> SeriesShape:
-        """Return what the series says of the shape, the options of its own shape among it."""
+        """Return the series' settings for the shape, with the options of its own shape."""
         assert isinstance(self.spec, TrendSpec)
         series_shape = next((s for s in self.spec.shapes if s.name == self.shape), SeriesShape(name=self.shape))
         return (
@@ -82,7 +82,7 @@ def _named_shapes(spec: TrendSpec) -> list[str]:
 
 
 def find_model(name: str, *, shape: str = "", where: str = "") -> FoundModel:
-    """Return what a name stands for: ``plugin/series@shape``, or a series' default shape where none is named.
+    """Find the model of a name: ``plugin/series@shape``, or a series with its default shape.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def attempt(name: str, *, shape: str = "", options: Mapping[str, Any] | None = N
 
 
 def is_registered(model: Model) -> bool:
-    """Tell whether a model is what the registry gives under its name, and not an object of one's own.
+    """Return True if a model equals the registered one of its name.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def is_registered(model: Model) -> bool:
 
 
 def is_same_model(one: Model, other: Model) -> bool:
-    """Tell whether two models are one, or equal; those that cannot be compared are not."""
+    """Return True if two models are one, or equal; those that cannot be compared are not."""
     try:
         return one is other or bool(one == other)
     except Exception:  # foreign code, or arrays in a record

@@ -74,7 +74,7 @@ class _Relation(Model):
 
 
 def left_out(rows: int) -> str:
-    """Say how many rows had no value."""
+    """Format the number of rows without a value."""
     return f"{rows} row{'s' if rows > 1 else ''} without a value left out" if rows else ""
 
 
@@ -130,7 +130,7 @@ class FittedRelation(FittedModel):
         return self.fit.scatter(level, streams("noise")) if observed else level
 
     def _check_meaning(self, values: Mapping[str, Array], shape: tuple[int, int]) -> None:
-        """Refuse draws for which the law has no meaning."""
+        """Raise if the law has no meaning for some draws."""
         from forecast.laws.requirements import unmet
 
         law = self.fit.law
@@ -141,7 +141,7 @@ class FittedRelation(FittedModel):
             )
 
     def warnings(self, inputs: Mapping[str, Array]) -> tuple[ForecastWarning, ...]:
-        """Say which variables lie, in the median draw, as far outside the data as `Fit.predict` warns of."""
+        """Return warnings of variables that lie, in the median draw, as far outside the data as `Fit.predict` warns."""
         import numpy as np
 
         from forecast.fit.predict import WARN_DECADES, extrapolation
@@ -158,7 +158,7 @@ class FittedRelation(FittedModel):
         return tuple(out)
 
     def describe(self) -> Description:
-        """Say what the parameters are, and where they come from."""
+        """Describe the parameters and their source."""
         intervals = {name: (float(v), *map(float, self.fit.interval(name, 0.9))) for name, v in self.fit.values.items()}
         text = ", ".join(f"{name} = {v:.3g} [{low:.3g}, {high:.3g}]" for name, (v, low, high) in intervals.items())
         facts: dict[str, float] = {}

@@ -207,7 +207,7 @@ def _shape_class(record: Record) -> Any:
 
 
 def check_options(name: str, options: Mapping[str, Any], *, where: str) -> None:
-    """Refuse options that a shape does not have, and the lack of one that it needs.
+    """Raise if a shape lacks one of the options, or an option that it needs is missing.
 
     Raises
     ------
@@ -334,7 +334,7 @@ def trend(
     since : str
         Leave out the rows before this date (YYYY-MM-DD).
     qualifiers : mapping of str to str
-        What the rows measure, where `where` does not say it (see `forecast.units.qualifiers`).
+        Of the measurement in the rows, if `where` does not state them (see `forecast.units.qualifiers`).
     keeps : {"", "frontier", "share", "positive"}
         What its draws keep: those of a frontier start at the last record and never fall.
     name : str

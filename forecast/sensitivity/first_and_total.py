@@ -1,6 +1,6 @@
-"""What moves an estimate: the share of its variance that each of its uncertain numbers explains.
+"""Sensitivity of an estimate: the share of its variance that each of its uncertain numbers explains.
 
-The *first-order* index is what a number explains alone, the *total* index what would be left if all others were known;
+The *first-order* index is the share that a number explains alone, the *total* index the rest if all others were known;
 the two differ where numbers act together (Sobol' 2001, Mathematics and Computers in Simulation 55, 271-280; estimated
 after Saltelli et al. 2010, Computer Physics Communications 181, 259-270). `scipy.stats.sobol_indices` does the work.
 Where every value is positive the logarithm is explained: of a number over ten orders the plain variance is its upper
@@ -68,7 +68,7 @@ def sobol_indices(
     with_: Mapping[str, float] | None = None,
     at: float = 2025.0,
 ) -> xr.Dataset:
-    """Say which uncertain numbers an estimate's variance comes from.
+    """Compute Sobol' indices of the uncertain numbers of an estimate.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def sobol_indices(
 
 @dataclass(frozen=True)
 class _Quantiles:
-    """What `scipy.stats.sobol_indices` asks of a distribution."""
+    """A distribution as `scipy.stats.sobol_indices` takes it."""
 
     distribution: Distribution
 
@@ -182,7 +182,7 @@ def _full(model: Model, key: str) -> str:
 
 
 def _named_numbers(model: Model) -> Iterator[tuple[str, Input]]:
-    """Walk the named numbers: its own by their names, those of a model within it as ``plugin/model.number``."""
+    """Yield the named numbers: its own by their names, those of a model within it as ``plugin/model.number``."""
     for inner in walk_models(model):
         for name, need in inner.inputs.items():
             if isinstance(need, OtherQuantity):

@@ -1,8 +1,8 @@
-"""What moves an answer: the share of a question's variance that each choice and each uncertain number explains alone.
+"""Sensitivity of an answer: the share of its variance that each choice and each uncertain number explains alone.
 
 The answer is taken by rank, so that *never* is simply the latest date. A choice's share is the variance of its values'
 means over that of all draws and combinations (the main effect of a balanced design). A number's share is the same with
-its draws sorted into bins, less what chance alone would give: the first-order Sobol' index from given data (Plischke,
+its draws sorted into bins, less the share by chance: the first-order Sobol' index from given data (Plischke,
 Borgonovo & Smith 2013, European Journal of Operational Research 226(3), 536-550). What is left belongs to several
 together.
 """
@@ -32,7 +32,7 @@ MIN_DRAWS_PER_BIN, MAX_BINS = 25, 32
 def first_order(
     run: Projection, question: str, *, among: Mapping[str, UncertainNumber] | None = None
 ) -> list[dict[str, Any]]:
-    """Return what explains the variance of a question's date, the largest share first.
+    """Return the shares of the variance of a question's date, the largest first.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def variance_shares(
     *,
     among: Mapping[str, UncertainNumber] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return what explains the variance of what every world says, by rank, the largest share first.
+    """Return the shares of the variance of the worlds' answers, by rank, the largest first.
 
     Numbers that the scenario correlates are one driver, ``kind`` ``group``.
 
@@ -141,7 +141,7 @@ def answer_ranks(answers: Array, counts: Array) -> Array:
 
 
 class UncertainNumber:
-    """The draws of one uncertain number, and the bins in which what it explains is counted."""
+    """The draws of one uncertain number, and the bins in which its share is counted."""
 
     def __init__(self, draws: Array) -> None:
         self._raw_draws = draws
@@ -171,7 +171,7 @@ def uncertain(run: Projection) -> dict[str, UncertainNumber]:
 
 
 def certain(run: Projection) -> bool:
-    """Tell whether nothing in a projection is uncertain."""
+    """Return True if nothing in a projection is uncertain."""
     return not any(number.moves for number in uncertain(run).values())
 
 

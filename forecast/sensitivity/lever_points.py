@@ -59,9 +59,9 @@ def lever_points(
     draws: int = N_DRAWS,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[LeverPoint]:
-    """Walk the points of every lever that is a number, with the projection there.
+    """Yield the points of every lever that is a number, with the projection there.
 
-    Everything else is as the projection was run with: what was set and changed, its grid and its seed.
+    Everything else is as in the projection: settings, changes, grid and seed.
 
     Parameters
     ----------

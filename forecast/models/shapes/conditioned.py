@@ -72,7 +72,7 @@ class Conditioned(FittedShape):
         return self.shape.central(time)
 
     def describe(self) -> Description:
-        """Say what the shape says."""
+        """Return the description of the shape."""
         return self.shape.describe()
 
 

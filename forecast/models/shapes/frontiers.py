@@ -66,7 +66,7 @@ class _FrontierShape(FittedShape):
 
     @property
     def settable(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What may be set of the shape."""
+        """The settable parameters of the shape."""
         return self.shape.settable
 
     def with_parameters(self, parameters: Mapping[str, Array]) -> FittedShape:
@@ -78,7 +78,7 @@ class _FrontierShape(FittedShape):
         return replace(self, shape=self.shape.given(options))
 
     def describe(self) -> Description:
-        """Say of the shape what it says, and what becomes of it."""
+        """Return the description of the shape, with the assumption of the frontier."""
         description = self.shape.describe()
         return replace(description, assumptions=(*description.assumptions, f"as a frontier it {self._assumed()}"))
 
@@ -94,7 +94,7 @@ class _FrontierShape(FittedShape):
 
 @dataclass(frozen=True, kw_only=True)
 class Anchored(_FrontierShape):
-    """A fitted shape as a frontier: from the last record on it gains what the shape gains, at its highest so far.
+    """A fitted shape as a frontier: from the last record on it gains as much as the shape, at its highest so far.
 
     At the last date the record is known, and every draw starts there. Where the record lies off the shape's level (a
     line goes through the middle of its points), the distance is kept: a walk has no other level. A shape that scatters
