@@ -222,7 +222,7 @@ def as_model(model: Model | Operators[Any]) -> Model:
     UsageError
         For a quantity that is no model.
     """
-    return model.model if isinstance(model, Operators) else model  # type: ignore[no-any-return]
+    return model.model if isinstance(model, Operators) else model
 
 
 @dataclass(frozen=True, kw_only=True)
