@@ -3,14 +3,15 @@
 from . import language as language
 from .api.answer import Answer as Answer
 from .api.build_answer import ask as ask
-from .api.changed_scenario import scenario as scenario
 from .api.issue_warnings import project as project
+from .api.model_quantities import estimate as estimate, model as model, trend as trend
 from .api.quantity import (
     Quantity as Quantity,
     QuantityCondition as QuantityCondition,
     quantity as quantity,
 )
 from .api.save_and_load import load as load, save as save
+from .api.scenario import Scenario as Scenario, scenario as scenario
 from .api.sources import (
     draws as draws,
     function as function,
@@ -54,13 +55,7 @@ from .evaluation.whole.scenario_backtest import backtest_scenario as backtest_sc
 from .fit.fit import Fit as Fit
 from .fit.protocols import Protocol as Protocol, protocol as protocol
 from .laws import Law as Law, law as law
-from .models import (
-    estimate as estimate,
-    model as model,
-    trend as trend,
-)
 from .projection.result import Projection as Projection
-from .scenarios.scenario import Scenario as Scenario
 from .tables import table as table
 
 __version__: str

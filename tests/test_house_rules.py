@@ -151,11 +151,6 @@ def part(path: Path) -> str:
 DOORS = {
     ("laws/definition.py", "fit"),  # Law.fit, Law.published
     ("fit/any_fit.py", "planning"),  # Fit.allocate, Fit.invert
-    ("fit/fit.py", "report"),  # what a notebook shows of a Fit
-    ("base/operators.py", "api"),  # arithmetic on a model
-    ("scenarios/scenario.py", "api"),  # Scenario.ask, Scenario.with_
-    ("scenarios/scenario.py", "report"),  # what a notebook shows of a Scenario
-    ("projection/result/projection.py", "report"),  # and of a Projection
 }
 
 

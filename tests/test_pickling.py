@@ -120,7 +120,7 @@ def test_every_model(again):
     with every() as case:
         for name in get_registry().names("model"):
             with case(name):
-                model = forecast.model(name)
+                model = forecast.model(name).model
                 assert alike(again(model), model)
 
 

@@ -374,7 +374,7 @@ def small(quantities: Mapping[str, Any], when: str = "x >= limit", **options: An
 def growing(limit: Mapping[str, Any]) -> dict[str, Any]:
     """Return a quantity that doubles every year, from 1 FLOP in 2000, and its limit."""
     data = {"t": [2000.0, 2001.0, 2002.0, 2003.0], "v": [1.0, 2.0, 4.0, 8.0]}
-    model = forecast.trend(data, x="t", y="v", unit="FLOP", shape="trends/exponential", name="x")
+    model = forecast.trend(data, x="t", y="v", unit="FLOP", shape="trends/exponential", name="x").model
     return {"x": {"model": model}, "limit": {**limit, "unit": "FLOP"}}
 
 

@@ -1,1 +1,1 @@
-"""What people hold in their hands, over all the rooms below: quantities, answers, and what was saved."""
+"""The objects of the front door: quantities, answers, scenarios, and files of results."""

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.api.build_scenario import DEFAULT_QUESTION, collect_quantities, scenario_of
-from forecast.api.changed_scenario import model_record
 from forecast.api.issue_warnings import issue
 from forecast.api.options import GRID_KEYS, RUN_KEYS
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
+from forecast.api.scenario import Scenario, run_scenario
 from forecast.api.scenario_quantities import source_scenarios
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
@@ -35,6 +35,7 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
+from forecast.scenarios.settings.replacements import model_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from forecast.models import Model
-    from forecast.scenarios.scenario import Scenario
 
 __all__ = ["Answer"]
 
@@ -64,9 +64,9 @@ class Answer:
     options : mapping
         Keywords of the scenario and of the run, as `forecast.ask` takes them.
     conditions : tuple of QuantityCondition
-        What it is conditioned on.
+        The conditions under which it holds.
     replaced : mapping of str to Quantity
-        What stands in place of a quantity of this name.
+        The quantities that replace those of these names.
     base : Scenario, optional
         The scenario that has the question.
     name : str
@@ -76,7 +76,7 @@ class Answer:
     folder : path, optional
         Where that file stands: what its scenario names must lie there too.
     cache : RunCache
-        The fits and draws that it shares with the answers made from it, so that these draw only what is changed.
+        The fits and draws that it shares with the answers made from it, so that only changes are drawn again.
 
     Examples
     --------
@@ -110,25 +110,23 @@ class Answer:
         The file may be a stranger's: its scenario reaches what lies in the file's folder, and nothing else.
         """
         assert run.opening is not None
-        stated = run.settings
+        settings = run.settings
         how = {
-            "draws": stated.draws,
-            "seed": stated.seed,
-            "as_of": stated.as_of,
-            "with_": {**stated.set, **stated.swap},
+            "draws": settings.draws,
+            "seed": settings.seed,
+            "as_of": settings.as_of,
+            "with_": {**settings.set, **settings.swap},
         }
-        grid = {"until": stated.until, "start": stated.start, "step": stated.step}
+        grid = {"until": settings.until, "start": settings.start, "step": settings.step}
         return cls(question={}, run=run, options={**how, **grid}, name=run.opening.name, saved=run, folder=folder)
 
     def _answered(self) -> Answer:
-        from forecast.projection.engine import project
-
-        run = project(self._run_scenario, **self._run_options, cache=self.cache)
+        run = run_scenario(self._run_scenario, **self._run_options, cache=self.cache)
         before = () if self.saved is None else self.saved.given
         if self.saved is not None and (changed := [n for n, h in run.data.items() if self.saved.data.get(n) != h]):
             issue([ChangedDataWarning(names=tuple(changed))])
         run = run.conditioned([*before, *(each.text for each in self.conditions)])
-        issue(run.warnings, told=self.run.warnings if "projection" in self.run else ())
+        issue(run.warnings, before=self.run.warnings if "projection" in self.run else ())
         return replace(self, run=run)
 
     @property
@@ -138,9 +136,9 @@ class Answer:
             if self._base is None
             else (*RUN_KEYS, "sweep", "keep", "client", *GRID_KEYS)
         )
-        stated = {key: each for key, each in self.options.items() if key in taken}
+        options = {key: each for key, each in self.options.items() if key in taken}
         # what an answer says is computed from its worlds, so that all of them are kept
-        return {"keep": stated["draws"], **stated} if "draws" in stated else stated
+        return {"keep": options["draws"], **options} if "draws" in options else options
 
     # --- the question -----------------------------------------------------------------------------------------------
 
@@ -157,8 +155,6 @@ class Answer:
     @cached_property
     def _base(self) -> Scenario | None:
         """The scenario that has the question, or the one in the file."""
-        from forecast.scenarios.scenario import Scenario
-
         if self.base is not None or self.saved is None:
             return self.base
         if not self.saved.scenario_text:
@@ -182,7 +178,6 @@ class Answer:
     def _run_scenario(self) -> Scenario:
         """The scenario that runs, without the settings of the run."""
         from forecast.scenarios.graph import build
-        from forecast.scenarios.scenario import Scenario
         from forecast.scenarios.settings.setting_targets import correlated_with
 
         base = self._base
@@ -190,25 +185,25 @@ class Answer:
             return Scenario.from_dict(self._mapping)
         if not self.conditions and not self.replaced:
             return base
-        made = base.restated(self._mapping)
-        known = [name for name in self.replaced if name in base.quantities]
-        return replace(made, alone=correlated_with(build(base), known)) if base.correlations and known else made
+        scenario = base.restated(self._mapping)
+        names = [name for name in self.replaced if name in base.quantities]
+        return replace(scenario, alone=correlated_with(build(base), names)) if base.correlations and names else scenario
 
     @property
     def _mapping(self) -> dict[str, Any]:
         changed: dict[str, Any] = {"conditions": self.conditions, "swapped": self.replaced}
         if (base := self._base) is not None:
             return scenario_of(self.question, base=base.stated, **changed)
-        stated = {key: each for key, each in self.options.items() if key not in (*RUN_KEYS, "sweep", "keep", "client")}
-        return scenario_of(self.question, **changed, **stated)
+        keys = {key: each for key, each in self.options.items() if key not in (*RUN_KEYS, "sweep", "keep", "client")}
+        return scenario_of(self.question, **changed, **keys)
 
     @cached_property
     def depends_on(self) -> tuple[str, ...]:
-        """The quantities that the answer is made of."""
+        """The names of the quantities behind the answer."""
         if self._base is None and not source_scenarios(self.question):
             return tuple(collect_quantities(quantities_in(self.question), self.replaced))
-        known = self._run_scenario.quantities
-        return tuple(name for name in self._behind() if name in known)
+        quantities = self._run_scenario.quantities
+        return tuple(name for name in self._behind() if name in quantities)
 
     def _behind(self) -> list[str]:
         """Return the nodes on which the question of a scenario depends, hidden parts of formulas included."""
@@ -225,13 +220,13 @@ class Answer:
             else:
                 ranking = scenario.rankings[name]
                 parts += [*ranking.rank.names, *(n for each in ranking.among for n in each.names)]
-        seen: dict[str, None] = {}
+        names: dict[str, None] = {}
         while parts:
             name = parts.pop()
-            if name not in seen and name in graph.nodes:
-                seen[name] = None
+            if name not in names and name in graph.nodes:
+                names[name] = None
                 parts += graph.nodes[name].sources
-        return list(seen)
+        return list(names)
 
     @property
     def newest(self) -> dict[str, str]:
@@ -240,19 +235,19 @@ class Answer:
 
     @cached_property
     def _knobs(self) -> dict[str, None]:
-        """Return what can be set: the quantities behind the answer, the formulas in them, and the inputs of models."""
+        """Return the names that can be set: quantities behind the answer, formulas in them, and inputs of models."""
         from forecast.scenarios.graph import build
 
-        known = dict.fromkeys(self.depends_on)
+        names = dict.fromkeys(self.depends_on)
         left = list(quantities_in(self.question))
         while left:
             each = left.pop()
-            known |= dict.fromkeys([each.name] if each.stated else [])
+            names |= dict.fromkeys([each.name] if each.stated else [])
             left += each.needs
         graph = build(self._run_scenario)
-        models = {m.name for name in known if name in graph.nodes for m in graph.nodes[name].models.values()}
+        models = {m.name for name in names if name in graph.nodes for m in graph.nodes[name].models.values()}
         inputs = [name for name in graph.inputs if name.rpartition(".")[0] in models]
-        return known | dict.fromkeys([*inputs, *graph.scenario.choices])
+        return names | dict.fromkeys([*inputs, *graph.scenario.choices])
 
     # --- what it says -----------------------------------------------------------------------------------------------
 
@@ -290,8 +285,8 @@ class Answer:
         self._only("date", "when")
         if not math.isfinite(self.median):
             return None
-        made: datetime = from_decimal_year([self.median])[0].astype("datetime64[s]").item()
-        return made
+        date: datetime = from_decimal_year([self.median])[0].astype("datetime64[s]").item()
+        return date
 
     @property
     def never(self) -> float:
@@ -342,7 +337,7 @@ class Answer:
         -------
         xarray.Dataset
             Of dates ``quantiles`` (decimal years, +inf inside the never mass), ``never``, ``already`` and ``error``; of
-            values ``quantiles`` along ``date``; of what comes first ``share`` along ``event``; of a ranking ``share``
+            values ``quantiles`` along ``date``; of first events ``share`` along ``event``; of a ranking ``share``
             and ``quantiles`` along the choice that is ranked. What failed is NaN.
         """
         result = self.result
@@ -370,7 +365,7 @@ class Answer:
         return xr.Dataset(parts, coords=coords)
 
     def _labels(self, dim: str) -> list[str] | list[float]:
-        """Return the values along a choice; of what is swept over numbers, the numbers."""
+        """Return the values along a choice, as numbers if it is swept over numbers."""
         values = self.result.values(dim)
         if dim not in self.run.swept:
             return values
@@ -407,11 +402,11 @@ class Answer:
         assert isinstance(result, FirstAnswer)
         parts = []
         for row in result.table:
-            told = {**row.first, "together": row.together, "none": row.none}
-            made = xr.DataArray(
-                [low for low, _ in told.values()], dims="event", coords={"event": list(told)}, name="share"
+            shares = {**row.first, "together": row.together, "none": row.none}
+            array = xr.DataArray(
+                [low for low, _ in shares.values()], dims="event", coords={"event": list(shares)}, name="share"
             )
-            parts.append(made.expand_dims({dim: [each] for dim, each in row.choices.items()}).to_dataset())
+            parts.append(array.expand_dims({dim: [each] for dim, each in row.choices.items()}).to_dataset())
         return xr.combine_by_coords(parts, join="exact")["share"] if len(parts) > 1 else parts[0]["share"].squeeze()
 
     def _only(self, what: str, *kinds: str) -> None:
@@ -421,14 +416,14 @@ class Answer:
 
     @property
     def _each(self) -> xr.DataArray:
-        """What every world says."""
+        """The answer of every world."""
         return self.values if self.kind == "value" else self.dates
 
     @property
     def weights(self) -> xr.DataArray:
-        """What every world counts, in sum 1; (draw), and the choices on which that depends."""
-        worlds, stated = self._each.sizes["draw"], self.run.weights
-        return xr.DataArray([1 / worlds] * worlds, dims="draw") if stated is None else stated
+        """The weight of every world, in sum 1; (draw), and the choices on which it depends."""
+        worlds, weights = self._each.sizes["draw"], self.run.weights
+        return xr.DataArray([1 / worlds] * worlds, dims="draw") if weights is None else weights
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as ``--json`` prints it: plain data, in which a quantile inside the never mass is None.
@@ -473,7 +468,7 @@ class Answer:
     # --- further questions ------------------------------------------------------------------------------------------
 
     def given(self, condition: QuantityCondition | str) -> Answer:
-        """Return the answer in those worlds in which a condition holds; every world stays what it is.
+        """Return the answer in those worlds in which a condition holds; no world changes.
 
         Parameters
         ----------
@@ -483,7 +478,7 @@ class Answer:
         Raises
         ------
         UsageError
-            For a condition on what the answer does not depend on, or on what changes with time without a date.
+            For a condition on a quantity that the answer does not depend on, or that changes with time, without a date.
 
         Warns
         -----
@@ -494,16 +489,14 @@ class Answer:
             condition = read_condition(condition, where="given")
         if not isinstance(condition, QuantityCondition):
             raise UsageError(f"given: expected a condition such as spend >= 2e8, got {type(condition).__name__}")
-        known = set(self.depends_on)
-        if not known & {*collect_quantities(condition.sides), *(n for side in condition.sides for n in side.leaves)}:
+        behind = set(self.depends_on)
+        if not behind & {*collect_quantities(condition.sides), *(n for side in condition.sides for n in side.leaves)}:
             raise self._not_of(condition.text, "given")
         self._check_steady(condition)
         return replace(self, conditions=(*self.conditions, condition))._answered()
 
     def _check_steady(self, condition: QuantityCondition) -> None:
-        """Refuse a condition on a quantity that changes with time: a draw needs one truth value."""
-        from forecast.projection.engine import project
-
+        """Raise if a condition is on a quantity that changes with time: a draw needs one truth value."""
         sides = {f"side_{place}": side for place, side in enumerate(condition.sides)}
         scenario = replace(self, conditions=())._mapping
         scenario = {key: each for key, each in scenario.items() if key not in ("questions", "update", "title", "sweep")}
@@ -522,7 +515,7 @@ class Answer:
             if key in ("with_", "seed", "as_of", "data", *GRID_KEYS)
         }
         base = self._base
-        worlds = project(
+        worlds = run_scenario(
             scenario if base is None else base.restated(scenario), **run, draws=100, cache=self.cache
         ).worlds
         for name, side in sides.items():
@@ -532,7 +525,7 @@ class Answer:
                 raise UsageError(f"given '{condition.text}': '{side.name}' changes with time: {way}")
 
     def with_(self, **values: object) -> Answer:
-        """Return the answer with other values, or other quantities, in place of what it depends on.
+        """Return the answer with other values, or other quantities, in place of those it depends on.
 
         Every other quantity draws what it drew.
 
@@ -546,12 +539,12 @@ class Answer:
         Raises
         ------
         UsageError
-            For what the answer does not depend on.
+            For a name on which the answer does not depend.
         """
-        known, formulas = self._knobs, self._formulas
+        valid_names, formulas = self._knobs, self._formulas
         settings, quantities = dict(self._settings), dict(self.replaced)
         for name, value in values.items():
-            if name not in known and not self._settable(name):
+            if name not in valid_names and not self._settable(name):
                 raise self._not_of(name, "with_")
             other = self._other(name, value, formulas)
             if other is None:
@@ -563,12 +556,14 @@ class Answer:
         return replace(self, options={**self.options, "with_": settings}, replaced=quantities)._answered()
 
     def _other(self, name: str, value: object, formulas: set[str]) -> Quantity | None:
-        """Return what stands in place of a quantity; None where a run sets it."""
+        """Return the quantity that replaces another; None if the run sets a value."""
         from forecast.models import Model
         from forecast.scenarios.settings.setting_values import names_model
 
         if isinstance(value, Quantity):
-            return value
+            if not value.is_model:
+                return value
+            value = value.record["model"]
         if isinstance(value, Model) or (
             isinstance(value, str) and name not in self._run_scenario.choices and names_model(value)
         ):
@@ -576,7 +571,7 @@ class Answer:
         return as_quantity(value).named(name) if name in formulas else None
 
     def _settable(self, name: str) -> bool:
-        """Tell whether a name is that of a fitted parameter of a model behind the answer."""
+        """Return True if a name is that of a fitted parameter of a model behind the answer."""
         owner, dot, _ = name.rpartition(".")
         return bool(dot) and (owner in self._knobs or owner in self.run.models)
 
@@ -601,9 +596,9 @@ class Answer:
         since, until : float
             Decimal years.
         growth : float or str, optional
-            By what the growth of its logarithm is multiplied, ``"0.5*"``.
+            The factor on the growth of its logarithm, ``"0.5*"``.
         value : object, optional
-            What it is instead: a number, or a text with a unit.
+            The value that replaces it: a number, or a text with a unit.
         """
         name = of if isinstance(of, str) else as_quantity(of).its_name
         if name not in self.depends_on:
@@ -632,9 +627,9 @@ class Answer:
         >>> answer.sweep(spend=[1e8, 3e8]).by_choice["already"].values.tolist()
         [0.0, 1.0]
         """
-        known, formulas = self._knobs, self._formulas
+        valid_names, formulas = self._knobs, self._formulas
         for name in values:
-            if name not in known and not self._settable(name):
+            if name not in valid_names and not self._settable(name):
                 raise self._not_of(name, "sweep")
         if not values:
             raise UsageError(f"sweep: expected values for one of {first_names(list(self.depends_on))}")
@@ -659,7 +654,7 @@ class Answer:
         probability: float = 0.5,
         within: tuple[float, float] | None = None,
     ) -> float:
-        """Return what one assumption would have to be; see `forecast.api.required_input.required_value`.
+        """Return the value of one assumption that makes it so; see `forecast.api.required_input.required_value`.
 
         Parameters
         ----------
@@ -752,8 +747,8 @@ class Answer:
         if path is None:
             return answer_plot.page(self)
         page.check_format(path)
-        moved = lever_answers(self.run, self._run_scenario, draws=lever_draws) if self.run.levers else None
-        return page.write_page(self.run, path, toml=answer_plot.scenario_text(self), lever_answers=moved)
+        answers = lever_answers(self.run, self._run_scenario, draws=lever_draws) if self.run.levers else None
+        return page.write_page(self.run, path, toml=answer_plot.scenario_text(self), lever_answers=answers)
 
     def record(self, to: str | Path, *, on: str, by: Iterable[str] = (), source: str = "") -> list[dict[str, Any]]:
         """Add the answer to a ledger of forecasts; see `forecast.evaluation.ledger_entries.record`.
@@ -791,8 +786,8 @@ class Answer:
         return opening_sentence(self.run)
 
     def __repr__(self) -> str:
-        """Answer in one plain sentence, and say what it warns of."""
-        from forecast.report.warning_lines import with_warnings
+        """Return the answer in one plain sentence, with its warnings."""
+        from forecast.base.warning_lines import with_warnings
 
         return with_warnings(self.sentence, self.run.warnings)
 

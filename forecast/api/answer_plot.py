@@ -50,9 +50,9 @@ def plot_answer(answer: Answer, ax: Axes | None = None, *, panel: str | None = N
 
 def _question_title(answer: Answer) -> str:
     """Return the title of the question, or its formula if it has none."""
-    stated = answer.scenario.stated["questions"][answer.name]
-    title = stated.get("title") or next(
-        str(stated[key]) for key in ("when", "value", "growth", "first", "rank") if key in stated
+    record = answer.scenario.stated["questions"][answer.name]
+    title = record.get("title") or next(
+        str(record[key]) for key in ("when", "value", "growth", "first", "rank") if key in record
     )
     title = f"{title}, given {' and '.join(each.text for each in answer.conditions)}" if answer.conditions else title
     return short_zeros(title)
@@ -78,8 +78,8 @@ def _plot_dates(answer: Answer, ax: Axes) -> None:
         if row.distribution is not None and np.isfinite(middle := row.distribution.median):
             ax.plot([middle], [0.5], "o", color=colour, ms=5, clip_on=False)
             if len(lines) == 1:
-                told = f"median {middle:.1f}"
-                ax.annotate(told, (middle, 0.5), xytext=(8, -4), textcoords="offset points", fontsize=8)
+                note = f"median {middle:.1f}"
+                ax.annotate(note, (middle, 0.5), xytext=(8, -4), textcoords="offset points", fontsize=8)
     ax.set(xlim=(start, until), ylim=(0, 1), ylabel="probability that it is so", xlabel="year")
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     left = f"the first {MAX_PLOTTED_LINES} of {len(lines)}" if len(lines) > MAX_PLOTTED_LINES else None
@@ -94,7 +94,7 @@ def _plot_values(answer: Answer, ax: Axes) -> None:
     years = decimal_year(np.array(answer.result.dates, dtype="datetime64[s]"))
     rows = list(zip(*(at.side_by_side for at in answer.result.at), strict=True))[:MAX_PLOTTED_LINES]
     width = 0.12 * (np.diff(years).min() if len(years) > 1 else 1.0)
-    drawn = []
+    plotted = []
     for place, (row, colour, mark) in enumerate(zip(rows, plot_style.COLOURS, plot_style.MARKERS, strict=False)):
         nothing = (np.nan,) * 5
         levels = np.array([nothing if r.distribution is None else r.distribution.quantiles for r in row]).T
@@ -103,8 +103,8 @@ def _plot_values(answer: Answer, ax: Axes) -> None:
         ax.vlines(at, low, high, color=colour, lw=1.5)
         ax.vlines(at, lower, upper, color=colour, lw=5, alpha=0.5)
         ax.plot(at, middle, mark, color=colour, ms=5, label=", ".join(row[0].choices.values()) or None)
-        drawn.append(levels)
-    least, most = float(np.nanmin(drawn)), float(np.nanmax(drawn))
+        plotted.append(levels)
+    least, most = float(np.nanmin(plotted)), float(np.nanmax(plotted))
     if least > 0 and most > 30 * least:
         ax.set_yscale("log")
     ax.set(xlabel="year", ylabel=answer.result.unit or "value", xticks=years)
@@ -144,14 +144,14 @@ def page(answer: Answer) -> str:
     parts = [textwrap.fill(answer.sentence, PAGE_WIDTH), "", *_quantile_lines(answer)]
     if answer.kind in ("when", "value"):
         moves = answer.sensitivity()
-        told = moves[(moves["first"] >= MIN_DRIVER_SHARE) & (moves["kind"] != "constant")]
+        drivers = moves[(moves["first"] >= MIN_DRIVER_SHARE) & (moves["kind"] != "constant")]
         parts += ["", "What moves it (the share of its variance that each explains alone)", ""]
-        parts += [f"  {share:6.1%}  {name}" for name, share in told["first"].items()] or [
+        parts += [f"  {share:6.1%}  {name}" for name, share in drivers["first"].items()] or [
             "  nothing: it is the same in every world"
         ]
         parts += ["", *textwrap.wrap(moves.attrs["note"], PAGE_WIDTH)] if "note" in moves.attrs else []
-    told_of = [line for text in answer.run.warnings for line in textwrap.wrap(f"warning: {text}", PAGE_WIDTH)]
-    parts += ["", *told_of] if told_of else []
+    warning_lines = [line for text in answer.run.warnings for line in textwrap.wrap(f"warning: {text}", PAGE_WIDTH)]
+    parts += ["", *warning_lines] if warning_lines else []
     ages = data_ages(answer.run)
     parts += ["", *textwrap.wrap(ages, PAGE_WIDTH)] if ages else []
     parts += [

@@ -1,4 +1,4 @@
-"""What moves an answer: shares of its variance, and constants that would move it more than anything drawn."""
+"""Drivers of an answer: shares of its variance, and constants that would move it more than any draw."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     -------
     pandas.DataFrame
         By driver: its ``kind``; ``first``, the share of the variance of the answer's rank that it explains alone, of
-        correlated numbers as one group; what is left to 1 is in the row ``together``. ``moves`` is how far the mean
+        correlated numbers as one group; the rest to 1 is in the row ``together``. ``moves`` is how far the mean
         answer goes (a date of never counts as the last step): of a number from the worlds around its 5 % quantile to
         those around its 95 % quantile, of a constant from half of it to its double. ``attrs["note"]`` says so where
         a constant comes first.
@@ -75,25 +75,25 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     }
     left = max(1 - sum(row["share"] for row in shares), 0.0) if shares else float("nan")
     rows["together"] = {"kind": "together", "first": left, "moves": float("nan")}
-    told = {row["name"] for row in shares if row["share"] >= MIN_DRIVER_SHARE and row["kind"] == "number"}
+    drivers = {row["name"] for row in shares if row["share"] >= MIN_DRIVER_SHARE and row["kind"] == "number"}
     numbers = answer.run.uncertain
     regimes = {name for name, quantity in answer.run.quantities.items() if quantity.kind == "regime"}
     worlds, counts = _answers_of(answer)
-    for name in told - regimes:
+    for name in drivers - regimes:
         rows[name]["moves"] = _mean_shift(worlds, counts, numbers[name][: len(worlds)])
     rows |= {name: {"kind": "constant", "first": 0.0, "moves": moves} for name, moves in _constant_moves(answer, rows)}
-    made = pd.DataFrame.from_dict(rows, orient="index").rename_axis("driver")
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("driver")
     if total:
-        made["total"] = pd.Series(dict(_total_indices(answer, [row["name"] for row in shares])), dtype=float)
-        made = made[["kind", "first", "total", "moves"]]
-    drawn, fixed = made[made.kind != "constant"].moves, made[made.kind == "constant"].moves
-    if len(fixed) and fixed.max() > drawn.fillna(0.0).max():
+        table["total"] = pd.Series(dict(_total_indices(answer, [row["name"] for row in shares])), dtype=float)
+        table = table[["kind", "first", "total", "moves"]]
+    varying, fixed = table[table.kind != "constant"].moves, table[table.kind == "constant"].moves
+    if len(fixed) and fixed.max() > varying.fillna(0.0).max():
         unit = "years" if answer.kind == "when" else answer.values.attrs["units"]
         by = f"{fixed.max():.3g} {unit}".rstrip()
         note = f"a constant comes first: '{fixed.idxmax()}' has no uncertainty, and from half of it to its double"
-        most = f", with '{drawn.idxmax()}' by {drawn.max():.3g}" if drawn.notna().any() else ""
-        made.attrs["note"] = f"{note} the mean answer moves by {by}{most}"
-    return made
+        most = f", with '{varying.idxmax()}' by {varying.max():.3g}" if varying.notna().any() else ""
+        table.attrs["note"] = f"{note} the mean answer moves by {by}{most}"
+    return table
 
 
 def _answer_per_draw(answer: Answer) -> xr.DataArray:
@@ -102,25 +102,25 @@ def _answer_per_draw(answer: Answer) -> xr.DataArray:
 
 
 def _answers_of(answer: Answer) -> tuple[Array, Array]:
-    """Return the mean answer of every world over the choices, never as the last date, and what it counts; (draw,)."""
-    said = _answer_per_draw(answer)
+    """Return the mean answer of every world over the choices, never as the last date, and its weight; (draw,)."""
+    answers = _answer_per_draw(answer)
     if answer.kind == "when":
-        said = said.where(said.isnull() | np.isfinite(said), answer.run.span[1])
+        answers = answers.where(answers.isnull() | np.isfinite(answers), answer.run.span[1])
     weights = answer.weights.mean([d for d in answer.weights.dims if d != "draw"])
-    over = [d for d in said.dims if d != "draw"]
-    return np.asarray(said.mean(over, skipna=True).values), np.asarray(weights.values)
+    over = [d for d in answers.dims if d != "draw"]
+    return np.asarray(answers.mean(over, skipna=True).values), np.asarray(weights.values)
 
 
 def _mean_answer(answer: Answer) -> float:
     worlds, counts = _answers_of(answer)
-    known = ~np.isnan(worlds)
-    return float(np.average(worlds[known], weights=counts[known]))
+    answered = ~np.isnan(worlds)
+    return float(np.average(worlds[answered], weights=counts[answered]))
 
 
 def _mean_shift(worlds: Array, counts: Array, draws: Array) -> float:
     """Return how far the mean answer around the 95 % quantile of a number is from that around the 5 % quantile."""
-    known = ~np.isnan(worlds) & (counts > 0)
-    worlds, counts, draws = worlds[known], counts[known], draws[known]
+    answered = ~np.isnan(worlds) & (counts > 0)
+    worlds, counts, draws = worlds[answered], counts[answered], draws[answered]
     edges = np.quantile(
         draws,
         [
@@ -136,7 +136,7 @@ def _mean_shift(worlds: Array, counts: Array, draws: Array) -> float:
 
 
 def _constant_moves(answer: Answer, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
-    """Walk the constants behind an answer, with how far the mean answer goes from half of each to its double.
+    """Yield the constants behind an answer, with the shift of the mean answer from half of each to its double.
 
     All of them are first spread at once from half to double, in one run, and a least-squares fit on their logarithms
     tells them apart. The one that may come first is then set to both ends.
@@ -153,13 +153,13 @@ def _constant_moves(answer: Answer, rows: Mapping[str, Mapping[str, Any]]) -> It
     if len(constants) > 1:
         screened = _with_constants(quick, spread)
         worlds, counts = _answers_of(screened)
-        known = ~np.isnan(worlds)
+        answered = ~np.isnan(worlds)
         levels = [
             screened.run.quantities[name].worlds.isel(time=0).values.reshape(fewest, -1)[:, 0] for name in constants
         ]
         design = np.column_stack([np.ones(fewest), *(np.log(np.abs(level)) for level in levels)])
-        root = np.sqrt(counts[known])
-        slopes = np.linalg.lstsq(design[known] * root[:, None], worlds[known] * root, rcond=None)[0][1:]
+        root = np.sqrt(counts[answered])
+        slopes = np.linalg.lstsq(design[answered] * root[:, None], worlds[answered] * root, rcond=None)[0][1:]
         estimates = {name: abs(float(slope)) * math.log(4) for name, slope in zip(constants, slopes, strict=True)}
     leading = max(estimates, key=lambda name: estimates[name])
     most = max((row["moves"] for row in rows.values() if row["moves"] == row["moves"]), default=0.0)
@@ -177,7 +177,7 @@ def _with_constants(answer: Answer, values: Mapping[str, Any]) -> Answer:
 
 
 def _constant_quantities(answer: Answer) -> Iterator[tuple[str, float]]:
-    """Walk the quantities behind an answer that are one number, whatever the world."""
+    """Yield the quantities behind an answer that are one number in all worlds."""
     from forecast.scenarios.graph import build
     from forecast.scenarios.kinds.prior import Prior
 
@@ -185,14 +185,14 @@ def _constant_quantities(answer: Answer) -> Iterator[tuple[str, float]]:
     for name in answer.depends_on:
         node = graph.nodes.get(name)
         if node is not None and isinstance(node.quantity, Prior) and node.fixed is None:
-            stated = node.quantity.distribution
-            if stated.family == "fixed" and stated.median() != 0:
-                yield name, stated.median()
+            distribution = node.quantity.distribution
+            if distribution.family == "fixed" and distribution.median() != 0:
+                yield name, distribution.median()
 
 
 def _total_indices(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
-    """Walk the drivers that can be drawn anew, with their total-order index."""
-    from forecast.projection.engine import project
+    """Yield the drivers that can be drawn anew, with their total-order index."""
+    from forecast.api.scenario import run_scenario
     from forecast.sensitivity.first_order import answer_ranks
 
     outcome = _answer_per_draw(answer)
@@ -206,10 +206,10 @@ def _total_indices(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, fl
         members = name.split(", ")
         outcomes = [place]
         for count in range(1, REDRAWS + 1):
-            stated = _with_redrawn_inputs(scenario.stated, members, f"again{count}")
-            if stated is None:
+            record = _with_redrawn_inputs(scenario.stated, members, f"again{count}")
+            if record is None:
                 break
-            again = _answer_per_draw(replace(answer, run=project(scenario.restated(stated), **options)))
+            again = _answer_per_draw(replace(answer, run=run_scenario(scenario.restated(record), **options)))
             # the same scale for all: where an answer would stand among those that were given
             outcomes.append(np.interp(again.transpose(*outcome.dims).values, *steps))
         if len(outcomes) > 1:
@@ -221,23 +221,29 @@ def _total_indices(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, fl
 
 def _unique_levels(levels: Any, place: Any) -> tuple[Any, Any]:
     """Return places by level, each level once; never, which is infinite, as the largest float."""
-    known = ~np.isnan(levels)
-    values, first = np.unique(np.nan_to_num(levels[known], posinf=np.finfo(float).max), return_index=True)
-    return values, place[known][first]
+    is_number = ~np.isnan(levels)
+    values, first = np.unique(np.nan_to_num(levels[is_number], posinf=np.finfo(float).max), return_index=True)
+    return values, place[is_number][first]
 
 
-def _with_redrawn_inputs(stated: Mapping[str, Any], members: list[str], ending: str) -> dict[str, Any] | None:
+def _with_redrawn_inputs(scenario_record: Mapping[str, Any], members: list[str], ending: str) -> dict[str, Any] | None:
     """Return a scenario in which these numbers are drawn by other names; None where they cannot be."""
-    quantities = dict(stated.get("quantities", {}))
-    groups = [dict(group) for group in stated.get("correlations", ())]
+    quantities = dict(scenario_record.get("quantities", {}))
+    groups = [dict(group) for group in scenario_record.get("correlations", ())]
     for name in members:
-        record = quantities.get(name)
-        if record is None or any(key in record for key in ("draw", "draws", "model", "law", "function", "expression")):
+        quantity_record = quantities.get(name)
+        if quantity_record is None or any(
+            key in quantity_record for key in ("draw", "draws", "model", "law", "function", "expression")
+        ):
             return None
         again = f"{name[:55]}_{ending}"
-        beside = {key: record[key] for key in ("lower", "before", "limit", "how", "at_least", "keeps") if key in record}
-        quantities[again] = {key: each for key, each in record.items() if key not in beside}
+        beside = {
+            key: quantity_record[key]
+            for key in ("lower", "before", "limit", "how", "at_least", "keeps")
+            if key in quantity_record
+        }
+        quantities[again] = {key: each for key, each in quantity_record.items() if key not in beside}
         quantities[name] = {"expression": again, **beside}
         for group in groups:
             group["of"] = [again if each == name else each for each in group["of"]]
-    return {**stated, "quantities": quantities, **({"correlations": groups} if groups else {})}
+    return {**scenario_record, "quantities": quantities, **({"correlations": groups} if groups else {})}

@@ -1,4 +1,4 @@
-"""Names for what nobody named: an operation is called by its words and the names of what it is made of."""
+"""Automatic names: an operation has its word and the names of its operands."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def operation_name(function: str, words: Iterable[str], depth: int, labels: Iter
 
 
 def _shortened_name(name: str, kind: str, labels: Iterable[str]) -> str:
-    """Return a name that can be read: a long one says what it is of, and ends with a digest.
+    """Return a name that can be read: a long one lists its operands, and ends with a digest.
 
     Examples
     --------
@@ -62,8 +62,8 @@ def _shortened_name(name: str, kind: str, labels: Iterable[str]) -> str:
     if len(name) <= MAX_READABLE_LENGTH:
         return name
     digest = hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
-    said = f"{kind}_of_{'_'.join(dict.fromkeys(labels))}"
-    return f"{said[: MAX_NAME_LENGTH - 9].rstrip('_')}_{digest}"
+    readable = f"{kind}_of_{'_'.join(dict.fromkeys(labels))}"
+    return f"{readable[: MAX_NAME_LENGTH - 9].rstrip('_')}_{digest}"
 
 
 def number_as_word(number: float) -> str:

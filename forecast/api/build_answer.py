@@ -9,11 +9,11 @@ from forecast.api.answer import Answer
 from forecast.api.options import GRID_KEYS, RUN_KEYS, SCENARIO_KEYS, AskOptions, GridOptions, check_keywords
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
 from forecast.api.quantity_formulas import condition
+from forecast.api.scenario import Scenario
 from forecast.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from forecast.models import Model
-    from forecast.scenarios.scenario import Scenario
 
 __all__ = ["ask", "ask_scenario"]
 
@@ -47,19 +47,19 @@ def ask(
     Parameters
     ----------
     text : str, optional
-        What ``forecast ask`` takes: ``"training-compute >= 1e29 FLOP"``, ``"run-price-performance * 1M USD"``,
-        ``"model-capability.power"``, ``"mine.csv:users"``. `dates` may stand beside it, and what a run takes.
+        A question of ``forecast ask``: ``"training-compute >= 1e29 FLOP"``, ``"run-price-performance * 1M USD"``,
+        ``"model-capability.power"``, ``"mine.csv:users"``. `dates` and the options of a run may follow.
     when : QuantityCondition
         When it first holds; with `dates` also how likely it is by them. ``(x >= y).when(until=2045)`` is the same.
     value, growth : Quantity
-        What it is, or what its logarithm gained over the year before, at `dates`.
+        Its value, or the gain of its logarithm over the year before, at `dates`.
     first : mapping of str to QuantityCondition
         Which of them holds first.
     rank : Quantity
         Which value of the choice `over` is best at the last step: the ``"highest"`` or the ``"lowest"``, as `best`
         says, among those that meet the conditions `subject_to`.
     **options
-        ``title``: what the sentence of the answer calls it. ``resolves``: the table or page that decides it, of `when`,
+        ``title``: its name in the sentence of the answer. ``resolves``: the table or page that decides it, of `when`,
         `value` and `growth`; see `Answer.record`. Of a scenario: ``until``, ``start``, ``step``, ``choices``,
         ``correlations``, ``update``, ``what_if``. Of a run: ``draws``, ``seed``, ``with_``, ``as_of``, ``workers``,
         ``progress``; see `forecast.project`.
@@ -82,9 +82,9 @@ def ask(
     >>> forecast.ask("training-compute >= 1e29 FLOP", draws=64).kind
     'when'
     """
-    stated: dict[str, object] = {"when": when, "value": value, "growth": growth, "first": first, "rank": rank}
-    stated |= {"over": over, "subject_to": subject_to, "best": best, "ordered": ordered}
-    question_keys: dict[str, Any] = {key: each for key, each in stated.items() if each is not None}
+    keys: dict[str, object] = {"when": when, "value": value, "growth": growth, "first": first, "rank": rank}
+    keys |= {"over": over, "subject_to": subject_to, "best": best, "ordered": ordered}
+    question_keys: dict[str, Any] = {key: each for key, each in keys.items() if each is not None}
     if text is not None:
         return _ask_text(text, question_keys, options)
     kinds = [kind for kind in _QUESTION_KEYS if kind in question_keys]
@@ -114,18 +114,18 @@ def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any
         raise UsageError(f"ask: a question in one line stands alone, without '{next(iter(beside))}'")
     check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset", "dates"), "ask")
     rest: dict[str, Any] = {key: each for key, each in options.items() if key != "dates"}
-    scenario = read_question(text, at=options.get("dates", ()), until=options.get("until"))
+    scenario = Scenario.of(read_question(text, at=options.get("dates", ()), until=options.get("until")))
     return ask_scenario(scenario, QUESTION_NAME, rest)  # type: ignore[arg-type]
 
 
 def ask_scenario(scenario: Scenario, question: str, options: GridOptions) -> Answer:
     """Ask a scenario one of its questions, by default the one that its answer opens with."""
-    known = [*scenario.questions, *scenario.figures, *scenario.firsts, *scenario.rankings]
-    if not known:
+    names = [*scenario.questions, *scenario.figures, *scenario.firsts, *scenario.rankings]
+    if not names:
         raise UsageError(f"scenario '{scenario.name}' asks no question: forecast.project runs it")
-    question = question or scenario.opens or known[0]
-    if question not in known:
-        raise UnknownNameError("question", question, known, where=f"scenario '{scenario.name}'")
+    question = question or scenario.opens or names[0]
+    if question not in names:
+        raise UnknownNameError("question", question, names, where=f"scenario '{scenario.name}'")
     check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset"), "ask")
     taken: dict[str, Any] = dict(options)
     if (preset := taken.pop("preset", None)) is not None:
@@ -135,8 +135,8 @@ def ask_scenario(scenario: Scenario, question: str, options: GridOptions) -> Ans
 
 def _single_question_scenario(scenario: Scenario, question: str) -> Scenario:
     """Return a scenario that asks one of its questions, with those that it names."""
-    stated = scenario.stated["questions"]
-    kept = [question, *(stated[question].get("first", ()))]
-    if kept == list(stated):
+    records = scenario.stated["questions"]
+    names = [question, *(records[question].get("first", ()))]
+    if names == list(records):
         return scenario
-    return scenario.restated({**scenario.stated, "questions": {name: stated[name] for name in kept}})
+    return scenario.restated({**scenario.stated, "questions": {name: records[name] for name in names}})

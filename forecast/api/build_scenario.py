@@ -10,25 +10,26 @@ from forecast.api.quantity_formulas import fed_by_name, quantities_in, to_record
 from forecast.api.scenario_quantities import source_scenarios
 from forecast.errors import ScenarioError
 from forecast.scenarios import used_scenarios
+from forecast.scenarios.settings.replacements import with_records
 
-__all__ = ["collect_quantities", "group_records", "named_formulas", "records", "scenario_of"]
+__all__ = ["collect_quantities", "named_formulas", "records", "scenario_of"]
 
 #: The name of the question that objects ask.
 DEFAULT_QUESTION = "reached"
 
 
 def named_formulas(roots: Any, swapped: Mapping[str, Quantity] | None = None) -> set[str]:
-    """Return the names of formulas that are quantities of their own: what is swapped, and what is fed by its name."""
-    kept, seen = set(swapped or {}), set[int]()
+    """Return the names of formulas that are quantities of their own: replaced ones, and inputs by name."""
+    own_names, visited = set(swapped or {}), set[int]()
     left: list[Any] = [roots, list((swapped or {}).values())]
     while left:
-        stated = left.pop()
-        kept |= {each.its_name for each in fed_by_name(stated) if each.inlined}
-        for each in quantities_in(stated):
-            if id(each) not in seen:
-                seen.add(id(each))
+        part = left.pop()
+        own_names |= {each.its_name for each in fed_by_name(part) if each.inlined}
+        for each in quantities_in(part):
+            if id(each) not in visited:
+                visited.add(id(each))
                 left += [each.stated, each.uses]
-    return kept
+    return own_names
 
 
 def collect_quantities(
@@ -44,7 +45,7 @@ def collect_quantities(
     ----------
     quantities : iterable of Quantity
     swapped : mapping of str to Quantity, optional
-        What stands in place of a quantity of this name.
+        The quantities that replace those of these names.
     own_names : collection of str, optional
         Formulas that are quantities of their own, by default those of `named_formulas`.
 
@@ -58,7 +59,7 @@ def collect_quantities(
     instead = {name: _instead(name, each) for name, each in (swapped or {}).items()}
     needed_quantities: dict[str, Quantity] = {}
     within: set[str] = set()
-    seen: set[int] = set()
+    visited: set[int] = set()
     left = [(each, False) for each in reversed(quantities)]
     while left:
         each, needed = left.pop()
@@ -67,8 +68,8 @@ def collect_quantities(
         name = each.its_name
         each = instead.get(name, each)
         if each.inlined and name not in own_names:
-            if id(each) not in seen:
-                seen.add(id(each))
+            if id(each) not in visited:
+                visited.add(id(each))
                 left += [(need, False) for need in reversed(each.needs)]
         elif needed:
             needed_quantities[name] = each
@@ -92,19 +93,22 @@ def records(
 ) -> dict[str, Mapping[str, Any]]:
     """Return the records of quantities and of all that they need; see `collect_quantities`."""
     quantities = list(quantities)
-    kept = named_formulas(quantities, swapped)
-    return {name: to_record(each.stated, kept) for name, each in collect_quantities(quantities, swapped, kept).items()}
+    own_names = named_formulas(quantities, swapped)
+    return {
+        name: to_record(each.stated, own_names)
+        for name, each in collect_quantities(quantities, swapped, own_names).items()
+    }
 
 
 def _instead(name: str, new: Quantity) -> Quantity:
-    """Return what a quantity of this name becomes: the other one, which keeps its own name and draws."""
+    """Return a quantity of this name that is another one, which keeps its own name and draws."""
     if new.its_name == name:
         return new
     return Quantity(stated={"expression": new}, name=name)
 
 
 def _is_same_quantity(one: Quantity, other: Quantity) -> bool:
-    """Tell whether two objects are one quantity: they draw nothing by their name, and hold the same record."""
+    """Return True if two objects are one quantity: they draw nothing by name, and have equal records."""
 
     def same(a: Any, b: Any) -> bool:
         return a is b or (isinstance(a, (str, int, float, list, tuple, dict)) and type(a) is type(b) and a == b)
@@ -115,39 +119,25 @@ def _is_same_quantity(one: Quantity, other: Quantity) -> bool:
     return all(same(each, theirs[key]) for key, each in one.record.items())
 
 
-def group_records(records: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Return records under the headings of a file: quantities, stocks, and what is solved for.
-
-    Examples
-    --------
-    >>> groups({"S": {"initial": 1, "log_rate": "0.1"}, "x": {"value": 3, "unit": ""}})
-    {'quantities': {'x': {'value': 3, 'unit': ''}}, 'stocks': {'S': {'initial': 1, 'log_rate': '0.1'}}}
-    """
-    out: dict[str, dict[str, Mapping[str, Any]]] = {"quantities": {}, "stocks": {}, "solve": {}}
-    for name, record in records.items():
-        out["stocks" if "initial" in record else "solve" if "so" in record else "quantities"][name] = record
-    return {heading: group for heading, group in out.items() if group}
-
-
 def scenario_of(
     question: QuantityCondition | Mapping[str, Any],
     *,
     conditions: Iterable[QuantityCondition] = (),
     swapped: Mapping[str, Quantity] | None = None,
     base: Mapping[str, Any] | None = None,
-    **stated: Any,
+    **top: Any,
 ) -> dict[str, Any]:
     """Return the scenario that a question makes, as a TOML file would hold it.
 
     Parameters
     ----------
     question : QuantityCondition or mapping
-        What `forecast.ask` takes: ``when``, ``value``, ``growth``, ``first`` or ``rank``, and what goes with it.
+        The question as `forecast.ask` takes it: ``when``, ``value``, ``growth``, ``first`` or ``rank``, and its keys.
         Empty for one that `base` asks.
     conditions : iterable of QuantityCondition
         Only worlds in which they hold count.
     swapped : mapping of str to Quantity
-        What stands in place of a quantity of this name.
+        The quantities that replace those of these names.
     base : mapping, optional
         A scenario to which all of this is added.
     **stated
@@ -162,30 +152,24 @@ def scenario_of(
     """
     question = {"when": question} if isinstance(question, QuantityCondition) else dict(question)
     conditions, swapped = tuple(conditions), dict(swapped or {})
-    whole = {key: dict(each) if isinstance(each, Mapping) else each for key, each in (base or {}).items()}
-    kept = named_formulas([question, stated, conditions], swapped)
-    quantities = [*quantities_in(question), *quantities_in(stated), *quantities_in(conditions)]
+    own_names = named_formulas([question, top, conditions], swapped)
+    quantities = [*quantities_in(question), *quantities_in(top), *quantities_in(conditions)]
     # in a scenario that is there, what is swapped may be nothing that the objects are made of
     quantities += [_instead(name, each) for name, each in (swapped if base else {}).items()]
     plain_quantities = {
-        name: to_record(each.stated, kept) for name, each in collect_quantities(quantities, swapped, kept).items()
+        name: to_record(each.stated, own_names)
+        for name, each in collect_quantities(quantities, swapped, own_names).items()
     }
-    for heading, group in group_records(plain_quantities).items():
-        for name in group:
-            for other in ("quantities", "stocks", "solve"):
-                if name in whole.get(other, {}):
-                    del whole[other][name]
-        whole[heading] = {**whole.get(heading, {}), **group}
-    whole |= to_record(stated, kept)
-    if used := source_scenarios(question, stated, conditions, swapped):
+    whole: dict[str, Any] = with_records(base or {}, plain_quantities) | to_record(top, own_names)
+    if used := source_scenarios(question, top, conditions, swapped):
         known = dict(used_scenarios.used_entries(whole.get("use", ())))
         new = {alias: each for alias, each in used.items() if alias not in known}
         whole["use"] = used_scenarios.join_used(whole.get("use"), new)
     if question:
-        whole["questions"] = {**whole.get("questions", {}), **_question_records(question, kept)}
+        whole["questions"] = {**whole.get("questions", {}), **_question_records(question, own_names)}
     if conditions:
         # a condition is a likelihood of 1 or 0: the worlds stay, and count or do not
-        weighed = " + ".join(f"log(where({to_record(each, kept)}, 1, 0))" for each in conditions)
+        weighed = " + ".join(f"log(where({to_record(each, own_names)}, 1, 0))" for each in conditions)
         # it stands under the name of a quantity, in whichever one there is
         names = [name for each in conditions for side in each.sides for name in side.leaves]
         mine = next((name for name in names if name not in whole.get("update", {})), names[0])

@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import ParamSpec
 
+from forecast.api.scenario import run_scenario
+from forecast.base.html_text import to_html
 from forecast.errors import ForecastWarning
 from forecast.projection import engine
 from forecast.projection.result import Projection
@@ -17,14 +19,14 @@ __all__ = ["issue", "project"]
 P = ParamSpec("P")
 
 
-def issue(found: Iterable[ForecastWarning], told: Iterable[ForecastWarning] = ()) -> None:
-    """Issue warnings at the line that called the package, but those of a kind and subject that were `told` before."""
-    known = set(map(_topic, told))
+def issue(warnings_found: Iterable[ForecastWarning], before: Iterable[ForecastWarning] = ()) -> None:
+    """Issue warnings at the line that called the package, but those of a kind and subject that were `before` before."""
+    topics = set(map(_topic, before))
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "forecast":
         level, frame = level + 1, frame.f_back
-    for each in found:
-        if _topic(each) not in known:
+    for each in warnings_found:
+        if _topic(each) not in topics:
             warnings.warn(each, stacklevel=level)
 
 
@@ -33,9 +35,11 @@ def _topic(warning: ForecastWarning) -> object:
 
 
 def _aloud(run: Callable[P, Projection]) -> Callable[P, Projection]:
+    run_silently: Callable[..., Projection] = run_scenario
+
     @functools.wraps(run)
     def project(*args: P.args, **keywords: P.kwargs) -> Projection:
-        projection = run(*args, **keywords)
+        projection = run_silently(*args, **keywords)
         issue(projection.warnings)
         return projection
 
@@ -44,3 +48,11 @@ def _aloud(run: Callable[P, Projection]) -> Callable[P, Projection]:
 
 
 project = _aloud(engine.project)
+
+
+@to_html.register
+def _projection_page(run: Projection) -> str:
+    """Return a projection as HTML: here, where everyone who holds one has passed."""
+    from forecast.report import notebook
+
+    return notebook.projection(run)

@@ -20,7 +20,7 @@ SCENARIO_KEYS = ("title", *GRID_KEYS, "choices", "correlations", "update", "what
 
 
 class RunOptions(TypedDict, total=False):
-    """What a run takes beside its scenario; see `forecast.project`."""
+    """The options of a run; see `forecast.project`."""
 
     draws: int
     seed: int | None
@@ -41,7 +41,7 @@ class GridOptions(RunOptions, total=False):
 
 
 class AskOptions(GridOptions, total=False):
-    """The same, with what is stated of a scenario as a whole and of a question."""
+    """The same, with the keys of a scenario as a whole and of a question."""
 
     title: str
     choices: Mapping[str, Any]
@@ -79,7 +79,7 @@ class DistributionKeys(TypedDict, total=False):
 
 
 class ConstraintKeys(TypedDict, total=False):
-    """What bounds a quantity, as a scenario has it."""
+    """The bounds of a quantity, as a scenario has them."""
 
     limit: object
     how: str
@@ -93,7 +93,7 @@ class ConstraintKeys(TypedDict, total=False):
 
 
 def check_keywords(keywords: Mapping[str, object], valid: Sequence[str], where: str) -> None:
-    """Refuse a keyword that does not exist, with the nearest that does.
+    """Raise if a keyword does not exist, with the nearest that does.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Quantities as objects: arithmetic on what is uncertain, before anything is computed.
+"""Quantities as objects: arithmetic on uncertain numbers, before anything is computed.
 
 An object holds a record of the language of scenarios, under the same keys as a TOML file, and the quantities that stand
 in it. Asking a question gathers the records into a scenario: the same graph, by another spelling.
@@ -18,6 +18,8 @@ from forecast.api.quantity_formulas import (
     QuantityFormula,
     call,
     make_comparison,
+    of_numpy,
+    operation,
     quantities_in,
     to_record,
 )
@@ -32,9 +34,9 @@ if TYPE_CHECKING:
 
     from forecast.api.answer import Answer
     from forecast.api.options import AskOptions, ConstraintKeys
+    from forecast.api.scenario import Scenario
     from forecast.fit.fit import Fit
-    from forecast.models import Model
-    from forecast.scenarios.scenario import Scenario
+    from forecast.models import FittedModel, Model
 
 __all__ = ["Quantity", "QuantityCondition", "as_quantity", "quantity"]
 
@@ -46,25 +48,25 @@ _KIND_KEYS = (
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Quantity(HtmlText, Operators):
+class Quantity(HtmlText, Operators["QuantityCondition"]):
     """A quantity of a scenario that is still to be computed. Made by `forecast.quantity` and its sisters.
 
     Parameters
     ----------
     stated : mapping of str to object
-        What stands under its name in a scenario, with the same keys; quantities stand there themselves. Without any it
+        Its record in a scenario, with the same keys, in which quantities are objects. Without any it
         is the quantity that has this name elsewhere.
     name : str
         Empty where it has none yet.
     uses : tuple of Quantity
         Those that texts in it name.
     automatic : bool
-        It is called what it is made of. A formula that is, stands in others as it is; one that has a name of its own
+        Its name is made of those of its operands. Such a formula is part of others; one that has a name of its own
         is a quantity of the scenario.
     depth : int
         How many operations its name is made of.
     label : str
-        What it is called within a longer automatic name, where that is not its name.
+        Its name within a longer automatic name, if it differs.
     scenario : Scenario, optional
         Where it stands, if it is a quantity of a scenario; its name then has the scenario's in front.
 
@@ -93,7 +95,7 @@ class Quantity(HtmlText, Operators):
         Raises
         ------
         FormulaError
-            For what is no name.
+            For a text that is no name.
         """
         return replace(self, name=check_name(name, where="named"), depth=0, automatic=False, label="")
 
@@ -148,9 +150,9 @@ class Quantity(HtmlText, Operators):
         name = "sampled" if self.inlined or not self.name else self.name
         own = self if name == self.name else Quantity(stated={"expression": self}, name=name)
         first = 2026.0 if at is None else at
-        stated = scenario_of({"subject_to": [own]}, start=first, until=first + 1)
-        stated.pop("questions", None)
-        levels = project(stated, draws=n, keep=n, seed=seed, paths=(name,)).worlds[name]
+        record = scenario_of({"subject_to": [own]}, start=first, until=first + 1)
+        record.pop("questions", None)
+        levels = project(record, draws=n, keep=n, seed=seed, paths=(name,)).worlds[name]
         if at is None and not bool((levels == levels.isel(time=0)).all()):
             raise UsageError(f"sample: '{self.name or 'the quantity'}' changes with time: give at=, a decimal year")
         if set(levels.dims) - {"time", "draw"}:
@@ -159,9 +161,74 @@ class Quantity(HtmlText, Operators):
 
     @property
     def record(self) -> dict[str, Any]:
-        """What stands under its name in a scenario, with the same keys."""
-        made: dict[str, Any] = to_record(self.stated)
-        return made
+        """Its record in a scenario, with the same keys."""
+        record: dict[str, Any] = to_record(self.stated)
+        return record
+
+    @property
+    def model(self) -> Model:
+        """The model that it is, if `forecast.model`, `forecast.trend` or `forecast.estimate` made it.
+
+        Raises
+        ------
+        UsageError
+            If it is no model.
+        """
+        from forecast.models import model
+
+        if not self.is_model:
+            raise UsageError(f"'{self.name or 'a quantity'}' is no model: it is {printable(self.record, 80)}")
+        named = self.stated["model"]
+        return model(named) if isinstance(named, str) else named
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is a model and nothing else, under no name of its own."""
+        return self.automatic and self.stated.keys() == {"model"}
+
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        """Fit the model that it is to its data.
+
+        Parameters
+        ----------
+        as_of : float, optional
+            Only data from before this decimal year.
+        seed : int
+
+        Raises
+        ------
+        UsageError
+            If it is no model.
+
+        Examples
+        --------
+        >>> import forecast
+        >>> forecast.model("hardware/linpack@exponential").fit().observed().unit
+        'FLOP/s'
+        """
+        return self.model.fit(as_of=as_of, seed=seed)
+
+    def under(self, fit: Fit, variables: Mapping[str, Any]) -> Quantity:
+        """Return the law of a fit at its parameters: ``fit(N=size, D=tokens)``."""
+        wired = {name: as_quantity(each) for name, each in variables.items()}
+        record = _record_from_keywords({"law": _fit_record(fit), **wired})
+        return named_as(names.short(fit.law.name or "law"), Quantity(stated=record, automatic=True))
+
+    @classmethod
+    def _operation(cls, op: str, *operands: Any) -> Quantity:
+        return operation(op, *operands)
+
+    @classmethod
+    def _call(cls, function: str, *arguments: Any) -> Quantity:
+        return call(function, *arguments)
+
+    @classmethod
+    def _comparison(cls, left: Any, op: str, right: Any) -> QuantityCondition:
+        return make_comparison(left, op, right)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Answer numpy: ``np.minimum(spend, budget)`` and ``np.float64(2)*spend`` are quantities."""
+        return NotImplemented if method != "__call__" or options else of_numpy(ufunc.__name__, inputs)
 
     @functools.cached_property
     def needs(self) -> tuple[Quantity, ...]:
@@ -201,20 +268,20 @@ class Quantity(HtmlText, Operators):
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:
-        """What it is called within a longer automatic name: what its formula holds, or itself."""
+        """Its names within a longer automatic name: those in its formula, or its own."""
         if not self.inlined:
             return (self.label or self.its_name,)
         return tuple(dict.fromkeys(label for each in self.stated["expression"].of for label in each.labels))
 
     def tree(self, own_names: Collection[str] = ()) -> Node:
-        """Return what it is in a formula: its own one, or its name."""
+        """Return it as a node of a formula: its own one, or its name."""
         if self.inlined and self.name not in own_names:
             return self.stated["expression"].tree(own_names)  # type: ignore[no-any-return]
         return Name(self.its_name)
 
     @property
     def uncertain(self) -> bool:
-        """Whether its name says what it draws."""
+        """Whether it draws by its name."""
         if any(key in self.stated for key in _DRAW_KEYS):
             return True
         return bool(self.stated) and not any(key in self.stated for key in (*_KIND_KEYS, "value"))
@@ -231,11 +298,11 @@ class Quantity(HtmlText, Operators):
         raise UsageError(f"{self.name or 'a quantity'} has no truth value before it is computed: ask (x >= y).when(…)")
 
     def __repr__(self) -> str:
-        """Say what it is."""
+        """Return its name and its record."""
         if self.scenario is not None:
             return f"Quantity {self.name} of the scenario {self.scenario.name}"
-        said = ", ".join(f"{key}={value!r}" for key, value in self.record.items())
-        return f"Quantity {self.name or '(without a name)'}: {printable(said, 200)}"
+        keys = ", ".join(f"{key}={value!r}" for key, value in self.record.items())
+        return f"Quantity {self.name or '(without a name)'}: {printable(keys, 200)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,19 +406,12 @@ def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] =
         return replace(formed, stated={**formed.stated, **{k: v for k, v in stated.items() if k != "expression"}})
     what = next((stated[key] for key in ("model", "law", "function") if key in stated), None)
     text = what if isinstance(what, str) else getattr(what, "name", getattr(what, "__name__", ""))
-    made = Quantity(stated=stated, uses=tuple(uses), automatic=True)
-    return named_as(names.short(text), made) if text else made
-
-
-def of_fit(fit: Fit, variables: Mapping[str, Any]) -> Quantity:
-    """Return a law with its parameters, of quantities."""
-    wired = {name: as_quantity(each) for name, each in variables.items()}
-    stated = _record_from_keywords({"law": _fit_record(fit), **wired})
-    return named_as(names.short(fit.law.name or "law"), Quantity(stated=stated, automatic=True))
+    unnamed = Quantity(stated=stated, uses=tuple(uses), automatic=True)
+    return named_as(names.short(text), unnamed) if text else unnamed
 
 
 def named_as(function: str, quantity: Quantity) -> Quantity:
-    """Return a quantity under the name of a function of what it needs."""
+    """Return a quantity under the name of a function of its operands."""
     depth = 1 + max((each.depth for each in quantity.needs), default=-1)
     words, labels = [each.its_name for each in quantity.needs], [n for each in quantity.needs for n in each.labels]
     return replace(
@@ -364,6 +424,8 @@ def _record_from_keywords(record: Mapping[str, Any]) -> dict[str, Any]:
     from forecast.models import Model
 
     def read(key: str, value: Any) -> Any:
+        if key == "model" and isinstance(value, Quantity) and value.is_model:
+            return value.stated["model"]
         if not isinstance(value, Model):
             return value
         return _model_record(value) if key == "model" else as_quantity(value)
@@ -385,29 +447,31 @@ def _fit_record(fit: Fit) -> str | Fit:
 
     if fit.published is None or not fit.law.name:
         return fit
-    known = law(fit.law.name)
-    same = known.text == fit.law.text and fit.published in known.published_fits
+    registered = law(fit.law.name)
+    same = registered.text == fit.law.text and fit.published in registered.published_fits
     return fit.name if same else fit
 
 
-def as_quantity(given: Any) -> Quantity:
+def as_quantity(operand: Any) -> Quantity:
     """Return a quantity, a condition, a model or a number as a quantity."""
     from forecast.api.sources import value
     from forecast.models import Model
 
-    if isinstance(given, Quantity):
-        return given
-    if isinstance(given, QuantityCondition):  # 1 where it holds, else 0
-        words = [each.its_name for each in given.sides]
-        words += [] if isinstance(given.right, Quantity) else [names.plain_word(plain_side(given.right))]
-        depth = 1 + max(each.depth for each in given.sides)
-        labels = [name for each in given.sides for name in each.labels]
-        spots = {id(each): Name(f"#{place}") for place, each in enumerate(given.sides)}
-        root = Comparison(given.op, *(spots.get(id(side)) or _signed_side(side) for side in (given.left, given.right)))
-        name = names.infix(given.op, words, depth, labels)
-        stated = {"expression": QuantityFormula(root, given.sides)}
-        return Quantity(stated=stated, name=name, automatic=True, depth=depth)
-    return quantity(model=given) if isinstance(given, Model) else value(given)
+    if isinstance(operand, Quantity):
+        return operand
+    if isinstance(operand, QuantityCondition):  # 1 where it holds, else 0
+        words = [each.its_name for each in operand.sides]
+        words += [] if isinstance(operand.right, Quantity) else [names.plain_word(plain_side(operand.right))]
+        depth = 1 + max(each.depth for each in operand.sides)
+        labels = [name for each in operand.sides for name in each.labels]
+        spots = {id(each): Name(f"#{place}") for place, each in enumerate(operand.sides)}
+        root = Comparison(
+            operand.op, *(spots.get(id(side)) or _signed_side(side) for side in (operand.left, operand.right))
+        )
+        name = names.infix(operand.op, words, depth, labels)
+        record = {"expression": QuantityFormula(root, operand.sides)}
+        return Quantity(stated=record, name=name, automatic=True, depth=depth)
+    return quantity(model=operand) if isinstance(operand, Model) else value(operand)
 
 
 def plain_side(side: Any) -> str:

@@ -1,4 +1,4 @@
-"""Formulas of quantities: what an operation, a function of the language or a comparison makes of objects.
+"""Formulas of quantities: operations, functions of the language and comparisons of objects.
 
 A formula holds the quantities themselves. Written into a scenario, one that has no name of its own stands where it is
 used, as a person would write it: ``60e6*(1 + g)**(t - start)`` is one expression, not five quantities.
@@ -81,31 +81,31 @@ class QuantityFormula:
 
 
 class _FormulaBuilder:
-    """Takes operands one after the other, and says what each is in a formula."""
+    """Turns operands, one after the other, into nodes of a formula."""
 
     def __init__(self, where: str) -> None:
         self.where, self.of, self.words, self.labels = where, list[Any](), list[str](), list[str]()
 
-    def node(self, given: Any) -> Node:
-        if isinstance(given, (list, tuple)):
-            return Listed(tuple(map(self.node, given)))
-        if isinstance(given, numbers.Real):
-            number = finite(given, self.where)
+    def node(self, operand: Any) -> Node:
+        if isinstance(operand, (list, tuple)):
+            return Listed(tuple(map(self.node, operand)))
+        if isinstance(operand, numbers.Real):
+            number = finite(operand, self.where)
             self.words.append(names.number_as_word(number))
             return tree.number_node(number)
         from forecast.api.quantity import as_quantity
 
-        made = as_quantity(given)
-        self.words.append(made.its_name)
-        self.labels += made.labels
-        self.of.append(made)
+        quantity = as_quantity(operand)
+        self.words.append(quantity.its_name)
+        self.labels += quantity.labels
+        self.of.append(quantity)
         return Name(f"#{len(self.of) - 1}")
 
     def quantity(self, root: Node, name: str) -> Quantity:
         from forecast.api.quantity import Quantity
 
-        stated = {"expression": QuantityFormula(root, tuple(self.of))}
-        return Quantity(stated=stated, name=name, automatic=True, depth=self.depth)
+        record = {"expression": QuantityFormula(root, tuple(self.of))}
+        return Quantity(stated=record, name=name, automatic=True, depth=self.depth)
 
     @property
     def depth(self) -> int:
@@ -124,13 +124,13 @@ def operation(op: str, *operands: Any) -> Quantity:
 
 def call(function: str, *arguments: Any) -> Quantity:
     """Return a function of the language, of quantities, conditions and numbers."""
-    known = SCENARIO_FUNCTIONS[function]
-    if not known.least <= len(arguments) <= known.most:
-        count = str(known.least) if known.least == known.most else f"{known.least} to {known.most}"
+    signature = SCENARIO_FUNCTIONS[function]
+    if not signature.least <= len(arguments) <= signature.most:
+        count = str(signature.least) if signature.least == signature.most else f"{signature.least} to {signature.most}"
         raise UsageError(f"{function}: expected {count} argument{'s' if count != '1' else ''}, got {len(arguments)}")
     for place, each in enumerate(arguments):
-        if (place in known.lists) != isinstance(each, (list, tuple)):
-            expected = "a list" if place in known.lists else "a quantity or a number"
+        if (place in signature.lists) != isinstance(each, (list, tuple)):
+            expected = "a list" if place in signature.lists else "a quantity or a number"
             raise UsageError(f"{function}: argument {place + 1}: expected {expected}, got {type(each).__name__}")
     former = _FormulaBuilder(function)
     root = Call(function, tuple(former.node(each) for each in arguments))
@@ -164,11 +164,11 @@ def condition(text: str, *, where: str) -> QuantityCondition:
     def side(formula: Formula) -> Any:
         if isinstance(formula.root, (Measured, Text)):
             return formula.root
-        known = {name: Quantity(stated={}, name=name) for name in formula.names}
+        quantities = {name: Quantity(stated={}, name=name) for name in formula.names}
         if isinstance(formula.root, Name):
-            return known[formula.root.name]
-        places = {name: Formula(Name(f"#{place}")) for place, name in enumerate(known)}
-        formed = QuantityFormula(formula.substitute(places).root, tuple(known.values()))
+            return quantities[formula.root.name]
+        places = {name: Formula(Name(f"#{place}")) for place, name in enumerate(quantities)}
+        formed = QuantityFormula(formula.substitute(places).root, tuple(quantities.values()))
         return Quantity(stated={"expression": formed}, name=names.plain_word(formula.text), automatic=True)
 
     left, right = side(read.left), side(read.right)
@@ -178,41 +178,41 @@ def condition(text: str, *, where: str) -> QuantityCondition:
 
 
 def of_numpy(name: str, inputs: Sequence[Any]) -> Any:
-    """Return what a function of numpy makes of quantities; NotImplemented where the language has no such."""
+    """Return a function of numpy of quantities; NotImplemented if the language has none."""
     # numpy hands a number of its own over as an array without dimensions
-    given = [float(each) if getattr(each, "shape", None) == () else each for each in inputs]
+    operands = [float(each) if getattr(each, "shape", None) == () else each for each in inputs]
     if name in _OPERATIONS:
-        return operation(_OPERATIONS[name], *given)
+        return operation(_OPERATIONS[name], *operands)
     if name in _COMPARISON_OPERATORS:
-        first, last = given
+        first, last = operands
         turned = isinstance(first, numbers.Real)
         return (
             make_comparison(last, MIRRORED_OPERATORS[_COMPARISON_OPERATORS[name]], first)
             if turned
             else make_comparison(first, _COMPARISON_OPERATORS[name], last)
         )
-    return call(_FUNCTIONS[name], *given) if name in _FUNCTIONS else NotImplemented
+    return call(_FUNCTIONS[name], *operands) if name in _FUNCTIONS else NotImplemented
 
 
-def finite(given: object, where: str) -> float:
+def finite(number: object, where: str) -> float:
     """Return a finite number."""
-    if not is_real(given) or not math.isfinite(float(given)):
-        raise UsageError(f"{where}: expected a quantity or a finite number, got '{printable(given, 40)}'")
-    return float(given)
+    if not is_real(number) or not math.isfinite(float(number)):
+        raise UsageError(f"{where}: expected a quantity or a finite number, got '{printable(number, 40)}'")
+    return float(number)
 
 
-def quantities_in(stated: Any) -> Iterator[Quantity]:
-    """Walk the quantities that stand in a record, a formula or a condition."""
+def quantities_in(part: Any) -> Iterator[Quantity]:
+    """Yield the quantities in a record, a formula or a condition."""
     from forecast.api.quantity import Quantity, QuantityCondition
 
-    if isinstance(stated, Quantity):
-        yield stated
-    elif isinstance(stated, QuantityFormula):
-        yield from stated.of
-    elif isinstance(stated, QuantityCondition):
-        yield from stated.sides
-    elif isinstance(stated, (Mapping, list, tuple)):
-        each: Iterable[Any] = stated.values() if isinstance(stated, Mapping) else stated
+    if isinstance(part, Quantity):
+        yield part
+    elif isinstance(part, QuantityFormula):
+        yield from part.of
+    elif isinstance(part, QuantityCondition):
+        yield from part.sides
+    elif isinstance(part, (Mapping, list, tuple)):
+        each: Iterable[Any] = part.values() if isinstance(part, Mapping) else part
         for value in each:
             yield from quantities_in(value)
 
@@ -224,28 +224,28 @@ FORMULA_KEYS = (
 )  # fmt: skip
 
 
-def fed_by_name(stated: Any, key: str = "") -> Iterator[Quantity]:
-    """Walk the quantities that stand in a record by their names, not in a formula."""
+def fed_by_name(part: Any, key: str = "") -> Iterator[Quantity]:
+    """Yield the quantities that a record holds by name, not in a formula."""
     from forecast.api.quantity import Quantity
 
-    if isinstance(stated, Mapping):
-        for name, each in stated.items():
+    if isinstance(part, Mapping):
+        for name, each in part.items():
             yield from fed_by_name(each, name)
-    elif isinstance(stated, (list, tuple)):
-        for each in stated:
+    elif isinstance(part, (list, tuple)):
+        for each in part:
             yield from fed_by_name(each, key)
-    elif isinstance(stated, Quantity) and key and key not in FORMULA_KEYS:
-        yield stated
+    elif isinstance(part, Quantity) and key and key not in FORMULA_KEYS:
+        yield part
 
 
-def to_record(stated: Any, own_names: Collection[str] = (), key: str = "") -> Any:
-    """Return what stands in a record as a file would say it: quantities by their names, or in formulas."""
+def to_record(part: Any, own_names: Collection[str] = (), key: str = "") -> Any:
+    """Return a record as a file has it: quantities by their names, or in formulas."""
     from forecast.api.quantity import Quantity, QuantityCondition
 
-    if isinstance(stated, Quantity):
-        return tree.to_text(stated.tree(own_names)) if key in FORMULA_KEYS else stated.its_name
-    if isinstance(stated, (QuantityFormula, QuantityCondition)):
-        return tree.to_text(stated.tree(own_names))
-    if isinstance(stated, Mapping):
-        return {name: to_record(each, own_names, name) for name, each in stated.items()}
-    return [to_record(each, own_names, key) for each in stated] if isinstance(stated, (list, tuple)) else stated
+    if isinstance(part, Quantity):
+        return tree.to_text(part.tree(own_names)) if key in FORMULA_KEYS else part.its_name
+    if isinstance(part, (QuantityFormula, QuantityCondition)):
+        return tree.to_text(part.tree(own_names))
+    if isinstance(part, Mapping):
+        return {name: to_record(each, own_names, name) for name, each in part.items()}
+    return [to_record(each, own_names, key) for each in part] if isinstance(part, (list, tuple)) else part

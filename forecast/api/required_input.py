@@ -1,4 +1,4 @@
-"""What one assumption would have to be, for an answer to be what one asks for."""
+"""The value of one assumption that makes an answer come true by a date."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def required_value(
     probability: float = 0.5,
     within: tuple[float, float] | None = None,
 ) -> float:
-    """Return what a quantity would have to be, the same in every world, for it to be so by a date.
+    """Return the value of a quantity, the same in every world, that makes it so by a date.
 
-    Every other quantity draws what it drew. The root is found on the date at which the answer of the sentence reaches
+    The draws of all other quantities stay. The root is found on the date at which the answer of the sentence reaches
     the probability, in the logarithm of the assumption where that is positive.
 
     Parameters
@@ -60,7 +60,7 @@ def required_value(
     Raises
     ------
     UsageError
-        For what the answer does not depend on, where no number makes it so, and where there is no one answer.
+        If the answer does not depend on it, if no number makes it so, or if there is no one answer.
 
     Examples
     --------
@@ -82,14 +82,14 @@ def required_value(
     if by <= first:
         raise UsageError(f"needed: {by:g} is not after the first step, {first:g}: nothing moves what is so already")
     _ = answer.distribution  # there is one
-    near, known = _until(answer, by), dict[float, float]()
+    near, lateness = _until(answer, by), dict[float, float]()
 
     def late(number: float) -> float:
         """Return how many years after the date it is reached with this probability."""
-        if number not in known:
+        if number not in lateness:
             date = near.with_(**{name: number}).quantile(probability)
-            known[number] = date - by if math.isfinite(date) else NEVER_YEARS
-        return known[number]
+            lateness[number] = date - by if math.isfinite(date) else NEVER_YEARS
+        return lateness[number]
 
     low, high = within or _input_range(answer, name)
     positive = low > 0
@@ -97,14 +97,14 @@ def required_value(
         guess = _first_guess(answer, name, by, probability) if positive else None
         low, high = _bracket(late, low, high) if guess is None else _bracket(late, guess, guess)
     if (late(low) > 0) == (late(high) > 0):
-        told = ", ".join(f"{_format_lateness(late(end), by)} at {end:.3g}" for end in (low, high))
+        ends = ", ".join(f"{_format_lateness(late(end), by)} at {end:.3g}" for end in (low, high))
         raise UsageError(
             f"needed '{name}': no number from {low:.3g} to {high:.3g} makes it so by {by:g} with probability "
-            f"{probability:g}: it is {told}"
+            f"{probability:g}: it is {ends}"
         )
     if not positive:
         return float(brentq(lambda x: _clip_lateness(late(x)), low, high, xtol=SEARCH_RTOL * (high - low)))
-    known.update({math.exp(math.log(end)): late(end) for end in (low, high)})  # asked again as logarithms
+    lateness.update({math.exp(math.log(end)): late(end) for end in (low, high)})  # asked again as logarithms
     return math.exp(
         float(brentq(lambda x: _clip_lateness(late(math.exp(x))), math.log(low), math.log(high), xtol=SEARCH_RTOL))
     )
@@ -119,7 +119,7 @@ def _format_lateness(late: float, by: float) -> str:
 
 
 def _until(answer: Answer, by: float) -> Answer:
-    """Return the question over a shorter time: what comes well after the date does not tell when it is reached."""
+    """Return the question over a shorter time: steps well after the date have no influence."""
     last = max([by + MARGIN_YEARS, *(float(date[:4]) + 1 for date in answer.result.dates)])
     if last >= answer.run.span[1]:
         return answer
@@ -133,8 +133,8 @@ def _first_guess(answer: Answer, name: str, by: float, probability: float) -> fl
     if draws is None and name in run.quantities:
         own = run.quantities[name].worlds.isel(time=0)
         chosen = {d: v for d, v in result.default.items() if d in own.dims}
-        drawn = run.pooled(own.sel(chosen), result.rivals)
-        draws = drawn.values if drawn.dims == ("draw",) else None
+        pooled = run.pooled(own.sel(chosen), result.rivals)
+        draws = pooled.values if pooled.dims == ("draw",) else None
     if draws is None or len(draws) < 2 * NEARBY_DRAWS or not np.isfinite(draws).all():
         return None
     dates, _ = result.pooled_draws(result.default)

@@ -26,7 +26,7 @@ def save(result: Fit | Fits | Answer | Projection | xr.DataTree, path: str | os.
     ResultError
         If it cannot be written.
     UsageError
-        For what is none of these.
+        For any other object.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from forecast.api.quantity_formulas import QuantityFormula, quantities_in
 from forecast.errors import UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
-    from forecast.scenarios.scenario import Scenario
+    from forecast.api.scenario import Scenario
 
 __all__ = ["at_home", "name_in_front", "quantity_of", "source_scenarios"]
 
@@ -43,7 +43,7 @@ def quantity_of(scenario: Scenario, name: str) -> Quantity:
     return Quantity(stated={}, name=f"{name_in_front(scenario)}.{name}", label=label, scenario=scenario)
 
 
-def source_scenarios(*stated: Any) -> dict[str, Scenario]:
+def source_scenarios(*parts: Any) -> dict[str, Scenario]:
     """Return the scenarios whose quantities stand in something, by the names in front of them.
 
     Raises
@@ -52,13 +52,13 @@ def source_scenarios(*stated: Any) -> dict[str, Scenario]:
         For two scenarios of one name.
     """
     found: dict[str, Scenario] = {}
-    left: list[Any] = list(stated)
-    seen: set[int] = set()
+    left: list[Any] = list(parts)
+    visited: set[int] = set()
     while left:
         for each in quantities_in(left.pop()):
-            if id(each) in seen:
+            if id(each) in visited:
                 continue
-            seen.add(id(each))
+            visited.add(id(each))
             left += [each.stated, each.uses]
             if each.scenario is not None:
                 alias = name_in_front(each.scenario)
@@ -69,27 +69,29 @@ def source_scenarios(*stated: Any) -> dict[str, Scenario]:
     return found
 
 
-def at_home(stated: Any, scenario: Scenario, _made: dict[int, Any] | None = None) -> Any:
-    """Return what holds quantities of this scenario with their names in it, for what is to stand in the scenario."""
-    made: dict[int, Any] = {} if _made is None else _made
-    if isinstance(stated, Quantity):
-        if id(stated) not in made:
-            made[id(stated)] = _quantity(stated, scenario, made)
-        return made[id(stated)]
-    if isinstance(stated, QuantityFormula):
-        return replace(stated, of=tuple(at_home(each, scenario, made) for each in stated.of))
-    if isinstance(stated, QuantityCondition):
-        sides = {side: at_home(getattr(stated, side), scenario, made) for side in ("left", "right")}
-        return replace(stated, **sides)
-    if isinstance(stated, Mapping):
-        return {key: at_home(each, scenario, made) for key, each in stated.items()}
-    return type(stated)(at_home(each, scenario, made) for each in stated) if type(stated) in (list, tuple) else stated
+def at_home(part: Any, scenario: Scenario, _memo: dict[int, Any] | None = None) -> Any:
+    """Return a part with the quantities of this scenario under their names in it, to be put into the scenario."""
+    memo: dict[int, Any] = {} if _memo is None else _memo
+    if isinstance(part, Quantity):
+        if id(part) not in memo:
+            memo[id(part)] = _quantity_at_home(part, scenario, memo)
+        return memo[id(part)]
+    if isinstance(part, QuantityFormula):
+        return replace(part, of=tuple(at_home(each, scenario, memo) for each in part.of))
+    if isinstance(part, QuantityCondition):
+        sides = {side: at_home(getattr(part, side), scenario, memo) for side in ("left", "right")}
+        return replace(part, **sides)
+    if isinstance(part, Mapping):
+        return {key: at_home(each, scenario, memo) for key, each in part.items()}
+    return type(part)(at_home(each, scenario, memo) for each in part) if type(part) in (list, tuple) else part
 
 
-def _quantity(given: Quantity, scenario: Scenario, made: dict[int, Any]) -> Quantity:
-    if not any(each is scenario or each == scenario for each in source_scenarios(given).values()):
-        return given
-    if given.scenario is not None:
-        own = given.name.removeprefix(f"{name_in_front(scenario)}.")
-        return replace(given, name=own, scenario=None, label="")
-    return replace(given, stated=at_home(given.stated, scenario, made), uses=at_home(given.uses, scenario, made))
+def _quantity_at_home(quantity: Quantity, scenario: Scenario, memo: dict[int, Any]) -> Quantity:
+    if not any(each is scenario or each == scenario for each in source_scenarios(quantity).values()):
+        return quantity
+    if quantity.scenario is not None:
+        own = quantity.name.removeprefix(f"{name_in_front(scenario)}.")
+        return replace(quantity, name=own, scenario=None, label="")
+    return replace(
+        quantity, stated=at_home(quantity.stated, scenario, memo), uses=at_home(quantity.uses, scenario, memo)
+    )

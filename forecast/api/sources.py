@@ -20,19 +20,19 @@ __all__ = ["draws", "function", "path", "uncertain", "value"]
 
 
 def uncertain(
-    given: object = None, /, *, unit: str = "", name: str = "", **distribution: Unpack[DistributionKeys]
+    frozen: object = None, /, *, unit: str = "", name: str = "", **distribution: Unpack[DistributionKeys]
 ) -> Quantity:
     """Make an uncertain number, by any form of a distribution that a scenario takes, or by one of scipy's.
 
     Parameters
     ----------
-    given : frozen distribution of scipy.stats, optional
+    frozen : frozen distribution of scipy.stats, optional
         Or any object with a method ``ppf``. A normal, lognormal, uniform, loguniform or triangular one becomes that
         form of the language, and can be written to a file; any other is drawn through its ``ppf``.
     unit : str
         Of the numbers; by default that of the first text that has one.
     name : str
-        What it draws depends on seed, name and world alone, so that it needs one before it is used: here, or by
+        Its draws depend on seed, name and world alone, so that it needs one before it is used: here, or by
         `Quantity.named`.
     **distribution
         ``p05=1e8, p95=4e8``; ``normal=[1.4, 2.4], width=0.8``; ``quantiles={0.05: 1, 0.5: 2}``; ``low=1, high=4``; ...
@@ -54,18 +54,18 @@ def uncertain(
     """
     from forecast.base.distributions import distribution as read
 
-    stated: dict[str, Any] = {**(_of_scipy(given) if given is not None else {}), **distribution}
-    if isinstance(stated.get("quantiles"), Mapping):
-        stated["quantiles"] = {str(key): each for key, each in stated["quantiles"].items()}
+    record: dict[str, Any] = {**(_scipy_record(frozen) if frozen is not None else {}), **distribution}
+    if isinstance(record.get("quantiles"), Mapping):
+        record["quantiles"] = {str(key): each for key, each in record["quantiles"].items()}
     where = name or "uncertain"
-    unit = unit or next((each for value in stated.values() for each in _units_of_texts(value)), "")
-    stated = {key: _in_unit(value, unit, f"{where}.{key}") for key, value in stated.items()}
-    read(stated, where=where)
-    return quantity(name, **stated, unit=unit)
+    unit = unit or next((each for value in record.values() for each in _units_of_texts(value)), "")
+    record = {key: _in_unit(value, unit, f"{where}.{key}") for key, value in record.items()}
+    read(record, where=where)
+    return quantity(name, **record, unit=unit)
 
 
 def _units_of_texts(value: Any) -> Iterator[str]:
-    """Walk the units of the texts among the numbers of a distribution."""
+    """Yield the units of the texts among the numbers of a distribution."""
     if isinstance(value, str) and (found := parse_measured(value)) is not None:
         yield found[1]
     elif isinstance(value, (Mapping, list, tuple)):
@@ -84,22 +84,22 @@ def _in_unit(value: Any, unit: str, where: str) -> Any:
     return [_in_unit(each, unit, where) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def _of_scipy(given: Any) -> dict[str, Any]:
+def _scipy_record(frozen: Any) -> dict[str, Any]:
     """Return the record of a frozen distribution: a form of the language where it is one, else the object."""
-    family = getattr(getattr(given, "dist", None), "name", "")
+    family = getattr(getattr(frozen, "dist", None), "name", "")
     family = {"norm": "normal", "lognorm": "lognormal", "reciprocal": "loguniform"}.get(family, family)
-    if not callable(getattr(given, "ppf", None)):
+    if not callable(getattr(frozen, "ppf", None)):
         expected = "a frozen distribution of scipy.stats, such as norm(0, 1)"
-        raise UsageError(f"uncertain: expected {expected}, or a form such as p05=1, p95=2; got {type(given).__name__}")
-    low, high = map(float, given.ppf([0.0, 1.0]))
+        raise UsageError(f"uncertain: expected {expected}, or a form such as p05=1, p95=2; got {type(frozen).__name__}")
+    low, high = map(float, frozen.ppf([0.0, 1.0]))
     if family == "normal" or (family == "lognormal" and low == 0):
-        return {family: [float(end) for end in given.ppf([0.05, 0.95])]}
+        return {family: [float(end) for end in frozen.ppf([0.05, 0.95])]}
     if family in ("uniform", "loguniform"):
         return {family: [low, high]}
     if family == "triang":
         # the mean of a triangular distribution is that of its three points
-        return {"triangular": [low, 3 * float(given.mean()) - low - high, high]}
-    return {"ppf": given}
+        return {"triangular": [low, 3 * float(frozen.mean()) - low - high, high]}
+    return {"ppf": frozen}
 
 
 def value(number: float, unit: str = "", *, name: str = "") -> Quantity:
@@ -110,22 +110,24 @@ def value(number: float, unit: str = "", *, name: str = "") -> Quantity:
     >>> value(20, "token/param").name
     'value_20_token_param'
     """
-    made = finite(number, "value")
-    return quantity(name or names.plain_word(f"value_{names.number_as_word(made)}_{unit}"), value=made, unit=unit)
+    finite_number = finite(number, "value")
+    return quantity(
+        name or names.plain_word(f"value_{names.number_as_word(finite_number)}_{unit}"), value=finite_number, unit=unit
+    )
 
 
 @overload
 def draws(
-    given: Mapping[str, ArrayLike], /, *, unit: str | Mapping[str, str] = "", name: str
+    values: Mapping[str, ArrayLike], /, *, unit: str | Mapping[str, str] = "", name: str
 ) -> dict[str, Quantity]: ...
 @overload
-def draws(given: ArrayLike, /, *, unit: str = "", name: str) -> Quantity: ...
-def draws(given: Any, /, *, unit: str | Mapping[str, str] = "", name: str) -> Quantity | dict[str, Quantity]:
+def draws(values: ArrayLike, /, *, unit: str = "", name: str) -> Quantity: ...
+def draws(values: Any, /, *, unit: str | Mapping[str, str] = "", name: str) -> Quantity | dict[str, Quantity]:
     """Make a quantity of draws of your own, or several of the columns of one posterior.
 
     Parameters
     ----------
-    given : array, or mapping of str to array
+    values : array, or mapping of str to array
         One draw a row; of a mapping (a dict, a data frame, a Dataset of one dimension) each column is a quantity.
         A world takes one row, the same one in all of them, so that they stay joint.
     unit : str, or mapping of str to str
@@ -146,14 +148,14 @@ def draws(given: Any, /, *, unit: str | Mapping[str, str] = "", name: str) -> Qu
     """
     from forecast.scenarios.kinds.own_draws import DrawTable
 
-    if hasattr(given, "keys") and not isinstance(given, Mapping):
-        given = {key: given[key] for key in given.keys()}  # noqa: SIM118  # a data frame, a Dataset
-    several = isinstance(given, Mapping)
-    columns = {str(key): np.asarray(each, dtype=float) for key, each in (given if several else {name: given}).items()}
+    if hasattr(values, "keys") and not isinstance(values, Mapping):
+        values = {key: values[key] for key in values.keys()}  # noqa: SIM118  # a data frame, a Dataset
+    several = isinstance(values, Mapping)
+    columns = {str(key): np.asarray(each, dtype=float) for key, each in (values if several else {name: values}).items()}
     rows = DrawTable(name=name, columns=columns)
     units = unit if isinstance(unit, Mapping) else dict.fromkeys(columns, unit)
-    made = {key: quantity(key, draws=rows, column=key, unit=units.get(key, "")) for key in columns}
-    return made if several else made[name]
+    quantities = {key: quantity(key, draws=rows, column=key, unit=units.get(key, "")) for key in columns}
+    return quantities if several else quantities[name]
 
 
 def path(times: ArrayLike, values: ArrayLike, /, *, unit: str = "", name: str, between: str = "linear") -> Quantity:
@@ -197,9 +199,9 @@ def function(*, unit: str, along: str = "", **inputs: str) -> Callable[[Callable
     Parameters
     ----------
     unit : str
-        Of what it returns.
+        Of its result.
     along : {"", "time"}
-        Nothing: each element of what it returns is made of the elements at its place. ``"time"``: of its own world's
+        Nothing: each element of the result depends on the elements at its place. ``"time"``: of its own world's
         path up to its date, as a cumulative sum is. Anything else is refused at the first call.
     **inputs
         Argument to unit: in it the function is handed plain arrays, (time, draw), and returns one of that shape. An
@@ -232,12 +234,12 @@ def function(*, unit: str, along: str = "", **inputs: str) -> Callable[[Callable
 
     def of_quantities(call: Callable[..., Any]) -> Callable[..., Quantity]:
         label = getattr(call, "__name__", type(call).__name__)
-        said = {"along": along} if along else {}
+        options = {"along": along} if along else {}
 
-        def called(**given: Any) -> Quantity:
-            wired = {key: as_quantity(each) for key, each in given.items()}
-            stated = {"function": plain, "unit": unit, "inputs": dict(inputs), **said, **wired}
-            return named_as(label if label.isidentifier() else "function", Quantity(stated=stated, automatic=True))
+        def called(**operands: Any) -> Quantity:
+            wired = {key: as_quantity(each) for key, each in operands.items()}
+            record = {"function": plain, "unit": unit, "inputs": dict(inputs), **options, **wired}
+            return named_as(label if label.isidentifier() else "function", Quantity(stated=record, automatic=True))
 
         functools.update_wrapper(called, call)
         called.__name__, plain = label, _Plain(called)

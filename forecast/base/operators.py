@@ -1,100 +1,104 @@
-"""Arithmetic on what is still to be computed: a model or a quantity, with numbers and with each other."""
+"""Operators for objects that build formulas, and what the rooms below `forecast.api` may ask of such an object."""
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from forecast.api.quantity import Quantity, QuantityCondition
+from typing import Any, Generic, Self, TypeVar
 
 __all__ = ["Operators"]
 
+Condition = TypeVar("Condition")
 
-class Operators:
-    """What can be calculated with: every operation and function is a quantity, every comparison a condition.
 
-    The work is done in `forecast.api.quantity_formulas`.
+class Operators(abc.ABC, Generic[Condition]):
+    """Base class of `forecast.Quantity`: every operation and function is one again, every comparison a `Condition`.
+
+    A fit that is called with such objects, and a scenario whose record holds one, know them by this class alone.
     """
 
-    def under(self, fit: Any, variables: Mapping[str, Any]) -> Quantity:
-        """Return a law with its parameters, of quantities: what ``fit(N=size, D=tokens)`` is."""
-        from forecast.api.quantity import of_fit
+    @property
+    @abc.abstractmethod
+    def record(self) -> dict[str, Any]:
+        """Its record in a scenario: TOML keys and values."""
 
-        return of_fit(fit, variables)
+    @property
+    @abc.abstractmethod
+    def is_model(self) -> bool:
+        """Whether it is a model and nothing else: its record names or holds one."""
 
-    def at(self, year: float | Quantity) -> Quantity:
-        """Return what it is at a date, a decimal year, in every world."""
-        return _call_function("at", self, year)
+    @property
+    @abc.abstractmethod
+    def model(self) -> Any:
+        """The `forecast.models.Model` that it is; an error if it is none."""
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """Answer numpy: ``np.minimum(spend, budget)`` and ``np.float64(2)*spend`` are quantities."""
-        from forecast.api.quantity_formulas import of_numpy
+    @abc.abstractmethod
+    def under(self, fit: Any, variables: Mapping[str, Any]) -> Self:
+        """Return the law of a fit at its parameters: ``fit(N=size, D=tokens)``."""
 
-        return NotImplemented if method != "__call__" or options else of_numpy(ufunc.__name__, inputs)
+    @classmethod
+    @abc.abstractmethod
+    def _operation(cls, op: str, *operands: Any) -> Self:
+        """Return ``+ - * / **`` of two operands, or the minus sign of one."""
 
-    def __add__(self, other: Any) -> Quantity:
-        return _operation("+", self, other)
+    @classmethod
+    @abc.abstractmethod
+    def _call(cls, function: str, *arguments: Any) -> Self:
+        """Return a function of the language."""
 
-    def __radd__(self, other: Any) -> Quantity:
-        return _operation("+", other, self)
+    @classmethod
+    @abc.abstractmethod
+    def _comparison(cls, left: Any, op: str, right: Any) -> Condition:
+        """Return ``>= > <= <`` of two sides."""
 
-    def __sub__(self, other: Any) -> Quantity:
-        return _operation("-", self, other)
+    def at(self, year: float | Self) -> Self:
+        """Return its value at a date, a decimal year, in every world."""
+        return self._call("at", self, year)
 
-    def __rsub__(self, other: Any) -> Quantity:
-        return _operation("-", other, self)
+    def __add__(self, other: Any) -> Self:
+        return self._operation("+", self, other)
 
-    def __mul__(self, other: Any) -> Quantity:
-        return _operation("*", self, other)
+    def __radd__(self, other: Any) -> Self:
+        return self._operation("+", other, self)
 
-    def __rmul__(self, other: Any) -> Quantity:
-        return _operation("*", other, self)
+    def __sub__(self, other: Any) -> Self:
+        return self._operation("-", self, other)
 
-    def __truediv__(self, other: Any) -> Quantity:
-        return _operation("/", self, other)
+    def __rsub__(self, other: Any) -> Self:
+        return self._operation("-", other, self)
 
-    def __rtruediv__(self, other: Any) -> Quantity:
-        return _operation("/", other, self)
+    def __mul__(self, other: Any) -> Self:
+        return self._operation("*", self, other)
 
-    def __pow__(self, other: Any) -> Quantity:
-        return _operation("**", self, other)
+    def __rmul__(self, other: Any) -> Self:
+        return self._operation("*", other, self)
 
-    def __rpow__(self, other: Any) -> Quantity:
-        return _operation("**", other, self)
+    def __truediv__(self, other: Any) -> Self:
+        return self._operation("/", self, other)
 
-    def __neg__(self) -> Quantity:
-        return _operation("-", self)
+    def __rtruediv__(self, other: Any) -> Self:
+        return self._operation("/", other, self)
 
-    def __abs__(self) -> Quantity:
-        return _call_function("abs", self)
+    def __pow__(self, other: Any) -> Self:
+        return self._operation("**", self, other)
 
-    def __ge__(self, other: Any) -> QuantityCondition:
-        return _comparison(self, ">=", other)
+    def __rpow__(self, other: Any) -> Self:
+        return self._operation("**", other, self)
 
-    def __gt__(self, other: Any) -> QuantityCondition:
-        return _comparison(self, ">", other)
+    def __neg__(self) -> Self:
+        return self._operation("-", self)
 
-    def __le__(self, other: Any) -> QuantityCondition:
-        return _comparison(self, "<=", other)
+    def __abs__(self) -> Self:
+        return self._call("abs", self)
 
-    def __lt__(self, other: Any) -> QuantityCondition:
-        return _comparison(self, "<", other)
+    def __ge__(self, other: Any) -> Condition:
+        return self._comparison(self, ">=", other)
 
+    def __gt__(self, other: Any) -> Condition:
+        return self._comparison(self, ">", other)
 
-def _operation(op: str, *operands: Any) -> Quantity:
-    from forecast.api.quantity_formulas import operation
+    def __le__(self, other: Any) -> Condition:
+        return self._comparison(self, "<=", other)
 
-    return operation(op, *operands)
-
-
-def _call_function(word: str, *arguments: Any) -> Quantity:
-    from forecast.api.quantity_formulas import call
-
-    return call(word, *arguments)
-
-
-def _comparison(left: Any, op: str, right: Any) -> QuantityCondition:
-    from forecast.api.quantity_formulas import make_comparison
-
-    return make_comparison(left, op, right)
+    def __lt__(self, other: Any) -> Condition:
+        return self._comparison(self, "<", other)

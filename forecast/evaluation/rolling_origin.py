@@ -148,7 +148,7 @@ def backtest(
 
     Parameters
     ----------
-    models : str, or mapping of str to Model
+    models : str, or mapping of str to Model or Quantity
         The name of a series (``"hardware/linpack"``: with every shape) or of a model, which is compared with the last
         value and with a random walk with drift; or models of one series by name, the first of which that can be fitted
         says what happened.
@@ -193,11 +193,13 @@ def backtest(
     ['trends/exponential', 'drift', 'last-value']
     """
     from forecast.fit.solve.parallel import check_workers
+    from forecast.models.protocol import as_model
 
     check_workers(workers, "backtest")
     if isinstance(models, str):
         name = name or models
         models, _ = of_name(models)
+    models = {label: as_model(each) for label, each in models.items()}
     time, value, unit = _observed_today(models, seed)
     cuts = choose_origins(time, dates=dates, share=share, most=most_origins)
     if not len(cuts):

@@ -279,6 +279,6 @@ class Fit(AnyFit):
         return summary(self)
 
     def _repr_html_(self) -> str:
-        from forecast.report import notebook
+        from forecast.fit.summary import fit_page
 
-        return notebook.fit(self)
+        return fit_page(self)

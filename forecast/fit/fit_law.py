@@ -56,7 +56,7 @@ def fit_law(law: Law, data: Any, request: FitRequest) -> Any:
     check_workers(request.workers, name, law)
     varying = grouping.check_varying(request, name)
     request = in_order(data, request, name)
-    data = in_units(law, data, request, name)
+    data = in_units(law.variables, {law.output: law.unit}, data, request, name)
     _check_mixed(law, data, request, name)
     if request.protocol is not None:
         from forecast.fit.protocols import fit_by

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, overload
 from forecast.contract.specs import PublishedFit
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.formula import Formula, check_name, parse
-from forecast.laws.arguments import collect
 from forecast.laws.bounds import bounds_of
 from forecast.laws.compose import Composable, law_arguments, linear_parameters, other_arguments
 from forecast.laws.forms import Code, Explicit, Form
@@ -277,7 +276,7 @@ class Law(Composable):
         numpy.ndarray
             float64, 0-d where all is scalar.
         """
-        values, shape = collect(self, parameters, variables)
+        values, shape = _collect_arguments(self, parameters, variables)
         return meaningful(self.requires, values, self._form.value(values, shape))
 
     def jacobian(self, parameters: Mapping[str, Any], /, **variables: Any) -> NDArray[np.float64]:
@@ -292,7 +291,7 @@ class Law(Composable):
         """
         import numpy as np
 
-        values, shape = collect(self, parameters, variables)
+        values, shape = _collect_arguments(self, parameters, variables)
         rows = np.empty((len(self.parameters), *shape))
         for i, slope in enumerate(self.program().evaluate(values, 1)[1]):
             rows[i] = slope
@@ -408,3 +407,33 @@ class Law(Composable):
                 return published_fit(self, found)
         known: Sequence[str] = [p.name for p in self.published_fits]
         raise UnknownNameError("published fit", name, known, where=self._where)
+
+
+def _collect_arguments(
+    law: Law, parameters: Mapping[str, Any], variables: Mapping[str, Any]
+) -> tuple[dict[str, NDArray[np.float64]], tuple[int, ...]]:
+    """Return everything a law needs as float64 arrays, and the shape they broadcast to."""
+    import numpy as np
+
+    for name in variables:
+        if name not in law.variables:
+            raise UnknownNameError("variable", name, law.variables, where=law._where)
+    found = {}
+    for kind, names, given in (
+        ("parameter", law.parameters, parameters),
+        ("variable", tuple(law.variables), variables),
+    ):
+        for name in names:
+            if name not in given:
+                raise UsageError(f"{law._where}: no value for the {kind} '{name}'")
+            value = law._coded(name, given[name])
+            try:
+                found[name] = np.asarray(value, dtype=np.float64)
+            except (TypeError, ValueError):
+                got = type(given[name]).__name__
+                raise UsageError(f"{law._where}: {kind} '{name}': expected numbers, got {got}") from None
+    try:
+        return found, np.broadcast_shapes(*(v.shape for v in found.values()))
+    except ValueError:
+        shapes = ", ".join(f"{n} {v.shape}" for n, v in found.items() if v.ndim)
+        raise UsageError(f"{law._where}: shapes do not broadcast: {shapes}") from None

@@ -1,4 +1,4 @@
-"""What a model of a plugin must return: it is checked and copied, so that a buffer it keeps changes nothing here."""
+"""Checks of the results of plugins' models, which are copied, so that a buffer of the plugin changes nothing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.lazy import is_masked_array
+from forecast.base.operators import Operators
 from forecast.contract.specs import Input
 from forecast.errors import PluginContractError, printable
 from forecast.models.protocol import Description, Model, Observations, OtherModel, OtherQuantity
@@ -33,16 +34,17 @@ _OF = r"([\w.-]{1,100}::)?"
 _MODEL_NAME = re.compile(f"{_OF}{_MODEL_NAME_PART}(@{_OF}{_MODEL_NAME_PART})?", re.ASCII)
 
 
-def checked_model(made: object, what: str) -> Model:
-    """Return a model whose name, unit and inputs are what the protocol asks.
+def checked_model(returned: object, what: str) -> Model:
+    """Return a model, or the model that a quantity is, with a name, a unit and inputs as the protocol asks.
 
     Raises
     ------
     PluginContractError
     """
-    if not isinstance(made, Model):
-        raise PluginContractError(f"{what}: expected a forecast.models.Model, got {type(made).__name__}")
-    name, unit, inputs, stated = (getattr(made, field, None) for field in ("name", "unit", "inputs", "qualifiers"))
+    model = returned.model if isinstance(returned, Operators) and returned.is_model else returned
+    if not isinstance(model, Model):
+        raise PluginContractError(f"{what}: expected a forecast.models.Model, got {type(model).__name__}")
+    name, unit, inputs, basis = (getattr(model, field, None) for field in ("name", "unit", "inputs", "qualifiers"))
     if not isinstance(name, str) or not _MODEL_NAME.fullmatch(name):
         raise PluginContractError(
             f"{what}: name: expected letters, digits, hyphens and at most one slash, got '{printable(name, 80)}'"
@@ -51,16 +53,16 @@ def checked_model(made: object, what: str) -> Model:
         raise PluginContractError(f"{what}: unit: expected text, got {type(unit).__name__}")
     if not isinstance(inputs, Mapping):
         raise PluginContractError(f"{what}: inputs: expected a mapping, got {type(inputs).__name__}")
-    if not isinstance(stated, Mapping):
-        raise PluginContractError(f"{what}: qualifiers: expected a mapping, got {type(stated).__name__}")
-    qualifiers.check(stated, where=what)
+    if not isinstance(basis, Mapping):
+        raise PluginContractError(f"{what}: qualifiers: expected a mapping, got {type(basis).__name__}")
+    qualifiers.check(basis, where=what)
     for key, need in inputs.items():
         if not isinstance(key, str) or not isinstance(need, (Input, OtherModel, OtherQuantity)):
             raise PluginContractError(
                 f"{what}: inputs: '{printable(key, 60)}': expected an Input, OtherQuantity or OtherModel, "
                 f"got {type(need).__name__}"
             )
-    return made
+    return model
 
 
 def _copy_of_numbers(array: object, shape: tuple[int, ...], what: str, dims: str) -> Array:
@@ -89,9 +91,9 @@ def _copy_of_floats(array: object, shape: tuple[int, ...], what: str, dims: str)
 
 
 def checked_draws(draws: object, shape: tuple[int, int], what: str) -> Array:
-    """Return what a model sampled as float64, or say how it breaks its contract; NaN stays, for the world to fail.
+    """Return the sample of a model as float64, or raise if it breaks its contract; a draw of NaN fails later.
 
-    Where every date is one row in memory, so it is in what is returned.
+    If all dates share one row in memory, they do in the result.
 
     Raises
     ------
@@ -105,17 +107,17 @@ def checked_draws(draws: object, shape: tuple[int, int], what: str) -> Array:
     return _copy_of_floats(draws, shape, what, dims)
 
 
-def checked_posterior(drawn: object, draws: int, what: str) -> dict[str, Array]:
+def checked_posterior(returned: object, draws: int, what: str) -> dict[str, Array]:
     """Return draws of parameters by name, (draw,) each.
 
     Raises
     ------
     PluginContractError
     """
-    if not isinstance(drawn, Mapping):
-        raise PluginContractError(f"{what}: expected a mapping of parameter to draws, got {type(drawn).__name__}")
+    if not isinstance(returned, Mapping):
+        raise PluginContractError(f"{what}: expected a mapping of parameter to draws, got {type(returned).__name__}")
     out: dict[str, Array] = {}
-    for name, values in drawn.items():
+    for name, values in returned.items():
         if not isinstance(name, str) or not name.isidentifier() or name == "draw":
             raise PluginContractError(f"{what}: '{printable(name, 60)}' cannot name a parameter")
         out[name] = _copy_of_numbers(values, (draws,), f"{what}: '{name}'", "(draw,)")
@@ -148,7 +150,7 @@ def checked_observations(returned: object, what: str) -> Observations | None:
 
 
 def checked_description(returned: object, what: str) -> dict[str, Any]:
-    """Return what a fitted model says of itself, as plain data.
+    """Return the description of a fitted model as plain data.
 
     Raises
     ------

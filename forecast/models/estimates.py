@@ -43,30 +43,30 @@ class _Estimate(Unfitted):
 
         from forecast import formula, units
 
-        given = {n: need.unit for n, need in self.inputs.items() if isinstance(need, Input)}
+        input_units = {n: need.unit for n, need in self.inputs.items() if isinstance(need, Input)}
         tree = formula.parse(self.expression, where=self.name)
-        value = units.evaluate(tree, inputs, given, target=self.unit, where=self.name)
+        value = units.evaluate(tree, inputs, input_units, target=self.unit, where=self.name)
         return np.broadcast_to(value, (len(time), streams.draws))
 
     def describe(self) -> Description:
         from forecast.base.distributions import distribution
 
-        stated = [(i, distribution(i.distribution)) for i in self.inputs.values() if isinstance(i, Input)]
-        uncertain = [i.name for i, made in stated if made.family != "fixed"]
-        if len(stated) == 1:
-            summary = f"{stated[0][1]} [{self.unit}]"
+        inputs = [(i, distribution(i.distribution)) for i in self.inputs.values() if isinstance(i, Input)]
+        uncertain = [i.name for i, dist in inputs if dist.family != "fixed"]
+        if len(inputs) == 1:
+            summary = f"{inputs[0][1]} [{self.unit}]"
         else:
             named = (
                 f"{len(uncertain)} of them uncertain ({', '.join(uncertain)})"
                 if uncertain
                 else "none of them uncertain"
             )
-            summary = f"a formula over {len(stated)} inputs, {named}"
+            summary = f"a formula over {len(inputs)} inputs, {named}"
         return Description(
             summary=summary + (f"; {self.note}" if self.note else ""),
             assumptions=(
                 f"{self.name} = {self.expression}",
-                *(f"{i.name} [{i.unit or 'dimensionless'}]: {made} ({i.source})" for i, made in stated),
+                *(f"{i.name} [{i.unit or 'dimensionless'}]: {dist} ({i.source})" for i, dist in inputs),
             ),
             sources=self.sources,
         )
@@ -93,11 +93,11 @@ def estimate(
     name : str
         Names its inputs' random streams.
     note : str
-        What a reader must know.
+        A caveat for the reader.
     sources : tuple of str
-        What the formula rests on.
+        The sources of the formula.
     qualifiers : mapping of str to str
-        What the formula gives, beside its unit, where that is not what its inputs state (see
+        Of the result, beside its unit, if they differ from those of its inputs (see
         `forecast.units.qualifiers`).
 
     Raises
@@ -112,7 +112,7 @@ def estimate(
     >>> import forecast
     >>> brain = forecast.estimate("synapses*rate", unit="FLOP/s", inputs={
     ...     "synapses": {"p05": 1e14, "p95": 1e15, "unit": "FLOP"}, "rate": {"value": 1.0, "unit": "1/s"}})
-    >>> brain.unit
+    >>> brain.model.unit
     'FLOP/s'
     """
     from forecast import formula, units

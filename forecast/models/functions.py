@@ -104,29 +104,29 @@ class _FittedFunction(FittedModel):
 
         shape = (len(time), streams.draws)
         # what broadcasts is read-only: a function cannot write to what others read
-        given = {
+        arrays = {
             name: values
             if (values := inputs[name]).shape == shape and not values.flags.writeable
             else np.broadcast_to(values, shape)
             for name in self.model.inputs
         }
         if self.dated:
-            given["t"] = np.broadcast_to(np.asarray(time, dtype=np.float64)[:, None], shape)
+            arrays["t"] = np.broadcast_to(np.asarray(time, dtype=np.float64)[:, None], shape)
         what = f"model '{self.model.name}': its function"
-        made = _check_returned(self.call(**given), shape, what)
+        result = _check_returned(self.call(**arrays), shape, what)
         if not self.tried:
-            check_places(self.call, given, made, self.model.along, what)
+            check_places(self.call, arrays, result, self.model.along, what)
             self.tried.append(True)
-        return made
+        return result
 
     def describe(self) -> Description:
-        said = f"{self.model.name}({', '.join(self.model.inputs)})"
-        summary = "; ".join(filter(None, (self.model.title or said, self.model.note)))
+        signature = f"{self.model.name}({', '.join(self.model.inputs)})"
+        summary = "; ".join(filter(None, (self.model.title or signature, self.model.note)))
         return Description(summary=summary, sources=self.model.sources)
 
 
 def check_along(along: object, name: str) -> None:
-    """Refuse what a function cannot be along.
+    """Raise if a function cannot be along this dimension.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def check_along(along: object, name: str) -> None:
 
 
 def takes_time(call: Callable[..., Any]) -> bool:
-    """Tell whether a function has an argument ``t``: the dates.
+    """Return True if a function has an argument ``t``: the dates.
 
     Examples
     --------
@@ -156,16 +156,16 @@ def takes_time(call: Callable[..., Any]) -> bool:
         return False
 
 
-def check_places(call: Callable[..., Any], given: Mapping[str, Array], whole: Array, along: str, what: str) -> None:
-    """Refuse a function that gives other numbers for a part of its inputs, in another order, than for all of them.
+def check_places(call: Callable[..., Any], arrays: Mapping[str, Array], whole: Array, along: str, what: str) -> None:
+    """Raise if a function gives other numbers for a part of its inputs, in another order, than for all of them.
 
     Parameters
     ----------
     call : callable
-    given : mapping of str to array
+    arrays : mapping of str to array
         Its inputs, (time, draw).
     whole : array
-        What it made of them.
+        Its result.
     along : {"", "time"}
         As it declares.
     what : str
@@ -180,26 +180,26 @@ def check_places(call: Callable[..., Any], given: Mapping[str, Array], whole: Ar
     rng = np.random.default_rng(0)
     if along == "time":  # other worlds, and fewer dates
         steps, worlds = (len(whole) + 1) // 2, rng.permutation(whole.shape[1])[:7]
-        part = {name: values[:steps, worlds] for name, values in given.items()}
+        part = {name: values[:steps, worlds] for name, values in arrays.items()}
         expected = whole[:steps, worlds]
         how = "along='time' each element is made of its own world's path up to its date"
     else:  # elements of any world and date, one under the other
         picked = rng.permutation(whole.size)[:21]
         place = picked.reshape(3, -1) if len(picked) % 3 == 0 else picked[:, None]
-        part = {name: np.ascontiguousarray(values).reshape(-1)[place] for name, values in given.items()}
+        part = {name: np.ascontiguousarray(values).reshape(-1)[place] for name, values in arrays.items()}
         expected = whole.reshape(-1)[place]
         how = "each element is made of those at its place alone; what needs its world's path says along='time'"
     for values in part.values():
         values.flags.writeable = False
-    made = _check_returned(call(**part), expected.shape, what)
-    if not np.allclose(made, expected, rtol=1e-9, atol=1e-12 * float(np.max(np.abs(expected), initial=0.0))):
-        if not np.array_equal(_check_returned(call(**given), whole.shape, what), whole):
+    result = _check_returned(call(**part), expected.shape, what)
+    if not np.allclose(result, expected, rtol=1e-9, atol=1e-12 * float(np.max(np.abs(expected), initial=0.0))):
+        if not np.array_equal(_check_returned(call(**arrays), whole.shape, what), whole):
             raise PluginContractError(f"{what} gives other numbers for the same inputs")
         raise PluginContractError(f"{what} gives other numbers for a part of its inputs than for all of them: {how}")
 
 
 def _check_returned(returned: object, shape: tuple[int, int], what: str) -> Array:
-    """Return a copy of what a function returned, as float64 and of the shape of what it was given.
+    """Return a copy of the result of a function, as float64 and in the shape of its inputs.
 
     Raises
     ------

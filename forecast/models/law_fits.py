@@ -66,7 +66,7 @@ def fitted_law(
     scatter : bool
         Add the scatter of one observation to the level.
     qualifiers : mapping of str to str
-        What the law gives, beside its unit.
+        Of the output of the law, beside its unit.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class FittedLaw(FittedRelation):
     scattered: bool = False
 
     @property
-    def _stated(self) -> Mapping[str, float]:
+    def _published_errors(self) -> Mapping[str, float]:
         """The standard errors of a published fit."""
         fit = self.fit
         return fit.published.errors if fit.published is not None and fit.uncertainty is None else {}
@@ -156,17 +156,17 @@ class FittedLaw(FittedRelation):
     def _joint(self) -> bool:
         return self.fit.uncertainty is not None
 
-    def _drawn(self, streams: Streams) -> Mapping[str, Array]:
+    def _parameter_draws(self, streams: Streams) -> Mapping[str, Array]:
 
         if self._joint:
             return self.fit.drawn(replace(streams, node=self.shared))
-        if self._stated:
+        if self._published_errors:
             return self._normal(streams)
         return {name: np.full(streams.draws, value) for name, value in self.fit.values.items()}
 
-    def _conditional(self, drawn: Mapping[str, Array]) -> Mapping[str, Array]:
+    def _conditional(self, draws: Mapping[str, Array]) -> Mapping[str, Array]:
         """Move correlated parameters; independent ones keep their draws."""
-        return super()._conditional(drawn) if self._joint else {**drawn, **self.fixed}
+        return super()._conditional(draws) if self._joint else {**draws, **self.fixed}
 
     def _normal(self, streams: Streams) -> dict[str, Array]:
         """Draw normal parameters, as joint as the source says they are."""
@@ -178,10 +178,10 @@ class FittedLaw(FittedRelation):
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         """Return the law under draws of its variables."""
-        drawn = self.posterior(streams)
+        parameters = self.posterior(streams)
         shape = (len(time), streams.draws)
-        self._check_meaning({**drawn, **inputs}, shape)
-        level = np.broadcast_to(self.fit.law.value(drawn, **inputs), shape)
+        self._check_meaning({**parameters, **inputs}, shape)
+        level = np.broadcast_to(self.fit.law.value(parameters, **inputs), shape)
         if lost := int(np.isnan(level).sum()):
             ends = ", ".join(f"{n} {v.min():.3g} to {v.max():.3g}" for n, v in inputs.items())
             raise DataError(f"{self.name}: the law has no value in {lost} of {level.size} cases; it was given {ends}")
@@ -192,25 +192,25 @@ class FittedLaw(FittedRelation):
         )
 
     def warnings(self, inputs: Mapping[str, Array]) -> tuple[ForecastWarning, ...]:
-        """Say what is not known of the parameters, and which variables lie far outside the data."""
+        """Return warnings of missing uncertainty of the parameters, and of variables far outside the data."""
         published = self.fit.solutions is None and self.fit.published
         rounded = RoundedConstantsWarning(fit=self.fit.name)
-        said: list[ForecastWarning] = [rounded] if published and published.rounded else []
-        said += [FitWarning(note=note) for note in self.fit.notes[len(said) :]]
+        warnings: list[ForecastWarning] = [rounded] if published and published.rounded else []
+        warnings += [FitWarning(note=note) for note in self.fit.notes[len(warnings) :]]
         if self.fit.published is None or not self.fit.published.covariance:
-            if self._stated:
-                said.append(IndependentParametersWarning())
+            if self._published_errors:
+                warnings.append(IndependentParametersWarning())
             elif not self._joint:
-                said.append(FixedParametersWarning())
-        return (*said, *super().warnings(inputs))
+                warnings.append(FixedParametersWarning())
+        return (*warnings, *super().warnings(inputs))
 
     def describe(self) -> Description:
-        """Say what the parameters are, and where they come from."""
+        """Describe the parameters and their source."""
         if self._joint:
             return super().describe()
-        fit, errors = self.fit, self._stated
+        fit, errors = self.fit, self._published_errors
         bounded = [n for n in errors if fit.law.bounds.get(n, (None, None)) != (None, None)]
-        stated = ", ".join(
+        values_text = ", ".join(
             f"{n} = {v:.4g}" + (f" ± {errors[n]:.3g}" if errors.get(n) else "") for n, v in fit.values.items()
         )
         how = "fixed: the source states no uncertainty"
@@ -221,7 +221,7 @@ class FittedLaw(FittedRelation):
             how += f"; cut off at the bounds of {', '.join(bounded)}" if bounded else ""
         facts = {**fit.values, **{f"{n}_stderr": float(e) for n, e in errors.items()}}
         return Description(
-            summary=f"{fit.name}: {stated}",
+            summary=f"{fit.name}: {values_text}",
             assumptions=(f"the parameters are {how}", *fit.notes),
             sources=self.sources,
             facts=facts,

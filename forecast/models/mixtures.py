@@ -49,7 +49,7 @@ def mixture(
     qualifiers: Mapping[str, str] | None = None,
     of: str = "estimates",
 ) -> Model:
-    """Mix models of one quantity by weights; `of` says what they are, in the plural.
+    """Mix models of one quantity by weights; `of` is their kind, in the plural.
 
     Raises
     ------
@@ -60,11 +60,11 @@ def mixture(
     from forecast.units import qualifiers as bases
 
     sides: dict[str, Mapping[str, str]] = {name: bases.check(qualifiers or {}, where=f"model '{name}'")}
-    for member, made in members.items():
-        units.check(made.unit, unit, where=f"model '{name}': member '{member}'")
-        for other, stated in sides.items():
-            bases.meet(stated, made.qualifiers, left=other, right=member, where=f"model '{name}'")
-        sides[member] = made.qualifiers
+    for member, model in members.items():
+        units.check(model.unit, unit, where=f"model '{name}': member '{member}'")
+        for other, basis in sides.items():
+            bases.meet(basis, model.qualifiers, left=other, right=member, where=f"model '{name}'")
+        sides[member] = model.qualifiers
     pick = Input(
         name=MEMBER_INPUT,
         unit="",
@@ -105,8 +105,8 @@ def _weight_names(members: Iterable[str]) -> dict[str, str]:
     """Name the weights after their members: by the bare name, or the shape, where no two members share it."""
     plain = {member: re.sub(r"\W", "_", member, flags=re.ASCII) for member in members}
     bare = {member: re.sub(r"\W", "_", _short_label(member), flags=re.ASCII) for member in members}
-    seen = list(bare.values())
-    chosen = {member: plain[member] if seen.count(bare[member]) > 1 else bare[member] for member in members}
+    bare_names = list(bare.values())
+    chosen = {member: plain[member] if bare_names.count(bare[member]) > 1 else bare[member] for member in members}
     return {member: f"weight_{name}"[:64] for member, name in chosen.items()}
 
 

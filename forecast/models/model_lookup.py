@@ -31,13 +31,13 @@ POOLED_SHAPE = "pooled"
 
 @dataclass(frozen=True, kw_only=True)
 class FoundModel:
-    """What a name stands for: a record and, beside a series, a shape.
+    """The meaning of a model's name: a record and, of a series, a shape.
 
     Parameters
     ----------
     record : Record
     shape : str
-        The full name of a shape, or `POOLED_SHAPE`; empty for what is no series.
+        The full name of a shape, or `POOLED_SHAPE`; empty if it is no series.
     """
 
     record: Record
@@ -61,10 +61,14 @@ class FoundModel:
         return f"{self.record.full_name}@{self.shape if rivals else bare}"
 
     def beside(self) -> SeriesShape:
-        """Return what the series says of the shape, the options of its own shape among it."""
+        """Return the series' settings for the shape, with the options of its own shape."""
         assert isinstance(self.spec, TrendSpec)
-        said = next((s for s in self.spec.shapes if s.name == self.shape), SeriesShape(name=self.shape))
-        return replace(said, options={**self.spec.options, **said.options}) if self.shape == self.spec.shape else said
+        series_shape = next((s for s in self.spec.shapes if s.name == self.shape), SeriesShape(name=self.shape))
+        return (
+            replace(series_shape, options={**self.spec.options, **series_shape.options})
+            if self.shape == self.spec.shape
+            else series_shape
+        )
 
     def members(self) -> list[tuple[FoundModel, float]]:
         """Return the trends of a pool and their weights."""
@@ -78,7 +82,7 @@ def _named_shapes(spec: TrendSpec) -> list[str]:
 
 
 def find_model(name: str, *, shape: str = "", where: str = "") -> FoundModel:
-    """Return what a name stands for: ``plugin/series@shape``, or a series' default shape where none is named.
+    """Find the model of a name: ``plugin/series@shape``, or a series with its default shape.
 
     Raises
     ------
@@ -120,8 +124,8 @@ def _trend_names() -> list[str]:
 def _select_shape(record: Record, spec: TrendSpec, shape_name: str, where: str) -> str:
     if not shape_name:
         return spec.shape or POOLED_SHAPE
-    stated = _named_shapes(spec)
-    for full in stated:  # as the record writes it
+    shapes = _named_shapes(spec)
+    for full in shapes:  # as the record writes it
         if shape_name in (full, full.rpartition("/")[2]):
             return full
     registry = get_registry()
@@ -134,7 +138,7 @@ def _select_shape(record: Record, spec: TrendSpec, shape_name: str, where: str) 
     full = registry.find("shape", shape_name, where=at).full_name
     bare = full.rpartition("/")[2]
     # a record may write a shape by its bare name
-    return bare if bare in stated and registry.find("shape", bare).full_name == full else full
+    return bare if bare in shapes and registry.find("shape", bare).full_name == full else full
 
 
 def model(name: str, *, shape: str = "", options: Mapping[str, Any] | None = None, where: str = "") -> Model:
@@ -164,7 +168,7 @@ def model(name: str, *, shape: str = "", options: Mapping[str, Any] | None = Non
     Examples
     --------
     >>> import forecast
-    >>> forecast.model("hardware/linpack", shape="trends/changepoint").name
+    >>> forecast.model("hardware/linpack", shape="trends/changepoint").model.name
     'hardware/linpack@changepoint'
     """
     return _build(find_model(name, shape=shape, where=where), options or {}, where=where)
@@ -180,13 +184,12 @@ def attempt(name: str, *, shape: str = "", options: Mapping[str, Any] | None = N
 
 
 def is_registered(model: Model) -> bool:
-    """Tell whether a model is what the registry gives under its name, and not an object of one's own.
+    """Return True if a model equals the registered one of its name.
 
     Examples
     --------
     >>> from dataclasses import replace
-    >>> import forecast
-    >>> machine = forecast.model("hardware/linpack")
+    >>> machine = model("hardware/linpack")
     >>> is_registered(machine), is_registered(replace(machine, at_most=1e21))
     (True, False)
     """
@@ -199,7 +202,7 @@ def is_registered(model: Model) -> bool:
 
 
 def is_same_model(one: Model, other: Model) -> bool:
-    """Tell whether two models are one, or equal; those that cannot be compared are not."""
+    """Return True if two models are one, or equal; those that cannot be compared are not."""
     try:
         return one is other or bool(one == other)
     except Exception:  # foreign code, or arrays in a record

@@ -1,4 +1,4 @@
-"""Models inside models, and what they all ask for."""
+"""Models inside models, and the quantities they need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["required_quantities", "walk_models"]
 
 
 def walk_models(model: Model) -> Iterator[Model]:
-    """Walk a model and, depth first, the models it contains."""
+    """Traverse a model and, depth first, the models it contains."""
     yield model
     for need in model.inputs.values():
         if isinstance(need, OtherModel):
@@ -18,7 +18,7 @@ def walk_models(model: Model) -> Iterator[Model]:
 
 
 def required_quantities(model: Model) -> Iterator[tuple[str, OtherQuantity]]:
-    """Walk the quantities a model needs, its members' included."""
+    """Yield the quantities a model needs, its members' included."""
     for inner in walk_models(model):
         for need, needed in inner.inputs.items():
             if isinstance(needed, OtherQuantity):

@@ -10,7 +10,7 @@ import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forecast.base.operators import Operators
 from forecast.contract.specs import Input
@@ -37,6 +37,7 @@ __all__ = [
     "OtherQuantity",
     "Shape",
     "Unfitted",
+    "as_model",
 ]
 
 
@@ -51,9 +52,12 @@ class OtherQuantity:
 
 @dataclass(frozen=True, kw_only=True)
 class OtherModel:
-    """A model's need for what another model produces."""
+    """A model's need for the quantity of another model, or of a quantity that is one."""
 
     model: Model
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", as_model(self.model))
 
 
 Need = Input | OtherQuantity | OtherModel
@@ -82,7 +86,7 @@ class Observations:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """What a fitted model assumes and rests on.
+    """The assumptions, sources and figures of a fitted model.
 
     Parameters
     ----------
@@ -129,10 +133,10 @@ class FittedModel(abc.ABC):
 
     @abc.abstractmethod
     def describe(self) -> Description:
-        """Say what it assumes and rests on."""
+        """Describe its assumptions and sources."""
 
     def with_inputs(self, inputs: Mapping[str, Input]) -> FittedModel:
-        """Return the model that describes itself with these inputs instead of its own: what a user has set.
+        """Return the model that describes itself with these inputs, which a user has set, instead of its own.
 
         Only `describe` of the result is called. By default it is the model itself: its description needs no input.
         """
@@ -162,7 +166,7 @@ class FittedModel(abc.ABC):
         return None
 
     def warnings(self, inputs: Mapping[str, Array]) -> Sequence[ForecastWarning | str]:
-        """Say what a reader must be warned of where it is handed these inputs (as for `sample`); nothing by default.
+        """Return warnings for the reader under these inputs (as for `sample`); none by default.
 
         Each is a sentence, or a warning of `forecast.errors`, which needs no subject. They are those of a projection;
         the draws stay as they are.
@@ -170,21 +174,21 @@ class FittedModel(abc.ABC):
         return ()
 
 
-class Model(Operators, abc.ABC):
-    """Anything that produces a quantity, and can be calculated with as one.
+class Model(abc.ABC):
+    """Anything that produces a quantity.
 
     Attributes
     ----------
     name, unit : str
         Full name, and the unit of what `FittedModel.sample` returns.
     inputs : mapping of str to Input, OtherQuantity or OtherModel
-        What it must be handed.
+        Its inputs by name.
     qualifiers : mapping of str to str
         What its unit cannot say (see `forecast.units.qualifiers`).
     keeps : {"", "frontier", "share", "positive"}
         What its draws keep.
     at_most : float or None
-        What they never exceed, in `unit`.
+        Their upper bound, in `unit`.
     """
 
     name: str
@@ -210,18 +214,29 @@ class Model(Operators, abc.ABC):
         """Read the tables as they stood before a date (decimal year) and fit; deterministic."""
 
 
+def as_model(model: Model | Operators[Any]) -> Model:
+    """Return a model, or the model that a quantity is.
+
+    Raises
+    ------
+    UsageError
+        For a quantity that is no model.
+    """
+    return model.model if isinstance(model, Operators) else model
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelRecord(Model):
-    """What every model states of itself, as a record: a subclass says how to `fit`.
+    """A model as a record; a subclass defines `fit`.
 
     Parameters
     ----------
     name, unit : str
     inputs : mapping of str to Input, OtherQuantity or OtherModel
     note : str
-        What a reader must know.
+        A caveat for the reader.
     sources : tuple of str
-        What it rests on.
+        Its sources.
     qualifiers : mapping of str to str
         What its unit cannot say (see `forecast.units.qualifiers`).
     keeps, at_most
@@ -312,7 +327,7 @@ class FittedShape(abc.ABC):
 
     @abc.abstractmethod
     def describe(self) -> Description:
-        """Say what was found and what is assumed."""
+        """Describe its figures and assumptions."""
 
     def anchored(self, time: Array, record: Array) -> FittedShape | None:
         """Return the shape as a frontier, whose paths start at the last record and never fall; None where it has none.
@@ -368,7 +383,7 @@ class Shape(abc.ABC):
         The options that may be distributions. The shape is made with their medians, in the unit of the series or, in a
         mapping, in the unit named; the fitted shape is handed their draws by `FittedShape.given`.
     columns : mapping of str to str
-        What the shape must know beside time and value: a name of its own, and the column or formula over columns that
+        Covariates that the shape needs: a name of its own, and the column or formula over columns that
         its options say: ``{"cumulative": "units_sold"}``. Only a shape that names some is handed them, in `fit`'s
         further argument ``columns``: name to array, (point,), row by row with `time` and `value`, in any unit. A row
         that lacks one is left out.

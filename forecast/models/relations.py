@@ -30,12 +30,12 @@ def from_spec(name: str, spec: RelationSpec) -> Model:
 
     variables = law(spec.law).variables
     needs: dict[str, Need] = {v: OtherQuantity(unit=unit) for v, unit in variables.items()}
-    stated: Mapping[str, str] = qualifiers.of_record(spec.where, spec.qualifiers, where=f"model '{name}'")
+    basis: Mapping[str, str] = qualifiers.of_record(spec.where, spec.qualifiers, where=f"model '{name}'")
     if _is_shipped(spec.table):  # to say what a model measures, nothing is downloaded
         from forecast.tables import series
 
-        stated = series.common_qualifiers(spec.table, spec.y, stated=stated, where=f"model '{name}'")
-    return _Relation(name=name, unit=spec.unit, spec=spec, inputs=needs, qualifiers=stated)
+        basis = series.common_qualifiers(spec.table, spec.y, stated=basis, where=f"model '{name}'")
+    return _Relation(name=name, unit=spec.unit, spec=spec, inputs=needs, qualifiers=basis)
 
 
 def _is_shipped(table: str) -> bool:
@@ -74,7 +74,7 @@ class _Relation(Model):
 
 
 def left_out(rows: int) -> str:
-    """Say how many rows had no value."""
+    """Format the number of rows without a value."""
     return f"{rows} row{'s' if rows > 1 else ''} without a value left out" if rows else ""
 
 
@@ -99,38 +99,38 @@ class FittedRelation(FittedModel):
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Return draws of the parameters of the law; if some are fixed, the others are conditional on them."""
-        drawn = self._drawn(streams)
-        return self._conditional(drawn) if self.fixed else drawn
+        draws = self._parameter_draws(streams)
+        return self._conditional(draws) if self.fixed else draws
 
-    def _drawn(self, streams: Streams) -> Mapping[str, Array]:
+    def _parameter_draws(self, streams: Streams) -> Mapping[str, Array]:
         return self.fit.drawn(streams)
 
-    def _conditional(self, drawn: Mapping[str, Array]) -> Mapping[str, Array]:
+    def _conditional(self, draws: Mapping[str, Array]) -> Mapping[str, Array]:
         """Move the draws by a regression, of the logarithms of parameters that are positive in every draw."""
         import numpy as np
 
         from forecast.base.streams import Streams
 
-        reference = self._drawn(Streams(0, self.name, 0))  # one block, so that every block moves alike
-        every = {n: (reference[n], drawn[n], self.fixed.get(n, drawn[n])) for n in drawn}
+        reference = self._parameter_draws(Streams(0, self.name, 0))  # one block, so that every block moves alike
+        every = {n: (reference[n], draws[n], self.fixed.get(n, draws[n])) for n in draws}
         in_logs = {n for n, parts in every.items() if all((part > 0).all() for part in parts)}
 
         def scored(values: Mapping[str, Array]) -> dict[str, Array]:
             return {n: np.log(each) if n in in_logs else each for n, each in values.items()}
 
         covariance = np.atleast_2d(np.cov(np.stack(list(scored(reference).values()))))
-        conditional = condition_draws(scored(drawn), scored(self.fixed), list(reference), covariance)
+        conditional = condition_draws(scored(draws), scored(self.fixed), list(reference), covariance)
         return {**{n: np.exp(each) if n in in_logs else each for n, each in conditional.items()}, **self.fixed}
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         """Return the law under draws of its variables."""
-        drawn = self.posterior(streams)
-        self._check_meaning({**drawn, **inputs}, (len(time), streams.draws))
-        level = self.fit.law.value(drawn, **inputs)
+        parameters = self.posterior(streams)
+        self._check_meaning({**parameters, **inputs}, (len(time), streams.draws))
+        level = self.fit.law.value(parameters, **inputs)
         return self.fit.scatter(level, streams("noise")) if observed else level
 
     def _check_meaning(self, values: Mapping[str, Array], shape: tuple[int, int]) -> None:
-        """Refuse draws for which the law has no meaning."""
+        """Raise if the law has no meaning for some draws."""
         from forecast.laws.requirements import unmet
 
         law = self.fit.law
@@ -141,7 +141,7 @@ class FittedRelation(FittedModel):
             )
 
     def warnings(self, inputs: Mapping[str, Array]) -> tuple[ForecastWarning, ...]:
-        """Say which variables lie, in the median draw, as far outside the data as `Fit.predict` warns of."""
+        """Return warnings of variables that lie, in the median draw, as far outside the data as `Fit.predict` warns."""
         import numpy as np
 
         from forecast.fit.predict import WARN_DECADES, extrapolation
@@ -158,14 +158,14 @@ class FittedRelation(FittedModel):
         return tuple(out)
 
     def describe(self) -> Description:
-        """Say what the parameters are, and where they come from."""
-        stated = {name: (float(v), *map(float, self.fit.interval(name, 0.9))) for name, v in self.fit.values.items()}
-        said = ", ".join(f"{name} = {v:.3g} [{low:.3g}, {high:.3g}]" for name, (v, low, high) in stated.items())
+        """Describe the parameters and their source."""
+        intervals = {name: (float(v), *map(float, self.fit.interval(name, 0.9))) for name, v in self.fit.values.items()}
+        text = ", ".join(f"{name} = {v:.3g} [{low:.3g}, {high:.3g}]" for name, (v, low, high) in intervals.items())
         facts: dict[str, float] = {}
-        for name, three in stated.items():
+        for name, three in intervals.items():
             facts |= dict(zip((name, f"{name}_p05", f"{name}_p95"), three, strict=True))
         return Description(
-            summary=f"{self.fit.law.name or self.fit.law.expression} fitted to {self.fit.n} points: {said} (90 %)"
+            summary=f"{self.fit.law.name or self.fit.law.expression} fitted to {self.fit.n} points: {text} (90 %)"
             + (f"; {self.note}" if self.note else ""),
             assumptions=tuple(self.fit.notes),
             sources=self.sources,

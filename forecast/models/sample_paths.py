@@ -53,11 +53,11 @@ def paths_model(years: Array, values: Array, *, unit: str, name: str, between: s
     if between == "log" and (values <= 0).any():
         raise UsageError(f"path '{name}': expected values above 0 where a logarithm is taken")
     row = Input(name="row", unit="", distribution={"uniform": [0, 1]}, source="which of the given paths holds")
-    return _GivenPaths(name=name, unit=unit, inputs={"row": row}, years=years, values=values, between=between)
+    return _SamplePaths(name=name, unit=unit, inputs={"row": row}, years=years, values=values, between=between)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _GivenPaths(Unfitted):
+class _SamplePaths(Unfitted):
     years: Array = field(repr=False)
     values: Array = field(repr=False)
     between: str

@@ -40,23 +40,23 @@ __all__ = ["check_options", "from_spec", "shape", "trend"]
 def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | Shape | None = None) -> Model:
     """Build a series with a shape beside it, registered or not; with its own by default."""
     unregistered = SeriesShape(name=type(beside).__name__.lower()) if isinstance(beside, Shape) else None
-    said = unregistered or beside or SeriesShape(name=spec.shape, options=spec.options)
-    assert isinstance(said, SeriesShape)
+    series_shape = unregistered or beside or SeriesShape(name=spec.shape, options=spec.options)
+    assert isinstance(series_shape, SeriesShape)
     return _build_trend(
         name=name,
         unit=spec.unit,
-        shape=beside if unregistered else said.name,
+        shape=beside if unregistered else series_shape.name,
         data=spec.table,
         x=spec.x,
         y=spec.y,
         frontier=spec.frontier,
         records=spec.records,
-        yearly=spec.yearly if said.yearly is None else said.yearly,
+        yearly=spec.yearly if series_shape.yearly is None else series_shape.yearly,
         since=spec.since,
         where=spec.where,
-        options=said.options,
-        sources=tuple(filter(None, (spec.reference, said.reference))),
-        note="; ".join(filter(None, (spec.note, said.note))),
+        options=series_shape.options,
+        sources=tuple(filter(None, (spec.reference, series_shape.reference))),
+        note="; ".join(filter(None, (spec.note, series_shape.note))),
         keeps=spec.keeps,
         at_most=spec.at_most,
         qualifiers=bases.of_record(spec.where, spec.qualifiers, where=f"model '{name}'"),
@@ -108,18 +108,18 @@ class _FittedTrend(FittedModel):
     def describe(self) -> Description:
         import numpy as np
 
-        stated = [(i, distribution(i.distribution, where=i.name)) for i in self.inputs.values()]
-        middle = {i.name: np.array([made.median()]) for i, made in stated}
+        inputs = [(i, distribution(i.distribution, where=i.name)) for i in self.inputs.values()]
+        middle = {i.name: np.array([dist.median()]) for i, dist in inputs}
         description = (self.shape.given(middle) if middle else self.shape).describe()
-        wide = [(i, *made.ppf(np.array([0.05, 0.95]))) for i, made in stated if made.family != "fixed"]
+        wide = [(i, *dist.ppf(np.array([0.05, 0.95]))) for i, dist in inputs if dist.family != "fixed"]
         ranges = [f"{i.name} from {low:.4g} to {high:.4g} {i.unit} (90 %; {i.source})" for i, low, high in wide]
         return Description(
             summary="; ".join(filter(None, [description.summary, *ranges, self.note])),
             assumptions=(
                 *description.assumptions,
-                *(f"{i.name} [{i.unit or 'dimensionless'}]: {made} ({i.source})" for i, made in stated),
+                *(f"{i.name} [{i.unit or 'dimensionless'}]: {dist} ({i.source})" for i, dist in inputs),
             ),
-            sources=tuple(dict.fromkeys((*description.sources, *self.sources, *(i.source for i, _ in stated)))),
+            sources=tuple(dict.fromkeys((*description.sources, *self.sources, *(i.source for i, _ in inputs)))),
             facts=description.facts,
         )
 
@@ -155,16 +155,16 @@ class _Trend(ModelRecord):
         return read, value
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        made = shape(self.shape, self.options).beside(self.name)
-        read, value = self._read(made, as_of, yearly=self.yearly)
+        series_shape = shape(self.shape, self.options).beside(self.name)
+        read, value = self._read(series_shape, as_of, yearly=self.yearly)
         covariates: dict[str, Any] = {"columns": read.covariates} if read.covariates else {}
-        fitted = made.fit(read.time, value, frontier=self.frontier or self.records, seed=seed, **covariates)
+        fitted = series_shape.fit(read.time, value, frontier=self.frontier or self.records, seed=seed, **covariates)
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
         if self.keeps == "frontier":
             # that the record of a year still stands at its end is known too
-            whole, seen = self._read(made, as_of, yearly=False) if self.yearly else (read, value)
-            fitted = frontier(fitted, whole.time, seen)
+            whole, whole_value = self._read(series_shape, as_of, yearly=False) if self.yearly else (read, value)
+            fitted = frontier(fitted, whole.time, whole_value)
         points = Observations(time=read.time, value=value, unit=self.unit, names=read.names)
         left = [_left_out_note(read.undated, "date"), _left_out_note(read.empty, "value"), self.note]
         note = "; ".join(filter(None, left))
@@ -193,12 +193,12 @@ def shape(name: str | Shape, options: Mapping[str, Any] | None = None) -> Shape:
     record = get_registry().find("shape", name)
     target = _shape_class(record)
     _check_options(target, options or {}, f"shape '{record.full_name}'")
-    made = call_guarded(f"shape '{record.full_name}'", lambda: target(**dict(options or {})))
-    if not isinstance(made, Shape):
+    result = call_guarded(f"shape '{record.full_name}'", lambda: target(**dict(options or {})))
+    if not isinstance(result, Shape):
         raise PluginContractError(
-            f"shape '{record.full_name}': expected a forecast.models.Shape, got {type(made).__name__}"
+            f"shape '{record.full_name}': expected a forecast.models.Shape, got {type(result).__name__}"
         )
-    return _check_shape(made, f"shape '{record.full_name}'")
+    return _check_shape(result, f"shape '{record.full_name}'")
 
 
 def _shape_class(record: Record) -> Any:
@@ -207,7 +207,7 @@ def _shape_class(record: Record) -> Any:
 
 
 def check_options(name: str, options: Mapping[str, Any], *, where: str) -> None:
-    """Refuse options that a shape does not have, and the lack of one that it needs.
+    """Raise if a shape lacks one of the options, or an option that it needs is missing.
 
     Raises
     ------
@@ -219,13 +219,13 @@ def check_options(name: str, options: Mapping[str, Any], *, where: str) -> None:
 
 def _check_options(target: Any, options: Mapping[str, Any], where: str) -> None:
     try:
-        known = {n: p for n, p in inspect.signature(target).parameters.items() if n != "self"}
+        valid_names = {n: p for n, p in inspect.signature(target).parameters.items() if n != "self"}
     except ValueError:  # a class of the interpreter's own: it is found out when it is made
         return
     for option in options:
-        if option not in known:
-            raise UnknownNameError("option", option, known, where=where)
-    for option, parameter in known.items():
+        if option not in valid_names:
+            raise UnknownNameError("option", option, valid_names, where=where)
+    for option, parameter in valid_names.items():
         named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         if named and parameter.default is parameter.empty and option not in options:
             raise UsageError(f"{where}: needs the option '{option}': options = {{ {option} = … }}")
@@ -253,11 +253,13 @@ def _build_trend(**record: Any) -> _Trend:
             continue
         where = f"{name}: options.{printable(option, 40)}"
         own = unit if uncertain_units[option] is None else str(uncertain_units[option])
-        stated = {k: v for k, v in value.items() if k not in ("unit", "source")}
-        stated_unit = str(value.get("unit", own))
-        units.check(stated_unit, own, where=where)
+        records_by_option = {k: v for k, v in value.items() if k not in ("unit", "source")}
+        option_unit = str(value.get("unit", own))
+        units.check(option_unit, own, where=where)
         source = str(value.get("source", "; ".join(record.get("sources", ())) or "given with the trend"))
-        number = Input(name=option, unit=own, distribution=_in_unit(stated, stated_unit, own, where), source=source)
+        number = Input(
+            name=option, unit=own, distribution=_in_unit(records_by_option, option_unit, own, where), source=source
+        )
         inputs[option], options[option] = number, distribution(number.distribution, where=where).median()
     return _Trend(
         **{
@@ -285,9 +287,9 @@ def _uncertain(name: str | Shape) -> dict[str, str | None]:
     return dict(options) if isinstance(options, Mapping) else dict.fromkeys(options)
 
 
-def _in_unit(stated: Mapping[str, Any], given: str, unit: str, where: str) -> dict[str, Any]:
+def _in_unit(record: Mapping[str, Any], record_unit: str, unit: str, where: str) -> dict[str, Any]:
     """Return a distribution's record in another unit."""
-    return scale_record(stated, units.factor(given, unit, where=where) if given != unit else 1.0)
+    return scale_record(record, units.factor(record_unit, unit, where=where) if record_unit != unit else 1.0)
 
 
 def trend(
@@ -332,7 +334,7 @@ def trend(
     since : str
         Leave out the rows before this date (YYYY-MM-DD).
     qualifiers : mapping of str to str
-        What the rows measure, where `where` does not say it (see `forecast.units.qualifiers`).
+        Of the measurement in the rows, if `where` does not state them (see `forecast.units.qualifiers`).
     keeps : {"", "frontier", "share", "positive"}
         What its draws keep: those of a frontier start at the last record and never fall.
     name : str
@@ -341,6 +343,7 @@ def trend(
     Returns
     -------
     Model
+        From `forecast.trend` the quantity that it is.
 
     Examples
     --------

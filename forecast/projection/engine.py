@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import math
-import numbers
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -188,7 +187,9 @@ def project(
     if preset is not None:
         by_name = changed.preset(preset).settings
         with_ = {**{key: value for key, value in by_name.items() if key not in (sweep or {})}, **(with_ or {})}
-    changed, settings, swaps = _apply_replacements(changed, with_ or {})
+    values = with_ or {}
+    swaps = {key: value for key, value in values.items() if key not in changed.choices and names_model(value)}
+    settings = {key: value for key, value in values.items() if key not in swaps}
     along = {**{key: values for key, values in changed.swept.items() if key not in settings}, **(sweep or {})}
     if along:
         options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
@@ -217,16 +218,14 @@ def project(
         check_ordered(graph, fits, seed)
         user_rows.check_read(graph, fits, added)
         steps, width = _horizon(graph, fits, until=until, start=start, step=step, as_of=as_of)
-        ends_anew = until is not None or graph.scenario.ends_anew
-        if ends_anew:
-            graph = until_end(graph, steps)
+        graph = until_end(graph, steps, until=until)
         _check_size(graph, steps.years, draws, kept, workers, ends=ends)
         whole, left_out = graph, missing_data.LeftOut()
         if as_of is not None:
 
             def rebuilt(rivals: Mapping[str, tuple[str, ...]]) -> ScenarioGraph:
                 narrowed = graphs.build(swapped_scenario, {**settings, **rivals})
-                return until_end(narrowed, steps) if ends_anew else narrowed
+                return until_end(narrowed, steps, until=until)
 
             whole, left_out = missing_data.narrowed_scenario(
                 graph, lambda each: Block(Plan(each, fits, steps.years, seed), range(1)), rebuilt
@@ -307,18 +306,6 @@ def _is_another(schedule: Schedule) -> bool:
     this, last = hash(tuple(schedule.steps.every[place].key for place in schedule.outputs)), _last_run
     _last_run = this
     return this != last
-
-
-def _apply_replacements(
-    scenario: Scenario, values: Mapping[str, Any]
-) -> tuple[Scenario, dict[str, Any], dict[str, str]]:
-    """Return a scenario with other quantities, what is set in it, and which models stand in place of others."""
-    plain = (str, numbers.Number, Mapping, list, tuple, np.generic)
-    objects = {key: value for key, value in values.items() if not isinstance(value, plain)}
-    rest = {key: value for key, value in values.items() if key not in objects}
-    swaps = {key: value for key, value in rest.items() if key not in scenario.choices and names_model(value)}
-    changed = scenario.with_(**objects) if objects else scenario
-    return changed, {key: value for key, value in rest.items() if key not in swaps}, swaps
 
 
 def _scenario_text_attribute(scenario: Scenario, along: Mapping[str, Any]) -> dict[str, str]:

@@ -125,13 +125,23 @@ def clock(name: str, time: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.append(widths, widths[-1])
 
 
-def until_end(graph: ScenarioGraph, steps: Horizon) -> ScenarioGraph:
-    """Return the graph of a run that ends sooner: values are asked for at the dates that are left, or at its end."""
+def until_end(graph: ScenarioGraph, steps: Horizon, *, until: float | None) -> ScenarioGraph:
+    """Return the graph of a run with values that are asked for until its last step.
+
+    Where the run states an end, `until`, later dates are left out, and what has no date left is asked for at the last
+    step. Else a date after the last step and not after the scenario's own end is that of the last step.
+    """
+    end, last_date = steps.years[-1] + SAME_DATE, str(steps.dates[-1])[:10]
 
     def left(dates: tuple[str, ...]) -> tuple[str, ...]:
         years = decimal_year(np.array(dates, dtype="datetime64[s]"))
-        kept = tuple(date for date, year in zip(dates, years, strict=True) if year <= steps.years[-1] + SAME_DATE)
-        return kept or (str(steps.dates[-1])[:10],)
+        if until is not None:
+            return tuple(date for date, year in zip(dates, years, strict=True) if year <= end) or (last_date,)
+        latest = (graph.scenario.until or end) + SAME_DATE
+        at = (last_date if end < year <= latest else date for date, year in zip(dates, years, strict=True))
+        return tuple(dict.fromkeys(at))
 
     figures = {name: replace(each, dates=left(each.dates)) for name, each in graph.scenario.figures.items()}
+    if figures == graph.scenario.figures:
+        return graph
     return replace(graph, scenario=replace(graph.scenario, figures=figures))

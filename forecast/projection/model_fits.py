@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import access
+from forecast.base.budgets import check_time
 from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import Input
@@ -159,6 +160,7 @@ class ModelFits:
 
         With it come the hashes of these tables. What is not `complete` is not cached.
         """
+        check_time("fitting and describing models", len(self._outcomes), len(self._sources), "models")
         whole = (*key, access.current())
         cached = self.cache.fits.take(whole) if self.cache is not None and self._may_share(model) else None
         if cached is not None and all(self._hash(path) == hashed for path, hashed in cached[1].items()):

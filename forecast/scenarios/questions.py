@@ -11,10 +11,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from forecast.base.dates import decimal_year
+from forecast.contract.fields import is_number
 from forecast.errors import UnknownNameError, printable
 from forecast.formula import Formula
 from forecast.scenarios.spec import DateQuestion, RankQuestion
@@ -22,7 +27,10 @@ from forecast.scenarios.spec import DateQuestion, RankQuestion
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["FirstQuestion", "ValueQuestion", "read_questions"]
+__all__ = ["FirstQuestion", "ValueQuestion", "read_questions", "shorten_questions"]
+
+#: A date is the last one if it is later by no more than this: some seconds, above the rounding of a decimal year.
+_DATE_ATOL_YEARS = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +109,40 @@ def read_questions(
         else:
             made[name] = reader.question(name, record, choices)
     return made
+
+
+def shorten_questions(questions: Mapping[str, Any], until: object) -> dict[str, Any]:
+    """Return records of questions that ask for values no later than a decimal year, and at it if no date is left.
+
+    What is no record of a question, no date or no year is returned as it is: it is refused when it is read.
+
+    Examples
+    --------
+    >>> asked = {"power": {"value": "x", "dates": [2030, "2040-06-01"]}, "far": {"growth": "x", "dates": [2050]}}
+    >>> shorten_questions(asked, 2035)
+    {'power': {'value': 'x', 'dates': [2030]}, 'far': {'growth': 'x', 'dates': [2035]}}
+    """
+    if not is_number(until):
+        return dict(questions)
+    last = until + _DATE_ATOL_YEARS
+
+    def shortened(record: Any) -> Any:
+        dates = record.get("dates") if isinstance(record, Mapping) and {"value", "growth"} & record.keys() else None
+        if not isinstance(dates, (list, tuple)):
+            return record
+        return {**record, "dates": [each for each in dates if _year_of(each) <= last] or [until]}
+
+    return {name: shortened(record) for name, record in questions.items()}
+
+
+def _year_of(date: object) -> float:
+    """Return a date as a decimal year; of what is no date a year before all."""
+    if is_number(date):
+        return float(date)
+    try:
+        return float(decimal_year(np.array([str(date)], dtype="datetime64[s]"))[0])
+    except ValueError:
+        return -math.inf
 
 
 def _read_value_question(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> ValueQuestion:

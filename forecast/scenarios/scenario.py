@@ -26,11 +26,12 @@ each of its variables (`forecast.scenarios.kinds.law_ref`), a distribution with 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Self
 
+from forecast.base.operators import Operators
 from forecast.contract.fields import is_number
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME_NAMES, Formula
@@ -51,11 +52,6 @@ from forecast.scenarios.settings.presets import Preset
 from forecast.scenarios.spec import Choice, DateQuestion, RankQuestion, TableChoice
 from forecast.scenarios.table_values import Tables, resolve_choices
 from forecast.scenarios.toml_text import toml_text
-
-if TYPE_CHECKING:
-    from forecast.api.answer import Answer
-    from forecast.api.options import GridOptions
-    from forecast.api.quantity import Quantity as QuantityObject
 
 __all__ = ["Scenario"]
 
@@ -135,8 +131,6 @@ class Scenario:
         The names by which quantities and choices draw that are at home in a registered scenario.
     used : frozenset of str
         Quantities of other scenarios, with a name in front, of which only those that are needed are drawn.
-    ends_anew : bool
-        It ends at another date than what it extends: as where a run states one, values after it are left out.
     folder : Path or None
         The folder of the file it was read from, which its paths may not leave; None for the user's own mapping.
     stated : mapping
@@ -171,12 +165,11 @@ class Scenario:
     says: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     streams: Mapping[str, str] = field(default_factory=dict)
     used: frozenset[str] = frozenset()
-    ends_anew: bool = field(default=False, compare=False)
     folder: Path | None = None
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def load(cls, name: str | Path) -> Scenario:
+    def load(cls, name: str | Path) -> Self:
         """Read a scenario by its registered name, or from a TOML file.
 
         Raises
@@ -206,7 +199,7 @@ class Scenario:
     @classmethod
     def from_dict(
         cls, record: Mapping[str, Any], *, name: str = "scenario", where: str = "scenario", folder: Path | None = None
-    ) -> Scenario:
+    ) -> Self:
         """Check a scenario given as nested mappings: what the TOML file would hold; a model may be an object.
 
         A label that the record states must name something; one that it inherits from what it extends need not.
@@ -235,17 +228,16 @@ class Scenario:
     @classmethod
     def remade(
         cls, record: Mapping[str, Any], *, name: str = "scenario", where: str = "scenario", folder: Path | None = None
-    ) -> Scenario:
+    ) -> Self:
         """Check what was made of a scenario, as `from_dict` does; labels of what is there no more are dropped."""
         reader = ScenarioReader(where, folder)
-        ends_anew = isinstance(record, Mapping) and {"extends", "until"} <= record.keys()
         record = used_scenarios.extend_scenario(record, reader, _TOP_KEYS)
-        reader.only(record, _TOP_KEYS, "")
         for key, most in MAX_PARTS.items():
             reader.count(record.get(key, ()), most, key)
         if "preset" in record:
             base = cls.remade({k: v for k, v in record.items() if k != "preset"}, name=name, where=where, folder=folder)
-            return replace(base._taking(reader.text(record, "preset", "")), ends_anew=ends_anew)
+            return base._with_preset(reader.text(record, "preset", ""))
+        record = _plain_record(record)
         for key in ("published_on", "issued_on"):  # read by who compares forecasts
             if key in record:
                 reader.date(record[key], key)
@@ -348,13 +340,12 @@ class Scenario:
             says=authored_sentences.read_sentences(reader, record, questions, [*quantities, *choices]),
             streams={**used.streams, **stream_names.read_stream_names(reader, record, {*quantities, *choices})},
             used=used.used - own.keys(),
-            ends_anew=ends_anew,
             folder=folder,
-            stated=_copy_tables(record),
+            stated=record,
         )._pruned()
 
     @classmethod
-    def from_text(cls, text: str, *, name: str = "scenario", folder: Path | None = None) -> Scenario:
+    def from_text(cls, text: str, *, name: str = "scenario", folder: Path | None = None) -> Self:
         """Read a scenario from the text of a TOML file.
 
         Raises
@@ -378,17 +369,17 @@ class Scenario:
         """
         return settings_by_name.find_preset(self.presets, name, where=f"scenario '{self.name}'")
 
-    def _taking(self, name: str) -> Scenario:
-        """Return the scenario with the settings of a preset stated in it; presets are of the scenario without them."""
-        stated = self.with_(
-            **settings_by_name.find_preset(self.presets, name, where=f"{self.where}: preset").settings
-        ).stated
+    def _with_preset(self, name: str) -> Self:
+        """Return the scenario that states the settings of a preset, without presets of its own."""
+        from forecast.scenarios.settings.replacements import with_settings
+
+        preset = settings_by_name.find_preset(self.presets, name, where=f"{self.where}: preset")
+        stated = with_settings(self, preset.settings).stated
         return self.restated({key: value for key, value in stated.items() if key != "presets"})
 
-    def restated(self, stated: Mapping[str, Any]) -> Scenario:
-        """Return what was made of this scenario, under its name and in its folder: its paths hold as they did."""
-        made = Scenario.remade(stated, name=self.name, where=self.where, folder=self.folder)
-        return replace(made, ends_anew=self.ends_anew)
+    def restated(self, stated: Mapping[str, Any]) -> Self:
+        """Return the scenario of another record under the same name and in the same folder: its paths stay valid."""
+        return type(self).remade(stated, name=self.name, where=self.where, folder=self.folder)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -420,109 +411,14 @@ class Scenario:
         """
         return toml_text(self.record)
 
-    def with_(self, *, add: Mapping[str, Any] | None = None, **values: object) -> Scenario:
-        """Return the scenario with other values, other quantities, or other keys of its top.
-
-        Parameters
-        ----------
-        add : mapping, optional
-            What is new, by its name: quantities, or records as a file has them.
-        **values
-            By the name of a quantity: a number in its unit, a text with a unit (``"1 EFLOP/s"``, ``"1e13..1e17"``), a
-            record as a file has it, a quantity, a model or its name. By the name of a choice: its value, or several in
-            a list. By a key of the top: ``title``, ``until``, ``start``, ``step``, ``choices``, ``correlations``,
-            ``update``, ``changes``, ``questions``.
-
-        Raises
-        ------
-        UnknownNameError
-            For a name that the scenario does not have.
-        ScenarioError
-
-        Examples
-        --------
-        >>> import forecast
-        >>> other = forecast.scenario("brain-parity").with_(machine="hardware/linpack@random-walk", until=2100)
-        >>> other.stated["quantities"]["machine"]
-        {'model': 'hardware/linpack@random-walk'}
-        """
-        from forecast.api.changed_scenario import changed_in
-
-        return changed_in(self, values, add or {})
-
-    def what_if(
-        self,
-        of: str,
-        *,
-        since: float,
-        growth: float | str | None = None,
-        value: object = None,
-        until: float | None = None,
-    ) -> Scenario:
-        """Return the scenario with one quantity changed from a date on; see `Answer.what_if`."""
-        keys = {"growth": growth, "value": value, "since": since, "until": until}
-        return self.changed([{"of": of, **{key: each for key, each in keys.items() if each is not None}}])
-
-    def __getitem__(self, name: str) -> QuantityObject:
-        """Return a quantity, which may stand in any expression: ``forecast.scenario("model-capability")["run"]``.
-
-        What it is in another scenario is bit for bit what it is in this one, with the same seed, dates and step.
-
-        Raises
-        ------
-        UnknownNameError
-        """
-        from forecast.api.scenario_quantities import quantity_of
-
-        return quantity_of(self, name)
-
-    def __getattr__(self, name: str) -> QuantityObject:
-        """Return the quantity of a name that is no method or attribute: ``mc.run`` is ``mc["run"]``."""
-        if name in self.__dict__.get("quantities", ()):
-            return self[name]
-        raise AttributeError(f"a scenario has no attribute, and '{self.__dict__.get('name', '')}' no quantity '{name}'")
-
-    def named(self, name: str) -> Scenario:
-        """Return the scenario under another name, which stands in front of its quantities elsewhere."""
-        return replace(self, name=name)
-
-    def sweep(self, **values: Sequence[object] | str) -> Scenario:
-        """Return the scenario with something set to each of several values, side by side; see `Answer.sweep`."""
-        along = {**self.swept, **values}
-        return replace(self, swept=along, stated={**self.stated, "sweep": along})
-
-    def ask(self, question: str = "", **options: Unpack[GridOptions]) -> Answer:
-        """Answer one of the scenario's questions, by default the one that its answer opens with.
-
-        Parameters
-        ----------
-        question : str
-            Its name.
-        **options
-            Of a run: ``until``, ``start``, ``step``, ``draws``, ``seed``, ``with_``, ``preset``, ``as_of``,
-            ``workers``, ``progress``; see `forecast.project`.
-
-        Returns
-        -------
-        Answer
-        """
-        from forecast.api.build_answer import ask_scenario
-
-        return ask_scenario(self, question, options)
-
-    def _repr_html_(self) -> str:
-        from forecast.report import notebook
-
-        return notebook.scenario(self)
-
-    def starting(self, start: float | None) -> Scenario:
+    def starting(self, start: float | None) -> Self:
         """Return the scenario as of another start: what a table says of the years before it is read again."""
         cells = (part for part in self.quantities.values() if isinstance(part, TableValue))
         if start is None or start == self.start or not any(cell.dated for cell in cells):
             return self
         return replace(self.restated({**self.stated, "start": start}), swept=self.swept)
 
-    def changed(self, stated: object) -> Scenario:
+    def changed(self, stated: object) -> Self:
         """Return the scenario with more changes, each as a table of ``[[changes]]`` would hold it."""
         reader = ScenarioReader("what if")
         reader.used = self.quantities
@@ -532,7 +428,7 @@ class Scenario:
         told = [*self.stated.get("changes", ()), *stated]  # type: ignore[misc]
         return replace(self, changes=(*self.changes, *more), stated={**self.stated, "changes": told})
 
-    def asking(self, names: Collection[str]) -> Scenario:
+    def asking(self, names: Collection[str]) -> Self:
         """Return the scenario with some of its questions for dates and values: what they do not need is not drawn.
 
         Their answers are the same; where the scenario states no first date, which its trends tell, all of these stay.
@@ -548,7 +444,7 @@ class Scenario:
             used=self.used if self.start is None else frozenset(self.quantities),
         )
 
-    def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:
+    def narrowed(self, choice: str, values: tuple[str, ...]) -> Self:
         """Return the scenario with one choice cut to some of its values."""
         for value in values:
             if value not in self.choices[choice].values:
@@ -566,7 +462,7 @@ class Scenario:
         several = tuple(each for each in moving if len(each.ends) > 1)
         return replace(self, choices={**self.choices, choice: kept}, levers=several, stated=stated)._pruned()
 
-    def _pruned(self) -> Scenario:
+    def _pruned(self) -> Self:
         """Return the scenario without what names something that is not there: it was narrowed, or inherits it.
 
         These are labels, the sentences of questions, and the values of choices under which a question is shared.
@@ -606,13 +502,16 @@ def _table_choice_values(reader: ScenarioReader, record: Mapping[str, Any]) -> I
             yield from Tables(reader.where).values(replace(choice, where={}), f"choices.{name}")
 
 
-def _copy_tables(stated: Any) -> Any:
-    """Return tables and lists as they are now; whoever made them may change them later."""
+def _plain_record(stated: Any, key: str = "") -> Any:
+    """Return a copy of tables and lists, which the caller may change later; a quantity that is a model is the model."""
     if isinstance(stated, (str, float)):
         return stated
     if isinstance(stated, Mapping):
-        return {key: _copy_tables(value) for key, value in stated.items()}
-    return [_copy_tables(value) for value in stated] if isinstance(stated, (list, tuple)) else stated
+        return {name: _plain_record(value, name) for name, value in stated.items()}
+    if isinstance(stated, (list, tuple)):
+        return [_plain_record(value, key) for value in stated]
+    is_model = key == "model" and isinstance(stated, Operators) and stated.is_model
+    return stated.record["model"] if is_model else stated
 
 
 def _check_sharing(record: Mapping[str, Any], scenario: Scenario, where: str) -> None:

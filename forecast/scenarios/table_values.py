@@ -87,6 +87,7 @@ class Tables:
             at = f"{self.where}: {key}.where"
             raise ScenarioError(f"{at}: {count:,} combinations of texts; at most {MAX_ROWS_TRIED:,} are looked for")
         for picked in itertools.product(*options.values()):
+            check_time(f"{self.where}: {key}: looking for its row")
             figure = self._row(cell, dict(zip(options, picked, strict=True)), key)
             if figure is not None:
                 return figure

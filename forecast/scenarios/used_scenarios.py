@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.base.budgets import check_time
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.scenarios import registered
+from forecast.scenarios.questions import shorten_questions
 from forecast.scenarios.renaming import rename_part, renamed_name
 from forecast.scenarios.settings.presets import not_restated
 
@@ -85,7 +86,7 @@ def extend_scenario(
     """Return a scenario with what it takes from the registered ones that it extends, the last of them first.
 
     A named part (a choice, a quantity, a question) that both have is the extending one's, whole. A preset of what the
-    extending one states anew is left out.
+    extending one states anew is left out, and so are values after the end that it states, as where a run states one.
 
     Raises
     ------
@@ -121,6 +122,8 @@ def _over(base: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     whole = dict(base)
     if isinstance(presets := whole.get("presets"), Mapping):
         whole["presets"] = not_restated(presets, record)
+    if isinstance(questions := whole.get("questions"), Mapping):
+        whole["questions"] = shorten_questions(questions, record.get("until"))
     for key, value in record.items():
         groups = isinstance(value, Mapping) and isinstance(whole.get(key), Mapping)
         if key == "use" and key in whole:

@@ -1,1 +1,1 @@
-"""What moves an estimate, and what moves an answer."""
+"""Sensitivity of estimates and of answers."""

@@ -1,6 +1,6 @@
-"""What moves an estimate: the share of its variance that each of its uncertain numbers explains.
+"""Sensitivity of an estimate: the share of its variance that each of its uncertain numbers explains.
 
-The *first-order* index is what a number explains alone, the *total* index what would be left if all others were known;
+The *first-order* index is the share that a number explains alone, the *total* index the rest if all others were known;
 the two differ where numbers act together (Sobol' 2001, Mathematics and Computers in Simulation 55, 271-280; estimated
 after Saltelli et al. 2010, Computer Physics Communications 181, 259-270). `scipy.stats.sobol_indices` does the work.
 Where every value is positive the logarithm is explained: of a number over ten orders the plain variance is its upper
@@ -26,6 +26,7 @@ from forecast.contract.specs import Input
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.models import FittedModel, Model, OtherModel, OtherQuantity, model
 from forecast.models.nesting import walk_models
+from forecast.models.protocol import as_model
 from forecast.scenarios.settings import setting_values
 
 Array = NDArray[np.float64]
@@ -66,7 +67,7 @@ def sobol_indices(
     with_: Mapping[str, float] | None = None,
     at: float = 2025.0,
 ) -> xr.Dataset:
-    """Say which uncertain numbers an estimate's variance comes from.
+    """Compute Sobol' indices of the uncertain numbers of an estimate.
 
     Parameters
     ----------
@@ -106,29 +107,29 @@ def sobol_indices(
     """
     from scipy import stats
 
-    made = model(name) if isinstance(name, str) else name
+    estimate = model(name) if isinstance(name, str) else as_model(name)
     check_seed(seed)
     if not (isinstance(at, int | float) and -1e4 < at < 1e5):
         raise UsageError(f"at: expected a year, got '{printable(at, 40)}'")
-    numbers = dict(_named_numbers(made))
-    given = _check_settings(made, numbers, with_ or {})
+    numbers = dict(_named_numbers(estimate))
+    settings = _check_settings(estimate, numbers, with_ or {})
     distributions = {key: distribution(number.distribution, where=key) for key, number in numbers.items()}
-    free = [key for key, dist in distributions.items() if dist.family != "fixed" and key not in given]
-    fixed = {key: given.get(key, dist.points[0][1]) for key, dist in distributions.items() if key not in free}
+    free = [key for key, dist in distributions.items() if dist.family != "fixed" and key not in settings]
+    fixed = {key: settings.get(key, dist.points[0][1]) for key, dist in distributions.items() if key not in free}
     base = _base(draws, len(free))
-    fitted = {m.name: call_guarded(f"model '{m.name}': fit", m.fit) for m in walk_models(made)}
+    fitted = {m.name: call_guarded(f"model '{m.name}': fit", m.fit) for m in walk_models(estimate)}
 
-    def compute(given: Mapping[str, Array], size: int) -> Array:
+    def compute(values: Mapping[str, Array], size: int) -> Array:
         return _level(
-            made, fitted, {**{k: np.broadcast_to(v, (size,)) for k, v in fixed.items()}, **given}, size, at, seed
+            estimate, fitted, {**{k: np.broadcast_to(v, (size,)) for k, v in fixed.items()}, **values}, size, at, seed
         )
 
-    uniform = {key: Streams(seed, _full(made, key), 0)("attribution").random(draws) for key in free}
+    uniform = {key: Streams(seed, _full(estimate, key), 0)("attribution").random(draws) for key in free}
     level = compute({key: distributions[key].ppf(np.maximum(u, 2.0**-54)) for key, u in uniform.items()}, draws)
     if not np.isfinite(level).all():
         lost = int((~np.isfinite(level)).sum())
         reason = f"{lost} of {draws} values are not finite"
-        raise DataError(f"model '{made.name}': {reason}: a number is set or drawn too far")
+        raise DataError(f"model '{estimate.name}': {reason}: a number is set or drawn too far")
     logs = bool((level > 0).all())
     moves = bool(level.min() < level.max())
     first = total = np.full(len(free), float(moves))  # a lone number explains everything, if there is anything
@@ -138,7 +139,7 @@ def sobol_indices(
             values = compute(dict(zip(free, points, strict=True)), points.shape[1])
             return np.log(values) if logs else values
 
-        rng = Streams(seed, made.name, 0)("sobol")
+        rng = Streams(seed, estimate.name, 0)("sobol")
         done = stats.sobol_indices(func=explained, n=base, dists=[_Quantiles(distributions[k]) for k in free], rng=rng)
         first, total = np.asarray(done.first_order), np.asarray(done.total_order)
     order = np.argsort(-total, kind="stable")
@@ -147,23 +148,23 @@ def sobol_indices(
         {
             "first": ("input", first[order], {"long_name": f"share of the variance of {scale} explained alone"}),
             "total": ("input", total[order], {"long_name": f"share of the variance of {scale} with all others known"}),
-            "value": ("quantile", np.quantile(level, QUANTILES), {"units": made.unit}),
+            "value": ("quantile", np.quantile(level, QUANTILES), {"units": estimate.unit}),
         },
         coords={"input": [free[i] for i in order], "quantile": list(QUANTILES)},
-        attrs={"model": made.name, "explained": scale, "draws": draws, "base": base, "seed": int(seed)},
+        attrs={"model": estimate.name, "explained": scale, "draws": draws, "base": base, "seed": int(seed)},
     )
 
 
 @dataclass(frozen=True)
 class _Quantiles:
-    """What `scipy.stats.sobol_indices` asks of a distribution."""
+    """A distribution as `scipy.stats.sobol_indices` takes it."""
 
-    made: Distribution
+    distribution: Distribution
 
     def ppf(self, *args: Any, **kwargs: Any) -> Any:
         """Turn uniforms into values; 0 and 1, where a normal has no quantile, count as the nearest inside."""
         (u,) = args
-        return self.made.ppf(np.clip(u, 2.0**-54, 1 - 2.0**-53))
+        return self.distribution.ppf(np.clip(u, 2.0**-54, 1 - 2.0**-53))
 
 
 def _base(draws: object, count: int) -> int:
@@ -180,7 +181,7 @@ def _full(model: Model, key: str) -> str:
 
 
 def _named_numbers(model: Model) -> Iterator[tuple[str, Input]]:
-    """Walk the named numbers: its own by their names, those of a model within it as ``plugin/model.number``."""
+    """Yield the named numbers: its own by their names, those of a model within it as ``plugin/model.number``."""
     for inner in walk_models(model):
         for name, need in inner.inputs.items():
             if isinstance(need, OtherQuantity):
@@ -192,9 +193,9 @@ def _named_numbers(model: Model) -> Iterator[tuple[str, Input]]:
                 yield (name if inner is model else f"{inner.name}.{name}"), need
 
 
-def _check_settings(model: Model, numbers: Mapping[str, Input], given: Mapping[str, Any]) -> dict[str, float]:
+def _check_settings(model: Model, numbers: Mapping[str, Input], settings: Mapping[str, Any]) -> dict[str, float]:
     values: dict[str, float] = {}
-    for key, value in given.items():
+    for key, value in settings.items():
         plain = key.removeprefix(f"{model.name}.") if isinstance(key, str) else key
         if plain not in numbers:
             raise UnknownNameError("input", plain, numbers, where=f"model '{model.name}': with_")
@@ -211,15 +212,15 @@ def _level(
     time = np.array([at])
 
     def sample(inner: Model) -> Array:
-        given: dict[str, Array] = {}
+        needs: dict[str, Array] = {}
         for name, need in inner.inputs.items():
             if isinstance(need, OtherModel):
-                given[name] = sample(need.model)
+                needs[name] = sample(need.model)
             else:
-                given[name] = values[name if inner is model else f"{inner.name}.{name}"]
+                needs[name] = values[name if inner is model else f"{inner.name}.{name}"]
         streams = _SizedStreams(seed, inner.name, 0, size=size)
         what = f"model '{inner.name}': sample"
-        drawn = call_guarded(what, lambda: fitted[inner.name].sample(time, given, streams))
-        return np.asarray(np.broadcast_to(drawn, (1, size)), dtype=float)
+        draws = call_guarded(what, lambda: fitted[inner.name].sample(time, needs, streams))
+        return np.asarray(np.broadcast_to(draws, (1, size)), dtype=float)
 
     return np.array(sample(model)[0])  # scipy subtracts the mean in place

@@ -1,8 +1,8 @@
-"""What moves an answer: the share of a question's variance that each choice and each uncertain number explains alone.
+"""Sensitivity of an answer: the share of its variance that each choice and each uncertain number explains alone.
 
 The answer is taken by rank, so that *never* is simply the latest date. A choice's share is the variance of its values'
 means over that of all draws and combinations (the main effect of a balanced design). A number's share is the same with
-its draws sorted into bins, less what chance alone would give: the first-order Sobol' index from given data (Plischke,
+its draws sorted into bins, less the share by chance: the first-order Sobol' index from given data (Plischke,
 Borgonovo & Smith 2013, European Journal of Operational Research 226(3), 536-550). What is left belongs to several
 together.
 """
@@ -42,7 +42,7 @@ MIN_DRAWS_PER_BIN, MAX_BINS = 25, 32
 def first_order(
     run: Projection, question: str, *, among: Mapping[str, UncertainNumber] | None = None
 ) -> list[dict[str, Any]]:
-    """Return what explains the variance of a question's date, the largest share first.
+    """Return the shares of the variance of a question's date, the largest first.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def variance_shares(
     *,
     among: Mapping[str, UncertainNumber] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return what explains the variance of what every world says, by rank, the largest share first.
+    """Return the shares of the variance of the worlds' answers, by rank, the largest first.
 
     Numbers that the scenario correlates are one driver, ``kind`` ``group``.
 
@@ -123,9 +123,9 @@ def variance_shares(
     flat_ranks, flat_counts = (each.reshape(len(place), -1) for each in (place, counts))
     answered = ~np.isnan(flat_ranks).any(axis=0)
     columns = _Columns(flat_ranks[:, answered], flat_counts[:, answered])
-    drawn = uncertain(run) if among is None else among
-    for group in _explained_groups(run, drawn):
-        share = _explained_variance(columns, [drawn[name] for name in group]) / total
+    numbers = uncertain(run) if among is None else among
+    for group in _explained_groups(run, numbers):
+        share = _explained_variance(columns, [numbers[name] for name in group]) / total
         if share > 0:
             kind = "number" if len(group) == 1 else "group"
             shares.append({"name": ", ".join(group), "kind": kind, "share": share})
@@ -151,21 +151,21 @@ def answer_ranks(answers: Array, counts: Array) -> Array:
 
 
 class UncertainNumber:
-    """The draws of one uncertain number, and the bins in which what it explains is counted."""
+    """The draws of one uncertain number, and the bins in which its share is counted."""
 
     def __init__(self, draws: Array) -> None:
-        self._drawn = draws
+        self._raw_draws = draws
         self.most = min(MAX_BINS, len(draws) // MIN_DRAWS_PER_BIN)
 
     @cached_property
     def moves(self) -> bool:
         """Whether it is not the same number in all draws."""
-        return bool(np.isfinite(self._drawn).any() and np.nanmin(self._drawn) != np.nanmax(self._drawn))
+        return bool(np.isfinite(self._raw_draws).any() and np.nanmin(self._raw_draws) != np.nanmax(self._raw_draws))
 
     @cached_property
     def draws(self) -> Array:
         """The draws, with a number in place of each that is none."""
-        return np.nan_to_num(self._drawn)
+        return np.nan_to_num(self._raw_draws)
 
     @cached_property
     def sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -177,11 +177,11 @@ class UncertainNumber:
 
 def uncertain(run: Projection) -> dict[str, UncertainNumber]:
     """Return every uncertain number of a projection by its name."""
-    return {name: UncertainNumber(drawn) for name, drawn in run.uncertain.items()}
+    return {name: UncertainNumber(draws) for name, draws in run.uncertain.items()}
 
 
 def certain(run: Projection) -> bool:
-    """Tell whether nothing in a projection is uncertain."""
+    """Return True if nothing in a projection is uncertain."""
     return not any(number.moves for number in uncertain(run).values())
 
 
@@ -235,8 +235,8 @@ class _Columns:
 def _fitted(design: Array, counts: Array, about: Array, scatter: float) -> float:
     root, whole = np.sqrt(counts), np.sum(counts)
     ranks = np.divide(about, root, out=np.zeros_like(root), where=root > 0)
-    made, _, rank, _ = np.linalg.lstsq(design * root[:, None], ranks, rcond=None)
-    left = float(np.sum((ranks - root * (design @ made)) ** 2))
+    coefficients, _, rank, _ = np.linalg.lstsq(design * root[:, None], ranks, rcond=None)
+    left = float(np.sum((ranks - root * (design @ coefficients)) ** 2))
     effective_draws = whole**2 / np.sum(counts**2)  # Kish: equally weighted draws of the same variance
     if effective_draws <= rank:
         return 0.0

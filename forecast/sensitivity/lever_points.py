@@ -59,9 +59,9 @@ def lever_points(
     draws: int = N_DRAWS,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[LeverPoint]:
-    """Walk the points of every lever that is a number, with the projection there.
+    """Yield the points of every lever that is a number, with the projection there.
 
-    Everything else is as the projection was run with: what was set and changed, its grid and its seed.
+    Everything else is as in the projection: settings, changes, grid and seed.
 
     Parameters
     ----------
@@ -91,40 +91,38 @@ def lever_points(
     levers = [] if run.swept else movable(run)
     if not levers or draws < 1:
         return
-    stated, cache = run.settings, RunCache(_CACHE_BYTES)
-    draws = min(draws, stated.draws)
-    options: dict[str, Any] = {
-        "until": stated.until, "start": stated.start, "step": stated.step, "seed": stated.seed, "as_of": stated.as_of,
-        "draws": draws, "cache": cache,
-    }  # fmt: skip
-    own, known = {**stated.set, **stated.swap}, loaded(scenario)
-    changes = [_as_stated(each) for each in stated.changes[len(known.changes) :]]  # beside the scenario's
-    base = run if stated.draws == draws else project(scenario, with_=own, what_if=changes, ends=True, **options)
+    settings, cache = run.settings, RunCache(_CACHE_BYTES)
+    draws = min(draws, settings.draws)
+    grid = {"until": settings.until, "start": settings.start, "step": settings.step}
+    options: dict[str, Any] = {**grid, "seed": settings.seed, "as_of": settings.as_of, "draws": draws, "cache": cache}
+    own, base_scenario = {**settings.set, **settings.swap}, loaded(scenario)
+    changes = [_change_record(each) for each in settings.changes[len(base_scenario.changes) :]]  # beside the scenario's
+    base = run if settings.draws == draws else project(scenario, with_=own, what_if=changes, ends=True, **options)
     every = [(lever, value) for lever in levers for value in lever.points()]
 
     def alone(lever: Lever, value: str) -> LeverPoint:
-        moved = lever.moved(value)
-        with_, what_if = {**own, **moved.get("with_", {})}, [*changes, *moved.get("what_if", ())]
+        keywords = lever.moved(value)
+        with_, what_if = {**own, **keywords.get("with_", {})}, [*changes, *keywords.get("what_if", ())]
         try:
-            made = project(scenario, with_=with_, what_if=what_if, **options)
+            projection = project(scenario, with_=with_, what_if=what_if, **options)
         except ForecastError as error:  # a number that a model does not take
             return LeverPoint(lever=lever, value=value, run=None, problem=printable(error, 200))
-        return LeverPoint(lever=lever, value=value, run=made.beside(base).conditioned(run.given))
+        return LeverPoint(lever=lever, value=value, run=projection.beside(base).conditioned(run.given))
 
     together: Iterable[tuple[int, Projection | None]] = ((number, None) for number in range(len(every)))
-    if stated.as_of is None and base.settings.kept == draws:
-        moved = [Variation.of(lever.name, lever.moved(value)) for lever, value in every]
-        together = variations(known.changed(changes), base, moved, cache)
-    for done, (number, made) in enumerate(together):
+    if settings.as_of is None and base.settings.kept == draws:
+        all_variations = [Variation.of(lever.name, lever.moved(value)) for lever, value in every]
+        together = variations(base_scenario.changed(changes), base, all_variations, cache)
+    for done, (number, projection) in enumerate(together):
         lever, value = every[number]
-        if made is None:
+        if projection is None:
             yield alone(lever, value)
         else:
-            yield LeverPoint(lever=lever, value=value, run=made.beside(base).conditioned(run.given))
+            yield LeverPoint(lever=lever, value=value, run=projection.beside(base).conditioned(run.given))
         if progress is not None:
             progress(done + 1, len(every))
 
 
-def _as_stated(change: Mapping[str, Any]) -> dict[str, Any]:
+def _change_record(change: Mapping[str, Any]) -> dict[str, Any]:
     """Return a change of a projection as it is stated: its growth is a factor."""
     return {**change, "growth": f"{change['growth']}*"} if "growth" in change else dict(change)

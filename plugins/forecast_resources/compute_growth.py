@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherQuantity, Unfitted
+from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherQuantity, Unfitted, model
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
@@ -59,9 +59,8 @@ class _AsNeeded(Unfitted):
 @dataclass(frozen=True, kw_only=True)
 class _Measured(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        import forecast
 
-        return _FittedMeasured(model=self, trend=forecast.model(TREND).fit(as_of=as_of, seed=seed))
+        return _FittedMeasured(model=self, trend=model(TREND).fit(as_of=as_of, seed=seed))
 
 
 @dataclass(frozen=True, kw_only=True)

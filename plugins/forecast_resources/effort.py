@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import Input
-from forecast.models import Description, FittedModel, Model, ModelRecord, Need
+from forecast.models import Description, FittedModel, Model, ModelRecord, Need, model
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
@@ -42,9 +42,8 @@ def needed(name: str, spec: ModelSpec) -> Model:
 @dataclass(frozen=True, kw_only=True)
 class _Needed(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        import forecast
 
-        relation = forecast.model(CHIPS).fit(as_of=as_of, seed=seed)
+        relation = model(CHIPS).fit(as_of=as_of, seed=seed)
         return _FittedNeeded(model=self, fit=relation.fit)
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from forecast import Input, ModelSpec
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherModel
+from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherModel, model
 from forecast.streams import student_t
 
 if TYPE_CHECKING:
@@ -111,9 +111,7 @@ def per_compute(name: str, spec: ModelSpec) -> Model:
 
 def per_year(name: str, spec: ModelSpec) -> Model:
     """Build the model of progress per year, at one compute, which follows from progress per compute."""
-    import forecast
-
-    slope = forecast.model("resources/progress-per-compute")
+    slope = model("resources/progress-per-compute")
     inputs: dict[str, Need] = {"slope": OtherModel(model=slope)}
     return _PerYear(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,), inputs=inputs)
 

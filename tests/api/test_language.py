@@ -9,8 +9,9 @@ import pytest
 
 import forecast
 import forecast.language
-from forecast.api.build_scenario import group_records, records
+from forecast.api.build_scenario import records
 from forecast.errors import FormulaError, UnknownNameError, UsageError
+from forecast.scenarios.settings.replacements import group_records
 from forecast.scenarios.toml_text import toml_text
 from toolkit import assert_bitwise
 
@@ -115,7 +116,7 @@ def test_numpy_and_models_make_the_same_formulas():
     loss = forecast.law("scaling/chinchilla").published("besiroglu2024")(N=peak, D=spend)
     assert loss.record == {"law": "scaling/chinchilla@besiroglu2024", "N": "gpu_peak_fp16", "D": "spend"}
     assert peak.at(2030).record == {"expression": "at(gpu_peak_fp16, 2030)"}
-    assert peak == forecast.model("hardware/gpu-peak-fp16@exponential")
+    assert peak.model == forecast.model("hardware/gpu-peak-fp16@exponential").model
     with pytest.raises(UsageError, match="expected a number with a unit"):
         peak >= "spend"  # noqa: B015
 

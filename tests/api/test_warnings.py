@@ -11,6 +11,7 @@ import pytest
 
 import forecast
 from forecast import errors
+from forecast.base.warning_lines import warning_lines
 from forecast.cli import main
 from forecast.errors import (
     AsOfWarning,
@@ -32,7 +33,6 @@ from forecast.errors import (
 )
 from forecast.models import Description, FittedModel, Model
 from forecast.projection import engine
-from forecast.report.warning_lines import warning_lines
 
 OF = {"subject": "loss", "model": "scaling/power"}
 EXAMPLES = [

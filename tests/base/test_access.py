@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.base import access
 from forecast.errors import ForecastError, ScenarioError, TableError, UnknownNameError, UsageError
-from forecast.scenarios.scenario import Scenario
 from forecast.tables import file_hash
 
 BODY = "date,price\n2020-01-01,8\n2021-01-01,4\n2022-01-01,2\n2023-01-01,1\n"

@@ -279,9 +279,8 @@ def read() -> tuple[Cost, Cost]:
     """Every table behind a large scenario: parsed, checked cell by cell and row by row, laid on its grid, flattened."""
     import pandas as pd
 
-    from forecast import tables
+    from forecast import Scenario, tables
     from forecast.scenarios.graph import build
-    from forecast.scenarios.scenario import Scenario
     from forecast.tables import cache, editions
 
     with editions.use_editions({}) as read:

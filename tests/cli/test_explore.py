@@ -14,6 +14,7 @@ import tomllib
 import httpx
 import pytest
 
+from forecast import Scenario
 from forecast.base import access
 from forecast.cli.explore import server
 from forecast.cli.explore.session import MAX_UPLOAD_BYTES, MAX_UPLOADS, Session
@@ -22,7 +23,6 @@ from forecast.projection.engine import project
 from forecast.report.page import page_part
 from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.page_data import answer_data
-from forecast.scenarios.scenario import Scenario
 from toolkit import started
 
 PORT, TOKEN = 8765, "the-token-of-the-test"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.cli import main
 from forecast.conformance.answer_checks import RULES, find_breaches
 from forecast.contract.registry import get_registry
 from forecast.formula import parse_expression
 from forecast.projection.result.observed_values import first_step_median, last_observation, threshold
-from forecast.scenarios.scenario import Scenario
 from toolkit import json_of
 
 OURS = get_registry().names("scenario")

@@ -86,7 +86,7 @@ def ai(folder):
 def forecasts_of(name, time, value, frontier, family):
     def series(shape):
         data = {"t": time, "y": value}
-        return forecast.trend(data, shape=shape, x="t", y="y", unit="", frontier=frontier, name=family)
+        return forecast.trend(data, shape=shape, x="t", y="y", unit="", frontier=frontier, name=family).model
 
     return backtest(benchmark_models(series, ["trends/pool"])[0], name=name)
 
@@ -118,11 +118,11 @@ def shipped():
     """The trends that scenarios rest on, and the capability index of one edition."""
     hardware = (f"hardware/{name}" for name in ("linpack", "gpu-peak-fp32", "gpu-peak-fp16"))
     for name in (*hardware, "capability/training-compute", "resources/horizon-th1-1"):
-        yield name, forecast.model(f"{name}@pool")
+        yield name, forecast.model(f"{name}@pool").model
     yield "index", forecast.trend(
         "datasets/capability-editions", shape="trends/pool", x="release_date", y="eci", unit="", records=True,
         where={"edition": "2026-08"}, name="capability/index",
-    )  # fmt: skip
+    ).model  # fmt: skip
 
 
 @pytest.mark.slow

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.errors import UnknownNameError, UsageError
 from forecast.evaluation import ledger, ledger_entries, ledger_scores
 from forecast.report import result_data
-from forecast.scenarios.scenario import Scenario
 from toolkit import every
 
 SCENARIO = {

@@ -18,7 +18,7 @@ FEW = ("trends/exponential", "trends/random-walk")
 
 def series(value=VALUES, *, shapes=FEW, time=YEARS, **options):
     def made(shape):
-        return forecast.trend({"t": time, "y": value}, shape=shape, x="t", y="y", unit="FLOP/s", **options)
+        return forecast.trend({"t": time, "y": value}, shape=shape, x="t", y="y", unit="FLOP/s", **options).model
 
     return benchmark_models(made, shapes)[0]
 
@@ -66,7 +66,7 @@ def test_a_table_is_read_by_its_vintage():
     time = np.r_[YEARS, 2000.0]
     known = np.r_[YEARS, 2009.5]
     data = {"t": time, "y": np.r_[VALUES, 1e6], "vintage": known}
-    models = benchmark_models(lambda shape: forecast.trend(data, shape=shape, x="t", y="y", unit="W"), FEW)[0]
+    models = benchmark_models(lambda shape: forecast.trend(data, shape=shape, x="t", y="y", unit="W").model, FEW)[0]
     early, late = (backtest(m, seed=0)["forecast"].sel(origin=2005.0) for m in (series(), models))
     np.testing.assert_array_equal(early[:4], late[:4])
 

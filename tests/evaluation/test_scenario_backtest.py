@@ -25,7 +25,7 @@ PLAIN = np.exp(0.2 * (YEARS - 2000) + WOBBLE)
 def trend(value, time=YEARS, *, name, unit="FLOP/s", **options):
     return forecast.trend(
         {"t": time, "y": value}, shape="trends/exponential", x="t", y="y", unit=unit, name=name, **options
-    )
+    ).model
 
 
 def scenario(record=RECORD, plain=PLAIN, **more):

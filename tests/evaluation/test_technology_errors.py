@@ -70,7 +70,7 @@ def technologies(reference_data):
 def test_coverages_are_those_of_a_direct_calculation(technologies):
     inside, errors = {level: [] for level in LEVELS}, []
     for year, cost in technologies.values():
-        model = forecast.trend({"t": year, "y": cost}, shape=Walk(), x="t", y="y", unit="")
+        model = forecast.trend({"t": year, "y": cost}, shape=Walk(), x="t", y="y", unit="").model
         many = {"most_origins": 10**6, "most_targets": 10**6, "years": AHEAD, "dates": M + 1, "share": 0.0}
         found = backtest({"walk": model}, scores=["coverage"], **many).sel(model="walk")
         low, high = (found["forecast"].sel(quantile=q) for q in (0.25, 0.75))

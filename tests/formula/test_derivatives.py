@@ -13,7 +13,7 @@ import pytest
 import sympy as sp
 
 import forecast
-from forecast import claims, units
+from forecast import Scenario, claims, units
 from forecast.cli.fit import fit_arguments
 from forecast.contract.specs import ClaimSpec
 from forecast.errors import ForecastError, FormulaError
@@ -22,7 +22,6 @@ from forecast.formula import FUNCTIONS, Binary, Call, Name, Number, Unary, parse
 from forecast.formula.derivatives import DERIVATIVE_RULES, Derivatives
 from forecast.formula.expression_graph import ExpressionGraph
 from forecast.laws import Law
-from forecast.scenarios.scenario import Scenario
 
 THEIRS = {"abs": sp.Abs, "max": sp.Max, "min": sp.Min, "heaviside": sp.Heaviside}
 THEIRS |= {"log2": lambda x: sp.log(x) / sp.log(2), "log10": lambda x: sp.log(x) / sp.log(10)}

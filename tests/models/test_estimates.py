@@ -13,7 +13,7 @@ INPUTS = {"synapses": {"p05": 1e14, "p95": 1e15, "unit": "FLOP"}, "rate": {"valu
 
 
 def brain(expression="synapses*rate", **options):
-    return forecast.estimate(expression, **{"inputs": INPUTS, "unit": "FLOP/s", "name": "brain", **options})
+    return forecast.estimate(expression, **{"inputs": INPUTS, "unit": "FLOP/s", "name": "brain", **options}).model
 
 
 def sample(model, **drawn):
@@ -41,7 +41,7 @@ def test_a_number_an_input_and_a_record_are_the_same():
         {"x": Input(name="x", unit="", distribution={"value": 3.0}, source="given")},
         (Input(name="x", unit="", distribution={"value": 3.0}, source="given"),),
     ]
-    made = [forecast.estimate("2*x", inputs=w, unit="", name="a") for w in ways]
+    made = [forecast.estimate("2*x", inputs=w, unit="", name="a").model for w in ways]
     assert len({m.inputs["x"].distribution["value"] for m in made}) == 1
     assert all(checked_model(m, "test") is m for m in made)
     run = forecast.project({"start": 2025, "until": 2026, "quantities": {"x": {"model": made[0]}}}, draws=2)

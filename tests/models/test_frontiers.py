@@ -167,7 +167,7 @@ def test_a_pool_keeps_a_frontier_in_every_member_and_knows_its_series():
         {"start": 2026, "until": 2036, "quantities": {"peak": {"model": "hardware/gpu-peak-fp8"}}}, draws=500
     )
     assert (np.diff(run["projection"]["peak"].values, axis=0) >= 0).all()
-    pool = forecast.model("hardware/gpu-peak-fp8@pooled")
+    pool = forecast.model("hardware/gpu-peak-fp8@pooled").model
     assert pool.rests_on().name == "hardware/gpu-peak-fp8@exponential"
     free = pool.keeping("")
     assert {free.inputs[n].model.keeps for n in free.weights} == {""}
@@ -175,7 +175,7 @@ def test_a_pool_keeps_a_frontier_in_every_member_and_knows_its_series():
 
 @pytest.mark.parametrize("metric", ["linpack", "hpcg", "ai-cluster", "gpu-peak-fp32", "gpu-bandwidth", "gpu-best"])
 def test_shipped_frontiers_start_at_the_record(metric):
-    model = forecast.model(f"hardware/{metric}@exponential")
+    model = forecast.model(f"hardware/{metric}@exponential").model
     fit = model.fit()
     seen = fit.observed()
     start = fit.sample(seen.time[-1:], {}, streams())

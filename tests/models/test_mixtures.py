@@ -17,7 +17,7 @@ UNITS = {"a": "FLOP/s", "b": "TFLOP/s", "c": "FLOP/s"}
 
 def mixture(weights, units=UNITS, **options):
     spec = MixtureSpec(name="mix", unit="FLOP/s", weights=weights, reference="a test", **options)
-    members = {n: forecast.estimate("x", inputs={"x": {"value": 1.0, "unit": units[n]}}, unit=units[n], name=n)
+    members = {n: forecast.estimate("x", inputs={"x": {"value": 1.0, "unit": units[n]}}, unit=units[n], name=n).model
                for n in weights}  # fmt: skip
     return checked_model(mixtures.from_spec("test/mix", spec, members), "test")
 

@@ -77,13 +77,13 @@ def level(model, seed=0):
     ],
 )
 def test_however_it_is_asked_for_a_model_has_one_name(name, shape, full):
-    assert forecast.model(name, shape=shape).name == full
+    assert forecast.model(name, shape=shape).model.name == full
 
 
 def test_one_series_on_two_shapes_is_two_models_with_draws_of_their_own():
-    line, again = (forecast.model("hardware/linpack@exponential") for _ in range(2))
+    line, again = (forecast.model("hardware/linpack@exponential").model for _ in range(2))
     assert_bitwise(level(line), level(again))
-    other = forecast.model("hardware/linpack", shape="trends/random-walk")
+    other = forecast.model("hardware/linpack", shape="trends/random-walk").model
     ranks = [np.argsort(np.argsort(level(model)[-1])) for model in (line, other)]
     assert abs(np.corrcoef(*ranks)[0, 1]) < 5 / np.sqrt(len(ranks[0]))
 
@@ -118,18 +118,20 @@ def test_bad_input_064_what_cannot_be_is_refused_with_a_way_out(name, keys, says
 
 
 def test_an_option_that_is_given_stands_before_what_the_series_states(odd):
-    stated, given = (forecast.model("odd/pool@logistic", options=o) for o in ({}, {"cap": 1e8}))
+    stated, given = (forecast.model("odd/pool@logistic", options=o).model for o in ({}, {"cap": 1e8}))
     assert set(stated.inputs) == {"cap"}
     assert not given.inputs
     assert "given cap of 1e+08" in given.fit().describe().summary
-    assert forecast.model("odd/own").options == {"level": 0.01}
-    assert forecast.model("odd/own@random-walk").options == {}
-    needy = forecast.model("odd/own", shape="trends/logistic", options={"cap": 1e9})
+    assert forecast.model("odd/own").model.options == {"level": 0.01}
+    assert forecast.model("odd/own@random-walk").model.options == {}
+    needy = forecast.model("odd/own", shape="trends/logistic", options={"cap": 1e9}).model
     assert "nobody states one" in needy.fit().describe().summary
 
 
 def test_what_a_series_says_of_a_shape_holds_for_that_shape_alone(odd):
-    line, walk, capped = (forecast.model(f"odd/pool@{shape}") for shape in ("exponential", "random-walk", "logistic"))
+    line, walk, capped = (
+        forecast.model(f"odd/pool@{shape}").model for shape in ("exponential", "random-walk", "logistic")
+    )
     assert (line.yearly, walk.yearly) == (False, True)
     assert (line.note, walk.note) == ("", "a walk goes year by year")
     assert (line.sources, capped.sources) == (("r",), ("r", "a cap's source"))
@@ -152,9 +154,9 @@ def test_a_pool_draws_one_shape_a_world_by_its_weights(odd):
 
 def test_the_record_decides_between_two_shapes_of_one_bare_name(odd):
     """What else is installed changes no name, and so no draw."""
-    assert forecast.model("odd/pool@exponential").shape == "trends/exponential"
-    assert forecast.model("odd/strict@exponential").shape == "odd/exponential"
-    other = forecast.model("odd/pool", shape="odd/exponential")
+    assert forecast.model("odd/pool@exponential").model.shape == "trends/exponential"
+    assert forecast.model("odd/strict@exponential").model.shape == "odd/exponential"
+    other = forecast.model("odd/pool", shape="odd/exponential").model
     assert (other.name, other.shape) == ("odd/pool@odd/exponential", "odd/exponential")
     with pytest.raises(ForecastError, match="shape 'exponential' is offered by several plugins"):
         forecast.model("odd/own@exponential")
@@ -177,7 +179,7 @@ def test_a_name_with_a_shape_says_its_record_and_what_is_said_of_the_shape():
 def test_every_series_has_a_shape_that_stands_beside_it():
     for record in get_registry().records("model"):
         if isinstance(record.spec, TrendSpec):
-            assert forecast.model(record.full_name).name.startswith(f"{record.full_name}@")
+            assert forecast.model(record.full_name).model.name.startswith(f"{record.full_name}@")
 
 
 def test_a_mixture_may_name_a_series_with_its_shape(fake_plugins):
@@ -186,7 +188,7 @@ def test_a_mixture_may_name_a_series_with_its_shape(fake_plugins):
         "    yield MixtureSpec(name='two', unit='TFLOP/s', reference='r', weights={\n"
         "        'hardware/linpack@exponential': 1.0, 'hardware/linpack@changepoint': 1.0})\n"
     ))  # fmt: skip
-    made = forecast.model("mix/two")
+    made = forecast.model("mix/two").model
     assert {"weight_exponential", "weight_changepoint", "hardware/linpack@changepoint"} <= set(made.inputs)
     with pytest.raises(UnknownNameError):
         forecast.model("mix/two-pooled")

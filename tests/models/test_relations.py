@@ -26,7 +26,7 @@ def scenario(**quantities):
 
 
 def unit_of_input():
-    return next(iter(forecast.model("resources/perplexity-from-parameters").inputs.values())).unit
+    return next(iter(forecast.model("resources/perplexity-from-parameters").model.inputs.values())).unit
 
 
 def test_a_relation_is_wired_to_another_quantity_and_follows_its_law():
@@ -79,7 +79,7 @@ def test_the_unit_of_a_wire_must_balance():
 
 
 def test_a_table_without_dates_cannot_be_read_as_of_a_date():
-    model = forecast.model("resources/perplexity-from-parameters")
+    model = forecast.model("resources/perplexity-from-parameters").model
     with pytest.raises(DataError, match="vintage"):
         model.fit(as_of=2020.0)
 

@@ -19,12 +19,12 @@ GROWTH = {"p05": 0.05, "p95": 0.4, "source": "a guess"}
 
 def capped(cap=CAP, **given):
     asked = {"shape": "trends/logistic", "x": "year", "y": "speed", "unit": "TFLOP/s", **given}
-    return forecast.trend(DATA, options={"cap": cap} if cap else {}, name="machine", **asked)
+    return forecast.trend(DATA, options={"cap": cap} if cap else {}, name="machine", **asked).model
 
 
 def cell(growth=GROWTH):
     asked = {"shape": "trends/experience", "x": "year", "y": "cost", "unit": "USD"}
-    return forecast.trend(DATA, options={"cumulative": "made", "growth": growth}, name="cell", **asked)
+    return forecast.trend(DATA, options={"cumulative": "made", "growth": growth}, name="cell", **asked).model
 
 
 def said(model, **given):
@@ -89,7 +89,7 @@ def test_an_input_of_a_scenario_s_own_series_is_described_as_set(tmp_path):
 
 def test_estimates_and_mixtures_say_what_is_set():
     rate = Input(name="rate", unit="FLOP/s", distribution={"p05": 1.0, "p95": 9.0}, source="a book")
-    made = forecast.estimate("rate", inputs=(rate,), unit="FLOP/s", name="guess")
+    made = forecast.estimate("rate", inputs=(rate,), unit="FLOP/s", name="guess").model
     assert said(made)["assumptions"][1] == "rate [FLOP/s]: lognormal, p05 = 1, p95 = 9 (a book)"
     assert said(made, **{"guess.rate": 4})["assumptions"][1] == "rate [FLOP/s]: 4 (set for this run)"
     assert said(made, **{"guess.rate": 4})["summary"] == "4 [FLOP/s]"

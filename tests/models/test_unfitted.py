@@ -35,7 +35,9 @@ def test_a_subclass_says_how_to_sample_and_is_a_whole_model():
     assert half.observed() is None
     assert dict(half.posterior(Streams(0, "half", 0))) == {}
     assert (half.sources, dict(half.qualifiers)) == ((), {})
-    whole = forecast.estimate("a", inputs={"a": {"low": 1, "high": 3, "unit": "FLOP/s"}}, unit="FLOP/s", name="whole")
+    whole = forecast.estimate(
+        "a", inputs={"a": {"low": 1, "high": 3, "unit": "FLOP/s"}}, unit="FLOP/s", name="whole"
+    ).model
     run = forecast.project(
         {"start": 2025, "until": 2026, "quantities": {"whole": {"model": whole}, "half": {"model": half}}},
         draws=DRAWS_PER_BLOCK,
@@ -63,13 +65,13 @@ def test_it_cannot_be_made_without_saying_how():
     ],
 )
 def test_every_kind_of_it_is_one(name):
-    made = forecast.model(name)
+    made = forecast.model(name).model
     assert isinstance(made, Unfitted)
     assert made.fit() is made
 
 
 def test_a_date_before_which_it_stood_makes_another_of_the_same():
-    made = forecast.model("brain/evidence")
+    made = forecast.model("brain/evidence").model
     early = made.fit(as_of=2010.0)
     assert (early.name, early.inputs, early.sources, early.as_of) == (made.name, made.inputs, made.sources, 2010.0)
 

@@ -67,7 +67,9 @@ def test_the_ceiling_in_the_note(table):
 
 
 def test_the_models_have_the_units_of_their_laws():
-    assert forecast.model("emergence/outlier-count").unit == ""
+    assert forecast.model("emergence/outlier-count").model.unit == ""
     assert (
-        forecast.model("emergence/layers-affected").unit == forecast.law("emergence/layers-affected").unit == "percent"
+        forecast.model("emergence/layers-affected").model.unit
+        == forecast.law("emergence/layers-affected").unit
+        == "percent"
     )

@@ -93,7 +93,7 @@ def test_the_essays_magnitudes_saturate_at_95_5():
 
 
 def test_counts_have_a_poisson_likelihood(rows):
-    model = forecast.model("emergence/outlier-count-poisson")
+    model = forecast.model("emergence/outlier-count-poisson").model
     assert "Poisson" in model.fit().describe().summary
     fit = forecast.law("emergence/outlier-count").fit(
         {"PPL": rows.numeric("ppl_c4"), "y": rows.numeric("outlier_count")}, objective="poisson", y="y"

@@ -52,7 +52,7 @@ def test_published_machines_lie_where_the_trend_puts_them():
 
 def test_units_and_points():
     for name in ("hpcg@exponential", "hpcg@changepoint", "linpack@exponential", "linpack@changepoint"):
-        model = forecast.model(f"hardware/{name}")
+        model = forecast.model(f"hardware/{name}").model
         assert model.unit == "TFLOP/s"
         points = model.fit().observed()
         assert points.unit == "TFLOP/s"

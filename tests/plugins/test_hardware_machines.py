@@ -8,11 +8,11 @@ import pytest
 
 import forecast
 import forecast_hardware
+from forecast import Scenario
 from forecast.contract.registry import get_registry
 from forecast.errors import QualifierError
 from forecast.report import result_data
 from forecast.scenarios.graph import build
-from forecast.scenarios.scenario import Scenario
 
 
 def value(name, draws=8, **settings):
@@ -131,7 +131,7 @@ def test_hidden_communication():
 
 def test_links_grow_one_way_and_say_so():
     for family in ("nvlink", "pcie", "infiniband", "ethernet"):
-        model = forecast.model(f"hardware/{family}-bandwidth")
+        model = forecast.model(f"hardware/{family}-bandwidth").model
         assert model.qualifiers["direction"] == "one-way"
         assert 1.5 < model.fit().describe().facts["doubling_years"] < 5
 
@@ -160,7 +160,7 @@ def test_a_cluster_delivers_a_product_of_shares():
 
 
 def test_its_peak_is_dense_and_16_bit():
-    assert forecast.model("hardware/effective-cluster").qualifiers == {
+    assert forecast.model("hardware/effective-cluster").model.qualifiers == {
         "precision": "fp16", "path": "tensor", "sparsity": "dense",
     }  # fmt: skip
 

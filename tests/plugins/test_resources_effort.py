@@ -112,7 +112,7 @@ def test_claims_are_computed_from_the_rows_of_the_table():
 
 def test_the_relation_is_read_as_of_a_date():
     """A period is known from the year after it ends: before 2001 four of the six periods of chips are."""
-    model = forecast.model("resources/chip-progress-from-effort")
+    model = forecast.model("resources/chip-progress-from-effort").model
     assert model.fit(as_of=2001.5).describe().facts["n"] == 4
     assert model.fit(as_of=2001.0).describe().facts["n"] == 3
     assert model.fit().describe().facts["n"] == 6

@@ -106,7 +106,7 @@ def test_w_from_changes_and_from_levels(path, curves, technology, changes, level
     trend = forecast.trend(
         str(path), shape="trends/experience", x="year", y="cost", unit="", where={"tech": technology},
         options={"cumulative": "cum"},
-    )  # fmt: skip
+    ).model  # fmt: skip
     facts = trend.fit().describe().facts
     law = forecast.law("scaling/wright").fit({"Q": made, "cost": cost})
     low, high = law.interval("w", 0.9)

@@ -23,7 +23,7 @@ BY = {"cumulative": "units"}
 
 
 def mine(data=DATA, options=BY, **given):
-    return forecast.trend(data, **COLUMN, options=options, **given)
+    return forecast.trend(data, **COLUMN, options=options, **given).model
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_a_plugins_record_and_its_pool(fake_plugins):
 
 
 def test_an_instance_reads_the_column_it_names_and_coverage_does_too():
-    given = forecast.trend(DATA, shape=Experience(cumulative="units"), x="year", y="cost", unit="USD")
+    given = forecast.trend(DATA, shape=Experience(cumulative="units"), x="year", y="cost", unit="USD").model
     assert given.fit().describe() == mine().fit().describe()
     table = {**DATA, "tech": ["cells"] * 36}
     columns = {"series": "tech", "x": "year", "y": "cost"}

@@ -15,7 +15,7 @@ def held(years: float, *, anchored: bool) -> tuple[float, float, int]:
     """Return the share of outcomes in the 90 % band, the mean error of the median in logs, and the forecasts."""
     inside, missed = [], []
     for name in SERIES:
-        model = forecast.model(f"hardware/{name}@exponential")
+        model = forecast.model(f"hardware/{name}@exponential").model
         model = model if anchored else model.keeping("")
         seen = model.fit().observed()
         record = np.maximum.accumulate(seen.value)

@@ -82,7 +82,9 @@ def test_each_draw_has_its_own_judged_cap():
 def test_a_judged_cap_is_an_input_of_the_trend():
     data = {"year": YEARS[:25].tolist(), "speed": logistic(YEARS[:25]).tolist()}
     cap = {"p05": 2e-9, "p95": 2e-8, "unit": "TFLOP/s", "source": "judged"}
-    made = forecast.trend(data, shape="trends/logistic", x="year", y="speed", unit="kFLOP/s", options={"cap": cap})
+    made = forecast.trend(
+        data, shape="trends/logistic", x="year", y="speed", unit="kFLOP/s", options={"cap": cap}
+    ).model
     asked = made.inputs["cap"]
     assert asked.unit == "kFLOP/s"
     assert asked.distribution == pytest.approx({"p05": 2.0, "p95": 20.0})
@@ -240,7 +242,7 @@ def test_a_cap_near_the_points_makes_no_draw_collapse(shape, scatter):
     noise = scatter * np.random.default_rng(0).standard_normal(10)
     series = {"t": [2000.0 + i for i in range(10)], "y": list(np.exp(noise))}
     options = {"cap": {"p05": 1.2, "p95": 3}}
-    trend = forecast.trend(series, shape=f"trends/{shape}", x="t", y="y", unit="", options=options)
+    trend = forecast.trend(series, shape=f"trends/{shape}", x="t", y="y", unit="", options=options).model
     run = forecast.project({"start": 2010, "until": 2012, "quantities": {"a": {"model": trend}}}, draws=2000)
     assert float((run["projection"]["a"] < 0.5).mean()) < 0.2  # a fall is not excluded where points scatter
     if scatter < 0.1:

@@ -224,7 +224,8 @@ def test_walks_that_slow_are_forecast_better_than_by_a_straight_line():
         y = np.exp(np.cumsum(growth + 0.08 * rng.standard_normal(30)))
         data = {"t": np.arange(1980.0, 2010.0), "y": y}
         models, _ = benchmark_models(
-            lambda s, d=data: forecast.trend(d, shape=s, x="t", y="y", unit=""), ["trends/pool", "trends/exponential"]
+            lambda s, d=data: forecast.trend(d, shape=s, x="t", y="y", unit="").model,
+            ["trends/pool", "trends/exponential"],
         )
         found.append(backtest(models, most_origins=3))
     rows = {row["model"]: row for row in score_rows(found)}

@@ -280,7 +280,7 @@ BRAIN = 1.075e21
 @pytest.mark.parametrize("step", ["year", pytest.param("month", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", OWN)
 def test_the_median_crossing_is_the_fitted_trends_own_date(name, step):
-    fitted = forecast.model(name).keeping("").fit()
+    fitted = forecast.model(name).model.keeping("").fit()
     grid = np.linspace(2025, 2150, 125_001)
     own = float(np.interp(np.log(BRAIN / 1e12), np.log(fitted.central(grid)), grid))
     machine = {"model": name, "keeps": "nothing"}  # a frontier starts at the record, and not on the trend's own line

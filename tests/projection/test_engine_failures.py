@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.errors import DataError, ForecastError, PluginError, UnknownNameError
-from forecast.scenarios.scenario import Scenario
 
 TREND = {"shape": "trends/exponential", "data": "datasets/supercomputers", "x": "date", "y": "hpcg_best",
          "unit": "TFLOP/s", "frontier": True}  # fmt: skip

@@ -101,7 +101,7 @@ def test_a_few_points_have_the_names_of_their_rows(tmp_path):
 
 def test_the_fitted_past_is_that_of_the_worlds_at_the_dates_of_the_points():
     data = {"t": [2000.0, 2001.0, 2002.0, 2003.0, 2004.0], "v": [1.0, 2.2, 3.7, 8.4, 15.0]}
-    line = forecast.trend(data, x="t", y="v", unit="GFLOP/s", shape="trends/exponential", name="x")
+    line = forecast.trend(data, x="t", y="v", unit="GFLOP/s", shape="trends/exponential", name="x").model
     made = {"start": 2004, "until": 2010, "quantities": {"x": {"model": line}, "aside": {"model": line}}}
     made["questions"] = {"q": {"when": "x >= 1 TFLOP/s"}}
     run = forecast.project(made, draws=1000)
@@ -132,7 +132,7 @@ def test_the_past_of_a_frontier_is_its_record():
 
 def test_what_is_not_pooled_or_is_weighed_or_not_fitted_has_no_past():
     growing = forecast.trend({"t": [2000.0, 2001.0, 2002.0, 2003.0], "v": [1.0, 2.2, 3.7, 8.4]}, x="t", y="v",
-                             shape="trends/exponential", name="x")  # fmt: skip
+                             shape="trends/exponential", name="x").model  # fmt: skip
     record = {
         "start": 2004, "until": 2010, "questions": {"q": {"when": "x >= 100"}, "r": {"when": "y >= 100"}},
         "quantities": {"x": {"model": growing}, "y": {"expression": "2*x"}},

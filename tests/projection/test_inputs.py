@@ -20,7 +20,7 @@ def trend(name="trend"):
     cap = {"lognormal": [1e4, 1e6], "unit": "FLOP", "source": "a judge"}
     return forecast.trend(
         YEARS, shape="trends/logistic", x="year", y="v", unit="FLOP", name=name, options={"cap": cap}
-    )  # fmt: skip
+    ).model  # fmt: skip
 
 
 def project(quantities, *, draws=2000, start=2025, until=2027, **more):

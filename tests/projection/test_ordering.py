@@ -22,7 +22,7 @@ CLOSE = 0.03
 def series(name, seed, shape="trends/exponential", **more):
     noise = np.random.default_rng(seed).normal(0, 0.4, len(YEARS))
     data = {"year": YEARS, "speed": np.exp(0.3 * (YEARS - 2005) + noise)}
-    return forecast.trend(data, shape=shape, x="year", y="speed", unit="FLOP", name=name, **more)
+    return forecast.trend(data, shape=shape, x="year", y="speed", unit="FLOP", name=name, **more).model
 
 
 def project(correlations=(), *, quantities=(), of="exponential", draws=2048, **run):

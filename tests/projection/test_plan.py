@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.projection.model_fits import ModelFits
 from forecast.projection.operations import OPERATIONS
 from forecast.projection.plan import Plan
 from forecast.scenarios import graph as graphs
-from forecast.scenarios.scenario import Scenario
 
 YEARS = np.arange(2025.0, 2031.0)
 

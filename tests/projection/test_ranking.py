@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.cli import main
 from forecast.errors import (
     DataError,
@@ -21,7 +22,6 @@ from forecast.report import figures, result_data
 from forecast.report.headline import opening_sentence
 from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.table_value import TableValue
-from forecast.scenarios.scenario import Scenario
 from toolkit import package, resource
 
 CARDS = """card,kind,memory,price,tokenizer,date

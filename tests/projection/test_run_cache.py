@@ -250,7 +250,10 @@ def test_what_an_object_of_python_is_called_says_nothing_of_the_data_behind_it(n
     quantities = {"x": {"model": Level(name=name, unit="", level=1.0)}}
     run = project({"start": 2025, "until": 2027, "quantities": quantities}, draws=DRAWS)
     assert run.data == {}
-    for own in (forecast.model("hardware/linpack"), replace(forecast.model("hardware/linpack"), at_most=1e25)):
+    for own in (
+        forecast.model("hardware/linpack").model,
+        replace(forecast.model("hardware/linpack").model, at_most=1e25),
+    ):
         run = project({"start": 2025, "until": 2027, "quantities": {"x": {"model": own}}}, draws=DRAWS)
         assert list(run.data) == ["datasets/supercomputers"]
 
@@ -265,7 +268,7 @@ def test_two_models_of_one_name_are_refused_in_one_scenario(name):
     with pytest.raises(forecast.errors.UsageError, match="two models have the name"):
         run(one, other)
     run(one, Level(name=name, unit="", level=1.0))
-    linpack = forecast.model("hardware/linpack")
+    linpack = forecast.model("hardware/linpack").model
     run(linpack, "hardware/linpack")  # it is the registered one
     with pytest.raises(forecast.errors.UsageError, match="two models have the name"):
         run(replace(linpack, at_most=1e20), linpack.name)
@@ -274,7 +277,7 @@ def test_two_models_of_one_name_are_refused_in_one_scenario(name):
 def test_a_registered_model_is_shared_however_it_is_named(monkeypatch):
     fitted, fit = [], ModelFits._fit
     monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
-    for model in ("hardware/gpu-best", forecast.model("hardware/gpu-best"), "hardware/gpu-best"):
+    for model in ("hardware/gpu-best", forecast.model("hardware/gpu-best").model, "hardware/gpu-best"):
         project({"start": 2025, "until": 2027, "quantities": {"x": {"model": model}}}, draws=DRAWS, seed=9)
     assert len(fitted) == len(set(fitted)) > 0
 

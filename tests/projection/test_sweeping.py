@@ -14,7 +14,7 @@ from tests.toolkit import assert_bitwise
 
 YEARS = np.arange(2000.0, 2021.0)
 SERIES = {"t": YEARS, "y": np.exp(0.3 * (YEARS - 2000) + np.random.default_rng(0).normal(0, 0.4, 21))}
-MACHINE = forecast.trend(SERIES, shape="trends/exponential", x="t", y="y", unit="FLOP/s", name="mine/machine")
+MACHINE = forecast.trend(SERIES, shape="trends/exponential", x="t", y="y", unit="FLOP/s", name="mine/machine").model
 PLAIN = {
     "until": 2060,
     "quantities": {

@@ -85,7 +85,7 @@ def test_what_is_not_known_yet_does_not_count(folder):
 def test_data_without_a_name_have_that_of_their_quantity(tmp_path):
     """What somebody has in memory is known until its last date too, and a ledger must not date a forecast before it."""
     data = {"year": [2020.0, 2021.0, 2022.0, 2023.5], "speed": [1.0, 2.1, 4.0, 8.2]}
-    trend = forecast.trend(data, shape="trends/exponential", x="year", y="speed", unit="FLOP/s")
+    trend = forecast.trend(data, shape="trends/exponential", x="year", y="speed", unit="FLOP/s").model
     speed = forecast.quantity("speed", model=trend)
     answer = (speed >= "100 FLOP/s").when(start=2024, until=2040, draws=64, dates=[2030], resolves="us")
     assert answer.newest == {"speed": "2023-07-02"}

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.projection.result import AnswerDistribution
 from forecast.report import result_data
 from forecast.report.brief import Brief, brief
 from forecast.report.headline import Labels, opening_sentence
 from forecast.report.rows import COLUMNS, ReportRow, RowGroup
 from forecast.report.screen import HEIGHT, brief_lines
-from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.toml_text import toml_text
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.base.html_text import MAX_BYTES
 from forecast.contract.registry import get_registry
-from forecast.report import notebook
 from toolkit import every
 
 HOSTILE = '<script>alert("x")</script> & $\\frac{1}{2}$'
@@ -43,7 +43,7 @@ class Page(HTMLParser):
 
 def shown(thing):
     text = thing._repr_html_()
-    assert len(text.encode()) < notebook.MAX_BYTES
+    assert len(text.encode()) < MAX_BYTES
     page = Page(text)
     assert {tag for tag, _ in page.tags} <= {"p", "strong", "img", "table", "thead", "tbody", "tr", "th", "td"}
     return page

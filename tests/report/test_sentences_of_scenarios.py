@@ -5,13 +5,13 @@ import re
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.contract.registry import get_registry
 from forecast.projection.engine import project
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.report.headline import Labels, answer_sentence, opening_sentence
 from forecast.report.words.number_text import percent
 from forecast.scenarios.authored_sentences import CASES, SLOT, kind_of
-from forecast.scenarios.scenario import Scenario
 from toolkit import sample
 
 NAMES = sorted(get_registry().names("scenario"))

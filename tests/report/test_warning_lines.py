@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from forecast.base.warning_lines import MAX_WARNING_LINES, warning_lines
 from forecast.cli import main
 from forecast.errors import FixedParametersWarning
-from forecast.report.warning_lines import MAX_WARNING_LINES, warning_lines
 from toolkit import json_of
 
 

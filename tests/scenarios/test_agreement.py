@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast import units
+from forecast import Scenario, units
 from forecast.base.distributions import distribution
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import Input
@@ -20,7 +20,6 @@ from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.prior import Prior
 from forecast.scenarios.kinds.regime import Regime
 from forecast.scenarios.kinds.table_value import TableValue
-from forecast.scenarios.scenario import Scenario
 from forecast.streams import Streams
 from forecast.tables import decimal_year
 from forecast_capability import packs

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.errors import ForecastError
 from forecast.report.headline import opening_sentence
-from forecast.scenarios.scenario import Scenario
 
 BASE = {
     "start": 2025,

@@ -7,12 +7,12 @@ import pytest
 import xarray as xr
 
 import forecast
+from forecast import Scenario
 from forecast.base.streams import DRAWS_PER_BLOCK
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError
 from forecast.projection.answers.pooled_rivals import rival_of_draw
 from forecast.report import result_data, sections
 from forecast.report.headline import opening_sentence
-from forecast.scenarios.scenario import Scenario
 from toolkit import package, resource
 
 KINDS = {

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.errors import PluginContractError, UnknownNameError, UsageError
 from forecast.models import Description, FittedModel, Model
 from forecast.scenarios.graph import build
-from forecast.scenarios.scenario import Scenario
 
 
 def graph(record, **settings):
@@ -120,12 +120,12 @@ SERIES = {"t": [2000.0, 2001.0, 2002.0, 2003.0], "v": [1.0, 2.0, 4.0, 8.0]}
 
 def trend(**options):
     given = {"x": "t", "y": "v", "unit": "FLOP/s", "shape": "trends/exponential", **options}
-    return forecast.trend(SERIES, **given)
+    return forecast.trend(SERIES, **given).model
 
 
 def test_two_models_of_one_name_are_refused_for_they_would_share_a_fit():
     other = forecast.trend({**SERIES, "v": [1.0, 3.0, 9.0, 27.0]}, x="t", y="v", unit="FLOP/s",
-                           shape="trends/exponential")  # fmt: skip
+                           shape="trends/exponential").model  # fmt: skip
     with pytest.raises(UsageError, match="quantities a and b: two models have the name 'trend'"):
         graph({"quantities": {"a": {"model": trend()}, "b": {"model": other}}})
     one = trend()

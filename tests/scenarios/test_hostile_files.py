@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 import forecast
+from forecast.base import budgets
 from forecast.errors import BudgetError, ForecastError
+from forecast.projection.model_fits import ModelFits
 
 HEAD = "start = 2025\nuntil = 2030\n"
 X = '[quantities.x]\np05 = 1\np95 = 4\nunit = ""\n'
@@ -127,10 +129,33 @@ def test_combinations_of_choices_are_walked_as_long_as_there_is_time(tmp_path):
         forecast.project(tmp_path / "f.toml", draws=16)
 
 
-def test_the_end_of_what_extends_another_is_that_of_a_run():
+def test_models_are_fitted_as_long_as_there_is_time(tmp_path, monkeypatch):
+    laws = ", ".join(f'"a{i}"' for i in range(9))
+    (tmp_path / "d.csv").write_text("x,y\n" + "".join(f"{x},{2 * x + x % 3}\n" for x in range(1, 9)))
+    (tmp_path / "f.toml").write_text(
+        f'{HEAD}[choices.c]\nvalues = [{laws}]\n{X}[quantities.q]\nlaw = "{{c}}*x + b"\nvariables = ["x"]\n'
+        'data = "d.csv"\nx = "x"\ny = "y"\n'
+    )
+    fits = []
+    monkeypatch.setattr(budgets, "monotonic", lambda: 1e6 if len(fits) == 3 else 0.0)
+    fit = ModelFits._fit
+    monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fits.append(model.name) or fit(self, model))
+    with (
+        pytest.raises(BudgetError, match="fitting and describing models stopped after"),
+        forecast.resource_limits(seconds=1000),
+    ):
+        forecast.project(tmp_path / "f.toml", draws=16)
+    assert len(fits) == 3
+
+
+def test_the_end_of_what_extends_another_is_that_of_a_run(tmp_path):
     stated, said = {"extends": "model-capability", "until": 2035}, {"until": 2035, "draws": 16}
     extended, run = forecast.project(stated, draws=16), forecast.project("model-capability", **said)
     assert extended["projection"].to_dataset().equals(run["projection"].to_dataset())
     assert list(extended.answers) == list(run.answers)
+    written = tmp_path / "written.toml"
+    written.write_text(forecast.scenario(stated).to_toml(), encoding="utf-8")
+    assert list(forecast.project(written, draws=16).answers) == list(run.answers)
+    assert forecast.scenario(written).figures == forecast.scenario(stated).figures
     changed = forecast.scenario("model-capability").with_(until=2035)
     assert forecast.project(changed, draws=16)["projection"].to_dataset().equals(run["projection"].to_dataset())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.cli import main
 from forecast.errors import ForecastError
-from forecast.scenarios.scenario import Scenario
 from toolkit import json_of
 
 BASE = {

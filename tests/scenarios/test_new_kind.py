@@ -88,7 +88,7 @@ def _lookup(monkeypatch):
 
 @pytest.fixture
 def scenario():
-    from forecast.scenarios.scenario import Scenario
+    from forecast import Scenario
 
     return Scenario.from_text(TEXT)
 
@@ -119,7 +119,7 @@ def test_it_is_set_swept_limited_and_used_elsewhere(scenario):
 
 
 def test_it_is_written_saved_and_loaded(scenario, tmp_path):
-    from forecast.scenarios.scenario import Scenario
+    from forecast import Scenario
 
     again = Scenario.from_text(scenario.to_toml())
     assert again.quantities == scenario.quantities
@@ -139,8 +139,8 @@ def test_it_is_written_saved_and_loaded(scenario, tmp_path):
     ],
 )
 def test_what_is_wrong_with_it_is_said(line, error, says):
+    from forecast import Scenario
     from forecast.scenarios.graph import build
-    from forecast.scenarios.scenario import Scenario
 
     unit = "kg" if error is UnitError else "GW"
     head = f'start = 2025\nuntil = 2030\n[quantities.capacity]\n{line}\nunit = "{unit}"\n'

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.cli import main
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError
-from forecast.scenarios.scenario import Scenario
 from toolkit import json_of
 
 BASE = {

@@ -7,10 +7,10 @@ import re
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.contract.registry import get_registry
 from forecast.report.headline import opening_sentence
 from forecast.report.words.number_text import amount
-from forecast.scenarios.scenario import Scenario
 
 SHIPPED = sorted(record.full_name for record in get_registry().records("scenario"))
 

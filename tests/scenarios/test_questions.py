@@ -6,9 +6,9 @@ import tomllib
 
 import pytest
 
+from forecast import Scenario
 from forecast.errors import FormulaError, ScenarioError, UnitError, UnknownNameError
 from forecast.scenarios.graph import build
-from forecast.scenarios.scenario import Scenario
 from toolkit import GROWING
 
 TEXT = (

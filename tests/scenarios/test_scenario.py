@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from forecast import Scenario
 from forecast.errors import CycleError, FormulaError, ScenarioError, UnitError, UnknownNameError, UsageError
 from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.kinds.model_ref import ModelRef
 from forecast.scenarios.kinds.prior import Prior
 from forecast.scenarios.kinds.series_ref import SeriesRef
-from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import choices_in_braces, fill
 
 #: A scenario with everything in it.

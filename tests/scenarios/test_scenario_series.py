@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.contract.specs import TrendSpec
 from forecast.errors import QualifierError, ScenarioError, UnknownNameError, UsageError
 from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.series_ref import SeriesRef
-from forecast.scenarios.scenario import Scenario
 
 CSV = """year,kind,precision,speed
 2000,a,fp32,1
@@ -81,12 +81,12 @@ def test_rows_of_two_precisions_are_one_series_only_where_that_is_said(csv):
     with pytest.raises(QualifierError, match="mixes precision fp16 and fp32"):
         model(csv).fit()
     assert model(csv, qualifiers={"precision": "mixed"}).fit().observed().time.size == 7
-    assert forecast.trend(csv, **PLAIN, qualifiers={"precision": "mixed"}).qualifiers == {"precision": "mixed"}
+    assert forecast.trend(csv, **PLAIN, qualifiers={"precision": "mixed"}).model.qualifiers == {"precision": "mixed"}
 
 
 def test_what_where_keeps_is_part_of_the_basis(csv):
     kept = {"where": {"precision": "fp32"}}
-    assert forecast.trend(csv, **PLAIN, **kept).qualifiers == {"precision": "fp32"}
+    assert forecast.trend(csv, **PLAIN, **kept).model.qualifiers == {"precision": "fp32"}
     other = {"value": 1, "unit": "TFLOP/s", "qualifiers": {"precision": "fp16"}}
     rivals = {"quantities": {"mine": {**PLAIN, "data": csv, **kept}, "other": other}}
     with pytest.raises(QualifierError, match=r"fp32.*fp16"):

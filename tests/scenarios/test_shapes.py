@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.errors import ScenarioError, UnknownNameError, UsageError
 from forecast.scenarios.graph import build
-from forecast.scenarios.scenario import Scenario
 
 CAPPED = {"model": "hardware/gpu-best", "shape": "trends/logistic", "options": {"cap": {"p05": 1e5, "p95": 1e7}}}
 
@@ -102,7 +102,7 @@ def test_the_series_and_its_table_are_in_the_provenance():
          "unknown key 'shap'; did you mean 'shape'?"),
         ({"model": "hardware/linpack-exponential"}, UnknownNameError,
          "unknown model 'hardware/linpack-exponential'; did you mean 'hardware/linpack@exponential'?"),
-        ({"model": forecast.model("hardware/linpack"), "shape": "trends/exponential"}, ScenarioError,
+        ({"model": forecast.model("hardware/linpack").model, "shape": "trends/exponential"}, ScenarioError,
          "quantities.m.shape: a model that is an object has what it needs"),
     ],
 )  # fmt: skip

@@ -15,7 +15,7 @@ SLOW = {"p05": 0.9, "p95": 1.1, "unit": "1/year"}
 
 def scenario(**quantities):
     years = {"year": list(range(1990, 2000)), "v": [float(np.exp(t)) for t in range(10)]}
-    trend = forecast.trend(years, shape="trends/exponential", x="year", y="v", unit="FLOP", name="trend")
+    trend = forecast.trend(years, shape="trends/exponential", x="year", y="v", unit="FLOP", name="trend").model
     return {"start": 2000, "until": 2100, "quantities": {"x": {"model": trend}, **quantities}}
 
 

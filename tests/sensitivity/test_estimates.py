@@ -21,7 +21,7 @@ def lognormal(sigma, unit="", centre=1.0):
 
 
 def made(expression, unit="FLOP", **inputs):
-    return forecast.estimate(expression, unit=unit, inputs=inputs)
+    return forecast.estimate(expression, unit=unit, inputs=inputs).model
 
 
 def indices(found):

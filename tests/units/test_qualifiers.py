@@ -3,12 +3,11 @@
 import pytest
 
 import forecast
-from forecast import EstimateSpec, Input, RelationSpec
+from forecast import EstimateSpec, Input, RelationSpec, Scenario
 from forecast.errors import PluginContractError, QualifierError, UnitError, UsageError
 from forecast.models.estimates import from_spec
 from forecast.models.mixtures import from_spec as mixture
 from forecast.scenarios.graph import build
-from forecast.scenarios.scenario import Scenario
 from forecast.tables.series import of_column
 from forecast.units.qualifiers import ATTRIBUTES, check, infer, meet, of_record, of_rows, qualifiers_text
 
@@ -198,7 +197,7 @@ def test_a_trend_takes_its_basis_from_its_rows_and_refuses_to_mix():
     options = {"shape": "trends/exponential", "x": "year", "y": "speed", "unit": "TFLOP/s"}
     with pytest.raises(QualifierError, match="column 'speed' mixes sparsity dense and sparse; keep one: where = "):
         forecast.trend(data, **options).fit()
-    one = forecast.trend(data, where={"sparsity": "dense"}, **options)
+    one = forecast.trend(data, where={"sparsity": "dense"}, **options).model
     assert one.fit().observed().value.tolist() == [1.0, 9.0, 110.0]
 
 
@@ -336,7 +335,7 @@ def test_a_cost_has_no_precision_and_a_users_own_word_is_left_alone():
 
 def test_a_relation_measures_what_its_column_does():
     """LINPACK from power against HPCG: the table states what each column measures, and the relation inherits it."""
-    assert forecast.model("resources/linpack-from-power").qualifiers == {"basis": "linpack"}
+    assert forecast.model("resources/linpack-from-power").model.qualifiers == {"basis": "linpack"}
     quantities = {
         "x": {"value": 20, "unit": ""},
         "a": {"model": "resources/linpack-from-power"},

@@ -309,13 +309,13 @@ def _series_from_rows(
     name: str, rows: Columns, x: str, y: str, frontier: bool, records: bool, shapes: tuple[str, ...], years: float
 ) -> Any:
     """Return a series of a file with every shape; rows without a value or in no order of dates are no hindrance."""
-    import forecast
     from forecast.evaluation import rolling_origin
+    from forecast.models import trend
 
     data = {column: rows.column(column) for column in dict.fromkeys((x, y))}
 
     def made(shape: Any) -> Model:
-        return forecast.trend(data, shape=shape, x=x, y=y, unit="", frontier=frontier, records=records, name=name)
+        return trend(data, shape=shape, x=x, y=y, unit="", frontier=frontier, records=records, name=name)
 
     return _with_shapes(name, *rolling_origin.benchmark_models(made, shapes), years)
 

@@ -73,8 +73,8 @@ def show_projection(
         What writes each report.
     as_json : bool
     """
+    from forecast.base.warning_lines import warning_lines
     from forecast.report import figures, tidy
-    from forecast.report.warning_lines import warning_lines
 
     _check_narrowed(run, shown, by)
     drawn = figure_keywords(plots)

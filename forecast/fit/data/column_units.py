@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forecast.errors import UnitError, printable
 from forecast.fit.options import FitRequest
-
-if TYPE_CHECKING:
-    from forecast.laws import Law
 
 __all__ = ["in_order", "in_units"]
 
@@ -40,15 +37,16 @@ def in_order(data: Any, request: FitRequest, name: str) -> FitRequest:
     )
 
 
-def in_units(law: Law, data: Any, request: FitRequest, name: str) -> Any:
-    """Return data in which every column that is a variable of the law, or its output, is in the law's unit.
+def in_units(variables: Mapping[str, str], output: Mapping[str, str], data: Any, request: FitRequest, name: str) -> Any:
+    """Return data in which every column that is a variable of a law, or its output, is in the law's unit.
 
     A column without a unit, or with one that we do not know, is taken as it is; so is what a formula computes: inside
     one, a column is a plain number.
 
     Parameters
     ----------
-    law : forecast.Law
+    variables, output : mapping of str to str
+        Of the law: the unit of each variable, and of the output, by name.
     data : as in `forecast.Law.fit`
     request : Request
         Says which column is which variable.
@@ -67,17 +65,18 @@ def in_units(law: Law, data: Any, request: FitRequest, name: str) -> Any:
     Examples
     --------
     >>> import forecast, xarray as xr
+    >>> from forecast.fit.options import FitRequest
     >>> law = forecast.law("scaling/chinchilla")
     >>> runs = xr.Dataset({"D": ("run", [1.0, 2.0], {"unit": "Ttoken"})})
-    >>> in_units(law, runs, Request(), "law")["D"]
+    >>> in_units(law.variables, {law.output: law.unit}, runs, FitRequest(), "law")["D"]
     array([1.e+12, 2.e+12])
     """
     from forecast import tables, units
     from forecast.tables.columns import declared_units
 
     let = request.let or {}
-    wanted = [(let.get(v, v), unit, f"variable '{v}'") for v, unit in law.variables.items()]
-    wanted.append((request.y if request.y is not None else law.output, law.unit, "y"))
+    wanted = [(let.get(v, v), unit, f"variable '{v}'") for v, unit in variables.items()]
+    wanted += [(name_of_y if request.y is None else request.y, unit, "y") for name_of_y, unit in output.items()]
     grid = request.by is not None and request.by in getattr(data, "dims", ())
     columns = None if grid else tables.to_columns(data, where=name)
     known = columns.units if columns is not None else declared_units(data.variables)

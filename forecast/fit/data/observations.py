@@ -260,7 +260,7 @@ def points_of(law: Law, data: Any, stated: Mapping[str, Any], name: str) -> dict
     """
     from forecast.fit.data.column_units import in_units
 
-    columns = in_units(law, data, FitRequest(), name)
+    columns = in_units(law.variables, {law.output: law.unit}, data, FitRequest(), name)
     if columns.rows == 0:
         raise EmptyDataError(f"{name}: no rows to predict")
     found: dict[str, Any] = dict(stated)

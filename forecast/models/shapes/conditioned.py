@@ -41,9 +41,9 @@ class Conditioned(FittedShape):
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Return the fixed parameters, and draws of the others conditional on them."""
-        return self.shape.conditional(self._drawn(streams), self.fixed)
+        return self.shape.conditional(self._parameter_draws(streams), self.fixed)
 
-    def _drawn(self, streams: Streams) -> Mapping[str, Array]:
+    def _parameter_draws(self, streams: Streams) -> Mapping[str, Array]:
         return streams.once(self.shape, "posterior", lambda: self.shape.posterior(streams))
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
@@ -55,20 +55,22 @@ class Conditioned(FittedShape):
         def free() -> tuple[Array, Array]:
             path = self.shape.sample(time, streams, observed=observed)
             # clip both paths to the largest float, so that an overflow of one does not separate them
-            log_path = np.clip(self.shape.log_level(time, self._drawn(streams)), -MAX_LOG_FACTOR, MAX_LOG_FACTOR)
+            log_path = np.clip(
+                self.shape.log_level(time, self._parameter_draws(streams)), -MAX_LOG_FACTOR, MAX_LOG_FACTOR
+            )
             return np.log(path), log_path
 
         # neither array depends on the fixed parameters, so that runs with other values share them
-        drawn, log_path = streams.once(self.shape, ("sample", time.tobytes(), observed), free)
+        draws, log_path = streams.once(self.shape, ("sample", time.tobytes(), observed), free)
         fixed_path = self.shape.log_level(time, self.posterior(streams))
-        return np.asarray(np.exp(np.clip(fixed_path + drawn - log_path, -MAX_LOG_FACTOR, MAX_LOG_FACTOR)))
+        return np.asarray(np.exp(np.clip(fixed_path + draws - log_path, -MAX_LOG_FACTOR, MAX_LOG_FACTOR)))
 
     def central(self, time: Array) -> Array:
         """Return the shape at the fitted parameters: who holds some asks for draws."""
         return self.shape.central(time)
 
     def describe(self) -> Description:
-        """Say what the shape says."""
+        """Return the description of the shape."""
         return self.shape.describe()
 
 

@@ -66,7 +66,7 @@ class _FrontierShape(FittedShape):
 
     @property
     def settable(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What may be set of the shape."""
+        """The settable parameters of the shape."""
         return self.shape.settable
 
     def with_parameters(self, parameters: Mapping[str, Array]) -> FittedShape:
@@ -78,9 +78,9 @@ class _FrontierShape(FittedShape):
         return replace(self, shape=self.shape.given(options))
 
     def describe(self) -> Description:
-        """Say of the shape what it says, and what becomes of it."""
-        said = self.shape.describe()
-        return replace(said, assumptions=(*said.assumptions, f"as a frontier it {self._assumed()}"))
+        """Return the description of the shape, with the assumption of the frontier."""
+        description = self.shape.describe()
+        return replace(description, assumptions=(*description.assumptions, f"as a frontier it {self._assumed()}"))
 
     def _assumed(self) -> str:
         raise NotImplementedError
@@ -94,7 +94,7 @@ class _FrontierShape(FittedShape):
 
 @dataclass(frozen=True, kw_only=True)
 class Anchored(_FrontierShape):
-    """A fitted shape as a frontier: from the last record on it gains what the shape gains, at its highest so far.
+    """A fitted shape as a frontier: from the last record on it gains as much as the shape, at its highest so far.
 
     At the last date the record is known, and every draw starts there. Where the record lies off the shape's level (a
     line goes through the middle of its points), the distance is kept: a walk has no other level. A shape that scatters
@@ -175,9 +175,9 @@ class Anchored(_FrontierShape):
         """Return the distance from the shape's level at dates after the last one, where it is `now`."""
         import numpy as np
 
-        kept = np.exp(-np.multiply.outer(np.diff(time, prepend=self.time[-1]), self.forgets))
+        decay = np.exp(-np.multiply.outer(np.diff(time, prepend=self.time[-1]), self.forgets))
         out = np.empty((len(time), *now.shape))
-        for i, share in enumerate(kept):
+        for i, share in enumerate(decay):
             now = share * now
             if noise is not None:
                 now = now + self.scatter * (1 - share**2) ** 0.5 * noise[i]
@@ -185,13 +185,13 @@ class Anchored(_FrontierShape):
         return out
 
     def _assumed(self) -> str:
-        said = (
+        text = (
             f"starts at the last record, {self.record[-1]:.4g}, which stood at {self.time[-1]:.1f}, gains what the "
             "shape gains, and never falls"
         )
         if not self.forgets:
-            return said
-        return f"{said}; its distance from the level of the shape halves in {math.log(2) / self.forgets:.1f} years"
+            return text
+        return f"{text}; its distance from the level of the shape halves in {math.log(2) / self.forgets:.1f} years"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,7 +88,7 @@ def _read_rows(path: Path, edition: tuple[int, int]) -> tuple[Mapping[str, str],
 
 
 def _more(row: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a table need not keep."""
+    """Return the entries that a table need not keep."""
     found: dict[str, Any] = {"half": float(row["half"])} if row.get("half") else {}
     if row.get("deciles"):
         found["deciles"] = [float(share) for share in row["deciles"].split()]
@@ -141,7 +141,7 @@ def coverage_by_shape(models: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def record_sentence(models: Iterable[str]) -> str:
-    """Say in one line how forecasts with the shapes of these models have done; empty where no record is kept.
+    """Return the scores of forecasts with the shapes of these models as one line; empty if there is no record.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ class _Planner:
             if again and each.changes:
                 graph = graphs.rechanged(self._first[each.name].plan.graph, scenario.changes[-len(each.changes) :])
             else:
-                graph = until_end(graphs.build(scenario, settings), self.horizon)
+                graph = until_end(graphs.build(scenario, settings), self.horizon, until=self.horizon.years[-1])
             plan = self._beside(graph, each.name)
             plan.fits.check_settings(graph, graph.models)
             check_ordered(graph, plan.fits, self.seed)

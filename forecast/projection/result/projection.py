@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
+from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
+from forecast.base.warning_lines import with_warnings
 from forecast.errors import FailedWorldsWarning, FewWorldsWarning, ForecastWarning, HindcastWarning, printable
 from forecast.projection.answers.pooled_rivals import rival_of_draw
 from forecast.projection.likelihood_weights import effective_sample_size, weights_of
@@ -108,7 +110,7 @@ class Settings:
         return asdict(self)
 
 
-class Projection:
+class Projection(HtmlText):
     """What the worlds of a scenario hold: quantities over time, answers, limits, and how to repeat it.
 
     Made by `forecast.project`; nothing of it changes. ``run["projection"]`` are the groups of its `to_xarray`.
@@ -547,15 +549,8 @@ class Projection:
         more = {key: each for key in ("changes", "sweep", "swap") if (each := self._attribute(key))}
         return {key: self._attribute(key) for key in stated} | more | {"versions": self._attribute("versions")}
 
-    def _repr_html_(self) -> str:
-        from forecast.report import notebook
-
-        return notebook.projection(self)
-
     def __repr__(self) -> str:
         """Say what it is of, and what it warns of."""
-        from forecast.report.warning_lines import with_warnings
-
         about = f"{len(self.quantities)} quantities, {len(self.answers)} answers, {self.settings.draws:,} worlds"
         return with_warnings(f"<forecast.Projection of '{self.scenario or self.title}': {about}>", self.warnings)
 

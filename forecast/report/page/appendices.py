@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from forecast.base.json_text import to_json
+from forecast.base.warning_lines import warning_lines
 from forecast.errors import ForecastError, ForecastWarning, printable
 from forecast.projection.result import Projection
 from forecast.report import result_data
@@ -19,7 +20,6 @@ from forecast.report.brief import newest_data, past_record
 from forecast.report.headline import Labels
 from forecast.report.page.draw_encoding import MAX_PAGE_DATES, EncodedDraws
 from forecast.report.page.encoding import shorter
-from forecast.report.warning_lines import warning_lines
 from forecast.report.words.number_text import amount, format_number
 
 __all__ = ["AssumptionLabels", "about", "appendices", "command", "foreign"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from forecast import models
 from forecast.base.files import write_atomic
 from forecast.errors import ForecastError
 from forecast_trends.pool.pool_record import FAMILIES_FILE, HINDCASTS, TRACK_RECORD
@@ -29,11 +30,10 @@ def hindcasts(only: Collection[str] = ()) -> Iterator[dict[str, Any]]:
     only : collection of str
         Names of series. Default: all.
     """
-    import forecast
     from forecast.evaluation.rolling_origin import backtest
 
     for row in _series(only):
-        model = forecast.model(row["series"], shape="trends/pool", options={"calibrated": False})
+        model = models.model(row["series"], shape="trends/pool", options={"calibrated": False})
         try:
             found = backtest({"pool": model}, name=row["series"]).sel(model="pool")
         except ForecastError as problem:
@@ -54,13 +54,11 @@ def hindcasts(only: Collection[str] = ()) -> Iterator[dict[str, Any]]:
 
 def _series(only: Collection[str] = ()) -> Iterator[dict[str, str]]:
     """Walk the table of families, or some of it; the same points by another name or unit tell nothing new."""
-    import forecast
-
     seen = set()
     with FAMILIES_FILE.open(encoding="utf-8", newline="") as file:
         series = [row for row in csv.DictReader(file) if not only or row["series"] in only]
     for row in series:
-        points = forecast.model(row["series"]).fit().observed()
+        points = models.model(row["series"]).fit().observed()
         key = None if points is None else (points.time.tobytes(), np.round(points.value / points.value[0], 9).tobytes())
         if key is None or key not in seen:
             yield row

@@ -255,7 +255,7 @@ def test_drawn_anew_the_posterior_is_the_shipped_one(form):
 
 
 def _path(part: str, form: str, times: np.ndarray, pace: float = 1.0) -> np.ndarray:
-    model = forecast.model(f"capability/chain-{part}")
+    model = forecast.model(f"capability/chain-{part}").model
     streams = [Streams(seed=0, node="demo", block=block) for block in range(8)]
     # one row of the draws, so that what varies is the walk
     given = {"posterior": np.full((len(times), streams[0].draws), 0.5)}

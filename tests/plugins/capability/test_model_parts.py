@@ -5,8 +5,8 @@ from functools import lru_cache
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.projection.result import Projection
-from forecast.scenarios.scenario import Scenario
 from forecast_capability.quantities import SCENARIOS
 
 WHOLE = "model-capability"

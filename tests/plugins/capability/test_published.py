@@ -137,7 +137,7 @@ def test_a_link_of_one_model_moves_the_date_of_another():
 
 def test_a_swap_in_python_is_the_swap_of_the_command_line():
     answer = forecast.scenario("ai-2027-a").ask("coder", draws=256)
-    swapped = answer.with_(doubling=forecast.model("capability/horizon-2024"))
+    swapped = answer.with_(doubling=forecast.model("capability/horizon-2024").model)
     expected = forecast.project("capability/ai-2027-a", with_={"doubling": "capability/horizon-2024"}, draws=256)
     assert "drawn on its own" in str(swapped.run.warnings)
     assert read(swapped.run, "coder p50") == pytest.approx(read(expected, "coder p50"), abs=1e-9)

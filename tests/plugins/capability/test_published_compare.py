@@ -11,11 +11,11 @@ import pytest
 import xarray as xr
 
 import forecast
+from forecast import Scenario
 from forecast.cli import main
 from forecast.contract.registry import get_registry
 from forecast.errors import ScenarioError, UnknownNameError
 from forecast.evaluation.shared_questions import compare_scenarios, scenarios_sharing, shared_questions
-from forecast.scenarios.scenario import Scenario
 from toolkit import json_of
 
 

@@ -8,10 +8,10 @@ from datetime import date
 
 import pytest
 
+from forecast import Scenario
 from forecast.errors import CycleError, ForecastError, ScenarioError, UnitError, UnknownNameError, UsageError
 from forecast.scenarios.graph import build
 from forecast.scenarios.quantities.changes import as_phrase, parse_change
-from forecast.scenarios.scenario import Scenario
 from toolkit import GROWING
 
 TEXT = (

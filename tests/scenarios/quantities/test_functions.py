@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.errors import PluginContractError, PluginError, ScenarioError, UnitError, UnknownNameError
 from forecast.scenarios.graph import build
-from forecast.scenarios.scenario import Scenario
 
 PLUGIN = """
 import types

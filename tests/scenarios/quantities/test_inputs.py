@@ -9,13 +9,13 @@ import pytest
 from scipy.integrate import quad
 
 import forecast
+from forecast import Scenario
 from forecast.errors import ForecastError, ScenarioError, UnitError, UnknownNameError
 from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.own_draws import OwnDraws
 from forecast.scenarios.kinds.regime import Regime
 from forecast.scenarios.kinds.schedule import Schedule
 from forecast.scenarios.quantities.correlation import Correlation
-from forecast.scenarios.scenario import Scenario
 from toolkit import inputs
 
 TEXT = (

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.errors import ScenarioError, UnknownNameError, UsageError
 from forecast.scenarios.graph import build
-from forecast.scenarios.scenario import Scenario
 
 PLUGIN = """
 from forecast import EstimateSpec, Input, hookimpl

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import Scenario
 from forecast.errors import DataError, FitError, ForecastError, ResultError, ScenarioError, UnitError, UnknownNameError
 from forecast.scenarios.graph import build
-from forecast.scenarios.scenario import Scenario
 from toolkit import training_runs
 
 SIZES = {

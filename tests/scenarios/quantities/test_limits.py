@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from forecast import Scenario
 from forecast.errors import CycleError, ForecastError, UnitError, UnknownNameError
 from forecast.scenarios.graph import build
 from forecast.scenarios.quantities.limits import Limits
-from forecast.scenarios.scenario import Scenario
 
 NUMBERS = {
     "gdp": {"value": 100, "unit": "USD"},

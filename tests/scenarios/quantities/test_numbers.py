@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast import save
+from forecast import Scenario, save
 from forecast.errors import FormulaError, ScenarioError, UnitError, UnknownNameError
 from forecast.report import figures, result_data
-from forecast.scenarios.scenario import Scenario
 from tests.toolkit import assert_bitwise
 
 RECORD = {

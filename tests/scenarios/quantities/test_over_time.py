@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast import units
+from forecast import Scenario, units
 from forecast.base.dates import decimal_year
 from forecast.errors import ScenarioError, UnitError
 from forecast.formula import parse_expression
@@ -16,7 +16,6 @@ from forecast.projection.plan import Plan
 from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.over_time import OverTime
 from forecast.scenarios.quantities.hidden_quantities import hide_functions
-from forecast.scenarios.scenario import Scenario
 
 YEARS = np.arange(6.0)[:, np.newaxis]
 QUANTITIES = {

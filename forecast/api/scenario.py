@@ -1,0 +1,235 @@
+"""Scenarios as objects: their questions, their quantities, and copies with something else in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, Unpack
+
+from forecast.api.build_scenario import scenario_of
+from forecast.api.quantity import Quantity, as_quantity, quantity
+from forecast.api.quantity_formulas import to_record
+from forecast.api.scenario_quantities import at_home, quantity_of, source_scenarios
+from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.models import Model
+from forecast.scenarios import scenario as records, used_scenarios
+from forecast.scenarios.questions import shorten_questions
+from forecast.scenarios.settings.replacements import replacement_record, restate
+from forecast.scenarios.settings.setting_values import parse_texts
+
+if TYPE_CHECKING:
+    from forecast.api.answer import Answer
+    from forecast.api.options import GridOptions
+    from forecast.projection.result import Projection
+
+__all__ = ["Scenario", "run_scenario", "scenario"]
+
+#: The keys of a scenario's top that may be stated anew.
+_CHANGEABLE_KEYS = (
+    "title",
+    "until",
+    "start",
+    "step",
+    "show",
+    "choices",
+    "correlations",
+    "update",
+    "changes",
+    "questions",
+)
+
+
+class Scenario(records.Scenario):
+    """A scenario that can be asked and changed: choices, quantities, a horizon and questions.
+
+    Made by `forecast.scenario`, `Scenario.load`, `Scenario.from_dict` and `Scenario.from_text`. Its parts are those of
+    `forecast.scenarios.scenario.Scenario`.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> brain = forecast.scenario("brain-parity")
+    >>> brain.with_(until=2100).ask(draws=64).kind, brain.machine.name
+    ('when', 'brain_parity.machine')
+    """
+
+    @classmethod
+    def of(cls, scenario: records.Scenario) -> Self:
+        """Return a scenario of `forecast.scenarios` as one that can be asked and changed."""
+        return cls(**vars(scenario))
+
+    def with_(self, *, add: Mapping[str, Any] | None = None, **values: object) -> Self:
+        """Return the scenario with other values, other quantities, or other keys of its top.
+
+        Parameters
+        ----------
+        add : mapping, optional
+            New quantities, or records as a file has them, by name.
+        **values
+            By the name of a quantity: a number in its unit, a text with a unit (``"1 EFLOP/s"``, ``"1e13..1e17"``), a
+            record as a file has it, a quantity, a model or its name. By the name of a choice: its value, or several in
+            a list. By a key of the top: ``title``, ``until``, ``start``, ``step``, ``choices``, ``correlations``,
+            ``update``, ``changes``, ``questions``.
+
+        Raises
+        ------
+        UnknownNameError
+            For a name that the scenario does not have.
+        ScenarioError
+
+        Examples
+        --------
+        >>> import forecast
+        >>> other = forecast.scenario("brain-parity").with_(machine="hardware/linpack@random-walk", until=2100)
+        >>> other.stated["quantities"]["machine"]
+        {'model': 'hardware/linpack@random-walk'}
+        """
+        memo: dict[int, Any] = {}
+        values, add = at_home(values, self, memo), at_home(add or {}, self, memo)
+        changed, top, scenario = dict[str, Quantity](), dict[str, Any](), self
+        for name, each in add.items():
+            if name in (*self.quantities, *self.choices):
+                raise UsageError(f"with_: add '{printable(name, 60)}': the scenario has it: give {name}=")
+            changed[name] = quantity(name, **each) if isinstance(each, Mapping) else as_quantity(each).named(name)
+        for key, each in values.items():
+            if key in self.quantities:
+                changed[key] = _replacement(scenario, key, each)
+            elif key in self.choices:
+                scenario = scenario.narrowed(key, parse_texts(key, each))
+            elif key in _CHANGEABLE_KEYS:
+                top[key] = each
+            else:
+                valid_names = [*self.quantities, *self.choices, *_CHANGEABLE_KEYS]
+                raise UnknownNameError("quantity, choice or key", key, valid_names, where=f"scenario '{self.name}'")
+        questions = top.get("questions", scenario.stated.get("questions", {}))
+        if "until" in top and "questions" not in top and questions:
+            questions = top["questions"] = shorten_questions(questions, top["until"])
+        # new quantities are reached through a question that is dropped again
+        new = {"subject_to": [changed[name] for name in add]} if add else {}
+        whole = scenario_of(new, swapped=changed, base=scenario.stated, **top)
+        if add:
+            whole = {key: each for key, each in whole.items() if key != "questions"}
+            whole |= {"questions": to_record(questions)} if questions else {}
+        return restate(scenario, whole, [*changed])
+
+    def what_if(
+        self,
+        of: str,
+        *,
+        since: float,
+        growth: float | str | None = None,
+        value: object = None,
+        until: float | None = None,
+    ) -> Self:
+        """Return the scenario with one quantity changed from a date on; see `Answer.what_if`."""
+        keys = {"growth": growth, "value": value, "since": since, "until": until}
+        return self.changed([{"of": of, **{key: each for key, each in keys.items() if each is not None}}])
+
+    def __getitem__(self, name: str) -> Quantity:
+        """Return a quantity, which any expression may contain: ``forecast.scenario("model-capability")["run"]``.
+
+        Its draws in another scenario are bit for bit those in this one, with the same seed, dates and step.
+
+        Raises
+        ------
+        UnknownNameError
+        """
+        return quantity_of(self, name)
+
+    def __getattr__(self, name: str) -> Quantity:
+        """Return the quantity of a name that is no method or attribute: ``mc.run`` is ``mc["run"]``."""
+        if name in self.__dict__.get("quantities", ()):
+            return self[name]
+        raise AttributeError(f"a scenario has no attribute, and '{self.__dict__.get('name', '')}' no quantity '{name}'")
+
+    def named(self, name: str) -> Self:
+        """Return the scenario under another name, which is the prefix of its quantities elsewhere."""
+        return replace(self, name=name)
+
+    def sweep(self, **values: Sequence[object] | str) -> Self:
+        """Return the scenario with something set to each of several values, side by side; see `Answer.sweep`."""
+        along = {**self.swept, **values}
+        return replace(self, swept=along, stated={**self.stated, "sweep": along})
+
+    def ask(self, question: str = "", **options: Unpack[GridOptions]) -> Answer:
+        """Answer one of the scenario's questions, by default the one that its answer opens with.
+
+        Parameters
+        ----------
+        question : str
+            Its name.
+        **options
+            Of a run: ``until``, ``start``, ``step``, ``draws``, ``seed``, ``with_``, ``preset``, ``as_of``,
+            ``workers``, ``progress``; see `forecast.project`.
+
+        Returns
+        -------
+        Answer
+        """
+        from forecast.api.build_answer import ask_scenario
+
+        return ask_scenario(self, question, options)
+
+    def _repr_html_(self) -> str:
+        from forecast.report import notebook
+
+        return notebook.scenario(self)
+
+
+def scenario(source: str | os.PathLike[str] | Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:
+    """Return a scenario by its registered name, from a TOML file, or from the record that such a file holds.
+
+    Parameters
+    ----------
+    source : str, path or mapping, optional
+    **keys
+        Instead of a mapping, its keys: ``use={"mc": "model-capability"}``, ``quantities={"wait": "mc.run / rate"}``.
+        Among quantities a text is an expression; a record, a quantity or a model is used as it is.
+
+    Raises
+    ------
+    UnknownNameError, ScenarioError, UsageError
+
+    Examples
+    --------
+    >>> list(scenario("brain-parity").questions)
+    ['parity']
+    """
+    if (source is None) == (not keys):
+        raise UsageError("scenario: expected a name, a file or a mapping, or the keys of a mapping")
+    if source is None:
+        source = {**keys, "quantities": {n: _quantity_record(each) for n, each in keys.get("quantities", {}).items()}}
+    if isinstance(source, Mapping):
+        used = source_scenarios(source)
+        use = {"use": used_scenarios.join_used(source.get("use"), used)} if used else {}
+        return Scenario.from_dict({**to_record(source), **use})
+    return Scenario.load(source if isinstance(source, str) else Path(source))
+
+
+def run_scenario(scenario: Any, *, with_: Mapping[str, Any] | None = None, **options: Any) -> Projection:
+    """Project a scenario as `forecast.project` does, in silence; quantities and models in `with_` replace its own."""
+    from forecast.projection import engine
+
+    objects: dict[str, Any] = {key: each for key, each in (with_ or {}).items() if isinstance(each, (Quantity, Model))}
+    if objects:
+        scenario = Scenario.of(engine.loaded(scenario)).with_(**objects)
+    settings = {key: each for key, each in (with_ or {}).items() if key not in objects}
+    return engine.project(scenario, with_=settings, **options)
+
+
+def _quantity_record(definition: Any) -> Any:
+    """Return a quantity of a scenario's keywords as a record."""
+    if isinstance(definition, Mapping):
+        return definition
+    return definition.stated if isinstance(definition, Quantity) and definition.stated else {"expression": definition}
+
+
+def _replacement(scenario: Scenario, name: str, value: object) -> Quantity:
+    """Return the quantity that replaces one of a scenario; all but another quantity has its name, and so its uses."""
+    if isinstance(value, Quantity) and not value.is_model:
+        return value
+    model_or_value = value.record["model"] if isinstance(value, Quantity) else value
+    # the name may have the name of a used scenario in front, which `quantity` does not take
+    return replace(quantity("other", **replacement_record(scenario, name, model_or_value)), name=name)
