@@ -57,6 +57,7 @@ from .fit.protocols import Protocol as Protocol, protocol as protocol
 from .laws import Law as Law, law as law
 from .projection.result import Projection as Projection
 from .tables import table as table
+from .tables.intake import read as read
 
 __version__: str
 

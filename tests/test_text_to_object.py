@@ -74,7 +74,7 @@ PLACES = {
     "scenarios/scenario.py: Scenario.remade.beside: getattr": OURS,
     "scenarios/used_scenarios.py: _merge_scenarios: getattr": OURS,
     "scenarios/used_scenarios.py: _under: getattr": OURS,
-    "tables/remote/resource_bytes.py: read_with: import_target": RECORD,  # see tests/base/test_access.py
+    "tables/file_formats.py: read_with: import_target": RECORD,  # see tests/base/test_access.py
 }
 
 IMPORTS = ("__import__", "find_spec", "import_module", "run_module", "run_path", "spec_from_file_location")

@@ -22,9 +22,9 @@ __all__ = [
 
 def chinchilla_points(path: Path) -> dict[str, list[object]]:
     """Read the points of Besiroglu et al. 2024: keep what was measured, number the rows, drop pixels and colours."""
-    from forecast.tables import csv_format
+    from forecast.tables.file_formats import read_file
 
-    found = csv_format.read_csv(path)
+    found = read_file(path, reader="none")
     columns: dict[str, list[object]] = {"run": list(range(1, len(found["loss"]) + 1))}
     for ours, theirs in {"params": "Model Size", "compute": "Training FLOP", "loss": "loss"}.items():
         columns[ours] = list(found[theirs])
@@ -49,29 +49,22 @@ _GPU = {
 
 def gpu_trends(path: Path) -> dict[str, list[object]]:
     """Read the dated GPUs of Hobbhahn & Besiroglu 2022; the first column, which has no name, is a GPU's number."""
-    import csv
-    import io
-
-    from forecast.base.files import read_bytes
     from forecast.errors import DataError
+    from forecast.tables.file_formats import read_file
 
-    content = read_bytes(path, limit=LIMIT_BYTES).decode("utf-8")
-    rows = list(csv.reader(io.StringIO(content, newline="")))  # a header without a name is none for the strict reader
-    if not rows:
-        raise DataError(f"{path.name}: is empty")
-    header = {name or "gpu": place for place, name in enumerate(rows[0])}
-    for theirs in ("gpu", "product", "date", *(name for name, _ in _GPU.values())):
-        if theirs not in header:
+    table = read_file(path, reader="none")
+    for theirs in ("index", "product", "date", *(name for name, _ in _GPU.values())):
+        if theirs not in table:
             raise DataError(f"{path.name}: column '{theirs}' is missing: another file than the one described?")
-    dated = [row for row in rows[1:] if row[header["date"]]]
+    dated = [row for row, day in enumerate(table["date"]) if day]
     columns: dict[str, list[object]] = {
-        "gpu": [row[header["gpu"]] for row in dated],
-        "name": [" ".join(row[header["product"]].split()) for row in dated],
-        "date": [row[header["date"]][:10] for row in dated],
+        "gpu": [table["index"][row] for row in dated],
+        "name": [" ".join(table["product"][row].split()) for row in dated],
+        "date": [table["date"][row][:10] for row in dated],
     }
     for ours, (theirs, factor) in _GPU.items():
-        place = header[theirs]
-        columns[ours] = [figure(row[place], factor, f"{path.name}: column '{theirs}'") for row in dated]
+        cells = table[theirs]
+        columns[ours] = [figure(cells[row], factor, f"{path.name}: column '{theirs}'") for row in dated]
     return columns
 
 
@@ -145,20 +138,21 @@ def wind_curve(path: Path) -> dict[str, list[object]]:
 
 def _curve(path: Path, name: str, cost: float, made: float) -> dict[str, list[object]]:
     """Read a file of the performance-curve database: price, year, yearly and previous production, in this order."""
-    import csv
-
     from forecast.errors import DataError
+    from forecast.tables.file_formats import read_file
     from forecast.tables.schema import cells
 
-    with path.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.reader(stream))
-    if len(rows) < 2 or any(len(row) != 4 for row in rows) or "Time" not in rows[0][1]:
+    table = read_file(path, reader="none")
+    if len(table) != 4 or "Time" not in list(table)[1]:
         raise DataError(f"{path.name}: expected price, time, yearly and previous production: another file?")
 
     def number(cell: str, factor: float) -> float | None:
         return None if cell == "NA" else figure(cell, factor, path.name)
 
-    read = [(number(p, cost), cells.integer(y), number(a, made), number(b, made)) for p, y, a, b in rows[1:]]
+    read = [
+        (number(p, cost), cells.integer(y), number(a, made), number(b, made))
+        for p, y, a, b in zip(*table.values(), strict=True)
+    ]
     return {
         "year": [year for _, year, _, _ in read],
         f"{name}_cost": [price for price, _, _, _ in read],

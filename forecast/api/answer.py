@@ -789,7 +789,7 @@ class Answer:
         """Return the answer in one plain sentence, with its warnings."""
         from forecast.base.warning_lines import with_warnings
 
-        return with_warnings(self.sentence, self.run.warnings)
+        return with_warnings("\n".join([self.sentence, *self.run.read]), self.run.warnings)
 
     def _repr_html_(self) -> str:
         from forecast.report import notebook

@@ -48,7 +48,9 @@ def ask(
     ----------
     text : str, optional
         A question of ``forecast ask``: ``"training-compute >= 1e29 FLOP"``, ``"run-price-performance * 1M USD"``,
-        ``"model-capability.power"``, ``"mine.csv:users"``. `dates` and the options of a run may follow.
+        ``"model-capability.power"``, ``"mine.csv:users"``. `dates` and the options of a run may follow; for a column of a
+        file also ``x`` (its dates), ``where`` (``{"run": "a"}``) and ``reading`` (``{"reduce": "median"}``; see
+        `forecast.trend`).
     when : QuantityCondition
         When it first holds; with `dates` also how likely it is by them. ``(x >= y).when(until=2045)`` is the same.
     value, growth : Quantity
@@ -106,15 +108,21 @@ def ask(
     return Answer.to(question=question, options=rest)
 
 
+#: What a column of a file is read with.
+_SERIES_KEYS = ("x", "where", "reading")
+
+
 def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any]) -> Answer:
     """Answer a question in one line."""
     from forecast.scenarios.question_text import QUESTION_NAME, read_question
 
     if beside:
         raise UsageError(f"ask: a question in one line stands alone, without '{next(iter(beside))}'")
-    check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset", "dates"), "ask")
-    rest: dict[str, Any] = {key: each for key, each in options.items() if key != "dates"}
-    scenario = Scenario.of(read_question(text, at=options.get("dates", ()), until=options.get("until")))
+    check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset", "dates", *_SERIES_KEYS), "ask")
+    rest: dict[str, Any] = {key: each for key, each in options.items() if key not in ("dates", *_SERIES_KEYS)}
+    series = {key: options[key] for key in _SERIES_KEYS if key in options}
+    question = read_question(text, at=options.get("dates", ()), until=options.get("until"), series=series)
+    scenario = Scenario.of(question)
     return ask_scenario(scenario, QUESTION_NAME, rest)  # type: ignore[arg-type]
 
 

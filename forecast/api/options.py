@@ -49,6 +49,9 @@ class AskOptions(GridOptions, total=False):
     update: Mapping[str, Any]
     what_if: Sequence[Mapping[str, Any]]
     dates: Sequence[float | str]
+    x: str
+    where: Mapping[str, str]
+    reading: Mapping[str, str]
     resolves: str
 
 

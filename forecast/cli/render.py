@@ -399,6 +399,7 @@ def emit(
     told: Sequence[str] | None = None,
     provenance: Mapping[str, Any] | None = None,
     files: Mapping[str, Callable[[], object]] | None = None,
+    read: Sequence[str] = (),
 ) -> None:
     """Write an answer: as one JSON object, or as text; and the requested files.
 
@@ -421,6 +422,8 @@ def emit(
         Default: `provenance()`.
     files : mapping of str to callable, optional
         A file's name, and what writes it.
+    read : sequence of str
+        What was read of files, a sentence each: below the answer, and in the JSON object.
     """
     unwritten: list[Exception] = []
     for name, write_file in (files or {}).items():
@@ -430,7 +433,7 @@ def emit(
         except Exception as problem:
             unwritten.append(problem)
     try:
-        _write_answer(result, json=json, text=text, warnings=warnings, told=told, provenance=provenance)
+        _write_answer(result, json=json, text=text, warnings=warnings, told=told, provenance=provenance, read=read)
         if unwritten and sys.stdout is not None:
             sys.stdout.flush()
     except BaseException:
@@ -454,24 +457,30 @@ def _write_answer(
     warnings: Sequence[str],
     told: Sequence[str] | None,
     provenance: Mapping[str, Any] | None,
+    read: Sequence[str],
 ) -> None:
     if json:
-        write(json_envelope(result, warnings=warnings, provenance=provenance))
+        write(json_envelope(result, warnings=warnings, provenance=provenance, read=read))
         return
     (text or (lambda: write_details(result)))()
+    for line in filter(None, read):
+        write(line)
     if warnings and sys.stdout is not None:
         sys.stdout.flush()  # they stand below the answer
     for line in warnings if told is None else told:
         warn(line)
 
 
-def json_envelope(result: Any, *, warnings: Sequence[str] = (), provenance: Mapping[str, Any] | None = None) -> str:
+def json_envelope(
+    result: Any, *, warnings: Sequence[str] = (), provenance: Mapping[str, Any] | None = None, read: Sequence[str] = ()
+) -> str:
     """Return an answer as the JSON object that ``--json`` prints and ``--out FILE.json`` holds."""
     from forecast.base.json_text import to_json  # a listing for people needs none
 
     answer = {
         "command": _command_name(),
         "result": result() if callable(result) else result,
+        **({"read": list(read)} if any(read) else {}),
         "warnings": [str(w) for w in warnings],
         "provenance": _provenance() if provenance is None else provenance,
     }

@@ -108,7 +108,7 @@ def _like(record: Record, says: str, one: Any, other: Any) -> None:
 
 def reader_reads(record: Record) -> None:
     """It makes columns of one length of the file that its record names, or of a tiny CSV file."""
-    from forecast.tables.remote.resource_bytes import read_with
+    from forecast.tables.file_formats import read_with
 
     spec: Any = record.spec
     code = _code(record)

@@ -160,16 +160,19 @@ def forecast_scores() -> Iterable[ScoreSpec]:  # type: ignore[empty-body]
 
 @hookspec
 def forecast_readers() -> Iterable[ReaderSpec]:  # type: ignore[empty-body]
-    """Which readers of files do you bring? A table that is described names one of them as its parser.
+    """Which formats of files do you bring? Every verb that takes a file reads them; a described table names its parser.
 
     Examples
     --------
     >>> from forecast import ReaderSpec, hookimpl
     >>> @hookimpl
     ... def forecast_readers():
-    ...     yield ReaderSpec(name="site-log", target="my_plugin.readers:site_log", reference="the site's manual, p. 3")
-    >>> [reader.target for reader in forecast_readers()]
-    ['my_plugin.readers:site_log']
+    ...     yield ReaderSpec(
+    ...         name="site-log", target="my_plugin.readers:site_log", matches=("site-*.log",), title="a site's log",
+    ...         reference="the site's manual, p. 3",
+    ...     )
+    >>> [reader.matches for reader in forecast_readers()]
+    [('site-*.log',)]
     """
 
 

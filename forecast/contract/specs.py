@@ -606,14 +606,27 @@ class ScoreSpec(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderSpec(Spec):
-    """A reader of files: what ``parser`` in a ``datapackage.json`` names, since a file never names code.
+    """A reader of a format of files, for every verb that takes a file, and for ``parser`` in a ``datapackage.json``.
 
-    ``target`` names ``f(path)``, which is given the path of the file and returns a mapping of column to cells: text,
-    numbers, dates, truth values, or None where a cell is missing. They then pass the schema as those of a CSV do.
+    ``target`` names ``f(path)``. It is given the path of an ordinary file of at most 256 MiB and returns either a
+    mapping of column to cells, or a list of records (mappings; nested ones become columns ``a.b``). A cell is text, a
+    number, a date, a truth value, or None if it is missing. Text is then understood as that of a CSV file is
+    (``"$1,200"``, ``"2024Q1"``); under a descriptor it passes the schema.
+
+    A file is given to the reader whose `matches` fits its name and whose `columns` are all there. A reader with neither
+    is reached only by its name. Two readers that fit one file are an error that names both.
 
     Parameters
     ----------
     target : str
+    matches : tuple of str
+        Patterns of file names, such as ``"trainer_state.json"`` or ``"*.eval"``, compared without regard to case and
+        without ``.gz``. Empty: any name.
+    columns : tuple of str
+        Patterns of columns, or of the top-level keys of JSON and YAML, each of which must be there: ``"*__MIN"``. For
+        formats that are told by their content. Empty: any.
+    title : str
+        The format as the line about what was read calls it: ``"a W&B export"``.
     example : str
         Path of a small file that it reads, for the conformance kit, which else tries a tiny CSV file.
     """
@@ -621,6 +634,8 @@ class ReaderSpec(Spec):
     kind: ClassVar[str] = "reader"
 
     target: str = text_field()
+    matches: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of file name patterns", default=())
+    columns: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of column name patterns", default=())
     example: str = text_field(default="")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import html
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
 from forecast.base.plot_style import COLOURS
 from forecast.base.quantiles import QUANTILE_NAMES
@@ -23,6 +22,8 @@ from forecast.fit.curve_bands import WARN_BAND_FACTOR
 from forecast.fit.options import check_level
 from forecast.fit.pool.curve_constants import FARTHEST_DECADES
 from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, CurveForecast, forecast_curve, is_rising
+from forecast.tables.intake import to_columns
+from forecast.tables.same_place import reduce_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +61,8 @@ class Extrapolation:
         Dates at which `reach=` is met: quantiles in decimal years, ``never``, ``already``; else empty.
     warnings : tuple of str
         What a reader of any number from this must know.
+    read : str
+        What was read of a file, in one sentence.
     """
 
     x: Array
@@ -77,6 +80,7 @@ class Extrapolation:
     dates: bool = False
     rises: bool = False
     warnings: tuple[str, ...] = ()
+    read: str = ""
 
     @property
     def sentence(self) -> str:
@@ -153,7 +157,7 @@ class Extrapolation:
         why = "weighed by how they pass through the points and would have forecast them"
         why = "along dates" if self.dates else why
         turned = " (of its reciprocal: it rises)" if self.rises else ""
-        lines = [self.sentence, "", f"pooled{turned}, {why}:", *used]
+        lines = [*([self.read] if self.read else []), self.sentence, "", f"pooled{turned}, {why}:", *used]
         if self.record:
             lines += ["", "how such extrapolations have done:", *(f"  {line}" for line in self.record)]
         return "\n".join([*lines, *(f"warning: {line}" for line in self.warnings)])
@@ -195,6 +199,7 @@ def extrapolate(
     *,
     reach: float | None = None,
     names: tuple[str, str] = ("x", "y"),
+    reduce: str = "",
     seed: int = 0,
 ) -> Extrapolation:
     """Carry a curve beyond its data, by many laws at once where x is a number, by a shape of trends where it is a date.
@@ -207,7 +212,7 @@ def extrapolate(
     Parameters
     ----------
     x : array of numbers above 0, or of dates
-        In any order; points that share their x are averaged.
+        In any order. A column of years is dates. A point without a value is left out, with a warning.
     y : array of numbers above 0
     to : number, date, or array of them, optional
         Where to; all beyond the last x. Each gets its answer, in this order. Needed, except with `reach` along dates.
@@ -217,6 +222,8 @@ def extrapolate(
         Along dates: when is this level first met?
     names : (str, str)
         What x and y are called in sentences.
+    reduce : {"", "mean", "median", "min", "max", "last", "best"}
+        What becomes of several points at one x: by default an error.
     seed : int
         Of draws along dates; laws need none.
 
@@ -244,7 +251,7 @@ def extrapolate(
     places, dated = _as_axis(x, names[0])
     if not dated and reach is not None:
         raise UsageError(f"extrapolate: reach: expected x to be dates; '{printable(names[0], 40)}' is numbers")
-    places, values = _prepare_points(places, y, names, dated)
+    places, values, notes = _prepare_points(places, y, names, dated, reduce)
     if to is None and reach is None:
         raise UsageError("extrapolate: to: expected where to extrapolate to, got nothing")
     goal, which = _goal(to, places, names[0], dated)
@@ -252,6 +259,7 @@ def extrapolate(
         answer = _along_dates(places, values, goal, level, reach, names, seed)
     else:
         answer = _along_numbers(places, values, goal, level, names)
+    answer = replace(answer, warnings=(*(f"extrapolate: {note}" for note in notes), *answer.warnings))
     if which.size == 0:  # the only question is when the threshold is reached
         return answer
     columns = {name: getattr(answer, name)[which] for name in ("to", "median", "lower", "upper")}
@@ -264,14 +272,9 @@ def _as_axis(x: Any, name: str) -> tuple[Array, bool]:
     shown = printable(name, 40)
     if given.ndim != 1:
         raise DataError(f"extrapolate: '{shown}': expected one column, got {given.ndim} dimensions")
-    if given.dtype.kind == "O" and all(isinstance(v, (datetime.date, str)) for v in given):
-        given = given.astype(str)
-    if given.dtype.kind in "MU":
-        try:
-            return decimal_year(given.astype("datetime64[s]")), True
-        except ValueError:
-            raise DataError(f"extrapolate: '{shown}': expected numbers or dates (2025-06-30), got text") from None
-    return _as_numbers(given, shown), False
+    columns = to_columns({name: given}, where="extrapolate")
+    dated = columns.kind(name) == "time"
+    return (columns.years(name) if dated else columns.numeric(name)), dated
 
 
 def _as_numbers(given: Any, name: str) -> Array:
@@ -281,23 +284,31 @@ def _as_numbers(given: Any, name: str) -> Array:
     return array.astype(float)
 
 
-def _prepare_points(x: Array, y: Any, names: tuple[str, str], dated: bool) -> tuple[Array, Array]:
-    """Return x that rises and y with a logarithm, points of one x averaged (in the logarithm)."""
+def _prepare_points(
+    x: Array, y: Any, names: tuple[str, str], dated: bool, rule: str = "mean"
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return x that rises, y with a logarithm, one at each x, and what was done for that."""
     values = _as_numbers(y, names[1])
     shown = [printable(n, 40) for n in names]
     if values.shape != x.shape:
         raise DataError(f"extrapolate: '{shown[1]}' has {values.size} values, '{shown[0]}' has {x.size}")
+    known = ~(np.isnan(x) | np.isnan(values))
+    notes = (
+        () if known.all() else (f"{int((~known).sum())} of {x.size} points left out: no {shown[0]} or no {shown[1]}",)
+    )
+    x, values = x[known], values[known]
     for name, column, positive in ((shown[0], x, not dated), (shown[1], values, True)):
         bad = np.flatnonzero(~np.isfinite(column) | (positive & (column <= 0)))
         if bad.size:
             what = "numbers above 0" if positive else "dates"
             raise DataError(f"extrapolate: '{name}', row {bad[0] + 1}: expected {what}, got {column[bad[0]]:g}")
-    distinct, place = np.unique(x, return_inverse=True)
+    rule = rule or ("" if np.unique(x).size < x.size else "mean")
+    distinct, values, reduced = reduce_places(x, values, rule, "extrapolate", names=names)
     if distinct.size < MIN_CURVE_POINTS:
         raise DataError(
             f"extrapolate: '{shown[0]}': expected at least {MIN_CURVE_POINTS} different values, got {distinct.size}"
         )
-    return distinct, np.exp(np.bincount(place, np.log(values)) / np.bincount(place))
+    return distinct, values, (*notes, *((reduced,) if reduced else ()))
 
 
 def _goal(to: Any, x: Array, name: str, dated: bool) -> tuple[Array, NDArray[np.intp]]:
@@ -330,7 +341,7 @@ def _month_text(year: float) -> str:
 
 def forecast_quantiles(x: Any, y: Any, to: Array, shares: Array) -> Array:
     """Return quantiles of an observation of a curve beyond its data, (to, share), as `extrapolate` would say them."""
-    places, values = _prepare_points(np.asarray(x, dtype=float), y, ("x", "y"), False)
+    places, values, _ = _prepare_points(np.asarray(x, dtype=float), y, ("x", "y"), False)
     goal, which = _goal(to, places, "x", False)
     made = forecast_curve(places, values, goal)
     return np.stack([np.exp(made.quantile(share)) for share in shares], axis=1)[which]
@@ -405,7 +416,7 @@ def dated_quantiles(time: Array, value: Array, to: Array, shares: Sequence[float
     DataError, UsageError, FitError
         As `extrapolate` does: too few dates, or a value that is not above 0.
     """
-    x, y = _prepare_points(np.asarray(time, dtype=float), value, ("time", "value"), True)
+    x, y, _ = _prepare_points(np.asarray(time, dtype=float), value, ("time", "value"), True)
     goal, which = _goal(to, x, "time", False)
     return np.asarray(np.quantile(_dated_draws(x, y, seed)(goal, True), shares, axis=1).T[which])
 

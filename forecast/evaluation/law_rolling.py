@@ -6,8 +6,6 @@ gives an observation on the other side, so that the record is of what people are
 
 from __future__ import annotations
 
-import contextlib
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +19,7 @@ from forecast.evaluation.extrapolate import forecast_quantiles
 from forecast.evaluation.origins import REFERENCE_SHAPES, choose_origins, choose_targets
 from forecast.evaluation.rolling_origin import DEFAULT_SCORES, Origin, score_origins
 from forecast.fit.data.observations import _compute
+from forecast.tables.column_names import columns_in
 from forecast.tables.columns import Columns
 
 if TYPE_CHECKING:
@@ -124,6 +123,8 @@ def backtest_laws(
     columns = _with_variables(tables.to_columns(data, where="backtest"), chosen, dict(let or {}))
     explained = y if y is not None else chosen[0].output
     order = along if along is not None else next(iter(chosen[0].variables))
+    used = [order, *(variable for each in chosen for variable in each.variables)]
+    columns = columns.complete([name for text in used for name in columns_in(text, columns)])
     place = _compute(order, columns, "backtest: along")
     if not np.isfinite(place).all():
         raise DataError("backtest: along: a value is missing or infinite")
@@ -214,14 +215,7 @@ def _with_variables(columns: Columns, laws: Sequence[Law], lets: Mapping[str, st
             raise UnknownNameError("variable", variable, everywhere, where="backtest: let")
         where = f"backtest: let '{printable(variable, 60)}'"
         made[variable] = columns[text] if text in columns else _compute(text, columns, where)
-    units = {**columns.units, **{name: columns.units.get(lets[name], "") for name in made}}
-    ready = dict(made)
-    for name in columns:
-        if name not in made:
-            with contextlib.suppress(ForecastError):  # what cannot be read is of no use to a law
-                ready[name] = columns[name]
-    sources = {name: functools.partial(ready.__getitem__, name) for name in ready}
-    return Columns(sources, columns.rows, columns.label, units, columns.separate)
+    return columns.replaced(made, {name: columns.units.get(lets[name], "") for name in made}).read_whole()
 
 
 def _by_scale(place: Array, most_origins: int, most_targets: int, name: str) -> Any:

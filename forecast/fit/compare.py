@@ -106,6 +106,8 @@ def compare(
     ForecastError
         If every law fails for what is wrong with the question or the data: the first one's reason.
     """
+    from forecast.tables.column_names import columns_in
+
     if not laws:
         raise UsageError("compare: no law")
     columns = tables.to_columns(data, where="compare")
@@ -114,6 +116,9 @@ def compare(
     for name in lets:
         if name not in everywhere:
             raise UnknownNameError("variable", name, everywhere, where="compare: let")
+    used = [y, by, *(lets.get(v, v) for law in laws for v in law.variables), *(law.output for law in laws if y is None)]
+    names = [name for text in used if text is not None for name in columns_in(text, columns)]
+    columns = columns.complete([name for name in names if columns.meaning(name).problem is None])
     seen = _compute(y, columns, "compare: y") if y is not None else None
     if objective is None:
         known = [seen] if seen is not None else [columns.numeric(law.output) for law in laws if law.output in columns]
@@ -161,7 +166,8 @@ def compare(
         rows.append(row)
     if len(problems) == len(laws) and not all(isinstance(problem, FitError) for problem in problems):
         raise problems[0]
-    return rows, {"objective": chosen.name, "by": order, "points": columns.rows, "origins": list(ORIGIN_SHARES)}
+    about = {"objective": chosen.name, "by": order, "points": columns.rows, "origins": list(ORIGIN_SHARES)}
+    return rows, {**about, "read": columns.read_line}
 
 
 def _law_measures(

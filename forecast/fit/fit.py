@@ -272,6 +272,11 @@ class Fit(AnyFit):
 
         return np.asarray(extrapolation(self, variables)[0])
 
+    @property
+    def read(self) -> str:
+        """What was read of the data, in one sentence; empty for published parameters and for a fit that was loaded."""
+        return "" if self.solutions is None else self.solutions.curves.read
+
     def summary(self) -> str:
         """Return the fit as a page of text: the law, the verdict, the parameters and their intervals."""
         from forecast.fit.summary import summary

@@ -326,6 +326,11 @@ class Fits(AnyFit):
             joined = joined.reindex({self.by: self.labels})
         return joined.assign_attrs(warnings="\n".join(notes))
 
+    @property
+    def read(self) -> str:
+        """What was read of the data, in one sentence; empty for fits that were loaded."""
+        return self.solutions.curves.read
+
     def summary(self) -> str:
         """Return the fits in a few lines: how many converged, and the middle of each parameter."""
         good = self.solutions.settled

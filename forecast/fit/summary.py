@@ -36,6 +36,7 @@ def summary(fit: Fit) -> str:
         lines.append(f"objective {fit.objective_name}{delta}{value}; {fit.n} points; {fit.verdict}")
         if said_of := origin(fit, fit.level):
             lines.append(f"intervals: {said_of}")
+    lines += [fit.read] if fit.read else []
     rows = [("parameter", "value", "stderr", f"{fit.level:.0%} interval")]
     for name, number in fit.values.items():
         error = f"{fit._stderr[name]:.4g}" if name in fit._stderr else "-"

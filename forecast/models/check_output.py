@@ -172,4 +172,5 @@ def checked_description(returned: object, what: str) -> dict[str, Any]:
         "assumptions": list(returned.assumptions),
         "sources": list(returned.sources),
         "facts": {k: v if math.isfinite(v) else None for k, v in facts.items()},
+        **({"read": str(returned.read)} if returned.read else {}),
     }

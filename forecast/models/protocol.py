@@ -101,6 +101,7 @@ class Description:
     assumptions: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     facts: Mapping[str, float] = field(default_factory=dict)
+    read: str = ""
 
 
 class FittedModel(abc.ABC):

@@ -71,6 +71,7 @@ class _FittedTrend(FittedModel):
     note: str
     inputs: Mapping[str, Input]
     fixed: Mapping[str, Array] = field(default_factory=dict)
+    read: str = ""
 
     @property
     def settable(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -121,6 +122,7 @@ class _FittedTrend(FittedModel):
             ),
             sources=tuple(dict.fromkeys((*description.sources, *self.sources, *(i.source for i, _ in inputs)))),
             facts=description.facts,
+            read=self.read,
         )
 
 
@@ -137,6 +139,7 @@ class _Trend(ModelRecord):
     where: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Input] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def keeping(self, keeps: str) -> Model:
         return replace(self, keeps=keeps)
@@ -148,6 +151,7 @@ class _Trend(ModelRecord):
         read = series.read_columns(
             self.data, x=self.x, y=self.y, covariates=shape.columns, where=self.where, as_of=as_of, name=self.name,
             qualifiers=self.qualifiers, since=self.since, records=self.records, yearly=yearly,
+            reading=self.reading,
         )  # fmt: skip
         value = read.value
         if read.unit is not None:
@@ -168,7 +172,9 @@ class _Trend(ModelRecord):
         points = Observations(time=read.time, value=value, unit=self.unit, names=read.names)
         left = [_left_out_note(read.undated, "date"), _left_out_note(read.empty, "value"), self.note]
         note = "; ".join(filter(None, left))
-        return _FittedTrend(shape=fitted, points=points, sources=self.sources, note=note, inputs=self.inputs)
+        return _FittedTrend(
+            shape=fitted, points=points, sources=self.sources, note=note, inputs=self.inputs, read=read.read
+        )
 
 
 def _left_out_note(rows: int, what: str) -> str:
@@ -308,13 +314,14 @@ def trend(
     qualifiers: Mapping[str, str] | None = None,
     keeps: str = "",
     name: str = "trend",
+    reading: Mapping[str, Any] | None = None,
 ) -> Model:
     """Make a trend from a shape and a column.
 
     Parameters
     ----------
     data : str, path, Dataset, DataFrame or dict of arrays
-        The name of a table, a CSV file, or anything `forecast.tables.columns` reads.
+        The name of a table, a file, or anything else that `forecast.read` reads.
     shape : str or Shape
         A shape by name: ``"trends/exponential"``.
     x, y : str
@@ -339,6 +346,9 @@ def trend(
         What its draws keep: those of a frontier start at the last record and never fall.
     name : str
         Names its random streams.
+    reading : mapping, optional
+        How a file is read: keywords of `forecast.read` (``{"dates": "dmy"}``), and ``reduce``, what becomes of several
+        rows at one date: mean, median, min, max, last or best.
 
     Returns
     -------
@@ -363,6 +373,7 @@ def trend(
         name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=rows,
         options=options or {}, records=records, yearly=yearly, since=since,
         qualifiers=bases.of_record(rows, qualifiers or {}, where=name), keeps=keeps,
+        reading=reading or {},
     )  # fmt: skip
 
 

@@ -83,10 +83,12 @@ def isoflop(
     """
     from forecast import tables
     from forecast.fit.data.observations import _compute
+    from forecast.tables.column_names import columns_in
 
     name = "isoflop"
     check_level(level, name)
     columns = tables.to_columns(data, where=name)
+    columns = columns.complete([used for text in (size, compute, y) for used in columns_in(text, columns)])
     found = {what: _compute(text, columns, f"{name}: {what}") for what, text in
              (("size", size), ("compute", compute), ("y", y))}  # fmt: skip
     for what, values in found.items():

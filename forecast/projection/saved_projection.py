@@ -126,7 +126,8 @@ _MODEL_SCHEMA = ObjectSchema(
         "assumptions": _TEXTS_SCHEMA,
         "sources": _TEXTS_SCHEMA,
         "facts": MappingSchema(OptionalSchema(NUMBER)),
-    }
+    },
+    {"read": TEXT},
 )
 _BASELINE = ObjectSchema(
     {},

@@ -14,7 +14,9 @@ from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.models.nesting import walk_models
 from forecast.projection.source_tables import is_file, table_label, tables_read
 from forecast.scenarios.graph import ScenarioGraph
-from forecast.tables import csv_format, editions
+from forecast.tables import editions
+from forecast.tables.file_formats import read_file
+from forecast.tables.raw_table import RawTable
 from forecast.tables.schema import descriptor
 from forecast.tables.schema.descriptor import Package
 
@@ -49,7 +51,7 @@ def tables_with_user_rows(graph: ScenarioGraph, data: OwnRows) -> dict[Path, edi
         raise UsageError("data: the scenario reads no table that rows could stand beside")
     found: dict[Path, editions.Edition] = {}
     for table, path in _file_pairs(data):
-        rows = csv_format.read_csv(path)
+        rows = read_file(path)
         package = _table_of_columns(rows, known, table)
         edition = found.get(package.file) or editions.Edition(package=package)
         found[package.file] = editions.with_rows(edition, rows, str(Path(path).absolute()))
@@ -103,7 +105,7 @@ def _file_pairs(data: OwnRows) -> Iterator[tuple[str, str]]:
         yield "", os.fspath(data)
 
 
-def _table_of_columns(rows: csv_format.CsvColumns, known: Mapping[str, Package], table: str) -> Package:
+def _table_of_columns(rows: RawTable, known: Mapping[str, Package], table: str) -> Package:
     """Return the table that has the columns of a file, in one of its own files or in several."""
     if table:
         wanted = [name for name in known if table in (name, name.rpartition("/")[2])]

@@ -42,7 +42,7 @@ def answer_html(run: Projection, draw: Callable[[Axes], object]) -> str:
     told = [f"{name} {percent(share)}" for name, share in short.drivers]
     notes = [f"What moves it, each alone: {', '.join(told)} of the variance." if told else ""]
     notes += [f"{said}." for said in (*short.races, short.data and f"Newest data: {short.data}", short.record) if said]
-    notes += warning_lines([*run.failures, *run.warnings])
+    notes += [*run.read, *warning_lines([*run.failures, *run.warnings])]
     return page(short.sentence, inline_image(draw, short.sentence), columns, rows, notes)
 
 
@@ -52,7 +52,7 @@ def projection(run: Projection) -> str:
 
     parts = [sections.section(run, name) for name in ("answers", "quantities")]
     columns, rows = _columns_and_rows([group for part in parts for group in part.groups])
-    told = warning_lines([*run.failures, *run.warnings])
+    told = [*run.read, *warning_lines([*run.failures, *run.warnings])]
     return page(parts[0].sentence, "", columns, rows, told)
 
 

@@ -6,7 +6,7 @@
     training-compute >= 1e29 FLOP                         # when it is reached
     run-price-performance * 1M USD >= 2.1e25 FLOP         # arithmetic, with numbers that have units
     model-capability.power                                # a quantity of a scenario
-    mine.csv:users                                        # a column of a file, beside its column of dates
+    mine.csv:"Units shipped" >= 5000                      # a column of a file, beside its column of dates
 
 Names of the catalogue are read whole before anything else: ``training-compute`` is one name, and a minus stands between
 blanks. What follows is a formula of scenarios, read as one.
@@ -14,6 +14,7 @@ blanks. What follows is a formula of scenarios, read as one.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,11 +55,13 @@ _SHAPES = {
     "damped-trend": "damped trend",
 }
 
-_COLUMN_TEXT = r"[^\s:*()<>='\"]+\.(?:csv|parquet|pq):[\w-]+"
+#: A file before a column of it: a path with an ending, or one in quotes.
+_FILE_PATTERN = re.compile(r"""(?P<quote>["'])(?P<quoted>[^"']+)(?P=quote):|(?P<path>[^\s:*()<>='"]+\.\w{1,10}):""")
+_AFTER_COLUMN_PATTERN = re.compile(r"\s*($|[-+*/<>=!),])")
 #: A number takes the unit that follows it, so that no part of one is looked up: ``1 EFLOP/s``, ``3 FLOP/(s*USD)``.
 _MEASURED_TEXT = r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[kMBT]?(?: +(?:1/)?[A-Za-z(][\w*/().]*)?"
 _WORD = re.compile(
-    rf"(?P<column>{_COLUMN_TEXT})|(?P<number>{_MEASURED_TEXT})|(?P<name>[A-Za-z_][\w./:@-]*)|(?P<other>.)",
+    rf"(?P<number>{_MEASURED_TEXT})|(?P<name>[A-Za-z_][\w./:@-]*)|(?P<other>.)",
     re.ASCII | re.DOTALL,
 )
 _NOT_IN_NAMES = re.compile(r"\W+")
@@ -72,6 +75,8 @@ def in_words(text: str) -> bool:
     >>> in_words("when does a supercomputer match the brain"), in_words("x * 1M USD >= 2 FLOP")
     (True, False)
     """
+    if _find_file(text, 0) is not None:
+        return False
     before = ""
     for part in _WORD.finditer(text):
         if part["other"] is None or not part[0].isspace():
@@ -82,7 +87,12 @@ def in_words(text: str) -> bool:
 
 
 def read_question(
-    text: str, *, at: Sequence[float | str] = (), until: float | None = None, shapes: Sequence[str] = RIVAL_SHAPES
+    text: str,
+    *,
+    at: Sequence[float | str] = (),
+    until: float | None = None,
+    shapes: Sequence[str] = RIVAL_SHAPES,
+    series: Mapping[str, Any] | None = None,
 ) -> Scenario:
     """Return the scenario that a question in one line asks.
 
@@ -96,6 +106,8 @@ def read_question(
         The last date; 2050 where a comparison is waited for.
     shapes : sequence of str
         Shapes that stand beside that of a trend as rivals.
+    series : mapping, optional
+        What a column of a file is read with: ``x``, ``where`` and ``reading``, as a scenario has them.
 
     Returns
     -------
@@ -120,7 +132,7 @@ def read_question(
         raise UsageError(f"ask: the question has {len(text)} characters; the limit is {MAX_QUESTION_CHARACTERS}")
     if in_words(text):
         raise UsageError(f"ask: '{printable(text, 80)}' is a question in words: 'forecast find' looks for them")
-    names = _Names(shapes)
+    names = _Names(shapes, series or {})
     formula = "".join(names.read(text.strip()))
     if not names.used and not names.quantities:
         raise UsageError(f"ask: '{printable(text, 80)}' names nothing of the catalogue: there is nothing to forecast")
@@ -208,8 +220,8 @@ def _date_list(at: Sequence[float | str] | float | str) -> list[float | str]:
 class _Names:
     """The names of a question: what each is, as a scenario has it."""
 
-    def __init__(self, shapes: Sequence[str]) -> None:
-        self.shapes = shapes
+    def __init__(self, shapes: Sequence[str], series: Mapping[str, Any]) -> None:
+        self.shapes, self.series = shapes, dict(series)
         self.quantities: dict[str, dict[str, Any]] = {}
         self.choices: dict[str, dict[str, Any]] = {}
         self.labels: dict[str, str] = {}
@@ -222,11 +234,21 @@ class _Names:
         self.moving = False  # something has a date of its own
 
     def read(self, text: str) -> Iterator[str]:
-        """Yield the formula in pieces, with names of its own grammar in place of those of the catalogue."""
+        """Yield the formula in pieces, with names of its own grammar for columns and for names of the catalogue."""
+        done = 0
+        while (found := _find_file(text, done)) is not None:
+            start, end, path = found
+            columns = self.columns(path)
+            column, length = _column_after(text[end:], columns)
+            yield from self.read_names(text[done:start])
+            yield self.column(path, column, columns)
+            done = end + length
+        yield from self.read_names(text[done:])
+
+    def read_names(self, text: str) -> Iterator[str]:
+        """Yield a piece without columns of files."""
         for part in _WORD.finditer(text):
-            if part["column"]:
-                yield self.column(part[0])
-            elif part["name"] and not text[part.end() :].startswith("("):
+            if part["name"] and not text[part.end() :].startswith("("):
                 yield self.name(part[0])
             else:
                 yield part[0]
@@ -306,29 +328,60 @@ class _Names:
         self.choices[choice] = {"values": values, "kind": "rival", "weights": [1, *[0] * (len(values) - 1)]}
         return {"shape": f"trends/{{{choice}}}"}
 
-    def column(self, name: str) -> str:
-        """Return the name in the formula of a column of a file."""
+    def columns(self, path: str) -> Columns:
+        """Return the columns of a file, read as was asked for."""
         from forecast import tables
 
-        path, _, column = name.rpartition(":")
+        reading = {key: value for key, value in self.series.get("reading", {}).items() if key != "reduce"}
+        columns = tables.read(path, **reading)
+        for name, value in self.series.get("where", {}).items():
+            columns = columns.where(name, value, f"ask: {printable(name, 60)}")
+        return columns
+
+    def column(self, path: str, column: str, columns: Columns) -> str:
+        """Return what stands in the formula for a column of a file."""
         folder = Path(path).parent
         if self.folder is not None and folder.resolve() != self.folder.resolve():
             raise UsageError("ask: files in two folders; put them beside each other")
         self.folder = folder
-        columns = tables.to_columns(path, where="ask")
-        values = columns.numeric(column)  # names the columns where this is none
-        assert values is not None
+        columns.numeric(column)  # names the columns where this is none
         mine = _identifier(column)
+        x = self.series.get("x") or _date_column(columns, Path(path).name)
+        percent = columns.kind(column) == "percent"
         self.quantities[mine] = {
             "data": Path(path).name,
-            "x": _date_column(columns, Path(path).name),
+            "x": x,
             "y": column,
-            "unit": columns.units.get(column, ""),
+            "unit": "percent" if percent else columns.units.get(column, ""),
+            **{key: self.series[key] for key in ("where", "reading") if self.series.get(key)},
             **self.shaped(),
         }
         self.labels[mine] = column
         self.moving = True
-        return mine
+        return f"min({mine}, 100 percent)" if percent else mine
+
+
+def _find_file(text: str, start: int) -> tuple[int, int, str] | None:
+    """Return where a file before a column begins and ends in a text, and its path; None if there is no further one."""
+    head, colon, _ = text[start:].partition(":")
+    path = head.lstrip()
+    with contextlib.suppress(OSError, ValueError):
+        if colon and " " in path and Path(path).is_file():
+            return start + len(head) - len(path), start + len(head) + 1, path
+    match = _FILE_PATTERN.search(text, start)
+    return None if match is None else (match.start(), match.end(), match["quoted"] or match["path"])
+
+
+def _column_after(text: str, columns: Columns) -> tuple[str, int]:
+    """Return the column that a text begins with, and its length: the longest that is one before an operator."""
+    if text[:1] in ("'", '"') and (end := text.find(text[0], 1)) > 0:
+        return text[1:end], end + 1
+    fitting = [n for n in columns.spellings() if text.startswith(n) and _AFTER_COLUMN_PATTERN.match(text, len(n))]
+    if fitting:
+        return (longest := max(fitting, key=len)), len(longest)
+    match = re.match(r".*?(?=\s+[-+*/<>=]|[<>=)]|$)", text, re.DOTALL)
+    name = match[0] if match else text
+    return name, len(name)
 
 
 def _find_or_none(kind: str, name: str) -> Record | None:
@@ -346,13 +399,16 @@ def _identifier(name: str) -> str:
 
 def _date_column(columns: Columns, name: str) -> str:
     """Return the column of dates of a file."""
-    dated = [each for each in columns if columns[each].dtype.kind == "M"]
-    dated = dated or [each for each in columns if each.casefold() in ("date", "time", "year")]
-    if len(dated) != 1:
-        listed = ", ".join(dated or columns)
-        what = "more than one column of dates" if dated else "no column of dates"
-        raise UsageError(f"ask: {printable(name, 60)} has {what}: {printable(listed, 120)}; call one 'date'")
-    return dated[0]
+    from forecast.tables.date_cells import TIME_NAME_PATTERN
+
+    named = [each for each in columns if TIME_NAME_PATTERN.search(each) and columns.kind(each) == "time"]
+    dated = named or [each for each in columns if columns.kind(each) == "time"]
+    for tried in (dated, [each for each in columns if columns.meaning(each).kind == "date"]):
+        if len(tried) == 1:
+            return tried[0]
+    listed = ", ".join(dated or columns)
+    what = "more than one column of dates" if dated else "no column of dates"
+    raise UsageError(f"ask: {printable(name, 60)} has {what}: {printable(listed, 120)}; name it with --x")
 
 
 def _parse_year(date: float | str) -> float:

@@ -33,9 +33,9 @@ from forecast.errors import (
     first_names,
     printable,
 )
-from forecast.tables import cache, csv_format, editions
-from forecast.tables.columns import Columns, text_array, to_columns
+from forecast.tables import cache, editions
 from forecast.tables.editions import Edition
+from forecast.tables.raw_table import RawTable, join_rows
 from forecast.tables.remote import resource_bytes
 from forecast.tables.row_filters import wanted_value
 from forecast.tables.schema import checks
@@ -44,6 +44,9 @@ from forecast.tables.schema.validate import parse_resource
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from forecast.tables.columns import Columns
+    from forecast.tables.intake import read, to_columns
 
     Array = npt.NDArray[Any]
 
@@ -56,6 +59,7 @@ __all__ = [
     "flatten_rows",
     "from_decimal_year",
     "is_plain_file",
+    "read",
     "resolve_data_name",
     "select",
     "snapshot",
@@ -66,6 +70,24 @@ __all__ = [
 
 #: A primary key of k columns spans a grid; two long keys that hardly meet would fill the memory.
 MAX_GRID_CELLS = 5_000_000
+
+
+#: Endings that make a text the name of a file of data, also where there is no such file. The format is told by content.
+DATA_SUFFIXES = (
+    ".csv", ".tsv", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".xlsx", ".xls", ".ods", ".parquet",
+    ".pq", ".gz", ".zip", ".eval", ".log",
+)  # fmt: skip
+#: Endings of files that are no data but results and scenarios.
+_OTHER_SUFFIXES = (".nc", ".toml")
+
+
+def __getattr__(name: str) -> Any:
+    """Import what computes at its first use: to list tables takes no numpy."""
+    if name not in ("Columns", "read", "to_columns"):
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from forecast.tables import columns, intake
+
+    return {"Columns": columns.Columns, "read": intake.read, "to_columns": intake.to_columns}[name]
 
 
 def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
@@ -111,6 +133,8 @@ def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
 def shared_table(name_or_path: str | os.PathLike[str], *, where: str = "") -> cache.SharedTable:
     """Return a table as all who read it have it: nothing of it may be written to."""
     descriptor = editions.note_table(descriptor_of(name_or_path))
+    from forecast.tables.intake import to_columns
+
     return cache.get_shared(descriptor, _load_table, functools.partial(to_columns, where=where))
 
 
@@ -161,14 +185,30 @@ def descriptor_of(name_or_path: str | os.PathLike[str]) -> Path:
 
 
 def is_plain_file(text: str) -> bool:
-    """Tell a file of data that no descriptor describes from a table, by its ending.
+    """Return True if a text names a file of data that no descriptor describes, and no table.
 
     Examples
     --------
-    >>> [is_plain_file(text) for text in ("runs.csv", "runs.parquet", "datasets/fabs", "mine/datapackage.json")]
+    >>> [is_plain_file(text) for text in ("runs.csv", "a/runs.dat", "datasets/fabs", "mine/datapackage.json")]
     [True, True, False, False]
     """
-    return text.lower().endswith((".csv", ".parquet", ".pq"))
+    path = Path(text)
+    suffix = path.suffix.lower()
+    if path.name == "datapackage.json" or text.endswith("/") or suffix in _OTHER_SUFFIXES:
+        return False
+    try:
+        if not path.is_file():
+            return suffix in DATA_SUFFIXES
+        return suffix != ".json" or not _is_descriptor(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_descriptor(path: Path) -> bool:
+    """Return True if a JSON file describes a table: descriptors may have any name."""
+    with path.open("rb") as stream:
+        head = stream.read(1 << 16)
+    return b'"resources"' in head and b'"licenses"' in head
 
 
 def resolve_data_name(text: str, folder: Path, *, where: str) -> str:
@@ -243,7 +283,7 @@ def _load(edition: Edition) -> xr.Dataset:
     """Read every resource, then lay all of them on one grid; failures of all resources are collected."""
     package = edition.package
     failures: list[str] = []
-    read: list[tuple[Resource, dict[str, list[Any]], csv_format.CsvColumns]] = []
+    read: list[tuple[Resource, dict[str, list[Any]], RawTable]] = []
     origins: list[resource_bytes.ResourceCells] = []
     for resource in package.resources:
         origin = resource_bytes.open_resource(package, resource, edition.pinned.get(resource.name, ""))
@@ -251,7 +291,7 @@ def _load(edition: Edition) -> xr.Dataset:
         if (beside := editions.added_rows(edition, resource)) is not None:
             more = parse_resource(*beside, failures)
             values = {name: [*own, *more[name]] for name, own in values.items()}
-            cells = csv_format.join_rows(cells, beside[1])
+            cells = join_rows(cells, beside[1])
         read.append((resource, values, cells))
         origins.append(origin)
     if failures:
@@ -338,7 +378,7 @@ def _check_grid(resource: Resource, shape: tuple[int, ...], label: str) -> None:
         raise TableError(f"{label}: the primary key spans a grid of {extent} cells; at most {MAX_GRID_CELLS:,}")
 
 
-def _check_unique(resource: Resource, index: tuple[Any, ...], csv: csv_format.CsvColumns) -> None:
+def _check_unique(resource: Resource, index: tuple[Any, ...], csv: RawTable) -> None:
     if not resource.key:
         return
     seen: dict[tuple[int, ...], int] = {}
@@ -355,6 +395,8 @@ def _check_unique(resource: Resource, index: tuple[Any, ...], csv: csv_format.Cs
 def _dense(field: Field, values: list[Any], shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:
     """Lay a column on the grid."""
     import numpy as np
+
+    from forecast.tables.column_meaning import text_array
 
     flat: Array
     if field.type == "string":

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Container, Iterable
 
-from forecast.errors import AmbiguousNameError, UnknownNameError, printable
+from forecast.errors import AmbiguousNameError, UnknownNameError, UsageError, printable
 
-__all__ = ["identifier_of", "meant"]
+__all__ = ["columns_in", "identifier_of", "meant", "unquoted"]
 
 
 def identifier_of(column: str) -> str:
@@ -54,3 +54,42 @@ def meant(name: str, columns: Iterable[str], where: str) -> str:
         both = " and ".join(f"'{printable(column, 60)}'" for column in matching)
         raise AmbiguousNameError(f"{where}: column '{name}' may be {both}: rename one")
     raise UnknownNameError("column", name, [identifier_of(column) or column for column in known], where=where)
+
+
+_QUOTED_PATTERN = re.compile(r"""(["'])(.+?)\1""")
+
+
+def unquoted(text: str, columns: Container[str]) -> str:
+    """Return a formula with the names of columns in quotes as a formula spells them; one alone as it is.
+
+    Examples
+    --------
+    >>> unquoted('log("ECI Score")', ["ECI Score"]), unquoted('"ECI Score"', ["ECI Score"])
+    ('log(ECI_Score)', 'ECI Score')
+    """
+    if text in columns:
+        return text
+    alone = _QUOTED_PATTERN.fullmatch(text.strip())
+    if alone and alone[2] in columns:
+        return alone[2]
+    return _QUOTED_PATTERN.sub(lambda match: identifier_of(match[2]), text)
+
+
+def columns_in(text: str, columns: Collection[str]) -> list[str]:
+    """Return the columns that a name, or a formula over columns, uses; what is no formula uses none.
+
+    Examples
+    --------
+    >>> columns_in("6*N*D", ["N", "D", "loss"]), columns_in("val loss", ["val loss"])
+    (['N', 'D'], ['val loss'])
+    """
+    from forecast import formula
+
+    text = unquoted(text, columns)
+    if text in columns:
+        return [text]
+    try:
+        names = formula.parse(text).names
+        return [meant(name, columns, "") for name in names]
+    except UsageError:  # whoever computes it says what is wrong
+        return []

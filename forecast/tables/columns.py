@@ -1,37 +1,101 @@
-"""Anything tabular -> columns: one-dimensional arrays of float64, text or ``datetime64[s]``, all of one length."""
+"""Columns of data: one-dimensional arrays of one length, each understood at its first use."""
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import datetime
 import decimal
 import functools
 import numbers
-import os
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from forecast.base.dates import decimal_year
 from forecast.base.lazy import is_masked_array
-from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, printable
-from forecast.tables import csv_format, plain_csv
-from forecast.tables.schema import cells
+from forecast.errors import DataError, EmptyDataError, ForecastError, TableError, UnknownNameError, printable
+from forecast.tables.column_meaning import ColumnMeaning, ReadOptions, meaning_of_array, text_array, understand
+from forecast.tables.csv_format import plain_cell
+from forecast.tables.date_cells import TIME_NAME_PATTERN, are_plain_dates, years_of_numbers
+from forecast.tables.number_cells import could_be_number, has_decimal_comma, is_unit
+from forecast.tables.schema.cells import is_missing, normalise_text
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
+
+    from forecast.tables.raw_table import RawTable
 
     Array = npt.NDArray[Any]
 
-__all__ = ["Columns", "declared_units", "to_columns"]
+__all__ = ["Columns", "ReadNotes", "columns_of_arrays", "columns_of_table"]
 
-#: Text is kept at the width of the longest cell; one giant cell among many rows would fill the memory.
-MAX_TEXT_BYTES = 2**30
+#: Rows of another column that are looked at to tell what commas mean in a file.
+N_HINT_ROWS = 200
+
+
+@dataclass
+class ReadNotes:
+    """What was understood of the data, for one line that says it.
+
+    Parameters
+    ----------
+    label : str
+        The file, printable.
+    rows : int
+        All of them.
+    file : tuple of str
+        What was decided to read the file as a table.
+    left_out : dict of str to int
+        The rows left out, by reason.
+    columns : dict of str to tuple of str
+        How the columns that were used were read.
+    series : list of str
+        The conditions that chose rows.
+    """
+
+    label: str
+    rows: int
+    file: tuple[str, ...] = ()
+    left_out: dict[str, int] = field(default_factory=dict)
+    columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    series: list[str] = field(default_factory=list)
+
+    def line(self) -> str:
+        """Return one sentence.
+
+        Examples
+        --------
+        >>> notes = ReadNotes("prices.csv", 132, left_out={"without price": 14}, columns={"date": ("dates m/d/y",)})
+        >>> notes.line()
+        'Read prices.csv: 118 of 132 rows (14 without price), dates m/d/y.'
+        """
+        used = self.rows - sum(self.left_out.values())
+        why = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items() if count)
+        rows = f"{used:,} of {self.rows:,} rows ({why})" if why else f"{self.rows:,} row{'s' * (self.rows != 1)}"
+        form = [note for note in self.file if note.startswith("as ")]
+        said = [note for note in self.file if note not in form]
+        columns = [note for notes in self.columns.values() for note in notes]
+        parts = dict.fromkeys([rows, *said, *columns, *self.series])
+        return f"Read {' '.join([self.label, *form])}: {', '.join(parts)}."
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """A column that is understood already; unlike a function it can be handed to another process."""
+
+    meaning: ColumnMeaning
+
+    def __call__(self) -> ColumnMeaning:
+        return self.meaning
 
 
 class Columns(Mapping[str, "Array"]):
-    """Column name to a one-dimensional array of float64, text or ``datetime64[s]``.
+    """Column name to a one-dimensional array of float64, text or ``datetime64[s]``, all of one length.
 
-    A column is converted at its first use: one that cannot be converted is an error only for code that reads it.
+    A column is understood at its first use: one that cannot be is an error only for code that reads it.
 
     Attributes
     ----------
@@ -43,26 +107,66 @@ class Columns(Mapping[str, "Array"]):
         Of the columns that state one.
     separate : tuple of str
         Columns whose rows must not be mixed (see `forecast.tables.schema.separate`).
+    notes : ReadNotes
+        What was understood so far.
+    from_file : bool
+        Whether they are those of a file that no descriptor describes.
     """
 
     def __init__(
         self,
-        sources: Mapping[str, Callable[[], Array]],
+        sources: Mapping[str, Callable[[], ColumnMeaning]],
         rows: int,
         label: str,
         units: Mapping[str, str] | None = None,
         separate: tuple[str, ...] = (),
+        *,
+        notes: ReadNotes | None = None,
+        path: str = "",
+        strict: bool = False,
+        from_file: bool = False,
     ) -> None:
         self._sources, self.rows, self.label, self.separate = dict(sources), rows, label, separate
-        self.units = {name: unit for name, unit in (units or {}).items() if unit and name in self._sources}
-        self._ready: dict[str, Array] = {}
+        self._units = {name: unit for name, unit in (units or {}).items() if unit and name in self._sources}
+        self._ready: dict[str, ColumnMeaning] = {}
+        self.notes, self._path, self.strict = notes or ReadNotes(label, rows), path, strict
+        self.from_file = from_file
 
-    def __getitem__(self, name: str) -> Array:
+    def meaning(self, name: str) -> ColumnMeaning:
+        """Return what a column is, without counting it among those that are used.
+
+        Raises
+        ------
+        KeyError
+        """
+        name = self.resolved(name)
         if name not in self._ready:
-            if name not in self._sources:
-                raise KeyError(name)
             self._ready[name] = self._sources[name]()
         return self._ready[name]
+
+    def resolved(self, name: str) -> str:
+        """Return the column that a name means: in nested records, ``results.*.loss`` is ``loss``."""
+        return name.removeprefix(f"{self._path}.") if self._path and name not in self._sources else name
+
+    @property
+    def read_line(self) -> str:
+        """The sentence about what was read; empty for data in memory of which nothing was left out."""
+        return self.notes.line() if self.from_file or self.notes.left_out else ""
+
+    def spellings(self) -> Iterator[str]:
+        """Yield every name that means a column."""
+        yield from self._sources
+        if self._path:
+            yield from (f"{self._path}.{name}" for name in self._sources)
+
+    def __getitem__(self, name: str) -> Array:
+        found = self.meaning(name)
+        unit = self._units.get(name) or found.unit
+        self.notes.columns.setdefault(self.resolved(name), (*found.notes, *((unit,) if unit else ())))
+        return found.values
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.resolved(name) in self._sources
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sources)
@@ -71,30 +175,184 @@ class Columns(Mapping[str, "Array"]):
         return len(self._sources)
 
     def __repr__(self) -> str:
-        return f"Columns({self.label}: {self.rows} rows; {printable(', '.join(self), 200)})"
+        return f"Columns({self.label}: {self.rows} rows; {printable(', '.join(self), 200)})\n{self.notes.line()}"
 
-    def take(self, keep: npt.NDArray[np.bool_]) -> Columns:
-        """Return the rows marked in `keep`; columns are still converted at their first use."""
-        sources = {name: functools.partial(self._taken, name, keep) for name in self}
-        return Columns(sources, int(keep.sum()), self.label, self.units, self.separate)
+    @property
+    def units(self) -> Mapping[str, str]:
+        """The units that the data state, in a header or an attribute, or in the cells of columns read so far."""
+        stated = {name: found.unit for name, found in self._ready.items() if found.unit and is_unit(found.unit)}
+        return {**stated, **self._units}
+
+    def kind(self, name: str) -> str:
+        """Return what a column is: ``"time"``, ``"percent"``, ``"number"`` or ``"text"``."""
+        found = self.meaning(name)
+        if found.kind != "number":
+            return "time" if found.kind == "date" else "text"
+        return "time" if self._is_time(name, found) else "percent" if found.unit == "%" else "number"
+
+    def _is_time(self, name: str, found: ColumnMeaning) -> bool:
+        if found.unit or found.problem:
+            return False
+        known = found.values[~np.isnan(found.values)]
+        if not known.size:
+            return False
+        if are_plain_dates(known):
+            return True
+        if not TIME_NAME_PATTERN.search(name):
+            return False
+        try:
+            years_of_numbers(known, name)
+        except DataError:
+            return False
+        return True
+
+    def texts(self, name: str) -> list[str]:
+        """Return the cells of a column as they are written."""
+        found = self.meaning(name)
+        return [plain_cell(v, name) for v in (found.values if found.labels is None else found.labels)]
+
+    def labels(self, name: str) -> Array:
+        """Return a column as what tells rows apart: its cells as written, or its numbers and dates if they are plain.
+
+        Raises
+        ------
+        UnknownNameError
+        """
+        self.column(name)
+        found = self.meaning(name)
+        return found.values if found.labels is None else found.labels
+
+    def years(self, name: str) -> npt.NDArray[np.float64]:
+        """Return a column of dates, in whatever form, as decimal years; a missing date is NaN.
+
+        Raises
+        ------
+        UnknownNameError, DataError
+        """
+        values = self.column(name)
+        found, where = self.meaning(name), f"{self.label}: column '{printable(name, 80)}'"
+        if found.problem is not None:
+            raise found.problem
+        if found.kind == "date":
+            return decimal_year(values)
+        if found.kind == "text":
+            raise DataError(f"{where}: expected dates (2024-06-30, 2024Q2, Jun 2024, years), got text")
+        years, form = years_of_numbers(values, where)
+        self.notes.columns[self.resolved(name)] = (*found.notes, f"'{printable(name, 40)}' as {form}")
+        return years
+
+    def take(self, keep: npt.NDArray[np.bool_], reason: str = "") -> Columns:
+        """Return the rows marked in `keep`; columns are still understood at their first use.
+
+        Parameters
+        ----------
+        keep : ndarray of bool
+        reason : str
+            Why the others are left out, to be said: ``"without a price"``.
+        """
+        sources = {name: functools.partial(self._taken, name, keep) for name in self._sources}
+        notes = copy.deepcopy(self.notes) if reason else self.notes
+        if reason and (count := int((~keep).sum())):
+            notes.left_out[reason] = notes.left_out.get(reason, 0) + count
+        return Columns(
+            sources, int(keep.sum()), self.label, self.units, self.separate, notes=notes, path=self._path,
+            strict=self.strict, from_file=self.from_file,
+        )  # fmt: skip
+
+    def where(self, name: str, text: str, at: str) -> Columns:
+        """Return the rows whose cell of a column is as written, or has the value that the text has there.
+
+        Raises
+        ------
+        UnknownNameError
+        UsageError
+            If the text is no number, date or truth value where the column holds these.
+        """
+        from forecast.tables.row_filters import wanted_value
+
+        values, labels = self.column(name), self.labels(name)
+        keep = np.zeros(self.rows, dtype=bool) if labels is values else labels == text
+        keep = keep if keep.any() else values == wanted_value(values, "", text, at)
+        shown = f"{printable(name, 40)} is {printable(text, 40)}"
+        rows = self.take(keep, f"of other {printable(name, 40)}")
+        rows.notes.series.append(f"one of {len(set(labels.tolist()))} series ({shown})")
+        return rows
+
+    def complete(self, names: Iterable[str]) -> Columns:
+        """Return the rows that have something in each of some columns; the notes say how many have not.
+
+        Raises
+        ------
+        DataError
+            If a missing cell is an error by `ReadOptions.missing`.
+        """
+        rows = self
+        for name in dict.fromkeys(map(self.resolved, names)):
+            if name not in rows._sources:
+                continue
+            missing = rows.meaning(name).missing_mask()
+            if not missing.any():
+                continue
+            if self.strict:
+                row = int(np.argmax(missing)) + 1
+                raise DataError(
+                    f"{self.label}: row {row} of {rows.rows} has no '{printable(name, 60)}' (--missing error)"
+                )
+            rows = rows.take(~missing, f"without {printable(name, 40)}")
+        return rows
+
+    def complete_mask(self, names: Iterable[str]) -> npt.NDArray[np.bool_]:
+        """Return a mask of the rows that have something in each of some columns."""
+        keep = np.ones(self.rows, dtype=bool)
+        for name in names:
+            keep &= ~self.meaning(name).missing_mask()
+        return keep
 
     def copied(self) -> Columns:
-        """Return columns that may be written to: each is copied at its first use."""
+        """Return columns that may be written to, with notes of their own."""
         sources = {name: functools.partial(self._copied, name) for name in self}
-        return Columns(sources, self.rows, self.label, self.units, self.separate)
+        return Columns(
+            sources, self.rows, self.label, self.units, self.separate, notes=copy.deepcopy(self.notes),
+            path=self._path, strict=self.strict, from_file=self.from_file,
+        )  # fmt: skip
+
+    def read_whole(self) -> Columns:
+        """Return the same columns, all of them understood, so that they can be handed to other processes."""
+        ready: dict[str, Callable[[], ColumnMeaning]] = {}
+        for name in self:
+            with contextlib.suppress(ForecastError):  # what cannot be read is an error for code that reads it
+                ready[name] = _Ready(self.meaning(name))
+        found = copy.copy(self)
+        found._sources = ready
+        return found
+
+    def with_notes(self, notes: ReadNotes) -> Columns:
+        """Return the same columns with other notes."""
+        found = copy.copy(self)
+        found.notes = notes
+        return found
+
+    def with_units(self, units: Mapping[str, str], separate: tuple[str, ...] = ()) -> Columns:
+        """Return the same columns with units, and with those whose rows must not be mixed."""
+        found = copy.copy(self)
+        found._units, found.separate = {n: unit for n, unit in units.items() if unit and n in self._sources}, separate
+        return found
 
     def replaced(self, changed: Mapping[str, Array], units: Mapping[str, str]) -> Columns:
         """Return the columns with some that are new, or stand in for those of their name, in units of their own."""
-        own = {name: functools.partial(self.__getitem__, name) for name in self if name not in changed}
-        new = {name: functools.partial(changed.__getitem__, name) for name in changed}
+        own = {name: functools.partial(self.meaning, name) for name in self if name not in changed}
+        new = {name: functools.partial(meaning_of_array, values) for name, values in changed.items()}
         kept = {name: unit for name, unit in self.units.items() if name not in changed}
-        return Columns({**own, **new}, self.rows, self.label, {**kept, **units}, self.separate)
+        return Columns(
+            {**own, **new}, self.rows, self.label, {**kept, **units}, self.separate, notes=self.notes,
+            path=self._path, strict=self.strict, from_file=self.from_file,
+        )  # fmt: skip
 
-    def _taken(self, name: str, keep: npt.NDArray[np.bool_]) -> Array:
-        return self[name][keep]
+    def _taken(self, name: str, keep: npt.NDArray[np.bool_]) -> ColumnMeaning:
+        return self.meaning(name).take(keep)
 
-    def _copied(self, name: str) -> Array:
-        return self[name].copy()
+    def _copied(self, name: str) -> ColumnMeaning:
+        return self.meaning(name).take(slice(None)).copied()
 
     def column(self, name: str) -> Array:
         """Return a column; an unknown name suggests the nearest.
@@ -102,8 +360,16 @@ class Columns(Mapping[str, "Array"]):
         Raises
         ------
         UnknownNameError
+        TableError
+            If the file has two columns of this name.
         """
-        if name not in self._sources:
+        if name not in self:
+            if f"{name} (1)" in self._sources:
+                both = [each for each in self._sources if each.startswith(f"{name} (")]
+                listed = " or ".join(f"'{printable(each, 60)}'" for each in both)
+                raise TableError(
+                    f"{self.label}: column '{printable(name, 60)}' is given {len(both)} times: say {listed}"
+                )
             raise UnknownNameError("column", name, self, where=self.label)
         return self[name]
 
@@ -116,155 +382,53 @@ class Columns(Mapping[str, "Array"]):
         """
         values = self.column(name)
         if values.dtype.kind != "f":
+            problem = self.meaning(name).problem
+            if problem is not None:
+                raise problem
             kind = "dates" if values.dtype.kind == "M" else "text"
             example = "" if kind == "dates" else f" ('{printable(next((c for c in values if c), ''), 40)}')"
             raise TableError(f"{self.label}: column '{printable(name, 80)}': expected numbers, got {kind}{example}")
         return values
 
 
-def to_columns(data: Any, *, where: str = "") -> Columns:
-    """Bring tabular data of any kind into columns.
+def columns_of_table(table: RawTable, options: ReadOptions) -> Columns:
+    """Return the columns of a file, each understood at its first use."""
+    comma = functools.cache(lambda: _comma_hint(table))
 
-    Parameters
-    ----------
-    data : xarray.Dataset, DataFrame, mapping of arrays, path or str
-        A Dataset is flattened to rows (see `forecast.tables.flatten_rows`). A DataFrame may be of pandas, polars,
-        pyarrow or any library that narwhals knows; named levels of a pandas index are columns. Series and DataArrays
-        in a mapping are matched by their labels. A path ending in ``.csv`` is read by `forecast.tables.csv_format`,
-        one in ``.parquet`` by pyarrow; other text is a table's name, descriptor or folder.
-    where : str
-        What the data are for, for messages.
+    def source(name: str) -> Callable[[], ColumnMeaning]:
+        def meaning() -> ColumnMeaning:
+            numbers = table.numbers(name) if not options.missing else None
+            if numbers is not None:
+                return meaning_of_array(numbers)
+            where = f"{table.label}: column '{printable(name, 80)}'"
+            return understand(table[name], where, lambda row: table.at(row, name), options, comma)
 
-    Returns
-    -------
-    Columns
-        A mapping. Numbers and truth values are float64 (missing: NaN), text is ``str`` (missing: empty), dates are
-        ``datetime64[s]`` (missing: NaT). In a bare CSV a column is numbers, or dates, where more than half of its cells
-        are; then every other cell is an error when the column is used.
+        return meaning
 
-    Raises
-    ------
-    DataError
-        If it is no table: wrong kind, not one-dimensional, columns of different length, no rows.
-
-    Examples
-    --------
-    >>> columns({"x": [1, 2], "name": ["a", "b"]})["x"]
-    array([1., 2.])
-    """
-    if isinstance(data, Columns):
-        return data
-    at = f"{where}: " if where else ""
-    if isinstance(data, (str, os.PathLike)):
-        return _from_path(data, at)
-    if hasattr(data, "to_dataset") and hasattr(data, "dims") and getattr(data, "name", None) is not None:
-        data = data.to_dataset()
-    if hasattr(data, "data_vars") and hasattr(data, "dims"):
-        return _from_dataset(data, where, at)
-    if isinstance(data, Mapping):
-        from forecast.tables.frames import align_columns
-
-        plain = _from_arrays(align_columns(data, at), "data", at)
-        return Columns(plain._sources, plain.rows, plain.label, declared_units(data))
-    kinds = "a Dataset, DataFrame, mapping of arrays, CSV or Parquet path or table name"
-    if isinstance(data, (list, tuple, set, bytes, numbers.Number)) or data is None:
-        raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
-    from forecast.tables.frames import frame
-
-    arrays = frame(data, at)
-    if arrays is None:
-        raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
-    return _from_arrays(arrays, "data frame", at)
+    return Columns(
+        {name: source(name) for name in table}, table.rows, table.label, table.units,
+        notes=ReadNotes(table.label, table.rows, table.notes), path=table.path, strict="error" in options.missing,
+        from_file=True,
+    )  # fmt: skip
 
 
-def _from_dataset(data: Any, where: str, at: str) -> Columns:
-    import pandas as pd
-
-    from forecast.tables import flatten_rows
-
-    many = [d for d in data.dims if isinstance(data.indexes.get(d), pd.MultiIndex)]
-    flat = flatten_rows(data.reset_index(many).drop_vars(many, errors="ignore") if many else data, where=where)
-    label = printable(data.attrs.get("name", "data"), 80)
-    flattened = _from_arrays({name: v.values for name, v in flat.variables.items()}, label, at)
-    separate = tuple(str(n) for n, v in data.variables.items() if v.attrs.get("separate") == "yes")
-    return Columns(flattened._sources, flattened.rows, flattened.label, declared_units(data.variables), separate)
+def _comma_hint(table: RawTable) -> str:
+    """Return what a file suggests of commas in numbers: they are no decimal ones if they separate its cells."""
+    if table.separator in (",", ""):
+        return "point"
+    some = (cell.strip() for cells in table.values() for cell in cells[:N_HINT_ROWS])
+    return "comma" if any(map(has_decimal_comma, some)) else ""
 
 
-def declared_units(data: Mapping[Any, Any]) -> dict[str, str]:
-    """Return the units that columns state, as we write them (``unit``) or as others do (``units``)."""
-    stated = {n: getattr(v, "attrs", {}) for n, v in data.items()}
-    units = {n: attrs.get("unit", attrs.get("units")) for n, attrs in stated.items() if isinstance(attrs, Mapping)}
-    return {n: unit for n, unit in units.items() if isinstance(unit, str)}
-
-
-def _from_path(data: str | os.PathLike[str], at: str) -> Columns:
-    text = os.fspath(data)
-    suffix = Path(text).suffix.lower()
-    if suffix == ".csv":
-        return _from_csv(*csv_format.load_bytes(text))
-    if suffix in (".parquet", ".pq"):
-        from forecast.tables.frames import parquet
-
-        return _from_arrays(parquet(text, at), printable(Path(text).name), at)
-    if suffix in (".npz", ".npy", ".pkl", ".pickle", ".nc", ".xlsx", ".tsv", ".txt", ".dat"):
-        kinds = "a .csv or .parquet file, a datapackage.json or the name of a table"
-        raise UsageError(f"{at}'{printable(text)}': expected {kinds}")
-    from forecast.tables import as_columns
-
-    return as_columns(data, where=at.removesuffix(": "))
-
-
-def _from_csv(data: bytes, label: str) -> Columns:
-    """Read a file cell by cell, or, a large one, only the columns of it that must be."""
-    cell_by_cell = functools.cache(lambda: csv_format.parse_csv(data, label))
-    whole = csv_format.read_plain_header(data, label) if len(data) >= plain_csv.MIN_FAST_BYTES else None
-
-    def source(name: str) -> Callable[[], Array]:
-        def values() -> Array:
-            numbers = whole[1].numbers(whole[0][name]) if whole else None
-            return _infer_column(cell_by_cell(), name) if numbers is None else numbers
-
-        return values
-
-    names, rows = (whole[0], whole[1].rows) if whole else (cell_by_cell(), len(cell_by_cell().lines))
-    return Columns({name: source(name) for name in names}, rows, label)
-
-
-def _infer_column(read: csv_format.CsvColumns, name: str) -> Array:
-    """Give a bare column the type that most of its cells have; the others are then errors."""
-    import numpy as np
-
-    column = read[name]
-    known = [cell for cell in column if not cells.is_nothing(cell)]
-    count = sum(map(cells.meant_as_number, known))
-    parse: Callable[[str], Any]
-    missing: Any
-    if 2 * count > len(known) or not any(column):
-        parse, dtype, missing = cells.parse_cell_number, "float64", np.nan
-    elif 2 * sum(map(cells.is_date, known)) > len(known):
-        parse, dtype, missing = cells.date, "datetime64[s]", np.datetime64("NaT", "s")
-    else:
-        return text_array([cells.normalise_text(c) for c in column], f"{read.label}: column '{printable(name, 80)}'")
-    values: list[Any] = []
-    failures: list[str] = []
-    for row, cell in enumerate(column):
-        try:
-            values.append(parse(cell) if cell else missing)
-        except ValueError as error:
-            failures.append(f"{read.at(row, name)}: '{printable(cell, 60)}': {error}")
-    if failures:
-        raise TableError(failures)
-    return np.array(values, dtype=dtype)
-
-
-def _from_arrays(data: Mapping[Any, Any], label: str, at: str) -> Columns:
-    sources: dict[str, Callable[[], Array]] = {}
+def columns_of_arrays(data: Mapping[Any, Any], label: str, at: str, *, options: ReadOptions | None = None) -> Columns:
+    """Return columns of arrays; text is understood as that of a file is, if there are `options`."""
+    sources: dict[str, Callable[[], ColumnMeaning]] = {}
     length: int | None = None
     first = ""
     for name, values in data.items():
         if not isinstance(name, str):
             raise DataError(f"{at}{label}: expected text as a column's name, got {printable(repr(name), 60)}")
-        key = cells.normalise_text(name)
+        key = normalise_text(name)
         where = f"{at}{label}: column '{printable(name, 80)}'"
         if key in sources:
             raise DataError(f"{where} is given twice (in two spellings of Unicode)")
@@ -272,14 +436,23 @@ def _from_arrays(data: Mapping[Any, Any], label: str, at: str) -> Columns:
         if length is not None and len(array) != length:
             raise DataError(f"{where} has {len(array)} rows, '{printable(first, 80)}' has {length}")
         length, first = len(array), first or name
-        sources[key] = _later(array, where)
+        sources[key] = functools.partial(_meaning_of_values, array, where, options)
     if not length:
         raise EmptyDataError(f"{at}{label}: no {'columns' if length is None else 'rows'}")
-    return Columns(sources, length, label)
+    strict = options is not None and "error" in options.missing
+    return Columns(sources, length, label, strict=strict)
 
 
-def _later(array: Array, where: str) -> Callable[[], Array]:
-    return lambda: coerce(array, where)
+def _meaning_of_values(array: Array, where: str, options: ReadOptions | None) -> ColumnMeaning:
+    values = coerce(array, where)
+    if values.dtype.kind == "O":
+        return understand(list(values), where, lambda row: f"{where}, row {row + 1}", options or ReadOptions(), str)
+    if options is None or values.dtype.kind != "U":
+        return meaning_of_array(values)
+    found = understand(values.tolist(), where, lambda row: f"{where}, row {row + 1}", options, lambda: "point")
+    return found if found.kind == "text" or found.labels is not None else ColumnMeaning(
+        kind=found.kind, values=found.values, unit=found.unit, notes=found.notes, labels=values, problem=found.problem
+    )  # fmt: skip
 
 
 def _array(values: Any, where: str) -> Array:
@@ -312,7 +485,7 @@ def coerce(array: Array, where: str) -> Array:
     if kind == "M":
         return array.astype("datetime64[s]")
     if kind in "UT":
-        return text_array([cells.normalise_text(str(v)) for v in array], where)
+        return text_array([normalise_text(str(v)) for v in array], where)
     if kind != "O":
         raise DataError(f"{where}: expected numbers, text or dates, got {array.dtype}")
     return _from_objects(array, where)
@@ -324,6 +497,10 @@ def _from_objects(array: Array, where: str) -> Array:
 
     kind_of = [_value_kind(value) for value in array]
     kinds = {k for k in kind_of if k != "missing"}
+    if kinds == {"number", "text"} and all(
+        could_be_number(v.strip()) or is_missing(v) for v, k in zip(array, kind_of, strict=True) if k == "text"
+    ):
+        return np.array([plain_cell(v, where) for v in array], dtype=object)
     if len(kinds) > 1:
         # The rarer kind is the surprise: name its first row.
         rare = min(sorted(kinds), key=kind_of.count)
@@ -337,7 +514,7 @@ def _from_objects(array: Array, where: str) -> Array:
         except OverflowError:
             raise DataError(f"{where}: a number is outside the range of double precision") from None
     if kind == "text":
-        texts = ["" if f == "missing" else cells.normalise_text(str(v)) for v, f in zip(array, kind_of, strict=True)]
+        texts = ["" if f == "missing" else normalise_text(str(v)) for v, f in zip(array, kind_of, strict=True)]
         return text_array(texts, where)
     if kind != "date":
         raise DataError(f"{where}: row {kind_of.index(kind)}: expected a number, text or a date, got {kind}")
@@ -357,13 +534,3 @@ def _value_kind(value: Any) -> str:
     if isinstance(value, (datetime.date, datetime.datetime)):
         return "a date with a time zone" if getattr(value, "tzinfo", None) else "date"
     return f"a {type(value).__name__}"
-
-
-def text_array(values: list[str], where: str) -> Array:
-    """Return text as a numpy array of fixed width, within a bound of memory."""
-    import numpy as np
-
-    longest = max(map(len, values), default=0)
-    if 4 * longest * len(values) > MAX_TEXT_BYTES:
-        raise DataError(f"{where}: a cell of {longest:,} characters in {len(values):,} rows takes too much memory")
-    return np.array(values, dtype=f"<U{max(longest, 1)}")

@@ -123,11 +123,11 @@ def read_version(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> 
     Parameters
     ----------
     source : str or path
-        A registered name, a ``datapackage.json`` or its folder, or a ``.csv`` file. Of a table that was fetched more
+        A registered name, a ``datapackage.json`` or its folder, or a file of data. Of a table that was fetched more
         than once ``NAME@earlier`` is what it was before its last update, ``NAME@sha256:...`` the snapshot whose hash
         begins so.
     key : sequence of str
-        For a CSV file, which describes no key: the columns that tell its rows apart.
+        For a file, which describes no key: the columns that tell its rows apart.
 
     Raises
     ------
@@ -142,15 +142,15 @@ def read_version(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> 
     {'run': ['a', 'b'], 'loss': [2.5, None]}
     """
     from forecast import tables
-    from forecast.tables import csv_format
 
     text = os.fspath(source)
-    if text.lower().endswith(".csv"):
+    if tables.is_plain_file(text):
         data = tables.to_columns(text)
+        cells = {name: data.texts(name) for name in data}
         plain = {name: _plain_values(data[name], "") for name in data}
-        cells = csv_format.read_csv(text)
         part = ChangedResource(key=_version_of_columns(plain, key, data.label), columns=plain)
-        return Version(name=Path(text).name, version="", hash=cells.hash, parts=(part,), data=text, text=dict(cells))
+        digest = tables.file_hash(text)
+        return Version(name=Path(text).name, version="", hash=digest, parts=(part,), data=text, text=cells)
     name, _, which = text.rpartition("@")
     pinned = name and (which == "earlier" or which.startswith("sha256:"))
     dataset = tables.snapshot(name, which) if pinned else tables.table(text)

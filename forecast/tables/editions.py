@@ -19,8 +19,8 @@ from typing import Any
 
 from forecast.base.files import file_hash
 from forecast.errors import UnknownNameError, UsageError, printable
-from forecast.tables import csv_format
-from forecast.tables.csv_format import CsvColumns
+from forecast.tables import file_formats
+from forecast.tables.raw_table import RawTable
 from forecast.tables.remote import resource_bytes
 from forecast.tables.schema import descriptor
 from forecast.tables.schema.descriptor import Package, Resource
@@ -185,7 +185,7 @@ def substitute_edition(package: Package, this: str, other: str, *, where: str) -
     return Edition(package=package, instead=(this, other))
 
 
-def with_rows(edition: Edition, rows: CsvColumns, path: str) -> Edition:
+def with_rows(edition: Edition, rows: RawTable, path: str) -> Edition:
     """Return an edition with the rows of a file beside its own: of each resource the columns that the file has of it.
 
     A resource of which the file has keys alone stays as it is.
@@ -198,7 +198,7 @@ def with_rows(edition: Edition, rows: CsvColumns, path: str) -> Edition:
     return replace(edition, added={**edition.added, **added})
 
 
-def added_rows(edition: Edition, resource: Resource) -> tuple[Resource, CsvColumns] | None:
+def added_rows(edition: Edition, resource: Resource) -> tuple[Resource, RawTable] | None:
     """Return the rows beside those of a resource, and the schema that they are read by; None where there are none.
 
     A column that the file lacks is empty: it is required of the table's rows and not of these. A key that it lacks is
@@ -207,7 +207,7 @@ def added_rows(edition: Edition, resource: Resource) -> tuple[Resource, CsvColum
     """
     if resource.name not in edition.added:
         return None
-    read = csv_format.read_csv(edition.added[resource.name][0])
+    read = file_formats.read_file(edition.added[resource.name][0])
     columns = {each.name: read.get(each.name, [""] * len(read.lines)) for each in resource.fields}
     first = next((key for key in resource.key if key in read), "")
     called = [each.name for each in resource.fields if each.name in LABEL_COLUMNS and each.type == "string"]
@@ -219,7 +219,7 @@ def added_rows(edition: Edition, resource: Resource) -> tuple[Resource, CsvColum
     for row, cells in enumerate(zip(*columns.values(), strict=True)):
         first_row.setdefault(cells, row)
     once = list(first_row.values())
-    kept = CsvColumns(
+    kept = RawTable(
         {name: [cells[row] for row in once] for name, cells in columns.items()},
         [read.lines[row] for row in once], read.label, read.hash,
     )  # fmt: skip

@@ -14,13 +14,22 @@ import numpy as np
 import numpy.typing as npt
 
 from forecast.base.budgets import check_memory
-from forecast.base.files import check_regular, replace_atomically
+from forecast.base.files import check_regular, open_regular, replace_atomically
 from forecast.errors import DataError, UsageError, one_line, printable
 
 Array = npt.NDArray[Any]
 
 
-__all__ = ["align_columns", "align_to_data", "check_parquet", "frame", "parquet", "row_labels", "write_parquet"]
+__all__ = [
+    "align_columns",
+    "align_to_data",
+    "check_parquet",
+    "frame",
+    "is_parquet",
+    "parquet",
+    "row_labels",
+    "write_parquet",
+]
 
 MAX_FRAME_CELLS = 100_000_000
 MAX_PARQUET_BYTES = 2**31
@@ -111,6 +120,15 @@ def parquet(path: str, at: str) -> dict[str, Array]:
     if columns is None:  # pyarrow changed under us
         raise DataError(f"{shown}: not a table")
     return columns
+
+
+def is_parquet(path: str) -> bool:
+    """Return True if a file begins as Parquet does."""
+    try:
+        with open_regular(Path(path), 1 << 40, DataError) as handle:
+            return os.read(handle, 4) == b"PAR1"
+    except DataError:  # whoever reads the file says so
+        return False
 
 
 def check_parquet(doing: str) -> None:

@@ -22,6 +22,7 @@ from forecast.errors import (
     printable,
 )
 from forecast.tables.editions import LABEL_COLUMNS
+from forecast.tables.same_place import reduce_places
 from forecast.units.qualifiers import ATTRIBUTES, infer
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class Series(NamedTuple):
     """A series in time: decimal years, values, their unit where the data state one, and further columns of the rows.
 
     `undated` counts the rows with a value and without a date, which are left out, and `empty` those without a value in
-    data that no descriptor describes: their holes may be accidents. `names` are what a table calls its rows.
+    data that no descriptor describes: their holes may be accidents. `names` are what a table calls its rows, and `read`
+    is the sentence about what was read of a file.
     """
 
     time: Array
@@ -47,6 +49,7 @@ class Series(NamedTuple):
     undated: int = 0
     empty: int = 0
     names: tuple[str, ...] = ()
+    read: str = ""
 
 
 #: When a row became known; without this column a row is known at its own date.
@@ -80,8 +83,9 @@ def _named_covariates(covariates: Any, name: str) -> Mapping[str, str]:
 
 
 def rows_as_of(
-    data: Any, *, where: Mapping[str, str], as_of: float | None, name: str, date: str | None = None
-) -> Columns:
+    data: Any, *, where: Mapping[str, str], as_of: float | None, name: str, date: str | None = None,
+    reading: Mapping[str, Any] | None = None,
+) -> Columns:  # fmt: skip
     """Return columns, cut to the rows that match and that were known before a date.
 
     Parameters
@@ -95,6 +99,8 @@ def rows_as_of(
         For messages: who asks.
     date : str, optional
         The column that dates a row, where the table has no ``vintage``.
+    reading : mapping, optional
+        How a file is read: keywords of `forecast.read`.
 
     Raises
     ------
@@ -105,23 +111,30 @@ def rows_as_of(
     """
     from forecast import tables
 
-    columns = tables.to_columns(data, where=name)
-    keep = np.ones(columns.rows, dtype=bool)
+    columns = tables.read(data, **reading) if reading else tables.to_columns(data, where=name)
     for key, text in where.items():
-        values = columns.column(key)
-        keep &= values == tables.wanted_value(values, "", text, f"{name}: {printable(key, 60)}")
+        columns = columns.where(key, text, f"{name}: {printable(key, 60)}")
+    keep = np.ones(columns.rows, dtype=bool)
     if as_of is not None:
         dated = VINTAGE_COLUMN if VINTAGE_COLUMN in columns else date
         if dated is None:
             raise DataError(
                 f"{name}: the table dates no row ('{VINTAGE_COLUMN}' is missing), so it cannot be read as of a date"
             )
-        keep &= _to_decimal_years(columns.column(dated), f"{name}: column '{printable(dated, 60)}'") < as_of
-    if not keep.any():
+        keep &= _time_of(columns, dated, data, name) < as_of
+    if not columns.rows or not keep.any():
         condition = ", ".join(f"{k} = {printable(v, 40)}" for k, v in where.items())
         when = f" before {as_of:.2f}" if as_of is not None else ""
         raise EmptyDataError(f"{name}: no row is left{' where ' + condition if condition else ''}{when}")
-    return columns.take(keep)
+    return columns.take(keep) if not keep.all() else columns
+
+
+def _time_of(columns: Columns, name: str, data: Any, where: str) -> Array:
+    """Return a column of dates as decimal years; of a file in any form, of arrays any number."""
+    columns.column(name)
+    if columns.from_file or columns.meaning(name).problem is not None:
+        return columns.years(name)
+    return _to_decimal_years(columns.column(name), f"{where}: column '{printable(name, 60)}'")
 
 
 def complete(columns: Columns, used: Iterable[str], name: str) -> Columns:
@@ -211,6 +224,7 @@ def read_columns(
     since: str = "",
     records: bool = False,
     yearly: bool = False,
+    reading: Mapping[str, Any] | None = None,
 ) -> Series:
     """Return what `read_series` does and further columns of the same rows, each in the unit it has in the data.
 
@@ -223,6 +237,8 @@ def read_columns(
         Name to a column, or a formula over columns.
     x, y, where, as_of, name, qualifiers, since, records, yearly
         See `read_series`.
+    reading : mapping, optional
+        How a file is read: keywords of `forecast.read`, and ``reduce``, what becomes of several rows at one date.
 
     Raises
     ------
@@ -230,8 +246,10 @@ def read_columns(
     """
     from forecast.tables.schema import separate
 
-    columns = rows_as_of(data, where=where or {}, as_of=as_of, name=name, date=x)
-    time = _to_decimal_years(columns.column(x), f"{name}: column '{printable(x, 60)}'")
+    how = dict(reading or {})
+    rule = str(how.pop("reduce", ""))
+    columns = rows_as_of(data, where=where or {}, as_of=as_of, name=name, date=x, reading=how)
+    time = _time_of(columns, x, data, name)
     dataset = _dataset(data)
     value, unit, used = _value_column(columns, dataset, y, f"{name}: y")
     _check_finite(value, time, f"{name}: column '{printable(y, 60)}'")
@@ -267,6 +285,17 @@ def read_columns(
     for column in dict.fromkeys(used):
         own = {} if dataset is None else of_column(dataset, column)
         _check_qualifiers(columns.take(known), dataset, column, {**own, **(where or {}), **(qualifiers or {})}, name)
+    read = ""
+    if columns.from_file:
+        rows = columns.take(known, f"without {printable(y, 40)} or {printable(x, 40)}")
+        if not (records or yearly):
+            place, reduced, note = reduce_places(
+                time[known], value[known], rule, f"{name}: {rows.label}", columns=rows, names=(x, y), by=False
+            )
+            rows.notes.series += [note] if note else []
+            if note:
+                return Series(place, reduced, unit, {}, undated, empty, (), rows.notes.line())
+        read = rows.notes.line()
     called = _row_names(columns, dataset, used[0])
     kept = np.flatnonzero(known)
     kept = kept[np.argsort(time[kept], kind="stable")]
@@ -286,7 +315,7 @@ def read_columns(
                 called[last] = called[kept[-1]]  # whose record it is
             value[last], kept = value[kept[-1]], np.append(kept, last)
     names = () if called is None else tuple(called[kept].tolist())
-    return Series(time[kept], value[kept], unit, {k: c[kept] for k, c in more.items()}, undated, empty, names)
+    return Series(time[kept], value[kept], unit, {k: c[kept] for k, c in more.items()}, undated, empty, names, read)
 
 
 def _row_names(columns: Columns, dataset: xr.Dataset | None, used: str) -> NDArray[np.str_] | None:

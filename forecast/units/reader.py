@@ -22,15 +22,17 @@ _TOKEN = re.compile(
 _DEFINITION = re.compile(
     r"(?P<name>[A-Za-z][A-Za-z0-9_]{0,39})\s*=\s*[A-Za-z0-9_.\[][A-Za-z0-9_.\[\] */+()=-]{0,120}", re.ASCII
 )
-_UNIT_HINTS = {
-    "^": "write ** for a power",
-    "$": "write USD",
-    "%": "write percent",
-    "·": "write * for a product",
-    "²": "write **2",
-    "³": "write **3",
-    "µ": "write u for micro",
-    "μ": "write u for micro",
+#: What people write instead of this grammar's signs.
+_SPELLINGS: dict[str, str | int | None] = {
+    "^": "**",
+    "·": "*",
+    "×": "*",
+    "²": "**2",
+    "³": "**3",
+    "µ": "u",
+    "μ": "u",
+    "%": "percent",
+    "$": "USD",
 }
 _WORD_UNITS = {
     "FLOPS": "FLOP/s",
@@ -136,6 +138,7 @@ class _UnitReader:
         if not isinstance(text, str):
             fail(f"expected a unit as text, got {type(text).__name__}", where)
         self.text = text
+        text = text.translate(str.maketrans(_SPELLINGS))
         if len(text) > MAX_UNIT_CHARACTERS:
             self.fail(f"has {len(text)} characters; the limit is {MAX_UNIT_CHARACTERS}")
         self.tokens: list[str] = []
@@ -143,9 +146,7 @@ class _UnitReader:
         while position < len(text.rstrip()):
             token = _TOKEN.match(text, position)
             if not token:
-                c = text[position:].lstrip()[:1]
-                hint = f"; {_UNIT_HINTS[c]}" if c in _UNIT_HINTS else ""
-                self.fail(f"'{printable(c)}' is outside the grammar of units{hint}")
+                self.fail(f"'{printable(text[position:].lstrip()[:1])}' is outside the grammar of units")
             self.tokens.append(token[0].strip())
             position = token.end()
         self.tokens.reverse()  # a stack

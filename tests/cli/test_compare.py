@@ -70,7 +70,7 @@ def test_json_is_a_list_of_laws(capsys, data):
     code, out, _ = run(capsys, *LAWS, "--data", data, "--json")
     found = json_of(out)
     assert code == 0
-    assert list(found) == ["command", "result", "warnings", "provenance"]
+    assert list(found) == ["command", "result", "read", "warnings", "provenance"]
     assert [row["law"] for row in found["result"]["laws"]] == list(LAWS)
     assert found["result"]["best"] == dict.fromkeys(("aic", "aicc", "bic", "rollout"), LAWS[1])
     for row in found["result"]["laws"]:

@@ -32,7 +32,7 @@ def test_headline_then_table_then_verdict(capsys, data):
 def test_json_is_the_fit(capsys, data):
     code, found = answer(capsys, LAW, "--data", data)
     assert code == 0
-    assert list(found) == ["command", "result", "warnings", "provenance"]
+    assert list(found) == ["command", "result", "read", "warnings", "provenance"]
     fit = forecast.law(LAW).fit({"x": X, "y": Y})
     for row in found["result"]["parameters"]:
         assert row["value"] == fit.values[row["name"]]

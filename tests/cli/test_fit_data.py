@@ -46,23 +46,15 @@ def with_cell(said, here):
 
 
 @pytest.mark.parametrize(
-    ("column", "words", "what"),
-    [
-        ("x", (), "variable 'x'"),
-        ("y", (), "y"),
-        ("s", ("--sigma", "s"), "sigma"),
-        ("s", ("--weights", "s"), "weights"),
-        ("s", ("--let", "x = x + s"), "variable 'x'"),
-    ],
+    ("column", "words"),
+    [("x", ()), ("y", ()), ("s", ("--sigma", "s")), ("s", ("--weights", "s"))],
 )
-@pytest.mark.parametrize("cell", ["", "NaN", "N/A"])
-def test_bad_input_025_a_missing_cell_is_named(with_cell, column, words, what, cell):
-    line = with_cell(column, cell, *words).refusal
-    if cell == "":
-        assert what in line
-        assert "row 5" in line
-    else:  # no spelling of a number, and not declared as missing
-        assert f"runs.csv:6:{column}: '{cell}': expected a number" in line
+@pytest.mark.parametrize("cell", ["", "NaN", "N/A", "-", "inf"])
+def test_bad_input_025_a_row_with_a_missing_cell_is_left_out_and_said(with_cell, column, words, cell):
+    found = with_cell(column, cell, *words, "--json")
+    assert found.json["result"]["points"] == 39
+    assert found.json["read"] == [f"Read runs.csv: 39 of 40 rows (1 without {column})."]
+    assert f"row 5 of 40 has no '{column}'" in with_cell(column, cell, *words, "--missing", "error").refusal
 
 
 def test_bad_input_025_dropping_is_asked_for_and_says_how_many(with_cell):
@@ -73,7 +65,7 @@ def test_bad_input_025_dropping_is_asked_for_and_says_how_many(with_cell):
 
 
 @pytest.mark.parametrize("column", ["x", "y"])
-@pytest.mark.parametrize("cell", ["inf", "-inf", "1e400", "Infinity"])
+@pytest.mark.parametrize("cell", ["1e400", "-1e400"])
 def test_bad_input_026_an_infinite_cell_is_named(with_cell, column, cell):
     assert f"runs.csv:6:{column}: '{cell}'" in with_cell(column, cell).refusal
 

@@ -91,8 +91,8 @@ def test_bad_input_022_text_is_guarded_and_numbers_are_not(capsys, fit, tmp_path
     raw = (tmp_path / "out.csv").read_text().splitlines()
     assert all(line.lstrip('"')[:1] not in tuple("=+-@") for line in raw)
     assert ",-1," in raw[1] or ",-1.0," in raw[1]
-    back = csv_format.read_csv(tmp_path / "out.csv")
-    assert back["name"] == names
+    back = forecast.read(tmp_path / "out.csv")
+    assert back["name"].tolist() == names
     want = fit.predict(x=10 * np.array(points))
     assert [float(v) for v in back["median"]] == want["median"].values.tolist()
     assert [float(v) for v in back["observed_upper"]] == want["observed_upper"].values.tolist()

@@ -82,13 +82,18 @@ def test_form_is_part_of_the_doubt():
     assert all(answer.lower[0] < row["says"] < answer.upper[0] for row in answer.laws if row["name"] != "drift")
 
 
-def test_points_of_one_x_are_averaged():
+def test_points_of_one_x_are_reduced_by_a_rule_only():
     twice = np.repeat(STEPS, 2)
     y = loss()
     pair = np.column_stack([y * 1.01, y / 1.01]).ravel()
-    np.testing.assert_allclose(
-        forecast.extrapolate(twice, pair, to=2e6).median, forecast.extrapolate(STEPS, y, to=2e6).median, rtol=1e-9
-    )
+    with pytest.raises(DataError, match=r"2 rows at each place of 'x' .*: say --reduce mean, median"):
+        forecast.extrapolate(twice, pair, to=2e6)
+    alone = forecast.extrapolate(STEPS, y, to=2e6).median
+    reduced = forecast.extrapolate(twice, pair, to=2e6, reduce="mean")
+    np.testing.assert_allclose(reduced.median, alone, rtol=1e-9)
+    assert "the mean of 80 rows at 40 places" in reduced.warnings[0]
+    best = forecast.extrapolate(twice, pair, to=2e6, reduce="best").median
+    np.testing.assert_allclose(best, forecast.extrapolate(STEPS, y / 1.01, to=2e6).median, rtol=1e-9)
 
 
 def test_rows_come_in_any_order_and_every_place_is_answered_as_asked():
@@ -304,9 +309,9 @@ def test_a_level_is_reached_at_a_date():
     ("x", "y", "options", "error", "says"),
     [
         (STEPS[:4], loss()[:4], {"to": 2e6}, DataError, "at least 5 different values, got 4"),
-        (np.full(9, 7.0), loss()[:9], {"to": 2e6}, DataError, "at least 5 different values, got 1"),
+        (np.full(9, 7.0), loss()[:9], {"to": 2e6}, DataError, "9 rows at each place of 'x'"),
         (STEPS, loss() - 2, {"to": 2e6}, DataError, "'y', row .*: expected numbers above 0"),
-        (STEPS, np.where(STEPS > 1e5, np.nan, 1.0), {"to": 2e6}, DataError, "expected numbers above 0, got nan"),
+        (STEPS, np.where(STEPS > 1e3, np.nan, 1.0), {"to": 2e6}, DataError, "at least 5 different values, got 1"),
         (STEPS - 1e3, loss(), {"to": 2e6}, DataError, "'x', row 1: expected numbers above 0, got 0"),
         (STEPS, loss()[:-1], {"to": 2e6}, DataError, "'y' has 39 values, 'x' has 40"),
         (STEPS, loss(), {"to": 5e5}, UsageError, "beyond the data, which end at x = 1e\\+06; got 500000"),
@@ -316,7 +321,7 @@ def test_a_level_is_reached_at_a_date():
         (STEPS, loss(), {"to": 2e6, "level": 1.0}, UsageError, "level"),
         (STEPS, loss(), {"to": "far"}, DataError, "'to': expected numbers"),
         (STEPS, loss(), {"reach": 2.0}, UsageError, "reach: expected x to be dates"),
-        (["a", "b", "c", "d", "e"], np.ones(5), {"to": 2e6}, DataError, "expected numbers or dates"),
+        (["a", "b", "c", "d", "e"], np.ones(5), {"to": 2e6}, DataError, "expected numbers, got text"),
         (DATES, GROWTH, {"to": "2011-01-01"}, UsageError, "which end at x = 2023-07; got 2011-01"),
         (DATES, GROWTH, {"reach": -1.0}, UsageError, "reach: expected a number above 0"),
         (STEPS.reshape(2, -1), loss(), {"to": 2e6}, DataError, "expected one column"),

@@ -145,8 +145,9 @@ def test_refusals():
         scored(POWER, data={name: column[:8] for name, column in curve().items()})
     with pytest.raises(DataError, match="at least two groups in 'run'"):
         scored(POWER, data={**curve(), "run": np.repeat("a", 24)}, leave_out="run")
-    with pytest.raises(DataError, match="along: a value is missing"):
-        scored(POWER, data={**curve(), "x": np.where(X > 1e5, np.nan, X)})
+    holes = {**curve(), "x": np.where(X > 1e5, np.nan, X)}
+    with pytest.raises(DataError, match="has no 'x'"):
+        scored(POWER, data=forecast.read(holes, missing="error"))
     with pytest.raises(UnknownNameError, match="did you mean 'x'"):
         scored(POWER, let={"xx": "loss"})
     with pytest.raises(UnknownNameError, match="did you mean 'run'"):

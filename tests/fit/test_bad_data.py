@@ -30,8 +30,8 @@ def but(values, row, value):
 @pytest.mark.parametrize(
     ("data", "keywords", "says"),
     [
-        ({"x": but(X, 6, np.nan), "y": Y}, {}, "variable 'x' is missing in row 7 of 40"),
-        ({"x": X, "y": but(Y, 6, np.nan)}, {}, "y is missing in row 7 of 40"),
+        (forecast.read({"x": but(X, 6, np.nan), "y": Y}, missing="error"), {}, "row 7 of 40 has no 'x'"),
+        (forecast.read({"x": X, "y": but(Y, 6, np.nan)}, missing="error"), {}, "row 7 of 40 has no 'y'"),
         ({"x": X, "y": Y}, {"sigma": but(0 * X + 0.1, 6, np.nan)}, "sigma: .* in row 7 of 40"),
         ({"x": X, "y": Y}, {"weights": but(0 * X + 1, 6, np.nan)}, "weights is missing in row 7 of 40"),
         ({"x": X, "y": Y}, {"sigma_x": {"x": but(0 * X, 6, np.nan)}}, "sigma_x: .*"),
@@ -40,6 +40,16 @@ def but(values, row, value):
 def test_bad_input_025_a_missing_number_is_named(data, keywords, says, objective):
     with pytest.raises((DataError, UsageError), match=says):
         POWER.fit(data, objective=objective, **keywords)
+
+
+@pytest.mark.parametrize("column", ["x", "y"])
+def test_a_row_without_a_value_is_left_out_and_said(column):
+    data = {"x": X, "y": Y} | {column: but({"x": X, "y": Y}[column], 6, np.nan)}
+    found = POWER.fit(data, sigma=but(0.01 * Y, 6, 0.0))
+    keep = np.arange(40) != 6
+    assert dict(found.values) == dict(POWER.fit({"x": X[keep], "y": Y[keep]}, sigma=0.01 * Y[keep]).values)
+    assert found.read == f"Read data: 39 of 40 rows (1 without {column})."
+    assert found.read in found.summary()
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e308 * 10])

@@ -89,8 +89,11 @@ def test_a_mistake_that_fails_every_law_is_raised():
         compare(laws(), CURVE, let={"x": "xx*2"})
     with pytest.raises(UnknownNameError, match="unknown variable 'N'"):
         compare(laws(), CURVE, let={"N": "x"})
-    with pytest.raises(DataError, match="missing"):
-        compare(laws(), {**CURVE, "y": np.where(X > 5000, np.nan, CURVE["y"])})
+    holes = {**CURVE, "y": np.where(X > 5000, np.nan, CURVE["y"])}
+    rows, about = compare(laws(), holes)
+    assert about["points"] == rows[0]["points"] == int((X <= 5000).sum())
+    with pytest.raises(DataError, match="has no 'y'"):
+        compare(laws(), forecast.read(holes, missing="error"))
 
 
 def test_a_law_without_an_end_is_not_judged():

@@ -68,17 +68,6 @@ def test_bad_input_037_other_spellings_of_numbers(cell: str, tmp_path: Path) -> 
         number_table(tmp_path, cell, kind="integer")
 
 
-@pytest.mark.parametrize("cell", ["1,234", "3,14", "1_000", "１２３", "٣", " 5 ", "5e", "0x10", "5."])
-def test_bad_input_037_a_bare_csv_is_as_strict(cell: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(f'x\n"{cell}"\n')
-    with pytest.raises(TableError, match=r"a\.csv:2:x: .*expected a number \(|a\.csv:2:x: .*in ASCII digits"):
-        to_columns(path)["x"]
-    path.write_text("x\n1\n2\nN/A\n")
-    with pytest.raises(TableError, match=r"a\.csv:4:x: 'N/A': expected a number or an empty cell"):
-        to_columns(path)["x"]
-
-
 @pytest.mark.parametrize(
     ("cell", "value"), [("1234.5", 1234.5), ("-1e9", -1e9), (".5", 0.5), ("+2", 2.0), ("0e5", 0.0), ("1E-3", 1e-3)]
 )
@@ -93,13 +82,13 @@ def test_every_double_round_trips_through_its_text(value: float) -> None:
 
 @given(st.text(max_size=12))
 def test_the_grammar_takes_no_more_than_float_does(text: str) -> None:
-    if cells.is_number(text):
-        assert text.isascii()
-        assert float(text) is not None
-        assert "_" not in text
-    else:
-        with pytest.raises(ValueError, match="expected a number"):
-            cells.parse_cell_number(text)
+    try:
+        value = cells.parse_cell_number(text)
+    except ValueError:
+        return
+    assert text.isascii()
+    assert value == float(text)
+    assert "_" not in text
 
 
 def test_empty_and_declared_cells_are_missing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from forecast import tables
 from forecast.errors import DownloadError, TableError, UnknownNameError, UsageError
-from forecast.tables import cited_hashes, csv_format, diff, table
+from forecast.tables import cited_hashes, diff, file_formats, table
 from forecast.tables.remote import snapshots, trust_on_first_use
 from forecast.tables.remote.download import cache_folder, fetch
 from forecast.tables.remote.snapshots import Snapshot
@@ -267,9 +267,9 @@ def test_an_earlier_snapshot_that_is_lost_says_what_to_do(runs, upstream):
 def test_a_file_too_large_for_a_table_is_named_as_it_was_given(runs, tmp_path):
     large = tmp_path / "large.csv"
     with large.open("wb") as stream:
-        stream.truncate(csv_format.MAX_CSV_BYTES + 1)
+        stream.truncate(file_formats.MAX_FILE_BYTES + 1)
     with pytest.raises(DownloadError, match=r"large\.csv is not this table.*: runs\.csv: .* bytes; at most") as caught:
-        take(runs, file=large, check=lambda path: csv_format.read_csv(path))
+        take(runs, file=large, check=lambda path: file_formats.read_file(path))
     assert ".part" not in str(caught.value)
     assert cached() == []
 

@@ -11,6 +11,7 @@ import click
 from forecast.cli import completion, render
 from forecast.cli.ask.run import RUN_OPTIONS, parse_key_values, project_and_write
 from forecast.cli.output_files import add_options
+from forecast.cli.reading_options import reading_options, reduce_option
 from forecast.errors import UsageError, printable
 
 __all__ = ["ask"]
@@ -18,11 +19,16 @@ __all__ = ["ask"]
 _QUESTION_ARGUMENT = click.argument(
     "question", nargs=-1, required=True, shell_complete=completion.complete_names("model")
 )
+_SERIES_OPTIONS = (
+    click.option("--x", metavar="COLUMN", help="Of FILE:COLUMN: the column of dates."),
+    click.option("--where", multiple=True, metavar="CONDITION", help='Of FILE:COLUMN: rows to keep, "run is a".'),
+    reduce_option,
+)
 _COMPARE = click.option("--compare", is_flag=True, help="Put every shape of trends beside that of a series.")
 
 
 @click.command()
-@partial(add_options, (_QUESTION_ARGUMENT, _COMPARE, *RUN_OPTIONS))
+@partial(add_options, (_QUESTION_ARGUMENT, _COMPARE, *_SERIES_OPTIONS, reading_options, *RUN_OPTIONS))
 @click.pass_context
 def ask(
     ctx: click.Context,
@@ -31,13 +37,18 @@ def ask(
     compare: bool,
     at: Sequence[str],
     settings: tuple[str, ...],
+    x: str | None,
+    where: tuple[str, ...],
+    rule: str | None,
+    reading: dict[str, Any],
     **options: Any,
 ) -> None:
     """Ask a QUESTION: a name, arithmetic over names, or a level to be reached.
 
     A name is a trend, an estimate, a quantity of a scenario (SCENARIO.QUANTITY), or a column of a file
-    (FILE.csv:COLUMN). Numbers may have units and be written 1M or 70B; an operator stands between blanks. A question in
-    words is looked up, and lines to copy are proposed. Everything else is as for 'forecast run'.
+    (FILE:COLUMN, or FILE:"A COLUMN" in quotes). Numbers may have units and be written 1M or 70B; an operator stands
+    between blanks. A question in words is looked up, and lines to copy are proposed. Everything else is as for
+    'forecast run'.
 
     \b
     forecast ask run-price-performance --at 2035 --level 80
@@ -46,14 +57,25 @@ def ask(
     forecast ask model-capability.power --at 2030
     forecast ask when does a supercomputer match the brain
     """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.cli.fit.fit_arguments import parse_conditions
     from forecast.scenarios.question_text import RIVAL_SHAPES, every_shape, in_words, read_question
 
     text = " ".join(question)
     if in_words(text):
         _propose(ctx, text, as_json=options["as_json"])
         return
-    scenario = read_question(text, at=at, until=options["until"], shapes=every_shape() if compare else RIVAL_SHAPES)
+    reading |= {"reduce": rule} if rule else {}
+    series = {"x": x, "where": parse_conditions(where), "reading": {k: _one_text(v) for k, v in reading.items()}}
+    shapes = every_shape() if compare else RIVAL_SHAPES
+    scenario = read_question(text, at=at, until=options["until"], shapes=shapes, series=series)
     project_and_write(ctx, scenario=scenario, at=(), settings=parse_key_values(settings, "--set"), sweep={}, **options)
+
+
+def _one_text(value: Any) -> Any:
+    """Return the only one of several words; a scenario has one, too."""
+    if isinstance(value, tuple) and len(value) > 1:
+        raise UsageError("--missing: one word here; replace the others in the file")
+    return value[0] if isinstance(value, tuple) else value
 
 
 def _propose(ctx: click.Context, text: str, *, as_json: bool) -> None:

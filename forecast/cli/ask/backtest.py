@@ -22,6 +22,7 @@ from forecast.cli.output_files import (
     plot_option,
     reject_options,
 )
+from forecast.cli.reading_options import reading_options
 from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ Tests = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 @click.option("--frontier", is_flag=True, help="File: the values are a running maximum.")
 @click.option("--frontier-rows", "records", is_flag=True, help="File: count only the rows that set a record.")
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows of a file: "year > 1990", "kind is dense".')
+@reading_options
 @click.option("--shape", "shapes", multiple=True, metavar="SHAPE", help="Only this shape, beside what it must beat.")
 @click.option("--score", "scores", multiple=True, metavar="NAME", help="Add a score: crps, or one of a plugin.")
 @click.option("--years", type=float, metavar="N", help="Series: years ahead.  [default: 10]")
@@ -102,6 +104,7 @@ def backtest(
     frontier: bool,
     records: bool,
     where: tuple[str, ...],
+    reading: dict[str, Any],
     shapes: tuple[str, ...],
     scores: tuple[str, ...],
     years: float | None,
@@ -118,7 +121,7 @@ def backtest(
     plots: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Test forecasts of X on the past: of a series, SERIES@SHAPE, a model, a scenario, a law, or a .csv file.
+    """Test forecasts of X on the past: of a series, SERIES@SHAPE, a model, a scenario, a law, or a file.
 
     At most six dates in the past, each with eight dates and 40 % of the span behind it, are taken as the present: every
     shape is fitted to what was known, and its forecasts of observations are scored against what happened within ten
@@ -142,6 +145,7 @@ def backtest(
     forecast backtest chinchilla --data runs.csv --let "N = params" --let "D = tokens" --y loss --along "6*N*D"
     forecast backtest curves.csv --along steps --y loss --by run
     """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast import tables
     from forecast.cli.fit.fit_arguments import check_outputs
     from forecast.evaluation import rolling_origin
 
@@ -154,7 +158,7 @@ def backtest(
         "--data": data, "--along": along, "--leave-out": leave_out, "--law": laws, "--let": let,
         "--variables": variables, "--objective": objective,
     }  # fmt: skip
-    is_file = Path(subject).suffix.lower() in (".csv", ".parquet", ".pq")
+    is_file = tables.is_plain_file(subject) and "@" not in subject
     of_whole = {
         "--vintage": vintages, "--quantity": quantities, "--scale": scales, "--set": settings, "--draws": draws,
     }  # fmt: skip
@@ -180,6 +184,7 @@ def backtest(
     source: dict[str, str] = {}
     plugins: list[Plugin] = []
     notes: list[str] = []
+    read = ""
     if data is not None or (is_file and (along is not None or laws)):
         reject_options(
             {"--x": x, "--frontier": frontier, "--frontier-rows": records, "--shape": shapes, "--years": years},
@@ -189,14 +194,14 @@ def backtest(
             raise UsageError(f"X: expected a law to fit to --data, got the file '{printable(subject, 60)}'")
         named = laws if is_file else (subject, *laws)
         rivals, plugins = _select_laws(named, variables)
-        tests, source, notes = _of_laws(rivals, subject if is_file else str(data), by, where, let, along, {
+        tests, source, notes, read = _of_laws(rivals, subject if is_file else str(data), by, where, let, along, {
             "y": y, "leave_out": leave_out, "objective": objective,
-        })  # fmt: skip
+        }, reading)  # fmt: skip
     else:
         reject_options(of_laws, "only of a law: forecast backtest LAW --data FILE, or FILE --along COLUMN")
         ahead = 10.0 if years is None else years
         if is_file:
-            tests, source = _of_file(subject, x, y, by, frontier, records, where, shapes, ahead)
+            tests, source, read = _of_file(subject, x, y, by, frontier, records, where, shapes, ahead, reading)
         else:
             reject_options(of_file, f"only of a file: '{printable(subject, 60)}' says its own")
             tests = _of_name(subject, shapes, ahead)
@@ -235,6 +240,7 @@ def backtest(
         files=(out,),
         plots=plots,
         as_json=as_json,
+        read=[read],
         warnings=[*notes, *skipped],
         provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
     )
@@ -280,19 +286,26 @@ def _of_file(
     where: tuple[str, ...],
     shapes: tuple[str, ...],
     years: float,
-) -> tuple[Tests, dict[str, str]]:
+    reading: dict[str, Any],
+) -> tuple[Tests, dict[str, str], str]:
     """Return the series of a file, and its hash."""
     from forecast.cli.fit.fit_arguments import data_of, write_outputs
+    from forecast.tables.column_names import unquoted
 
     if x is None or y is None:
         raise UsageError(
             f"{printable(Path(path).name, 60)}: a file needs --x and --y: its dates and its values; "
             "or, for laws, --along and --y"
         )
-    columns, source = data_of(path, "backtest")
+    columns, source = data_of(path, "backtest", reading)
     rows, _ = write_outputs(columns, where)
+    rows = rows.complete([unquoted(name, rows) for name in (x, y)])
     parts = _rows_by_group(rows, by, Path(path).stem)
-    return [_series_from_rows(name, part, x, y, frontier, records, shapes, years) for name, part in parts], source
+    return (
+        [_series_from_rows(name, part, x, y, frontier, records, shapes, years) for name, part in parts],
+        source,
+        rows.notes.line(),
+    )
 
 
 def _rows_by_group(rows: Columns, by: str | None, name: str) -> Iterator[tuple[str, Columns]]:
@@ -300,7 +313,7 @@ def _rows_by_group(rows: Columns, by: str | None, name: str) -> Iterator[tuple[s
     if by is None:
         yield name, rows
         return
-    groups = rows.column(by)
+    groups = rows.labels(by)
     for value in np.unique(groups[groups != ""] if groups.dtype.kind == "U" else groups):
         yield str(value), rows.take(groups == value)
 
@@ -311,8 +324,11 @@ def _series_from_rows(
     """Return a series of a file with every shape; rows without a value or in no order of dates are no hindrance."""
     from forecast.evaluation import rolling_origin
     from forecast.models import trend
+    from forecast.tables.column_names import unquoted
 
-    data = {column: rows.column(column) for column in dict.fromkeys((x, y))}
+    x, y = (unquoted(column, rows) for column in (x, y))
+    rows.column(x)
+    data = {x: rows.years(x) if rows.from_file else rows.column(x), y: rows.numeric(y)}
 
     def made(shape: Any) -> Model:
         return trend(data, shape=shape, x=x, y=y, unit="", frontier=frontier, records=records, name=name)
@@ -341,12 +357,13 @@ def _of_laws(
     let: tuple[str, ...],
     along: str | None,
     options: dict[str, Any],
-) -> tuple[Tests, dict[str, str], list[str]]:
+    reading: dict[str, Any],
+) -> tuple[Tests, dict[str, str], list[str], str]:
     """Return the curves of a file or a table, its hash, and a note about its rows."""
     from forecast.cli.fit import fit_arguments
     from forecast.evaluation.law_rolling import backtest_laws
 
-    columns, source = fit_arguments.data_of(path, "backtest")
+    columns, source = fit_arguments.data_of(path, "backtest", reading)
     rows, note = fit_arguments.write_outputs(columns, where)
     lets = fit_arguments.parse_formulas(let, "--let")
     single = [name for name in {name for law in rivals for name in law.variables} if name not in rows]
@@ -356,7 +373,7 @@ def _of_laws(
         (name, partial(backtest_laws, rivals, part, let=lets, along=along, **options), {})
         for name, part in _rows_by_group(rows, by, Path(path).stem)
     ]
-    return made, source, [note] if note else []
+    return made, source, [note] if note else [], rows.notes.line()
 
 
 def _best_model_sentence(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from forecast.base.dates import iso_date_or_none
 from forecast.cli import render
@@ -13,9 +14,12 @@ from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.level_option import level_option
 from forecast.cli.output_files import TABLE_SUFFIXES, emit_files, out_option, plot_option, report_option
+from forecast.cli.reading_options import reading_options, reduce_option
+from forecast.errors import DataError, ForecastError, UsageError
 
 if TYPE_CHECKING:
     from forecast.evaluation.extrapolate import Extrapolation
+    from forecast.tables.columns import Columns
 
 __all__ = ["extrapolate"]
 
@@ -28,6 +32,9 @@ __all__ = ["extrapolate"]
 @click.option("--threshold", "reach", metavar="NUMBER", help="Where x is dates: when is this level first met?")
 @level_option("Of the interval: 80, or 0.8.")
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows to keep: "steps > 100", "run is big".')
+@click.option("--by", metavar="COLUMN", help="Extrapolate each series that this column names.")
+@reduce_option
+@reading_options
 @click.option(
     "--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal draws, along dates."
 )
@@ -44,6 +51,9 @@ def extrapolate(
     reach: str | None,
     level: float,
     where: tuple[str, ...],
+    by: str | None,
+    rule: str | None,
+    reading: dict[str, Any],
     seed: int,
     out: str | None,
     plots: tuple[str, ...],
@@ -63,28 +73,29 @@ def extrapolate(
     forecast extrapolate run.csv --x steps --y loss --to 1e9 --report run.html
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import fit_arguments
-    from forecast.evaluation.extrapolate import extrapolate as carried
     from forecast.report.figures import check_format
     from forecast.report.figures.extrapolations import plot_extrapolation
+    from forecast.tables.column_names import unquoted
 
     for path in plots:
         check_format(path)
     fit_arguments.check_outputs([("--out", out), ("--report", report), *(("--plot", path) for path in plots)], data)
-    columns, source = fit_arguments.data_of(data, "extrapolate")
+    columns, source = fit_arguments.data_of(data, "extrapolate", reading)
+    x, y = (unquoted(name, columns) for name in (x, y))
     rows, note = fit_arguments.write_outputs(columns, where)
-    along = rows.column(x)
-    answer = carried(
-        along,
-        rows.numeric(y),
-        _parse_places(to, dated=along.dtype.kind in "MU"),
-        level,
-        reach=None if reach is None else fit_arguments.parse_option_number(reach, "--threshold"),
-        names=(x, y),
-        seed=seed,
-    )
+    threshold = None if reach is None else fit_arguments.parse_option_number(reach, "--threshold")
+    if by is not None:
+        if plots or report:
+            raise UsageError("--by: a figure and a page are of one series: keep one with --where")
+        _extrapolate_each(
+            rows, unquoted(by, columns), (x, y), to, threshold, level, rule or "", seed, out, as_json, source
+        )
+        return
+    answer = _extrapolate_columns(rows, (x, y), to, threshold, level, rule or "", seed)
     result = _as_json_data(answer)
     record = render.provenance(_plugins_used(answer), computed=True, seed=seed, data=source)
-    said: dict[str, Any] = {"warnings": [*([note] if note else []), *answer.warnings], "provenance": record}
+    warnings = [*([note] if note else []), *answer.warnings]
+    said: dict[str, Any] = {"warnings": warnings, "provenance": record, "read": [answer.read]}
     emit_files(
         result,
         text=lambda: _print_extrapolation(result),
@@ -96,6 +107,75 @@ def extrapolate(
         as_json=as_json,
         **said,
     )
+
+
+def _extrapolate_columns(
+    rows: Columns, names: tuple[str, str], to: str | None, threshold: float | None, level: float, rule: str, seed: int
+) -> Extrapolation:
+    """Extrapolate one column along another: of rows that have both, one at each place."""
+    from dataclasses import replace
+
+    from forecast.base.dates import from_decimal_year
+    from forecast.evaluation.extrapolate import extrapolate as extrapolate_points
+    from forecast.tables.same_place import reduce_places
+
+    x, y = names
+    rows.column(x)
+    dated = rows.kind(x) == "time"
+    values = rows.numeric(y)
+    places = rows.years(x) if dated else rows.numeric(x)
+    known = rows.complete([x, y]).notes
+    keep = ~(np.isnan(places) | np.isnan(values))
+    places, values, reduced = reduce_places(
+        places[keep], values[keep], rule, f"extrapolate: {rows.label}", columns=rows.take(keep), names=names
+    )
+    known.series += [reduced] if reduced else []
+    answer = extrapolate_points(
+        from_decimal_year(places) if dated else places, values, _parse_places(to, dated=dated), level, reach=threshold,
+        names=names, seed=seed,
+    )  # fmt: skip
+    return replace(answer, read=known.line())
+
+
+def _extrapolate_each(
+    rows: Columns, by: str, names: tuple[str, str], to: str | None, threshold: float | None, level: float, rule: str,
+    seed: int, out: str | None, as_json: bool, source: dict[str, str],
+) -> None:  # fmt: skip
+    """Extrapolate each series that a column names."""
+    rows.column(names[0])
+    rows.numeric(names[1])
+    rows = rows.complete(names)
+    labels = rows.labels(by)
+    answers, failed = {}, []
+    for label in np.unique(labels):
+        try:
+            found = _extrapolate_columns(rows.take(labels == label), names, to, threshold, level, rule, seed)
+        except ForecastError as problem:
+            failed.append(f"{by} {label}: {problem}")
+        else:
+            answers[str(label)] = found
+    if not answers:
+        raise DataError(f"no series could be extrapolated; the first: {failed[0]}")
+    series = [{by: label, **_as_json_data(answer)} for label, answer in answers.items()]
+    result = {"headline": f"{len(answers)} series, by {by}", "series": series}
+    warnings = [*failed, *(f"{label}: {line}" for label, answer in answers.items() for line in answer.warnings)]
+    plugins = [plugin for answer in answers.values() for plugin in _plugins_used(answer)]
+    record = render.provenance(plugins, computed=True, seed=seed, data=source)
+
+    def text() -> None:
+        for label, answer in answers.items():
+            render.write(f"{label}: {answer.sentence}")
+
+    def table() -> dict[str, Any]:
+        parts = [(label, _as_columns(answer)) for label, answer in answers.items()]
+        names = list(parts[0][1])
+        keys = [label for label, part in parts for _ in part[names[0]]]
+        return {by: keys, **{name: [v for _, part in parts for v in part[name]] for name in names}}
+
+    emit_files(
+        result, text=text, table=table, files=(out,), as_json=as_json, warnings=warnings, provenance=record,
+        read=[rows.read_line],
+    )  # fmt: skip
 
 
 def _write_page(answer: Extrapolation, path: str, data: str, result: dict[str, Any], said: dict[str, Any]) -> None:

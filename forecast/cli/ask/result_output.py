@@ -94,6 +94,7 @@ def show_projection(
         warnings=[*failures, *map(str, run.warnings)],
         told=[] if section == "warnings" else warning_lines([*failures, *run.warnings]),
         provenance=_provenance(run),
+        read=run.read,
     )
     return bool(failures)
 

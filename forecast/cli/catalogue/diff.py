@@ -21,7 +21,7 @@ __all__ = ["diff"]
 @click.command()
 @click.argument("before", metavar="BEFORE")
 @click.argument("after", metavar="AFTER")
-@click.option("--key", metavar="COLUMNS", help="For CSV files: the columns that tell rows apart, like name,date.")
+@click.option("--key", metavar="COLUMNS", help="For files: the columns that tell rows apart, like name,date.")
 @click.option(
     "--trend", "shape", metavar="SHAPE", help="Fit this shape to both: trends/exponential. Needs --x and --y."
 )
@@ -42,13 +42,14 @@ def diff(
 ) -> None:
     """Say which rows of a table were added, removed and changed, and how far a trend moves.
 
-    BEFORE and AFTER are tables by name, descriptors (datapackage.json) or their folders, or CSV files. NAME@earlier is
+    BEFORE and AFTER are tables by name, descriptors (datapackage.json) or their folders, or files. NAME@earlier is
     what a downloaded table was before its last update, NAME@sha256:... an earlier snapshot by its hash. With --trend
     the shape is fitted to both, and its figures stand side by side with their 90 % intervals. --json lists every row.
 
     \b
     forecast tables diff old/datapackage.json datasets/supercomputers --trend trends/exponential --x date --y rmax_top1
     """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast import tables
     from forecast.cli.catalogue import change_output
     from forecast.contract.registry import get_registry
     from forecast.evaluation.trend_changes import compare_trends
@@ -56,8 +57,8 @@ def diff(
 
     options = _trend_options(**trend)
     columns = [name.strip() for name in (key or "").split(",") if name.strip()]
-    if columns and not any(source.lower().endswith(".csv") for source in (before, after)):
-        raise UsageError("--key is for CSV files; a described table has its own key")
+    if columns and not any(map(tables.is_plain_file, (before, after))):
+        raise UsageError("--key is for files; a described table has its own key")
     sides = {
         side: table_diff.read_version(source, key=columns) for side, source in (("before", before), ("after", after))
     }

@@ -64,6 +64,7 @@ def catalogue(
     columns: dict[str, Callable[[Record], Any]],
     describe: Callable[[Record], dict[str, Any]],
     reads: bool = False,
+    describe_file: Callable[[str], dict[str, Any] | None] | None = None,
     overview: Callable[[list[dict[str, Any]]], None] | None = None,
     narrowed: Callable[[str, str], Callable[[Record], bool]] | None = None,
 ) -> click.Group:
@@ -79,6 +80,8 @@ def catalogue(
         What `show` shows of a record, beside name, title, reference and origin.
     reads : bool
         `show` reads tables.
+    describe_file : callable, optional
+        Describes a file of the user's own, given to `show` by its path.
     overview : callable, optional
         Writes the list for people, given its rows. Default: a table.
     narrowed : callable, optional
@@ -127,6 +130,10 @@ def catalogue(
     @partial(add_options, (access_options,) if reads else ())
     @json_option
     def show(name: str, as_json: bool) -> None:
+        if describe_file is not None and (described := describe_file(name)) is not None:
+            render.emit(described, json=as_json, provenance=render.provenance([]),
+                        read=[described.pop("read")])  # fmt: skip
+            return
         record = get_registry().find(kind, name)
         spec = record.spec
         result = {"name": record.full_name, "title": spec.title, **describe(record)}

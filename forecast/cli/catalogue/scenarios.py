@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,20 @@ __all__ = ["read_scenario", "scenarios"]
 
 #: That a lever moves an answer shows in so many worlds.
 _LEVER_DRAWS = 64
+#: A scenario that runs as it is.
+_NEW_SCENARIO = """\
+title = "When does the fastest supercomputer reach 1e20 FLOP/s?"
+until = 2045
+
+[quantities.speed]
+data = "datasets/supercomputers"   # or a file of yours beside this one: "mine.csv"
+x = "date"
+y = "rmax_top1"
+unit = "FLOP/s"
+shape = "trends/pool"
+[questions.goal]
+when = "speed >= 1e20 FLOP/s"
+"""
 
 
 def read_scenario(path: Path) -> dict[str, Any]:
@@ -130,3 +145,26 @@ def check_scenario(ctx: click.Context, scenario: str, draws: int, seed: int, as_
     )  # fmt: skip
     if found or warned:
         ctx.exit(1)
+
+
+@scenarios.command("new")
+@click.argument("name")
+@json_option
+def new(name: str, as_json: bool) -> None:
+    """Write NAME.toml, a scenario of eleven lines that runs as it is: change its data and its question.
+
+    \b
+    forecast scenarios new mine
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.base.files import write_atomic
+
+    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    if path.exists():
+        raise ScenarioError(f"{printable(path.name)}: is there already; give another name")
+    write_atomic(path, _NEW_SCENARIO)
+
+    def text() -> None:
+        render.write_headline(f"Wrote {printable(path)}: a quantity with its data, and a question. It runs as it is:")
+        render.write(f"  forecast run {shlex.quote(printable(path))}")
+
+    render.emit({"file": str(path), "text": _NEW_SCENARIO}, json=as_json, text=text)

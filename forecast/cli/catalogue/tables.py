@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _table_details(record: Record) -> dict[str, Any]:
-    from forecast.tables import csv_format
+    from forecast.tables import file_formats
     from forecast.tables.schema import descriptor
 
     assert isinstance(record.spec, TableSpec)
@@ -28,8 +28,7 @@ def _table_details(record: Record) -> dict[str, Any]:
     for resource in package.resources:
         rows = None
         if not resource.remote:
-            columns = csv_format.read_csv(package.folder / resource.path)
-            rows = max((len(column) for column in columns.values()), default=0)
+            rows = file_formats.read_file(package.folder / resource.path, reader="none").rows
         snapshot = _snapshot(resource)
         resources.append(
             {
@@ -111,7 +110,29 @@ def _data(record: Record) -> str:
         return "cannot be read"
 
 
-tables = catalogue("tables", "table", columns={"data": _data}, describe=_table_details, reads=True)
+def _file_details(name: str) -> dict[str, Any] | None:
+    """Return what each column of a file is; None for the name of a table."""
+    from forecast import tables as reading
+
+    if not reading.is_plain_file(name):
+        return None
+    columns = reading.read(name)
+    fields = []
+    for column in columns:
+        found = columns.meaning(column)
+        cells = columns.texts(column)
+        missing = int(found.missing_mask().sum())
+        problem = "" if found.problem is None else str(found.problem)
+        fields.append(
+            {"name": column, "is": columns.kind(column), "unit": columns.units.get(column, ""), "missing": missing,
+             "read as": ", ".join(found.notes) or problem, "first": cells[0], "last": cells[-1]}
+        )  # fmt: skip
+    return {"file": columns.label, "rows": columns.rows, "fields": fields, "read": columns.notes.line()}
+
+
+tables = catalogue(
+    "tables", "table", columns={"data": _data}, describe=_table_details, reads=True, describe_file=_file_details
+)
 tables.add_command(diff)
 tables.add_command(fetch)
 tables.add_command(refresh)

@@ -66,8 +66,9 @@ def compare(ctx: click.Context, laws: tuple[str, ...], options: FitOptions) -> N
             seed=options.seed,
             progress=report,
         )
+    read = [about.pop("read")]
     about |= {"seed": options.seed, "data": source}
-    show_comparison(table, about, plugins=plugins, notes=[note] if note else [], **options.files)
+    show_comparison(table, about, plugins=plugins, notes=[note] if note else [], read=read, **options.files)
     if sum("failed" not in row for row in table) < min(len(table), 2):
         ctx.exit(1)
 

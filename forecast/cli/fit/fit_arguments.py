@@ -27,6 +27,7 @@ __all__ = [
     "fits_of",
     "is_name",
     "law_of",
+    "parse_conditions",
     "parse_formulas",
     "parse_names",
     "parse_numbers",
@@ -170,16 +171,26 @@ def _parse_pairs(words: Iterable[str], what: str, form: str) -> list[tuple[str, 
     return pairs
 
 
-def data_of(source: str, where: str) -> tuple[Columns, dict[str, str]]:
+def parse_conditions(conditions: Iterable[str]) -> dict[str, str]:
+    """Read words like ``precision is fp16`` as columns, quoted or not, and values."""
+    by_name = {}
+    for text in conditions:
+        column, word, value = text.partition(" is ")
+        if not word or not column.strip() or not value.strip():
+            raise UsageError(f"--where: expected 'COLUMN is VALUE', got '{printable(text, 60)}'")
+        by_name[column.strip().strip("'\"")] = value.strip()
+    return by_name
+
+
+def data_of(source: str, where: str, reading: Mapping[str, Any] | None = None) -> tuple[Columns, dict[str, str]]:
     """Return the columns of a file or a table, and its name and hash for the provenance."""
     from forecast import tables
     from forecast.base import files
 
     if not source.strip():
         raise UsageError("--data: expected a table or a file, got nothing")
-    columns = tables.to_columns(source, where=where)
-    suffix = Path(source).suffix.lower()
-    if suffix in (".csv", ".parquet", ".pq"):
+    columns = tables.read(source, **reading) if reading else tables.to_columns(source, where=where)
+    if columns.from_file:
         return columns, {Path(source).name: files.file_hash(source)}
     dataset = tables.table(source)
     return columns, {str(dataset.attrs.get("name", "") or Path(source).name): tables.cited_hashes(dataset)}
@@ -236,31 +247,31 @@ def write_outputs(columns: Columns, conditions: Sequence[str]) -> tuple[Columns,
     A condition is a comparison of the safe grammar over columns (``params_b > 0.1``), or ``COLUMN is VALUE`` for text.
     A row with a missing cell in it does not meet it.
     """
-    keep = np.ones(columns.rows, dtype=bool)
+    rows = columns
     for text in conditions:
-        keep &= _condition_mask(columns, text)
-    if not keep.any():
-        condition_text = " and ".join(printable(c, 60) for c in conditions)
-        raise EmptyDataError(f"{columns.label}: no row of {columns.rows} meets --where {condition_text}")
-    left = int(keep.sum())
-    note = f"--where keeps {left} of {columns.rows} rows" if conditions else ""
-    return (columns.take(keep) if left < columns.rows else columns), note
+        if " is " in text:
+            ((name, value),) = parse_conditions([text]).items()
+            rows = rows.where(name, value, f"--where '{printable(text, 60)}'")
+        else:
+            keep = _condition_mask(rows, text)
+            rows = rows if keep.all() else rows.take(keep, f"not {printable(text, 60)}")
+        if not rows.rows:
+            condition_text = " and ".join(printable(c, 60) for c in conditions)
+            raise EmptyDataError(f"{columns.label}: no row of {columns.rows} meets --where {condition_text}")
+    return rows, f"--where keeps {rows.rows} of {columns.rows} rows" if conditions else ""
 
 
 def _condition_mask(columns: Columns, text: str) -> Any:
 
     from forecast.formula import parse_row_condition
-    from forecast.tables import decimal_year, wanted_value
-    from forecast.tables.column_names import meant
+    from forecast.tables import decimal_year
+    from forecast.tables.column_names import meant, unquoted
 
-    column, word, value = text.partition(" is ")
-    if word:
-        values = columns.column(column.strip())
-        return values == wanted_value(values, "", value.strip(), f"--where '{printable(text, 60)}'")
-    condition = parse_row_condition(text, where="--where")
+    condition = parse_row_condition(unquoted(text, columns), where="--where")
     known: dict[str, Any] = {}
     for name in condition.names:
-        values = columns[meant(name, columns, f"{columns.label}: --where")]
+        column = meant(name, columns, f"{columns.label}: --where")
+        values = columns[column] if columns.meaning(column).problem is None else columns.numeric(column)
         if values.dtype.kind == "U":
             raise DataError(f"{columns.label}: --where: column '{name}' is text; write '{name} is VALUE'")
         known[name] = decimal_year(values) if values.dtype.kind == "M" else values

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from forecast.cli.output_files import (
     out_option,
     plot_option,
 )
+from forecast.cli.reading_options import reading_options
 from forecast.formula.numbers import POWERS_OF_TEN, parse_number
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class FitOptions:
     let: tuple[str, ...] = ()
     y: str | None = None
     variables: tuple[str, ...] = ()
+    reading: Mapping[str, Any] = field(default_factory=dict)
     where: tuple[str, ...] = ()
     objective: str | None = None
     by: str | None = None
@@ -79,7 +81,7 @@ class FitOptions:
         """Return the columns of ``--data``, and its hash by name."""
         from forecast.cli.fit import fit_arguments
 
-        return fit_arguments.data_of(self.data or "", where)
+        return fit_arguments.data_of(self.data or "", where, self.reading)
 
     @property
     def files(self) -> dict[str, Any]:
@@ -120,8 +122,9 @@ def data_options(*, let: str, y: str, variables: str) -> Decorator:
             required=True,
             metavar="TABLE|FILE",
             shell_complete=completion.complete_names("table", files=True),
-            help="A table's name, or a .csv or .parquet file.",
+            help="A table's name, or a file: CSV, TSV, JSON, XLSX, Parquet, or what a plugin reads.",
         ),
+        reading_options,
         let_option(let),
         click.option("--y", metavar="COLUMN", help=y),
         click.option("--variables", multiple=True, metavar="NAMES", help=variables),
@@ -151,7 +154,7 @@ def output_options(forms: Sequence[str], out: str, *, reads_files: bool = True) 
 def _with_record(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def run(*args: Any, **values: Any) -> Any:
-        shared = {field.name: values.pop(field.name) for field in fields(FitOptions) if field.name in values}
+        shared = {each.name: values.pop(each.name) for each in fields(FitOptions) if each.name in values}
         return command(*args, options=FitOptions(**shared), **values)
 
     return run

@@ -73,6 +73,7 @@ def show_fit(
         draw=draw,
         save=fit.save,
         **outputs,
+        read=[fit.read if isinstance(fit, Fit) else fit.solutions.curves.read],
         warnings=[*notes, *fit.warnings],
         provenance=provenance,
     )

@@ -16,6 +16,7 @@ from forecast.cli import completion, render
 from forecast.cli.fit.fit_options import FitOptions, let_option, output_options
 from forecast.cli.level_option import level_option
 from forecast.cli.output_files import TABLE_SUFFIXES, emit_files
+from forecast.cli.reading_options import reading_options
 from forecast.errors import FitError, UncertaintyError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ _MAX_WARNED_FITS = 10
 @click.command(context_settings={"ignore_unknown_options": False})
 @click.argument("fit", metavar="LAW@PUBLISHED|FIT.nc", shell_complete=completion.complete_names("law", files=True))
 @click.argument("values", nargs=-1, metavar="[VARIABLE=NUMBER[,NUMBER...]]...")
-@click.option("--data", metavar="TABLE|FILE", help="Points to predict: a table's name, or a .csv or .parquet file.")
+@click.option("--data", metavar="TABLE|FILE", help="Points to predict: a table's name, or a file.")
+@reading_options
 @let_option("A variable as a formula over columns of --data.")
 @level_option("Of both bands.")
 @click.option("--statistic", type=click.Choice(["median", "mean"]), default="median", show_default=True, help="Centre.")
@@ -88,6 +90,7 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
         table=lambda: _prediction_columns(columns, fitted, answer),
         draw=partial(_plot_predictions, fitted, rows, level),
         **options.files,
+        read=[] if columns is None else [columns.read_line],
         warnings=[line for line in answer.attrs["warnings"].splitlines() if line],
         provenance=render.provenance(plugins, computed=True, **({"data": source} if source else {})),
     )

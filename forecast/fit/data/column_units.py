@@ -72,7 +72,7 @@ def in_units(variables: Mapping[str, str], output: Mapping[str, str], data: Any,
     array([1.e+12, 2.e+12])
     """
     from forecast import tables, units
-    from forecast.tables.columns import declared_units
+    from forecast.tables.intake import declared_units
 
     let = request.let or {}
     wanted = [(let.get(v, v), unit, f"variable '{v}'") for v, unit in variables.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast import formula
+from forecast import formula, tables
 from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, first_names, printable
 from forecast.fit.data.groups import labels_of
@@ -60,6 +61,8 @@ class Observations:
         (B, n): a point of the data, and no padding. Default: every point.
     called : mapping of str to str, optional
         The column or formula that each variable and the output were read from.
+    read : str
+        The sentence about what was read; empty for curves on a grid.
     """
 
     variables: Mapping[str, Array]
@@ -75,6 +78,7 @@ class Observations:
     reasons: tuple[str, ...] = ("",)
     given: NDArray[np.bool_] | None = None
     called: Mapping[str, str] = field(default_factory=dict)
+    read: str = ""
 
     def as_curves(self) -> Observations:
         """Return one data set as a curve beside no other."""
@@ -125,8 +129,6 @@ class Observations:
 
 
 def _as_numbers(column: Any, where: str) -> Array:
-    from forecast import tables
-
     values = np.asarray(column)
     if np.issubdtype(values.dtype, np.datetime64):
         return np.asarray(tables.decimal_year(values), dtype=float)
@@ -140,14 +142,23 @@ def _evaluate(text: object, columns: Mapping[str, Any], where: str) -> Array:
     """Return a column by its name, or a formula over columns, in the shape that its columns have together."""
     if not isinstance(text, str):
         raise UsageError(f"{where}: expected a column or a formula, got {type(text).__name__}")
-    if text in columns:
-        return _as_numbers(columns[text], f"{where}: column '{printable(text, 60)}'")
-    from forecast.tables.column_names import meant
+    from forecast.tables.column_names import meant, unquoted
 
+    text = unquoted(text, columns)
+    if text in columns:
+        return _column_numbers(columns, text, where)
     parsed = formula.parse(text, where=where)
-    column = {name: meant(name, columns, where) for name in parsed.names}
-    values = {name: _as_numbers(columns[c], f"{where}: column '{printable(c, 60)}'") for name, c in column.items()}
+    values = {name: _column_numbers(columns, meant(name, columns, where), where) for name in parsed.names}
     return np.asarray(parsed.evaluate(values), dtype=float)
+
+
+def _column_numbers(columns: Mapping[str, Any], name: str, where: str) -> Array:
+    """Return a column of numbers, or of dates as decimal years; a cell that is neither is named."""
+    values = columns[name]
+    problem = columns.meaning(name).problem if isinstance(columns, tables.Columns) else None
+    if problem is not None:
+        raise problem
+    return _as_numbers(values, f"{where}: column '{printable(name, 60)}'")
 
 
 def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
@@ -171,7 +182,7 @@ class _Rows:
             return
         if by not in columns:
             raise UnknownNameError("column", by, columns, where=f"{name}: by")
-        self.labels, group = np.unique(np.asarray(columns[by]), return_inverse=True)
+        self.labels, group = np.unique(columns.labels(by), return_inverse=True)
         group = np.ravel(group)
         sizes = np.bincount(group, minlength=self.labels.size)
         order = np.argsort(group, kind="stable")
@@ -244,7 +255,7 @@ def _variable(law: Law, variable: str, source: Any, columns: Mapping[str, Any], 
         hint = hint or f"let may make it, by a formula over the columns {first_names(list(columns))}"
         raise UnknownNameError("column", variable, columns, where=f"{where} ({hint})")
     if variable in law.levels and source in columns:
-        labels = columns[source]
+        labels = columns.labels(source) if isinstance(columns, tables.Columns) else columns[source]
         coded: Array = law._coded(variable, labels_of(labels, len(labels), name)[0])
         return coded
     return _evaluate(source, columns, where)
@@ -286,11 +297,12 @@ def read_observations(
         For cells that a fit cannot take (missing or infinite ones, logarithms of what is not positive), naming the
         rows. What is wrong with one of several curves is its reason instead, and raises nothing.
     """
-    from forecast import tables
-
     by = request.by
     wide = by is not None and isinstance(data, xr.Dataset) and by in data.dims and len(data.dims) > 1
-    source = _Grid(data, str(by), name) if wide else _Rows(tables.to_columns(data, where=name), by, name)
+    if not wide:
+        data, request, options = _complete_rows(law, tables.to_columns(data, where=name), request, options, name)
+    source = _Grid(data, str(by), name) if wide else _Rows(data, by, name)
+    read = "" if wide else data.read_line
     if 0 in source.shape:
         raise EmptyDataError(f"{name}: no rows to fit")
     let = dict(request.let or {})
@@ -317,7 +329,7 @@ def read_observations(
     if by is not None:
         fills = {n: 1.0 if (usual := objective.options[n].default) is None else usual for n in columns}
         curves = _pad_curves(source, variables, y, weights, columns, absent, faults, fills)
-        return replace(curves, absolute_sigma=known, called=called)
+        return replace(curves, absolute_sigma=known, called=called, read=read)
     for fault in faults:
         if fault.bad.any():
             raise DataError(f"{name}: {fault.text((0, int(np.argmax(fault.bad))), _format_rows(fault.bad))}")
@@ -334,7 +346,35 @@ def read_observations(
         group_labels=labels,
         by=group_name,
         called=called,
+        read=read,
     )
+
+
+def _complete_rows(
+    law: Law, columns: Columns, request: FitRequest, options: Mapping[str, Any], name: str
+) -> tuple[Columns, FitRequest, Mapping[str, Any]]:
+    """Leave out the rows that lack a value in a column that is used, also from what is given beside the data."""
+    from forecast.tables.column_names import columns_in
+
+    let = request.let or {}
+    sigma_x = request.sigma_x if isinstance(request.sigma_x, Mapping) else {}
+    beside = {"weights": request.weights, "sigma": request.sigma, "groups": request.groups}
+    used = [*(let.get(v, v) for v in law.variables), request.y if request.y is not None else law.output, request.by]
+    texts = [text for text in (*used, *beside.values(), *sigma_x.values(), *options.values()) if isinstance(text, str)]
+    names = [column for text in texts for column in columns_in(text, columns)]
+    complete = columns.complete([column for column in dict.fromkeys(names) if columns.meaning(column).problem is None])
+    if complete.rows == columns.rows:
+        return complete, request, options
+    if not complete.rows:
+        raise EmptyDataError(f"{name}: no row has a value in all of {', '.join(printable(c, 40) for c in names)}")
+    keep = columns.complete_mask(names)
+
+    def cut(given: Any) -> Any:
+        return np.asarray(given)[keep] if not isinstance(given, str) and np.shape(given) == keep.shape else given
+
+    changed = {key: cut(given) for key, given in beside.items()}
+    request = request.but(**changed, sigma_x={v: cut(given) for v, given in sigma_x.items()} or request.sigma_x)
+    return complete, request, {option: cut(given) for option, given in options.items()}
 
 
 def _weights(request: FitRequest, source: _Rows | _Grid, name: str) -> tuple[Array, Array | None]:
@@ -460,7 +500,8 @@ def _read_groups(
         return places, labels, "group"
     if given not in columns:
         raise UnknownNameError("column", printable(given, 60), columns, where=f"{name}: groups")
-    _, places, labels = labels_of(columns[given], size, name)
+    read = columns.labels(given) if isinstance(columns, tables.Columns) else columns[given]
+    _, places, labels = labels_of(read, size, name)
     return places, labels, given
 
 
@@ -490,7 +531,8 @@ def _errors_in_x(
         if variable not in law.variables or variable in law.levels:
             known = [v for v in law.variables if v not in law.levels]
             raise UnknownNameError("variable", printable(variable, 60), known, where=f"{name}: sigma_x")
-        errors = _row_numbers(value, {**columns, **variables}, size, where)
+        every: Any = (dict(variables), columns)  # a column is read only if it is asked for
+        errors = _row_numbers(value, ChainMap(*every), size, where)
         bad = ~(np.isfinite(errors) & (errors >= 0))
         if bad.any():
             raise DataError(f"{where}: expected standard deviations of at least 0, not so in {_format_rows(bad)}")

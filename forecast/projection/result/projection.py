@@ -360,6 +360,11 @@ class Projection(HtmlText):
         return dict(self._attribute("models"))
 
     @cached_property
+    def read(self) -> tuple[str, ...]:
+        """What was read of the user's own files, a sentence each."""
+        return tuple(dict.fromkeys(each["read"] for each in self.models.values() if each.get("read")))
+
+    @cached_property
     def correlations(self) -> list[dict[str, Any]]:
         """What moves together: ``of``, ``matrix``, and the ``fitted`` numbers for which names stand."""
         return list(self._attribute("correlations", []))
@@ -552,7 +557,8 @@ class Projection(HtmlText):
     def __repr__(self) -> str:
         """Say what it is of, and what it warns of."""
         about = f"{len(self.quantities)} quantities, {len(self.answers)} answers, {self.settings.draws:,} worlds"
-        return with_warnings(f"<forecast.Projection of '{self.scenario or self.title}': {about}>", self.warnings)
+        said = "\n".join([f"<forecast.Projection of '{self.scenario or self.title}': {about}>", *self.read])
+        return with_warnings(said, self.warnings)
 
 
 def _failed_draws_sentence(run: Projection) -> FailedWorldsWarning | None:

@@ -173,7 +173,8 @@ def _link(record: Mapping[str, str]) -> dict[str, str]:
 def _repeat_facts(run: Projection) -> list[tuple[str, str]]:
     """Return what it takes to repeat the answer."""
     settings, record = run.settings, run.provenance
-    told = [("scenario", run.scenario), ("hash of the scenario", record["scenario_hash"])]
+    told: list[tuple[str, Any]] = [("data", line) for line in run.read]
+    told += [("scenario", run.scenario), ("hash of the scenario", record["scenario_hash"])]
     told += [(key, settings.plain[key]) for key in ("seed", "draws", "start", "until", "step")]
     told += [] if settings.as_of is None else [("as of", settings.as_of)]
     told.append(("versions", ", ".join(f"{k} {v}" for k, v in record["versions"].items())))

@@ -90,7 +90,7 @@ def _page_contents(answer: Extrapolation, of: str, repeat: str, record: str) -> 
         ],
         "said_of": f"the reciprocal of {y}, which rises" if answer.rises else y,
         "record": [foreign(line) for line in answer.record],
-        "warnings": [foreign(line) for line in answer.warnings],
+        "warnings": [foreign(line) for line in (answer.read, *answer.warnings) if line],
         "known": [(each, f"{value:.5g}") for each, value in zip(known, answer.y, strict=True)][-_MAX_PAGE_POINTS:],
         "repeat": foreign(repeat),
         "record_text": record,

@@ -8,6 +8,7 @@
     y = "peak"
     unit = "FLOP/s"
     shape = "trends/{trend}"
+    reading = { dates = "dmy", reduce = "median" }      # where the file does not tell
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class SeriesRef(QuantityKind):
     where: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     qualifiers: Mapping[str, str] = field(default_factory=dict)
+    reading: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> SeriesRef:
@@ -84,6 +86,7 @@ class SeriesRef(QuantityKind):
             where=where,
             options=dict(reader.mapping(record, "options", key)),
             qualifiers=reader.qualifiers(record, key),
+            reading=_read_reading(reader, record, key),
         )
 
     def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
@@ -104,6 +107,7 @@ class SeriesRef(QuantityKind):
                 where=self.where,
                 options=self.options,
                 qualifiers=self.qualifiers,
+                reading=self.reading,
                 name=chosen_name(name, values),
             )
             for values, chosen in walk(scenario, own)
@@ -122,8 +126,16 @@ class SeriesRef(QuantityKind):
 
     def described(self) -> str:
         """Return it without where the file stands: its contents have a hash of their own."""
-        return repr(replace(self, data=Path(self.data).name if "{" in self.data else ""))
+        said = repr(replace(self, data=Path(self.data).name if "{" in self.data else ""))
+        return f"{said} {dict(self.reading)}" if self.reading else said
 
     def files(self, node: Node) -> tuple[tuple[str, Any], ...]:
         """Return the data of each trend, with the trend."""
         return tuple((made.data, made) for made in node.models.values())  # type: ignore[attr-defined]
+
+
+def _read_reading(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> dict[str, str]:
+    """Return how a file is read: ``{ dates = "dmy", reduce = "median" }``."""
+    stated = reader.mapping(record, "reading", key)
+    reader.only(stated, ("decimal", "dates", "missing", "reader", "reduce"), f"{key}.reading")
+    return {name: reader.text(stated, name, f"{key}.reading") for name in stated}

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from forecast.base.files import file_hash
 from forecast.errors import (
     DataError,
     DownloadError,
-    EmptyDataError,
-    PluginError,
     TableError,
     UnknownNameError,
     UsageError,
     printable,
 )
-from forecast.tables import csv_format
-from forecast.tables.csv_format import CsvColumns
+from forecast.tables import file_formats
+from forecast.tables.raw_table import RawTable
 from forecast.tables.schema import checks
 from forecast.tables.schema.descriptor import RECORDED_HASH, Package, Resource
 from forecast.tables.schema.validate import parse_resource
@@ -36,7 +32,6 @@ __all__ = [
     "local_copy",
     "open_resource",
     "pinned_hash",
-    "read_with",
     "readable",
     "record_of",
     "where_of",
@@ -53,7 +48,7 @@ class ResourceCells:
     `recorded` is empty where the descriptor states the hash.
     """
 
-    cells: CsvColumns
+    cells: RawTable
     hash: str
     recorded: str = ""
 
@@ -215,7 +210,7 @@ def readable(resource: Resource, path: Path, where: str) -> int:
     TableError, EmptyDataError
         If it cannot be read as that.
     """
-    cells = csv_format.read_csv(path) if resource.parser == "csv" else _parse_with_reader(resource, path, "", where)
+    cells = _read_cells(resource, path, where)
     failures: list[str] = []
     values = parse_resource(resource, cells, failures)
     if failures:
@@ -224,57 +219,22 @@ def readable(resource: Resource, path: Path, where: str) -> int:
     return len(kept.lines)
 
 
-def _check_bytes(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
-    from forecast.tables.remote.download import MAX_DOWNLOAD_BYTES
-
-    read = csv_format.read_csv(path) if resource.parser == "csv" else None
-    actual = (
-        read.hash if read is not None else file_hash(path, limit=MAX_DOWNLOAD_BYTES)
-    )  # of a CSV: over the very bytes that were read
-    if actual != digest:
+def _check_bytes(resource: Resource, path: Path, digest: str, where: str) -> RawTable:
+    read = _read_cells(resource, path, where)
+    if read.hash != digest:  # over the very bytes that were read
         stated = RECORDED_HASH if resource.hash == RECORDED_HASH else "described"
-        raise TableError(f"{printable(path.name, 40)}: its hash is {actual}, {stated} is {digest}")
-    return read if read is not None else _parse_with_reader(resource, path, digest, where)
+        raise TableError(f"{printable(path.name, 40)}: its hash is {read.hash}, {stated} is {digest}")
+    return read
 
 
-def _parse_with_reader(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
-    """Hand the file to the reader the descriptor names; what comes back passes the same schema as a CSV."""
-    from forecast.contract.registry import get_registry
+def _read_cells(resource: Resource, path: Path, where: str) -> RawTable:
+    """Read a file as its descriptor says: plain CSV, in which nothing is left out or decided, or by a reader."""
+    if resource.parser != "csv":
+        from forecast.contract.registry import get_registry
 
-    text = read_with(get_registry().find("reader", resource.parser, where=f"{where}: parser"), path, where=where)
-    rows = len(next(iter(text.values())))
-    return CsvColumns(text, list(range(1, rows + 1)), printable(path.name), digest)
-
-
-def read_with(record: Record, path: Path, *, where: str) -> dict[str, list[str]]:
-    """Return what a reader makes of a file, by column, as the text of a CSV.
-
-    Raises
-    ------
-    TableError
-        Naming the reader, where its code fails, or returns no mapping of columns of one length.
-    EmptyDataError
-    """
-    from forecast.contract.plugin_calls import call_guarded
-    from forecast.contract.registry import import_target
-
-    spec: Any = record.spec
-    parser = import_target(spec.target, what=f"reader '{record.full_name}'")
-    what = f"{where}: reader {record.full_name}"
-
-    def call() -> dict[str, list[str]]:
-        given = parser(path)
-        if not isinstance(given, Mapping):
-            raise TableError(f"{what} returned no mapping of column to cells but {type(given).__name__}")
-        return {str(n): [csv_format.plain_cell(v, f"{where}: {n}") for v in values] for n, values in given.items()}
-
-    try:
-        text = call_guarded(what, call)
-    except PluginError as error:
-        raise TableError(str(error)) from error
-    lengths = {len(values) for values in text.values()}
-    if lengths in (set(), {0}):
-        raise EmptyDataError(f"{what} returned no rows")
-    if len(lengths) > 1:
-        raise TableError(f"{what} returned columns of different length")
-    return text
+        return file_formats.read_with(get_registry().find("reader", resource.parser, where=f"{where}: parser"), path,
+                                      where=where)  # fmt: skip
+    read = file_formats.read_file(path, reader="none")
+    if decided := [note for note in read.notes if not note.endswith("(#) left out")]:
+        raise TableError(f"{read.label}: a described table is plain CSV in UTF-8; this one: {', '.join(decided)}")
+    return read

@@ -20,13 +20,11 @@ import unicodedata
 from collections.abc import Sequence
 
 __all__ = [
+    "MISSING_WORDS",
     "boolean",
     "date",
     "integer",
-    "is_date",
-    "is_nothing",
-    "is_number",
-    "meant_as_number",
+    "is_missing",
     "normalise_text",
     "parse_cell_number",
     "parse_numbers",
@@ -38,17 +36,6 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DATE_PATTERN = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _MAX_CHARACTERS = 400
 _MAX_EXACT_INTEGER = 2**53
-
-
-def is_number(cell: str) -> bool:
-    """Tell whether a cell is a number of this grammar.
-
-    Examples
-    --------
-    >>> [is_number(c) for c in ("-1e9", "1,234", "1_000", " 5 ", "NaN")]
-    [True, False, False, False, False]
-    """
-    return _NUMBER_PATTERN.fullmatch(cell) is not None
 
 
 def parse_cell_number(cell: str) -> float:
@@ -92,38 +79,32 @@ _FOREIGN_SPELLINGS = (
     (re.compile(r"0[xX][0-9a-fA-F]+|[+-]?[0-9.]+[eE][+-]?|[+-]?[0-9]+\."), " (such as 16, 5.0 or 5e3)"),
     (re.compile(r"[+-]?\d+([.,]\d+)?"), " in ASCII digits"),
 )
-_MISSING_WORDS = frozenset(("nan", "na", "n/a", "null", "none", "nil", "inf", "infinity", "-", "--", "?", ""))
+#: Cells that say that there is no number, in lower case and without blanks around.
+MISSING_WORDS = frozenset(
+    (
+        "", "na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "nat", "null", "none", "nil", "inf", "+inf", "-inf",
+        "infinity", "-", "--", "---", "—", "–", "?", "??", ".", "..", "...", "tbd", "tba", "tbc", "todo", "nr", "n.d.",
+        "unknown", "missing", "not available", "not reported", "not disclosed", "undisclosed", "unavailable",
+        "#value!", "#ref!", "#div/0!", "#num!",
+    )
+)  # fmt: skip
 
 
 def _hint(cell: str) -> str:
-    if is_nothing(cell):
+    if is_missing(cell):
         return " or an empty cell (missing)"
     return next((says for pattern, says in _FOREIGN_SPELLINGS if pattern.fullmatch(cell)), "")
 
 
-def is_nothing(cell: str) -> bool:
-    """Tell whether a cell is one of the many ways to write that there is no number.
+def is_missing(cell: str) -> bool:
+    """Return True if a cell is one of the many ways to write that there is no value.
 
     Examples
     --------
-    >>> [is_nothing(c) for c in ("N/A", "-", "0")]
+    >>> [is_missing(c) for c in ("N/A", " - ", "0")]
     [True, True, False]
     """
-    return len(cell) < 16 and cell.strip().lstrip("+-").lower() in _MISSING_WORDS
-
-
-def meant_as_number(cell: str) -> bool:
-    """Tell whether a cell is a number, or one in a spelling that this grammar refuses.
-
-    Examples
-    --------
-    >>> [meant_as_number(c) for c in ("5", "1,234", " 5 ", "0x10", "A100")]
-    [True, True, True, True, False]
-    """
-    if is_number(cell):
-        return True
-    plain = cell.strip()
-    return len(cell) <= 64 and (is_number(plain) or any(p.fullmatch(plain) for p, _ in _FOREIGN_SPELLINGS[1:]))
+    return len(cell) < 32 and cell.strip().lower() in MISSING_WORDS
 
 
 def integer(cell: str) -> int:
@@ -139,20 +120,6 @@ def integer(cell: str) -> int:
     if abs(value := int(cell)) > _MAX_EXACT_INTEGER:
         raise ValueError("the integer is beyond 2**53 and would lose digits")
     return value
-
-
-def is_date(cell: str) -> bool:
-    """Tell whether a cell is a date of this grammar that names a month: a bare year is also a number.
-
-    Examples
-    --------
-    >>> [is_date(c) for c in ("2024-06", "2024", "12/11/2024", "2023-02-29")]
-    [True, False, False, False]
-    """
-    try:
-        return len(cell) > 4 and bool(date(cell))
-    except ValueError:
-        return False
 
 
 def date(cell: str) -> datetime.date:

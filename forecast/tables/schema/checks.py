@@ -26,11 +26,11 @@ from forecast.formula.tree import COMPARISON_FUNCTIONS
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from forecast.tables.csv_format import CsvColumns
+    from forecast.tables.raw_table import RawTable
     from forecast.tables.schema.descriptor import Field, Resource
 
     Array = npt.NDArray[Any]
-    Read = tuple[Resource, dict[str, list[Any]], CsvColumns]
+    Read = tuple[Resource, dict[str, list[Any]], RawTable]
 
 __all__ = ["CHECK_KEYS", "Check", "enforce_checks", "find_misfits", "read_check", "with_own_checks"]
 
@@ -219,13 +219,13 @@ def with_own_checks(resource: Resource) -> Resource:
     return replace(resource, checks=alone)
 
 
-def _drop_rows(left: Collection[int], resource: Resource, values: dict[str, list[Any]], csv: CsvColumns) -> Read:
-    from forecast.tables.csv_format import CsvColumns
+def _drop_rows(left: Collection[int], resource: Resource, values: dict[str, list[Any]], csv: RawTable) -> Read:
+    from forecast.tables.raw_table import RawTable
 
     rows = [row for row in range(len(csv.lines)) if row not in left]
     cells = {name: [column[r] for r in rows] for name, column in csv.items()}
     taken = {name: [column[r] for r in rows] for name, column in values.items()}
-    return resource, taken, CsvColumns(cells, [csv.lines[r] for r in rows], csv.label, csv.hash)
+    return resource, taken, RawTable(cells, [csv.lines[r] for r in rows], csv.label, csv.hash)
 
 
 def _warn(left: Mapping[int, str], resource: Resource, values: Mapping[str, list[Any]], where: str) -> None:
@@ -250,7 +250,7 @@ def _join_columns(resource: Resource, values: Mapping[str, list[Any]], read: Seq
 
 
 def _failing_rows(
-    check: Check, resource: Resource, columns: Mapping[str, list[Any]], csv: CsvColumns, keys: list[tuple[str, ...]]
+    check: Check, resource: Resource, columns: Mapping[str, list[Any]], csv: RawTable, keys: list[tuple[str, ...]]
 ) -> tuple[dict[int, str], int]:
     """Return the rows that break a check, each with what is wrong, and how many rows the check could judge."""
     import numpy as np

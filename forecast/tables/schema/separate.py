@@ -43,7 +43,7 @@ def check_not_mixed(
 
     Examples
     --------
-    >>> from forecast.tables.columns import to_columns
+    >>> from forecast.tables.intake import to_columns
     >>> rows = to_columns({"technology": ["DRAM", "Beer"], "cost": [1.0, 2.0]})
     >>> check(rows, "mine")
     >>> rows.separate = ("technology",)

@@ -6,32 +6,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from forecast.errors import nearest, printable
-from forecast.tables.csv_format import CsvColumns
+from forecast.tables.raw_table import RawTable
 from forecast.tables.schema import cells
 from forecast.tables.schema.descriptor import Field, Resource
 
 __all__ = ["parse_resource"]
 
 
-def parse_resource(resource: Resource, csv: CsvColumns, failures: list[str]) -> dict[str, list[Any]]:
+def parse_resource(resource: Resource, csv: RawTable, failures: list[str]) -> dict[str, list[Any]]:
     """Read every cell in its column's type; None is missing. Failures are added to the list.
 
     Parameters
     ----------
     resource : Resource
         The schema.
-    csv : CsvColumns
+    csv : RawTable
         The cells.
     failures : list of str
         Grows by one ``file:row:column: reason`` for each cell that fails.
 
     Examples
     --------
-    >>> from forecast.tables.csv_format import CsvColumns
+    >>> from forecast.tables.raw_table import RawTable
     >>> field = Field(name="x", type="number", unit="")
     >>> resource = Resource(name="a", path="a.csv", hash="", fields=(field,), key=(), missing=frozenset([""]))
     >>> failures = []
-    >>> validated(resource, CsvColumns({"x": ["1", "2,5", ""]}, [2, 3, 4], "a.csv", ""), failures)
+    >>> validated(resource, RawTable({"x": ["1", "2,5", ""]}, [2, 3, 4], "a.csv", ""), failures)
     {'x': [1.0, None, None]}
     >>> failures
     ["a.csv:3:x: '2,5': expected a number (with a decimal point)"]
@@ -94,7 +94,7 @@ def _parse_cell(field: Field, cell: str, missing: frozenset[str], required: bool
     return value, field.check(value)
 
 
-def _check_row_units(resource: Resource, values: Mapping[str, list[Any]], csv: CsvColumns, failures: list[str]) -> None:
+def _check_row_units(resource: Resource, values: Mapping[str, list[Any]], csv: RawTable, failures: list[str]) -> None:
     """Hold rows that state a unit to the one their column declares."""
     numbers = {f.name: f for f in resource.fields if f.type == "number"}
     for field in resource.fields:

@@ -1,0 +1,267 @@
+"""A column of dates: one form for the column as a whole, whatever people write."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from forecast.base.dates import decimal_year
+from forecast.errors import DataError, printable
+
+__all__ = ["TIME_NAME_PATTERN", "are_plain_dates", "could_be_date", "parse_dates", "years_of_numbers"]
+
+Array = npt.NDArray[Any]
+
+#: Dates outside are no dates of observations, but numbers in another unit.
+FIRST_YEAR, LAST_YEAR = 1000, 2200
+#: Whole numbers between these are years, whatever their column is called.
+FIRST_PLAIN_YEAR, LAST_PLAIN_YEAR = 1900, 2100
+#: Names of columns that hold time, however it is written as a number.
+TIME_NAME_PATTERN = re.compile(
+    r"(^|[^a-z])(year|yr|fy|date|when|timestamp|month|quarter|released?|published|announced|ending|ended)([^a-z]|$)|"
+    r"^(wall )?time$|(date|year|month)$",
+    re.IGNORECASE,
+)
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MONTH = r"(?P<name>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_CLOCK = r"(?:[T ,]\s*(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s*(?P<half>[ap]\.?m\.?)?)?"
+_ZONE = r"\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
+_FORMS = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"(?P<year>\d{{4}})-(?P<month>0?[1-9]|1[0-2])(?:-(?P<day>\d{{1,2}}){_CLOCK}{_ZONE})?",
+        rf"(?P<year>\d{{4}})[/.](?P<month>0?[1-9]|1[0-2])(?:[/.](?P<day>\d{{1,2}}){_CLOCK}{_ZONE})?",
+        rf"(?P<first>\d{{1,2}})(?P<mark>[/.-])(?P<second>\d{{1,2}})(?P=mark)(?P<year>\d{{4}}|\d{{2}}){_CLOCK}{_ZONE}",
+        r"(?P<month>\d{1,2})/(?P<year>\d{4})",
+        r"(?:FY|CY)?\s*(?P<year>\d{4}|(?<=FY)\d{2})\s*[-/ ]?\s*Q(?P<quarter>[1-4])",
+        r"(?P<quarter>[1-4])?Q(?(quarter)|(?P<quarter2>[1-4]))\s*[-/ ']*\s*(?:FY|CY)?(?P<year>\d{4}|\d{2})",
+        r"(?:FY|CY)\s*[-']?\s*(?P<year>\d{4}|\d{2})",
+        r"(?P<year>\d{4})\s*[/–-]\s*\d{2}(?:\d{2})?",
+        rf"(?:[a-z]{{3,9}},?\s+)??{_MONTH}[\s,/-]+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?[\s,/-]+(?P<year>\d{{4}}){_CLOCK}",
+        rf"(?:[a-z]{{3,9}},?\s+)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?[\s./-]+{_MONTH}[\s,/-]+(?P<year>\d{{4}}|\d{{2}}){_CLOCK}",
+        r"(?P<year>\d{4})[\s-]?H(?P<half_year>[12])",
+        r"H(?P<half_year>[12])[\s-]?(?P<year>\d{4})",
+        rf"{_MONTH}[\s,'/-]+(?P<year>\d{{4}}|\d{{2}})",
+        rf"(?P<year>\d{{4}})[\s/-]*{_MONTH}(?:[\s/-]*(?P<day>\d{{1,2}}))?",
+        r"(?P<year>\d{4})",
+    )
+)
+#: Which of the forms are said: a reader of the line could have meant another.
+_QUARTERS, _FISCAL = (4, 5), (6, 7)
+_SEASON_FORMS = (_FORMS[7],)
+#: Forms of one number may stand in one column; a bare year stands with any.
+_FORM_GROUPS = (0, 0, 1, 2, 3, 3, 4, 4, 5, 5, 3, 3, 5, 5, -1)
+
+
+def could_be_date(text: str) -> bool:
+    """Return True if a cell has the form of a date; a bare year has that of a number.
+
+    Examples
+    --------
+    >>> [could_be_date(text) for text in ("2024-06", "12/11/2024", "Q3 2024", "5 Jan 2024", "2024", "A100")]
+    [True, True, True, True, False, False]
+    """
+    return 4 < len(text) < 40 and any(form.fullmatch(text) for form in _FORMS[:-1])
+
+
+def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[Array, tuple[str, ...]]:
+    """Return the days of a column, ``datetime64[s]``, and how it was read if that could be doubted.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The cells that hold something; times with a zone become UTC.
+    order : str
+        ``"dmy"`` or ``"mdy"``, of days written 3/4/2021. Default: decided by the column.
+    where : str
+    at : callable
+        From the position of a text to its place in the file, for messages.
+
+    Raises
+    ------
+    DataError
+        If a cell is no date, or the order of day and month cannot be told: with both readings.
+    """
+    if texts and all(len(text) in (10, 19) and text[4] == text[7] == "-" and text[:4].isdigit() for text in texts):
+        try:
+            return _checked(np.array(texts, dtype="datetime64[s]"), texts, where, at), ()
+        except ValueError:
+            pass
+    codes: dict[str, int] = {}
+    places = np.array([codes.setdefault(text, len(codes)) for text in texts], dtype=np.intp)
+    first = {text: texts.index(text) for text in codes} if len(codes) < 50 else {}
+    matches = []
+    forms = _SEASON_FORMS if _are_seasons(list(codes)) else _FORMS
+    for text in codes:
+        form, match = next(((_FORMS.index(f), m) for f in forms if (m := f.fullmatch(text))), (0, None))
+        if match is None:
+            row = first.get(text, texts.index(text))
+            raise DataError(f"{at(row)}: '{printable(text, 60)}': expected a date, as the other cells are")
+        matches.append((form, match))
+    _check_one_form([_FORM_GROUPS[form] for form, _ in matches], list(codes), texts, at)
+    day_first, notes = _day_first([m for _, m in matches], list(codes), order, where)
+    used = {form for form, _ in matches}
+    notes += ("quarters by their first day",) if used & set(_QUARTERS) else ()
+    notes += ("fiscal years as calendar years",) if used & set(_FISCAL) else ()
+    values = []
+    for text, (_, match) in zip(codes, matches, strict=True):
+        try:
+            values.append(_stamp(match, day_first))
+        except ValueError as error:
+            raise DataError(f"{at(texts.index(text))}: '{printable(text, 60)}': no such date: {error}") from None
+    return _checked(np.array(values, dtype="datetime64[s]")[places], texts, where, at), notes
+
+
+def _check_one_form(groups: Sequence[int], forms: Sequence[str], texts: Sequence[str], at: Any) -> None:
+    """Raise if the cells of a column are in several forms, naming the first one of the rarest."""
+    counts = Counter(group for group in groups if group >= 0)
+    if len(counts) > 1:
+        rare = min(counts, key=counts.__getitem__)
+        text, other = forms[groups.index(rare)], forms[groups.index(max(counts, key=counts.__getitem__))]
+        place = at(list(texts).index(text))
+        raise DataError(
+            f"{place}: '{printable(text, 40)}': expected a date as '{printable(other, 40)}', like the others"
+        )
+
+
+def _are_seasons(texts: Sequence[str]) -> bool:
+    """Return True if all cells are a year and the one after it: ``2010-11`` alone is a month."""
+    found = [re.fullmatch(r"(\d{4})\s*[/–-]\s*(\d{2}|\d{4})", text) for text in texts]
+    ends = [(int(m[1]) + 1, m[2]) for m in found if m]
+    return len(ends) == len(texts) > 2 and all(str(year)[-len(end) :] == end for year, end in ends)
+
+
+def _day_first(matches: Sequence[re.Match[str]], texts: Sequence[str], order: str, where: str) -> tuple[bool, Any]:
+    """Decide the order of day and month for the column: where one of them is above 12, else by what is asked for."""
+    slashed = [(m, text) for m, text in zip(matches, texts, strict=True) if "first" in m.re.groupindex]
+    if not slashed:
+        return True, ()
+    days = [text for m, text in slashed if int(m["first"]) > 12]
+    months = [text for m, text in slashed if int(m["second"]) > 12]
+    if order:
+        wrong = months if order == "dmy" else days
+        if wrong:
+            raise DataError(f"{where}: '{printable(wrong[0], 40)}' is no date in the order {order}")
+        return order == "dmy", (f"dates {'day/month/year' if order == 'dmy' else 'month/day/year'}",)
+    if days and months:
+        raise DataError(
+            f"{where}: '{printable(days[0], 40)}' has the day first, '{printable(months[0], 40)}' the month"
+        )
+    if days or all(m["mark"] == "." for m, _ in slashed):
+        return True, (f"dates day{slashed[0][0]['mark']}month{slashed[0][0]['mark']}year",)
+    if months:
+        return False, ("dates month/day/year",)
+    if all(m["first"] == m["second"] for m, _ in slashed):
+        return True, ()
+    match, text = next((m, t) for m, t in slashed if m["first"] != m["second"])
+    year = _full_year(match["year"])
+    one, two = (f"{int(a)} {_MONTHS[int(b) - 1].title()} {year}" for a, b in
+                ((match["first"], match["second"]), (match["second"], match["first"])))  # fmt: skip
+    raise DataError(f"{where}: '{printable(text, 40)}' is {one} or {two}: say --dates dmy or --dates mdy")
+
+
+def _full_year(text: str) -> int:
+    year = int(text)
+    return year if len(text) > 2 else year + (2000 if year < 70 else 1900)
+
+
+def _stamp(match: re.Match[str], day_first: bool) -> np.datetime64:
+    import datetime
+
+    part = match.groupdict()
+    year, month, day = _full_year(part["year"]), part.get("month"), part.get("day")
+    if part.get("first"):
+        day, month = (part["first"], part["second"]) if day_first else (part["second"], part["first"])
+    if part.get("name"):
+        month = str(_MONTHS.index(part["name"].lower()) + 1)
+    if quarter := part.get("quarter") or part.get("quarter2"):
+        month = str(3 * int(quarter) - 2)
+    if part.get("half_year"):
+        month = str(6 * int(part["half_year"]) - 5)
+    moment = datetime.datetime(year, int(month or 1), int(day or 1))
+    if clock := part.get("clock"):
+        hour, minute, *second = clock.replace(",", ".").split(":")
+        hours = int(hour) % 12 + 12 * (part["half"].lower()[0] == "p") if part.get("half") else int(hour)
+        if hours > 24 or int(minute) > 59:
+            raise ValueError("no such time of day")
+        seconds = int(float(second[0])) if second else 0
+        moment += datetime.timedelta(hours=hours, minutes=int(minute), seconds=seconds)
+    if (zone := part.get("zone")) and zone[0] in "+-":
+        shift = datetime.timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+        moment += -shift if zone[0] == "+" else shift
+    return np.datetime64(moment, "s")
+
+
+def _checked(dates: Array, texts: Sequence[str], where: str, at: Any) -> Array:
+    low, high = (np.datetime64(f"{year:04}-01-01", "s") for year in (FIRST_YEAR, LAST_YEAR + 1))
+    outside = np.flatnonzero((dates < low) | (dates >= high))
+    if outside.size:
+        row = int(outside[0])
+        expected = f"expected a date from {FIRST_YEAR} to {LAST_YEAR}"
+        raise DataError(f"{at(row)}: '{printable(texts[row], 60)}': {expected}")
+    return dates
+
+
+def are_plain_dates(values: npt.NDArray[np.float64]) -> bool:
+    """Return True if numbers are dates whatever their column is called: whole years, or YYYYMM, that differ."""
+    if np.unique(values).size < 3 or (values != np.floor(values)).any():
+        return False
+    years, months = np.divmod(values, 100) if values.min() > LAST_PLAIN_YEAR else (values, np.ones(1))
+    in_range = years.min() >= FIRST_PLAIN_YEAR and years.max() <= LAST_PLAIN_YEAR
+    return bool(in_range and months.min() >= 1 and months.max() <= 12)
+
+
+def years_of_numbers(values: npt.NDArray[np.float64], where: str) -> tuple[npt.NDArray[np.float64], str]:
+    """Return numbers that stand for dates as decimal years, and what they were read as; NaN stays.
+
+    Raises
+    ------
+    DataError
+        If they are no years, YYYYMM, YYYYMMDD, Unix seconds or milliseconds, or days of a spreadsheet.
+
+    Examples
+    --------
+    >>> years_of_numbers(np.array([202401.0, 202407.0]), "a.csv")[1]
+    'YYYYMM'
+    >>> years_of_numbers(np.array([1.66e9]), "a.csv")[0].round(2)
+    array([2022.6])
+    """
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return values, "years"
+    low, high, whole = known.min(), known.max(), bool((known == np.floor(known)).all())
+    if low >= FIRST_YEAR and high <= LAST_YEAR + 1:
+        return values, "years" if whole else "decimal years"
+    texts = [f"{value:.0f}" for value in known] if whole and high < 1e8 else []
+    form = ""
+    for form, digits in (("YYYYMM", 6), ("YYYYMMDD", 8)):
+        if texts and all(len(text) == digits for text in texts):
+            days = [f"{text[:4]}-{text[4:6]}" + (f"-{text[6:]}" if digits == 8 else "") for text in texts]
+            try:
+                return _filled(values, decimal_year(np.array(days, dtype="datetime64[s]"))), form
+            except ValueError:
+                raise DataError(f"{where}: expected {form}, as its numbers seem to be; one is no date") from None
+    for form, first, last, scale in (
+        ("days of a spreadsheet", 10_000, 110_000, 86_400.0),
+        ("Unix seconds", 1e8, 7.3e9, 1.0),
+        ("Unix milliseconds", 1e11, 7.3e12, 1e-3),
+        ("Unix microseconds", 1e14, 7.3e15, 1e-6),
+        ("Unix nanoseconds", 1e17, 7.3e18, 1e-9),
+    ):
+        if low >= first and high <= last:
+            start = np.datetime64("1899-12-30" if form.startswith("days") else "1970-01-01", "s")
+            return _filled(values, decimal_year(start + np.round(known * scale).astype("timedelta64[s]"))), form
+    expected = "years, YYYYMM, YYYYMMDD, Unix seconds or days of a spreadsheet, between the years 1000 and 2200"
+    bad = low if low < FIRST_YEAR else high
+    raise DataError(f"{where}: expected dates ({expected}), got {bad:.10g}")
+
+
+def _filled(values: Array, years: Array) -> Array:
+    found = np.full(values.shape, np.nan)
+    found[np.isfinite(values)] = years
+    return found

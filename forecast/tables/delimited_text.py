@@ -1,0 +1,420 @@
+"""Rows of text -> a table: where the header is, what separates the cells, and which lines are no rows.
+
+Files are published with lines above the header, a row of units below it, remarks, totals at the end, separators of
+every kind. Each such decision is a note of the table. What cannot be decided, a row with more or fewer cells than the
+header in the middle of the table, is an error that names the lines.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import EmptyDataError, TableError, printable
+from forecast.tables.raw_table import RawTable
+from forecast.tables.schema.cells import MISSING_WORDS, normalise_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["MAX_TABLE_CELLS", "parse_text", "table_of_rows", "unguard"]
+
+MAX_TABLE_CELLS = 10_000_000
+MAX_COLUMNS = 10_000
+MAX_COLUMN_NAME = 256
+#: From this size on only the columns that are used are taken out of a file.
+MIN_LARGE_BYTES = 1 << 20
+#: Lines from which the separator is told.
+N_SAMPLE_LINES = 60
+#: Most lines above a header, and most lines of a footer.
+MAX_LINES_AROUND = 40
+SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+BLANKS = "blanks"
+
+#: A text that a spreadsheet would run, behind the apostrophe that `forecast.tables.csv_format` puts before it.
+_GUARDED_PATTERN = re.compile(r"'+[=+\-@\t\r\n]")
+_NUMBER_PATTERN = re.compile(r"[-+(]?[$€£]?[\d.,'_]*\d[\d.,'_]*([eE][-+]?\d+)?[)%]?")
+_DATE_PATTERN = re.compile(r"\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4})?([T ].*)?")
+_FOOTER_PATTERN = re.compile(
+    r"(total|totals|sum|mean|average|median|min|max|minimum|maximum|std|count)\W*|(source|sources|note|notes)\b.*|[*†].*",
+    re.IGNORECASE | re.DOTALL,
+)
+_BRACKETED_PATTERN = re.compile(r"\(.*\)|\[.*\]")
+#: A number with three digits in its exponent may be infinite or vanish: such are read one by one.
+_LARGE_EXPONENT_PATTERN = re.compile(rb"[eE][+-]?[0-9]{3}")
+
+Row = tuple[int, list[str]]
+
+
+def unguard(cell: str) -> str:
+    """Take off the apostrophe that `write_csv` puts before text that a spreadsheet would run."""
+    return cell[1:] if cell.startswith("'") and _GUARDED_PATTERN.match(cell) else cell
+
+
+def parse_text(data: bytes, label: str, digest: str, notes: Sequence[str] = ()) -> RawTable:
+    r"""Read text as a table.
+
+    Parameters
+    ----------
+    data : bytes
+        UTF-8.
+    label, digest : str
+        The file's name and hash.
+    notes : sequence of str
+        Decisions made before.
+
+    Raises
+    ------
+    TableError
+        Naming the lines that have more or fewer cells than the header, and a quoted cell that never ends.
+    EmptyDataError
+
+    Examples
+    --------
+    >>> table = parse_text(b"made up\n\nx;y\n(s);(m)\n1;2,5\n2;3,5\nMean;3\n", "a.csv", "")
+    >>> dict(table), table.units
+    ({'x': ['1', '2'], 'y': ['2,5', '3,5']}, {'x': 's', 'y': 'm'})
+    >>> table.notes
+    ('columns separated by semicolons', '1 line above the header left out', '1 line below the table left out')
+    """
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\r" in data and b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    head = data[: 1 << 18].decode("utf-8", "ignore").splitlines()
+    separator = _find_separator([line for line in head if line.strip()][:N_SAMPLE_LINES])
+    if separator != ",":
+        notes = (*notes, *((f"columns separated by {SEPARATORS.get(separator, separator)}",) if separator else ()))
+    if len(data) >= MIN_LARGE_BYTES and (table := _large_table(data, separator, label, digest, notes)) is not None:
+        return table
+    return table_of_rows(_split_rows(data.decode("utf-8"), separator, label), label, digest, notes, separator)
+
+
+def _find_separator(lines: Sequence[str]) -> str:
+    """Return what separates the cells: the separator that gives most lines one width; empty for a single column."""
+    lines = [line for line in lines if not line.startswith("#")] or list(lines)
+    best, found = (0.0, 0), ""
+    for separator in (*SEPARATORS, BLANKS):
+        if separator == BLANKS and found:
+            break
+        try:
+            widths = [len(cells) for _, cells in _split_rows("\n".join(lines), separator, "")]
+        except TableError:
+            continue
+        width, count = Counter(widths).most_common(1)[0] if widths else (0, 0)
+        # decimal commas give every line of numbers one width, the header another
+        header = next((i for i, each in enumerate(widths) if each >= width), 0)
+        score = (count / len(lines) - 0.5 * (widths[header] != width), width) if width > 1 else (0.0, 0)
+        if separator == BLANKS and count < 0.9 * len(lines):
+            continue
+        if score > best and count > 1:
+            best, found = score, separator
+    return found or ("," if any("," in line for line in lines) or len(lines) < 2 else "")
+
+
+def _split_rows(text: str, separator: str, label: str) -> list[Row]:
+    """Split text into rows of cells, each with the line on which it starts; blank lines are rows without a cell."""
+    if separator == BLANKS:
+        wide = re.compile(r"\s{2,}|\t" if re.search(r"\S {2,}\S", text) and _is_aligned(text) else r"\s+")
+        lines = (re.split(r"\s+#", line)[0].strip() for line in text.splitlines())
+        return [(i, wide.split(line) if line else []) for i, line in enumerate(lines, 1)]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator or "\x1f", strict=True)
+    rows, line, size = [], 1, 0
+    try:
+        for cells in reader:
+            rows.append((line, cells))
+            size += len(cells)
+            if size > MAX_TABLE_CELLS:
+                raise TableError(f"{label}:{line}: more than {MAX_TABLE_CELLS:,} cells; split the file")
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise TableError(f"{label}:{line}: {_csv_reason(str(error))}") from error
+    return rows
+
+
+def _is_aligned(text: str) -> bool:
+    """Return True if splitting at two blanks and more gives all lines one width: then names may hold blanks."""
+    widths = {len(re.split(r"\s{2,}|\t", line.strip())) for line in text.splitlines() if line.strip()}
+    return len(widths) == 1 and widths != {1}
+
+
+def _csv_reason(text: str) -> str:
+    if "unexpected end" in text:
+        return "a quoted cell that starts here never ends"
+    if "expected after" in text:
+        return 'text after the closing quote of a cell; write "" for a quote inside'
+    if "field larger" in text:
+        return "a cell longer than 131,072 characters"
+    return printable(text)
+
+
+def is_value(cell: str) -> bool:
+    """Return True if a cell looks like a number or a date, and not like a name."""
+    cell = cell.strip()
+    return bool(_NUMBER_PATTERN.fullmatch(cell) or _DATE_PATTERN.fullmatch(cell))
+
+
+def _is_blank(cells: Sequence[str]) -> bool:
+    """Return True if a line holds nothing; a lone quoted cell is a row."""
+    return not any(cell.strip() for cell in cells) and cells != [""]
+
+
+def table_of_rows(
+    rows: Iterable[Row], label: str, digest: str, notes: Sequence[str] = (), separator: str = ""
+) -> RawTable:
+    """Return rows of cells as a table: header found, what surrounds the table left out.
+
+    Parameters
+    ----------
+    rows : iterable of (int, list of str)
+        The line and the cells of each row.
+    label, digest, notes, separator
+        As in `RawTable`.
+    """
+    said = list(notes)
+    every = list(rows)
+    blank = {line for line, cells in every if _is_blank(cells)}
+    rows, remarks = _without_remarks([(line, cells) for line, cells in every if line not in blank])
+    if not rows:
+        raise EmptyDataError(f"{label}: the file is empty; expected a header and rows")
+    width = Counter(_width(cells) for _, cells in rows[:1000]).most_common(1)[0][0]
+    top = next(
+        (i for i, (_, cells) in enumerate(rows[:MAX_LINES_AROUND]) if _is_header(cells, width, rows[i + 1 :])), 0
+    )
+    if top:
+        said.append(f"{top} line{'s' * (top > 1)} above the header left out")
+    (line, header), body = rows[top], rows[top + 1 :]
+    if is_value(header[0]) and all(is_value(cell) for cell in header if cell.strip()) and len(body) > 1 and width > 1:
+        body, header = rows[top:], [f"column {i + 1}" for i in range(_width(header))]
+        said.append("no header: the columns are called column 1, column 2, …")
+    header = [normalise_text(unguard(name).strip()) for name in header]
+    header = header[: max(_width(header), max((_width(cells) for _, cells in body[:1000]), default=0) if body else 0)]
+    body, n_below = _without_footer(body, len(header), blank)
+    if n_below:
+        said.append(f"{n_below} line{'s' * (n_below > 1)} below the table left out")
+    units, body = _read_units(header, body)
+    again = [i for i, (_, cells) in enumerate(body) if [cell.strip() for cell in cells] == header]
+    if again:
+        said.append(f"{len(again)} repeated header{'s' * (len(again) > 1)} left out")
+        body = [row for i, row in enumerate(body) if i not in set(again)]
+    if remarks:
+        said.append(f"{remarks} remark{'s' * (remarks > 1)} (#) left out")
+    cells_of = _checked_rows(header, body, label, line)
+    if not body:
+        raise EmptyDataError(f"{label}: a header without a row")
+    columns = [list(map(unguard, column)) for column in zip(*cells_of, strict=True)]
+    names = _column_names(header, columns, label, line)
+    kept = {name: column for name, column in zip(names, columns, strict=True) if name}
+    return RawTable(
+        kept, [row for row, _ in body], label, digest, notes=said, separator=separator,
+        units={name: unit for name, unit in zip(names, units, strict=True) if name and unit},
+    )  # fmt: skip
+
+
+def _width(cells: Sequence[str]) -> int:
+    """Return the number of cells up to the last that holds something."""
+    return next((i for i in range(len(cells), 0, -1) if cells[i - 1].strip()), 0)
+
+
+def _is_header(cells: Sequence[str], width: int, later: Sequence[Row]) -> bool:
+    """Return True for the first row as wide as the table that is no title in its first cell alone."""
+    filled = sum(bool(cell.strip()) for cell in cells)
+    # an index has no name, and a trailing comma is no column
+    return len(cells) >= width - 1 and (filled > 1 or width < 2) and (_width(cells) >= width - 1 or not later)
+
+
+def _without_remarks(rows: Sequence[Row]) -> tuple[list[Row], int]:
+    """Leave out lines that begin with ``#``; the last of them at the top is the header if it names the columns."""
+    marked = [cells[0].startswith("#") and cells[0].lower() not in MISSING_WORDS for _, cells in rows]
+    if not any(marked) or all(marked):
+        return list(rows), 0
+    first = marked.index(False)
+    kept = [row for row, mark in zip(rows, marked, strict=True) if not mark]
+    if first:
+        line, cells = rows[first - 1]
+        bare = [cells[0].lstrip("#").strip(), *cells[1:]]
+        bare = bare if bare[0] else bare[1:]
+        if len(bare) == len(rows[first][1]) > 1 and is_value(rows[first][1][0]) and not any(map(is_value, bare)):
+            return [(line, bare), *kept], sum(marked) - 1
+    if sum(marked[first:]) > 0.5 * (len(rows) - first):  # names of the first column
+        return list(rows[first:]), first
+    return kept, sum(marked)
+
+
+def _without_footer(body: list[Row], width: int, blank: set[int]) -> tuple[list[Row], int]:
+    """Leave out lines below the table: totals, remarks, and whatever follows a blank line and is no row."""
+    n_values = sum(is_value(cells[0]) for _, cells in body[:200])
+    starts_with_value = n_values > 0.8 * min(len(body), 200)
+    end = len(body)
+    for i in range(len(body) - 1, max(0, len(body) - MAX_LINES_AROUND), -1):
+        line, cells = body[i]
+        apart = any(each in blank for each in range(body[i - 1][0] + 1, line))
+        strange = starts_with_value and not is_value(cells[0]) and cells[0].strip().lower() not in MISSING_WORDS
+        short = width > 1 and (len(cells) != width and sum(bool(cell.strip()) for cell in cells) < width)
+        if (
+            _FOOTER_PATTERN.fullmatch(cells[0].strip())
+            or (strange and short)
+            or (apart and (strange or short))
+            or (short and len(cells) < width and width > 2 and _width(cells) == 1)
+        ):
+            end = i
+        elif not (strange or short):
+            break
+    return body[:end], len(body) - end
+
+
+def _read_units(header: Sequence[str], body: list[Row]) -> tuple[list[str], list[Row]]:
+    """Return the units in the row below the header, if it is one, and the rows without it."""
+    none = [""] * len(header)
+    if len(body) < 3 or any(is_value(cell) for cell in body[0][1]):
+        return none, body
+    cells = [cell.strip() for cell in body[0][1]]
+    cells += [""] * (len(header) - len(cells))
+    filled = [cell for cell in cells if cell]
+    if not filled or len(cells) != len(header):
+        return none, body
+    if not all(_BRACKETED_PATTERN.fullmatch(cell) for cell in filled):
+        numeric = [i for i in range(len(header)) if all(i < len(c) and is_value(c[i]) for _, c in body[1:4])]
+        if not numeric or not all(cells[i] == "" or _is_unit(cells[i]) for i in numeric):
+            return none, body
+        if not any(cells[i] for i in numeric):
+            return none, body
+    bare = [cell[1:-1].strip() if _BRACKETED_PATTERN.fullmatch(cell) else cell for cell in cells]
+    return [unit if _is_unit(unit) else "" for unit in bare], body[1:]
+
+
+def _is_unit(text: str) -> bool:
+    from forecast import units
+    from forecast.errors import ForecastError
+
+    try:
+        units.unit(text)
+    except ForecastError:
+        return False
+    return bool(text)
+
+
+def _checked_rows(header: list[str], body: Sequence[Row], label: str, line: int) -> list[list[str]]:
+    """Return the cells of every row, as many as the header; raise if a row has more that hold something, or fewer."""
+    if len(header) > MAX_COLUMNS:
+        raise TableError(f"{label}:{line}: {len(header):,} columns; at most {MAX_COLUMNS:,} are read")
+    if body and not header[-1] and all(len(cells) < len(header) for _, cells in body):
+        del header[-1]
+    if body and all(len(cells) == len(header) + 1 and cells[-1].strip() for _, cells in body):
+        header.insert(0, "")  # what R writes: row names without a header
+    failures = [
+        f"{label}:{at}: {len(cells)} cells where the header names {len(header)} columns"
+        for at, cells in body
+        if len(cells) < len(header) or _width(cells) > len(header)
+    ]
+    if failures:
+        raise TableError(failures)
+    return [cells[: len(header)] for _, cells in body]
+
+
+def _column_names(header: Sequence[str], columns: Sequence[Sequence[str]], label: str, line: int) -> list[str]:
+    """Return a name for every column, empty for one without name and cells; equal names are counted."""
+    twice = {name for name, count in Counter(header).items() if count > 1 and name}
+    counts: Counter[str] = Counter()
+    names = []
+    for i, name in enumerate(header):
+        if len(name) > MAX_COLUMN_NAME:
+            raise TableError(
+                f"{label}:{line}: column {i + 1}: a name of {len(name):,} characters; at most {MAX_COLUMN_NAME}"
+            )
+        if name in twice:
+            counts[name] += 1
+            name = f"{name} ({counts[name]})"
+        elif not name and not _is_blank(columns[i]):
+            name = "index" if i == 0 and "index" not in header else f"column {i + 1}"
+        names.append(name)
+    return names
+
+
+# Large files --------------------------------------------------------------------------------------------------------
+
+
+def _large_table(data: bytes, separator: str, label: str, digest: str, notes: Sequence[str]) -> RawTable | None:
+    """Return a large file as a table whose columns pandas takes out when they are used; None if it is irregular."""
+    if separator not in SEPARATORS:
+        return None
+    start = 0
+    while data.startswith(b"# ", start):
+        start = data.find(b"\n", start) + 1
+    # the ends of the file decide where the table begins and ends, and what its columns are called
+    last = data.rfind(b"\n", 0, len(data) - (1 << 16)) + 1
+    first = data.find(b"\n", start + (1 << 16)) + 1
+    if last <= first or b'"' in data[start:first] + data[last:]:
+        return None
+    sample = _split_rows((data[start:first] + data[last:]).decode("utf-8"), separator, label)
+    table = table_of_rows(sample, label, digest, notes, separator)
+    width = len(sample[0][1])
+    if table.notes != tuple(notes) or table.units or len(table) != width or table.rows != len(sample) - 1:
+        return None
+    begin = data.find(b"\n", start) + 1
+    if (rows := _n_regular_rows(data, begin, separator, width)) is None:
+        return None
+    places = {name: i for i, name in enumerate(table)}
+    line = data.count(b"\n", 0, begin) + 1
+    read = partial(_read_column, data, begin, separator)
+    return RawTable(
+        {name: partial(_read_texts, read, i) for name, i in places.items()},
+        range(line, line + rows), label, digest, notes=notes, separator=separator,
+        numbers=lambda name: _read_numbers(read, places[name], data),
+    )  # fmt: skip
+
+
+def _n_regular_rows(data: bytes, begin: int, separator: str, width: int) -> int | None:
+    """Return the number of rows if each is on a line of its own with `width` cells; None if not."""
+    if b'"' in data:
+        try:
+            text = io.TextIOWrapper(io.BytesIO(data[begin:]), encoding="utf-8", newline="")
+            widths = Counter(map(len, csv.reader(text, delimiter=separator, strict=True)))
+        except csv.Error:
+            return None
+        return widths[width] if set(widths) == {width} else None
+    if width == 1 or data.count(b"\r") != data.count(b"\r\n"):
+        return None
+    mark = separator.encode()
+    marks = data[begin:].translate(None, bytes(set(range(256)) - set(mark + b"\n")))
+    marks += b"" if data.endswith(b"\n") else b"\n"
+    rows = len(marks) // width
+    return rows if marks == (mark * (width - 1) + b"\n") * rows else None
+
+
+def _read_column(data: bytes, begin: int, separator: str, place: int, **options: Any) -> Any:
+    import pandas as pd
+
+    stream = io.BytesIO(data)
+    stream.seek(begin)
+    return pd.read_csv(
+        stream, sep=separator, header=None, usecols=[place], na_values=[""], keep_default_na=False, engine="c",
+        skip_blank_lines=False, **options,
+    ).iloc[:, 0]  # fmt: skip
+
+
+def _read_texts(read: Callable[..., Any], place: int) -> list[str]:
+    cells: list[str] = read(place, dtype=str).fillna("").tolist()
+    return list(map(unguard, cells)) if any(cell.startswith("'") for cell in islice(cells, None)) else cells
+
+
+def _read_numbers(read: Callable[..., Any], place: int, data: bytes) -> npt.NDArray[np.float64] | None:
+    """Return a column of plain numbers, an empty cell as NaN; None unless that is what it is."""
+    import numpy as np
+    import pandas as pd
+
+    # Since 3.1 pandas rounds to the nearest double by itself; what it did so with before took "nan" for a number.
+    exact = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
+    if _LARGE_EXPONENT_PATTERN.search(data) or (not exact and b"nan" in data.lower()):
+        return None
+    try:
+        values = read(place, dtype=np.float64, **({} if exact else {"float_precision": "round_trip"})).to_numpy()
+    except ValueError:
+        return None
+    return None if np.isinf(values).any() else values

@@ -1,0 +1,411 @@
+"""From a file to the text of its cells: the format is told by the content, and everything is bounded before it is read.
+
+Text in UTF-8, UTF-16 or Latin-1 with any separator, JSON, JSON lines, YAML, spreadsheets (XLSX, XLS, ODS), Parquet,
+each of them also under gzip; and what readers of plugins read (`forecast.ReaderSpec`).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import io
+import json
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.base.budgets import check_memory
+from forecast.base.files import check_regular, read_bytes
+from forecast.errors import (
+    AmbiguousNameError,
+    DataError,
+    EmptyDataError,
+    PluginError,
+    TableError,
+    UsageError,
+    one_line,
+    printable,
+)
+from forecast.tables.csv_format import plain_cell
+from forecast.tables.delimited_text import MAX_TABLE_CELLS, parse_text, table_of_rows
+from forecast.tables.raw_table import RawTable
+from forecast.tables.records import MAX_RECORD_DEPTH, flatten_document, to_cells
+
+if TYPE_CHECKING:
+    from forecast.contract.registry import Record
+
+__all__ = ["MAX_FILE_BYTES", "read_file", "read_with"]
+
+MAX_FILE_BYTES = 256 * 2**20
+MAX_YAML_BYTES = 16 * 2**20
+MAX_YAML_ALIASES = 1000
+MAX_WORKBOOK_BYTES = 64 * 2**20
+#: What reading takes: the bytes, a copy while they are checked, and a text a cell.
+TEXT_MEMORY_FACTOR, CELL_BYTES = 3, 66
+#: Bytes of objects for a byte of JSON.
+JSON_MEMORY_FACTOR = 12
+#: First bytes of what people take for a table by mistake.
+_BINARY_FORMATS = {
+    b"\x89PNG": "a picture (PNG)", b"\xff\xd8\xff": "a picture (JPEG)", b"GIF8": "a picture (GIF)", b"%PDF": "a PDF",
+    b"\x89HDF": "an HDF5 or netCDF file", b"CDF": "a netCDF file", b"\x93NUMPY": "a numpy array",
+    b"\x80\x04": "a pickle, which can run code when read", b"\x80\x05": "a pickle, which can run code when read",
+    b"SQLite": "a database", b"\x7fELF": "a program", b"BZh": "a bzip2 archive", b"\xfd7zXZ": "an xz archive",
+    b"7z\xbc\xaf": "a 7z archive", b"(\xb5/\xfd": "a zstd archive",
+}  # fmt: skip
+_CELL_PATTERN = re.compile(rb'<(?:\w+:)?c [^>]*?\br="([A-Z]{1,4})([0-9]{1,8})"')
+_YAML_LINE_PATTERN = re.compile(r"\s*(- .*|-|[\w.\"'/ -]+:( .*)?|#.*|---)", re.DOTALL)
+
+
+def read_file(path: str | os.PathLike[str], *, reader: str = "", limit_bytes: int = MAX_FILE_BYTES) -> RawTable:
+    r"""Read a file of any format as a table of text.
+
+    Parameters
+    ----------
+    path : path-like
+    reader : str
+        The name of a plugin's reader, or ``"none"``. Default: the one whose patterns fit the file.
+    limit_bytes : int
+        A larger file is refused before it is read.
+
+    Raises
+    ------
+    DataError
+        If there is no such ordinary, readable file, or its format is no table.
+    EmptyDataError, TableError, UsageError
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "log")
+    >>> _ = path.write_text('{"step": 1, "loss": 2.5}\\n{"step": 2, "loss": 2.25}')
+    >>> dict(read_file(path))
+    {'step': ['1', '2'], 'loss': ['2.5', '2.25']}
+    """
+    source = Path(path)
+    check_regular(source, limit=limit_bytes)
+    size = source.stat().st_size
+    shown, label = printable(source), printable(source.name)
+    if not size:
+        raise EmptyDataError(f"{label}: the file is empty; expected a header and rows")
+    check_memory(TEXT_MEMORY_FACTOR * size + CELL_BYTES * min(size // 2, MAX_TABLE_CELLS),
+                 f"{shown}: reading it takes up to", error=DataError)  # fmt: skip
+    if reader and reader != "none":
+        from forecast.contract.registry import get_registry
+
+        return read_with(get_registry().find("reader", reader, where="reader"), source)
+    records = _readers(source.name) if not reader else []
+    named = [record for record in records if not record.spec.columns]  # type: ignore[attr-defined]
+    if named:
+        return read_with(_only(named, label), source)
+    data = read_bytes(source, limit=limit_bytes)
+    digest = "sha256:" + hashlib.sha256(data).hexdigest()
+    table, keys = _parse(data, label, digest, source)
+    fitting = [record for record in records if _has_columns(record, [*table, *keys])]
+    return read_with(_only(fitting, label), source) if fitting else table
+
+
+# Readers of plugins -------------------------------------------------------------------------------------------------
+
+
+def _readers(name: str) -> list[Record]:
+    """Return the readers that may read a file of this name; those without patterns are reached by their own name."""
+    from forecast.contract.registry import get_registry
+
+    plain = name.casefold().removesuffix(".gz")
+    found = []
+    for record in get_registry().records("reader"):
+        spec: Any = record.spec
+        fits = any(fnmatch.fnmatchcase(plain, pattern.casefold()) for pattern in spec.matches)
+        if fits or (not spec.matches and spec.columns):
+            found.append(record)
+    return found
+
+
+def _has_columns(record: Record, names: Iterable[str]) -> bool:
+    spec: Any = record.spec
+    every = list(names)
+    return all(any(fnmatch.fnmatchcase(name, pattern) for name in every) for pattern in spec.columns)
+
+
+def _only(records: Sequence[Record], label: str) -> Record:
+    if len(records) > 1:
+        names = " and ".join(record.full_name for record in records)
+        raise AmbiguousNameError(f"{label}: the readers {names} read such files: name one with reader=")
+    return records[0]
+
+
+def read_with(record: Record, path: Path, *, where: str = "") -> RawTable:
+    """Return what a plugin's reader makes of a file.
+
+    Raises
+    ------
+    TableError
+        Naming the reader, if its code fails, or returns neither records nor columns of one length.
+    EmptyDataError
+    """
+    from forecast.contract.plugin_calls import call_guarded
+    from forecast.contract.registry import import_target
+
+    spec: Any = record.spec
+    parser = import_target(spec.target, what=f"reader '{record.full_name}'")
+    what = f"{where or printable(path.name)}: reader {record.full_name}"
+
+    def call() -> Mapping[str, Any]:
+        given = parser(path)
+        if isinstance(given, list) and all(isinstance(each, Mapping) for each in given):
+            given = to_cells(flatten_document(given, what)[1])
+        if not isinstance(given, Mapping):
+            raise TableError(f"{what} returned no mapping of column to cells, nor records, but {type(given).__name__}")
+        return {str(name): _texts(values, f"{what}: {name}") for name, values in given.items()}
+
+    try:
+        columns = call_guarded(what, call)
+    except PluginError as error:
+        raise TableError(str(error)) from error
+    lengths = {len(values) for values in columns.values()}
+    if lengths in (set(), {0}):
+        raise EmptyDataError(f"{what} returned no rows")
+    if len(lengths) > 1:
+        raise TableError(f"{what} returned columns of different length")
+    digest = "sha256:" + hashlib.sha256(read_bytes(path, limit=MAX_FILE_BYTES)).hexdigest()
+    return RawTable(columns, range(1, lengths.pop() + 1), printable(path.name), digest,
+                    notes=(f"as {spec.title or record.full_name}",))  # fmt: skip
+
+
+# Formats ------------------------------------------------------------------------------------------------------------
+
+
+def _parse(data: bytes, label: str, digest: str, path: Path) -> tuple[RawTable, Iterable[str]]:
+    """Return a file's table, and the top-level keys of its document."""
+    notes: tuple[str, ...] = ()
+    if data.startswith(b"\x1f\x8b"):
+        data = _unpack(data, label)
+    if data.startswith(b"PAR1"):
+        raise DataError(f"{label}: a Parquet file in another; unpack it first")
+    if data.startswith(b"PK\x03\x04"):
+        return _zipped(data, label, digest, path)
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        return _workbook(data, label, digest), ()
+    for magic, called in _BINARY_FORMATS.items():
+        if data.startswith(magic):
+            raise DataError(f"{label}: {called}; expected a table (CSV, JSON, a spreadsheet or Parquet)")
+    data, encoding = _to_utf8(data, label)
+    notes = (f"read as {encoding}",) if encoding else ()
+    start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start[:1] in (b"{", b"[") and (found := _json(data, label)) is not None:
+        return _of_document(found, label, digest, notes)
+    if _is_yaml(data[:4096].decode("utf-8", "ignore")):
+        return _of_document(_yaml(data, label), label, digest, notes)
+    return parse_text(data, label, digest, notes), ()
+
+
+def _unpack(data: bytes, label: str) -> bytes:
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        unpacked = unpacker.decompress(data, MAX_FILE_BYTES + 1)
+    except zlib.error as error:
+        raise DataError(f"{label}: a gzip file that cannot be unpacked: {one_line(error, 80)}") from None
+    if not unpacker.eof and len(unpacked) <= MAX_FILE_BYTES:
+        raise DataError(f"{label}: a gzip file that ends too early; it cannot be unpacked")
+    if len(unpacked) > MAX_FILE_BYTES:
+        raise DataError(f"{label}: unpacks to more than {MAX_FILE_BYTES:,} bytes; at most that many are read")
+    return unpacked
+
+
+def _to_utf8(data: bytes, label: str) -> tuple[bytes, str]:
+    """Return text as UTF-8, and the encoding it had if that was another."""
+    wide = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}.get(data[:2], "")
+    if not wide and b"\0" in data[:4096]:
+        pairs = len(data[:4096]) // 2
+        odd, even = data[1:4096:2].count(0), data[0:4096:2].count(0)
+        wide = "utf-16-le" if odd > 0.7 * pairs else "utf-16-be" if even > 0.7 * pairs else ""
+    if wide:
+        try:
+            return data.decode(wide).encode(), "UTF-16"
+        except UnicodeDecodeError:
+            raise DataError(f"{label}: begins as UTF-16 text, and is none") from None
+    if (nul := data.find(b"\0")) >= 0:
+        line = data.count(b"\n", 0, nul) + 1
+        raise DataError(f"{label}:{line}: a NUL byte: a binary file; expected a table (CSV, JSON, a spreadsheet)")
+    try:
+        # In pieces: the whole text at once would double the memory.
+        decoder = io.TextIOWrapper(io.BytesIO(b"" if data.isascii() else data), encoding="utf-8", newline="")
+        while decoder.read(1 << 20):
+            pass
+    except UnicodeDecodeError:
+        if sum(data[:4096].count(byte) for byte in range(9)) > 4:
+            raise DataError(f"{label}: a binary file; expected a table (CSV, JSON, a spreadsheet)") from None
+        try:
+            return data.decode("cp1252").encode(), "Windows-1252"
+        except UnicodeDecodeError:
+            return data.decode("latin-1").encode(), "Latin-1"
+    return data, ""
+
+
+def _json(data: bytes, label: str) -> Any:
+    """Return a JSON document, or the records of JSON lines; None if it is neither."""
+    check_memory(JSON_MEMORY_FACTOR * len(data), f"{label}: reading it takes up to", error=DataError)
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except RecursionError:
+        raise DataError(f"{label}: nested more than {MAX_RECORD_DEPTH} deep") from None
+    except ValueError as error:
+        reason = str(error)
+    lines = [line for line in data.decode("utf-8-sig").splitlines() if line.strip()]
+    records = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            records.append(json.loads(line))
+        except (ValueError, RecursionError):
+            if not records and not label.lower().removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
+                return None
+            if number == len(lines) and len(records) > 1:  # a log whose program was stopped as it wrote
+                break
+            where = f"{label}:{number}" if records else label
+            raise DataError(f"{where}: no JSON that can be read: {printable(reason, 100)}") from None
+    return records
+
+
+def _is_yaml(head: str) -> bool:
+    lines = [line for line in head.splitlines()[:30] if line.strip()][:-1]
+    if len(lines) < 2 or lines[0].startswith("%"):
+        return False
+    return all(map(_YAML_LINE_PATTERN.fullmatch, lines)) and any(line.rstrip().endswith(":") or "- " in line[:9]
+                                                                 for line in lines)  # fmt: skip
+
+
+def _yaml(data: bytes, label: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise UsageError(f"{label}: reading YAML needs PyYAML: pip install 'lawcast[yaml]'") from None
+    if len(data) > MAX_YAML_BYTES:
+        raise DataError(f"{label}: {len(data):,} bytes of YAML; at most {MAX_YAML_BYTES:,} are read")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    depth = aliases = 0
+    try:
+        for event in yaml.parse(data, Loader=loader):  # counted before anything is built
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            aliases += isinstance(event, yaml.AliasEvent)
+            if depth > MAX_RECORD_DEPTH:
+                raise DataError(f"{label}: nested more than {MAX_RECORD_DEPTH} deep")
+            if aliases > MAX_YAML_ALIASES:
+                raise DataError(f"{label}: more than {MAX_YAML_ALIASES} aliases")
+        reader = loader(data)
+        try:
+            return reader.get_single_data()  # by a safe loader: it builds no objects
+        finally:
+            reader.dispose()
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise DataError(f"{label}: no YAML that can be read: {one_line(error, 120)}") from None
+
+
+def _of_document(document: Any, label: str, digest: str, notes: tuple[str, ...]) -> tuple[RawTable, Iterable[str]]:
+    keys = [str(key) for key in document] if isinstance(document, Mapping) else []
+    try:
+        path, rows = flatten_document(document, label)
+    except EmptyDataError:
+        if not keys:
+            raise
+        path, rows = "", [dict.fromkeys(keys, "")]
+    columns = {name: _texts(cells, f"{label}: {name}") for name, cells in to_cells(rows).items()}
+    said = (*notes, f"the records of {path}") if path not in ("", "*") else notes
+    return RawTable(columns, range(1, len(rows) + 1), label, digest, notes=said, path=path), keys
+
+
+def _texts(cells: Iterable[Any], where: str) -> list[str]:
+    """Return values as the text of cells; a whole number has no point."""
+    return [
+        str(int(cell)) if type(cell) is float and cell.is_integer() and abs(cell) < 1e15
+        else "inf" if cell in (float("inf"), float("-inf")) and type(cell) is float
+        else plain_cell(cell, where)
+        for cell in cells
+    ]  # fmt: skip
+
+
+# Spreadsheets and archives ------------------------------------------------------------------------------------------
+
+
+def _zipped(data: bytes, label: str, digest: str, path: Path) -> tuple[RawTable, Iterable[str]]:
+    """Read a spreadsheet, or the only file of an archive."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        members = [each for each in archive.infolist() if not each.is_dir()]
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise DataError(f"{label}: a zip archive that cannot be read: {one_line(error, 80)}") from None
+    names = [each.filename for each in members]
+    if sum(each.file_size for each in members) > MAX_FILE_BYTES:
+        raise DataError(f"{label}: unpacks to more than {MAX_FILE_BYTES:,} bytes; at most that many are read")
+    if any(name.endswith((".xml", ".bin")) for name in names):
+        for each in members:
+            if each.filename.startswith("xl/worksheets/") and each.filename.endswith(".xml"):
+                _check_sheet(archive, each, label)
+        return _workbook(data, label, digest), ()
+    if len(members) != 1:
+        listed = ", ".join(printable(name, 40) for name in names[:5])
+        raise DataError(f"{label}: a zip archive of {len(members)} files ({listed}); expected a table, or one file")
+    try:
+        with archive.open(members[0]) as stream:
+            inner = stream.read(MAX_FILE_BYTES + 1)
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
+        raise DataError(f"{label}: a zip archive that cannot be read: {one_line(error, 80)}") from None
+    if len(inner) > MAX_FILE_BYTES or inner.startswith(b"PK\x03\x04"):
+        raise DataError(f"{label}: an archive in an archive, or larger than it says; expected a table")
+    return _parse(inner, label, digest, path)
+
+
+def _check_sheet(archive: zipfile.ZipFile, member: zipfile.ZipInfo, label: str) -> None:
+    """Raise if the far corner of a sheet spans more cells than are read: a library lays all of them out."""
+    far_row = far_column = 0
+    tail = b""
+    try:
+        with archive.open(member) as stream:
+            while piece := stream.read(1 << 20):
+                for letters, row in _CELL_PATTERN.findall(tail + piece):
+                    column = 0
+                    for letter in letters:
+                        column = 26 * column + letter - 64
+                    far_row, far_column = max(far_row, int(row)), max(far_column, column)
+                tail = (tail + piece)[-256:]
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
+        raise DataError(f"{label}: a spreadsheet that cannot be read: {one_line(error, 80)}") from None
+    if far_row * far_column > MAX_TABLE_CELLS:
+        raise DataError(f"{label}: a sheet of {far_row:,} rows and {far_column:,} columns; at most "
+                        f"{MAX_TABLE_CELLS:,} cells are read")  # fmt: skip
+
+
+def _workbook(data: bytes, label: str, digest: str) -> RawTable:
+    """Read the largest sheet of a workbook."""
+    try:
+        import python_calamine
+    except ImportError:
+        raise UsageError(f"{label}: reading spreadsheets needs calamine: pip install 'lawcast[excel]'") from None
+    if len(data) > MAX_WORKBOOK_BYTES:
+        raise DataError(f"{label}: a spreadsheet of {len(data):,} bytes; at most {MAX_WORKBOOK_BYTES:,} are read")
+    try:
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+        sheets = [book.get_sheet_by_index(i) for i in range(len(book.sheet_names))]
+        sheets = [sheet for sheet in sheets if sheet.height and sheet.width]
+        if not sheets:
+            raise EmptyDataError(f"{label}: a spreadsheet without a cell")
+        sheet = max(sheets, key=lambda each: each.height * each.width)
+        if sheet.height * sheet.width > MAX_TABLE_CELLS:
+            raise DataError(f"{label}: more than {MAX_TABLE_CELLS:,} cells; save the table alone, as CSV")
+        grid = sheet.to_python(skip_empty_area=True)
+    except (python_calamine.CalamineError, OSError, ValueError) as error:
+        raise DataError(f"{label}: a spreadsheet that cannot be read: {one_line(error, 100)}") from None
+    first = (sheet.start or (0, 0))[0] + 1
+    rows = [(first + i, _sheet_cells(cells, label)) for i, cells in enumerate(grid)]
+    notes = [f"sheet '{printable(sheet.name, 40)}', one of {len(book.sheet_names)}"] if len(sheets) > 1 else []
+    return table_of_rows(rows, label, digest, notes)
+
+
+def _sheet_cells(cells: Iterable[Any], label: str) -> list[str]:
+    import datetime
+
+    plain = ("" if isinstance(cell, (datetime.time, datetime.timedelta)) else cell for cell in cells)
+    return _texts(plain, label)

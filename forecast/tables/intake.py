@@ -1,0 +1,140 @@
+"""The one door for data: any ordinary file, frame, mapping or table becomes columns that say what they are."""
+
+from __future__ import annotations
+
+import copy
+import numbers
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from forecast.errors import DataError, UsageError, printable
+from forecast.tables.column_meaning import ReadOptions
+from forecast.tables.columns import Columns, columns_of_arrays, columns_of_table
+
+__all__ = ["declared_units", "read", "to_columns"]
+
+
+def read(
+    data: Any, *, decimal: str = "", dates: str = "", missing: str | Sequence[str] = (), reader: str = ""
+) -> Columns:
+    r"""Read tabular data of any kind.
+
+    The format of a file is told by its content: text with any separator, in UTF-8, UTF-16 or Latin-1, with lines above
+    the header, units below it and totals at the end; JSON, JSON lines, YAML, XLSX, XLS, ODS and Parquet; all of them
+    under gzip; and what readers of plugins read. A column is understood at its first use: numbers in any spelling
+    (``$1,200``, ``3.5 %``, ``12 GB``), dates in any form, or text.
+
+    Parameters
+    ----------
+    data : path, str, DataFrame, xarray.Dataset, mapping of arrays, list of mappings, or array
+        Text that is no file is the name of a table, its descriptor or its folder.
+    decimal : {"", "comma", "point"}
+        What separates decimals, if the numbers do not tell.
+    dates : {"", "dmy", "mdy"}
+        The order of day and month, if the dates do not tell.
+    missing : str or sequence of str
+        Further words for a missing cell. ``"error"``: a missing cell in a column that is used is an error.
+    reader : str
+        The name of a plugin's reader; ``"none"``: none of them. Default: the one that fits the file.
+
+    Returns
+    -------
+    Columns
+        A mapping of column name to array: float64 (missing: NaN), ``datetime64[s]`` (NaT) or text (empty).
+        ``kind(name)`` is what a column is, ``units`` the units that columns state, ``notes.line()`` the sentence about
+        what was read.
+
+    Raises
+    ------
+    DataError
+        If it is no table, with the reason; in a column that is used, naming row and column.
+    UsageError, UnknownNameError
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "prices.csv")
+    >>> _ = path.write_text("Price list\n\nwhen;price\n3/30/2021;$1,200\n6/30/2021;TBD\n")
+    >>> prices = read(path)
+    >>> prices["price"], prices["when"].astype(str)[0], prices.kind("when"), prices.units["price"]
+    (array([1200.,   nan]), '2021-03-30T00:00:00', 'time', 'USD')
+    """
+    for name, value, known in (("decimal", decimal, ("comma", "point")), ("dates", dates, ("dmy", "mdy"))):
+        if value and value not in known:
+            raise UsageError(f"read: {name}: expected {' or '.join(known)}, got '{printable(value, 40)}'")
+    words = (missing,) if isinstance(missing, str) else tuple(missing)
+    return to_columns(data, options=ReadOptions(decimal=decimal, dates=dates, missing=words), reader=reader)
+
+
+def to_columns(data: Any, *, where: str = "", options: ReadOptions | None = None, reader: str = "") -> Columns:
+    """Return data as columns, with notes of their own; what `read` does, for a verb that names itself in messages."""
+    chosen, at = options or ReadOptions(), f"{where}: " if where else ""
+    if isinstance(data, Columns):
+        return data.with_notes(copy.deepcopy(data.notes))
+    if isinstance(data, (str, os.PathLike)):
+        return _from_path(data, at, chosen, reader)
+    if hasattr(data, "to_dataset") and hasattr(data, "dims") and getattr(data, "name", None) is not None:
+        data = data.to_dataset()
+    if hasattr(data, "data_vars") and hasattr(data, "dims"):
+        return _from_dataset(data, where, at)
+    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
+        from forecast.tables.records import flatten_document, to_cells
+
+        data = to_cells(flatten_document(data, f"{at}records")[1])
+    if isinstance(data, Mapping):
+        from forecast.tables.frames import align_columns
+
+        plain = columns_of_arrays(align_columns(data, at), "data", at, options=chosen)
+        return plain.with_units(declared_units(data))
+    if type(data).__name__ == "ndarray" and data.dtype.names:
+        return columns_of_arrays({name: data[name] for name in data.dtype.names}, "array", at, options=chosen)
+    if type(data).__name__ == "ndarray" and data.ndim == 2:
+        return columns_of_arrays(
+            {f"column {i + 1}": data[:, i] for i in range(data.shape[1])}, "array", at, options=chosen
+        )
+    kinds = "a Dataset, DataFrame, mapping of arrays, file or table name"
+    if isinstance(data, (list, tuple, set, bytes, numbers.Number)) or data is None:
+        raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
+    from forecast.tables.frames import frame
+
+    arrays = frame(data, at)
+    if arrays is None:
+        raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
+    return columns_of_arrays(arrays, "data frame", at, options=chosen)
+
+
+def _from_dataset(data: Any, where: str, at: str) -> Columns:
+    import pandas as pd
+
+    from forecast.tables import flatten_rows
+
+    many = [d for d in data.dims if isinstance(data.indexes.get(d), pd.MultiIndex)]
+    flat = flatten_rows(data.reset_index(many).drop_vars(many, errors="ignore") if many else data, where=where)
+    label = printable(data.attrs.get("name", "data"), 80)
+    flattened = columns_of_arrays({name: v.values for name, v in flat.variables.items()}, label, at)
+    separate = tuple(str(n) for n, v in data.variables.items() if v.attrs.get("separate") == "yes")
+    return flattened.with_units(declared_units(data.variables), separate)
+
+
+def declared_units(data: Mapping[Any, Any]) -> dict[str, str]:
+    """Return the units that columns state, as we write them (``unit``) or as others do (``units``)."""
+    stated = {n: getattr(v, "attrs", {}) for n, v in data.items()}
+    units = {n: attrs.get("unit", attrs.get("units")) for n, attrs in stated.items() if isinstance(attrs, Mapping)}
+    return {n: unit for n, unit in units.items() if isinstance(unit, str)}
+
+
+def _from_path(data: str | os.PathLike[str], at: str, options: ReadOptions, reader: str) -> Columns:
+    text = os.fspath(data)
+    from forecast import tables
+    from forecast.tables import file_formats, frames
+
+    if not tables.is_plain_file(text):
+        return tables.as_columns(data, where=at.removesuffix(": "))
+    if frames.is_parquet(text) and not reader:
+        label = printable(Path(text).name)
+        found = columns_of_arrays(frames.parquet(text, at), label, at, options=options)
+        found.from_file = True
+        return found
+    return columns_of_table(file_formats.read_file(text, reader=reader), options)

@@ -1,0 +1,136 @@
+"""Several rows at one place of an axis: an error that says what tells them apart, or one value by a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from forecast.errors import DataError, UnknownNameError, printable
+from forecast.tables.columns import Columns
+
+__all__ = ["REDUCTIONS", "reduce_places"]
+
+Array = npt.NDArray[np.float64]
+
+#: Columns with more values than this share of the rows are measurements and name no series.
+MAX_SERIES_SHARE = 0.5
+_RULES: dict[str, Callable[[Array], Any]] = {
+    "mean": np.mean,
+    "median": np.median,
+    "min": np.min,
+    "max": np.max,
+    "last": lambda values: values[-1],
+}
+REDUCTIONS = (*_RULES, "best")
+
+
+def reduce_places(
+    place: Array, value: Array, rule: str, where: str, *, columns: Columns | None = None,
+    names: tuple[str, str] = ("x", "y"), by: bool = True,
+) -> tuple[Array, Array, str]:  # fmt: skip
+    """Return one value a place, places rising, and what was done to get there.
+
+    Parameters
+    ----------
+    place, value : ndarray
+    rule : {"", "mean", "median", "min", "max", "last", "best"}
+        What becomes of several rows at one place: a mean of logarithms where all values are above 0; the last in the
+        order of the data; or the best so far in the direction in which the values go. Default: an error.
+    where : str
+        For messages.
+    columns : Columns, optional
+        The rows, of which a column may tell those of one place apart.
+    names : (str, str)
+        What place and value are called.
+    by : bool
+        Whether the asker can take each series by itself.
+
+    Raises
+    ------
+    DataError
+        Without a rule, if a place has several rows: with lines to copy.
+
+    Examples
+    --------
+    >>> reduce_places(np.array([2.0, 1.0, 2.0]), np.array([3.0, 5.0, 4.0]), "max", "a.csv")
+    (array([1., 2.]), array([5., 4.]), "the max of 2 rows at 1 place of 'x'")
+    """
+    if rule and rule not in REDUCTIONS:
+        raise UnknownNameError("rule", rule, REDUCTIONS, where=f"{where}: reduce")
+    distinct, index, counts = np.unique(place, return_inverse=True, return_counts=True)
+    order = np.argsort(index, kind="stable")
+    shown, many = printable(names[0], 40), int((counts > 1).sum())
+    if rule == "mean" and (value > 0).all():
+        reduced = np.exp(np.bincount(index, np.log(value)) / np.bincount(index))
+    elif distinct.size == place.size:
+        reduced = value[order]
+    elif not rule:
+        raise DataError(
+            f"{where}: {_several(place, value, counts, distinct, names)}; {_advice(columns, place, names, by)}"
+        )
+    else:
+        chosen = _RULES.get(rule) or (np.min if _falls(place, value) else np.max)
+        reduced = np.array([chosen(part) for part in np.split(value[order], np.cumsum(counts)[:-1])])
+    places = f"{many:,} place{'s' * (many > 1)} of '{shown}'"
+    return distinct, reduced, f"the {rule} of {int(counts[counts > 1].sum()):,} rows at {places}" if many else ""
+
+
+def _falls(place: Array, value: Array) -> bool:
+    ranks = [np.argsort(np.argsort(each)) for each in (place, value)]
+    correlation: Any = np.corrcoef(np.stack(ranks))
+    return bool(correlation[0, 1] < 0)
+
+
+def _several(place: Array, value: Array, counts: Any, distinct: Array, names: tuple[str, str]) -> str:
+    """Return how many rows are at how many places, and the values at the first of them."""
+    first = distinct[np.argmax(counts > 1)]
+    some = value[place == first]
+    rows = f"{counts.max()}" if counts.min() == counts.max() else f"up to {counts.max()}"
+    where = "each place" if counts.min() > 1 else f"{int((counts > 1).sum()):,} of {distinct.size:,} places"
+    x, y = (printable(name, 40) for name in names)
+    return f"{rows} rows at {where} of '{x}' (at {first:.10g}: {y} {some.min():.6g} to {some.max():.6g})"
+
+
+def _advice(columns: Columns | None, place: Array, names: tuple[str, str], by: bool) -> str:
+    reduced = "or --reduce mean, median, min, max, last or best"
+    if columns is not None:
+        for name, labels in _series_columns(columns, names):
+            pairs = {(at, label) for at, label in zip(place.tolist(), labels, strict=True)}
+            if len(pairs) == len(labels):
+                shown, first = printable(name, 60), printable(labels[0], 60)
+                kinds = len(set(labels))
+                each = f"--by {_quoted(shown)}, " if by else ""
+                return (
+                    f"they differ in '{shown}' ({kinds:,} values): say --where \"{_double_quoted(shown)} is {first}\", "
+                    f"{each}{reduced}"
+                )
+        differing = [name for name, labels in _series_columns(columns, names) if len(set(labels)) > 1][:4]
+        if differing:
+            each = f", --by {_quoted(printable(differing[0], 60))}" if by else ""
+            listed = ", ".join(printable(name, 40) for name in differing)
+            return f'they differ in {listed}: keep one with --where "{differing[0]} is ..."{each}, {reduced}'
+    return f"nothing else tells them apart: say {reduced.removeprefix('or ')}"
+
+
+def _series_columns(columns: Columns, names: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the columns that may name a series, text before numbers and few values before many."""
+    candidates = []
+    for name in [each for each in columns if each not in names][:60]:
+        meaning = columns.meaning(name)
+        labels = [str(v) for v in (meaning.values if meaning.labels is None else meaning.labels)]
+        kinds = len(set(labels))
+        if kinds > 1 and (meaning.kind == "text" or kinds <= max(2, MAX_SERIES_SHARE * len(labels))):
+            candidates.append((meaning.kind != "text", kinds, name, labels))
+    for _, _, name, labels in sorted(candidates, key=lambda each: each[:2]):
+        yield name, labels
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if " " in name else name
+
+
+def _double_quoted(name: str) -> str:
+    return f"'{name}'" if not name.replace("_", "").isalnum() else name

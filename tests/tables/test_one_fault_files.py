@@ -1,0 +1,322 @@
+"""Seventy files with one ordinary fault each: their values come out right, or the error gives both readings."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import DataError
+from forecast.tables.columns import Columns
+
+DAYS = np.array(["2021-03-30", "2021-06-30", "2022-09-13"], dtype="datetime64[s]")
+MONTHS = np.array(["2021-03-01", "2021-06-01", "2022-09-01"], dtype="datetime64[s]")
+QUARTERS = np.array(["2021-01-01", "2021-04-01", "2022-07-01"], dtype="datetime64[s]")
+HALVES = np.array(["2021-01-01", "2021-07-01", "2022-07-01"], dtype="datetime64[s]")
+YEARS = np.array(["2021-01-01", "2022-01-01", "2023-01-01"], dtype="datetime64[s]")
+
+
+def read(folder: Path, content: str | bytes, name: str = "a.csv", **options: str) -> Columns:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return forecast.read(path, **options)
+
+
+DATES = {
+    "ISO": (["2021-03-30", "2021-06-30", "2022-09-13"], DAYS),
+    "with a time": (["2021-03-30 00:00:00", "2021-06-30 00:00:00", "2022-09-13 00:00:00"], DAYS),
+    "with a zone": (["2021-03-30T02:00:00+02:00", "2021-06-30T00:00Z", "2022-09-13T00:00:00.000Z"], DAYS),
+    "months": (["2021-03", "2021-06", "2022-09"], MONTHS),
+    "years and months": (["2021-03", "2021-06-01", "2022-09"], MONTHS),
+    "slashes, year first": (["2021/03/30", "2021/06/30", "2022/9/13"], DAYS),
+    "month first": (["3/30/2021", "6/30/2021", "9/13/2022"], DAYS),
+    "month first, short year": (["03/30/21", "06/30/21", "09/13/22"], DAYS),
+    "day first": (["30/3/2021", "30/6/2021", "13/9/2022"], DAYS),
+    "points": (["30.03.2021", "30.06.2021", "13.09.2022"], DAYS),
+    "month names": (["30 March 2021", "30 June 2021", "13 Sept 2022"], DAYS),
+    "American month names": (['"Mar 30, 2021"', '"June 30th, 2021"', '"September 13, 2022"'], DAYS),
+    "dashes and names": (["30-Mar-21", "30-Jun-21", "13-Sep-22"], DAYS),
+    "month and year": (["Mar 2021", "June 2021", "Sep-22"], MONTHS),
+    "quarters": (["2021Q1", "2021-Q2", "Q3 2022"], QUARTERS),
+    "fiscal years": (["FY2021", "FY22", "FY2023"], YEARS),
+    "half years": (["2021-H1", "H2 2021", "2022H2"], HALVES),
+    "seasons": (["2021/22", "2022/23", "2023/24"], YEARS),
+    "numbers of months": (["202103", "202106", "202209"], MONTHS),
+    "numbers of days": (["20210330", "20210630", "20220913"], DAYS),
+    "Unix seconds": (["1617062400", "1625011200", "1663027200"], DAYS),
+    "Unix milliseconds": (["1617062400000", "1625011200000", "1663027200000"], DAYS),
+    "days of a spreadsheet": (["44285", "44377", "44817"], DAYS),
+    "decimal years": (["2021.25", "2021.5", "2022.75"], None),
+}
+
+
+@pytest.mark.parametrize("kind", DATES)
+def test_dates(kind: str, tmp_path: Path) -> None:
+    cells, days = DATES[kind]
+    table = read(tmp_path, "date,y\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells)))
+    assert table.kind("date") == "time"
+    wanted = [2021.25, 2021.5, 2022.75] if days is None else forecast.tables.decimal_year(days)
+    np.testing.assert_allclose(table.years("date"), wanted, atol=1e-6)
+
+
+def test_dates_that_could_be_two_are_refused_with_both(tmp_path: Path) -> None:
+    text = "when,y\n3/4/2021,1\n5/6/2021,2\n"
+    with pytest.raises(DataError, match=r"'3/4/2021' is 3 Apr 2021 or 4 Mar 2021: say --dates dmy or --dates mdy"):
+        read(tmp_path, text).years("when")
+    assert str(read(tmp_path, text, dates="mdy")["when"][0])[:10] == "2021-03-04"
+    assert str(read(tmp_path, text, dates="dmy")["when"][0])[:10] == "2021-04-03"
+    with pytest.raises(DataError, match="has the day first"):
+        read(tmp_path, "when\n30/4/2021\n4/30/2021\n").years("when")
+
+
+@pytest.mark.parametrize(
+    "cells", [["0021-01-01", "0022-01-01"], ["9021-01-01", "9022-01-01"], ["5", "7"], ["1e300", "2"]]
+)
+def test_dates_out_of_range(cells: list[str], tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="1000"):
+        read(tmp_path, "date\n" + "\n".join(cells) + "\n").years("date")
+
+
+NUMBERS = {
+    "commas": (['"1,234"', '"12,345,678"', "5"], [1234, 12345678, 5], ""),
+    "commas alone": (['"1,234"', '"12,345"', '"1,005"'], [1234, 12345, 1005], ""),
+    "blanks": (["1 234", "12 345 678", "5"], [1234, 12345678, 5], ""),
+    "apostrophes": (["1'234", "12'345", "5"], [1234, 12345, 5], ""),
+    "underscores": (["1_234", "12_345", "5"], [1234, 12345, 5], ""),
+    "money": (['"$1,200"', "$34.5", "-$3"], [1200, 34.5, -3], "USD"),
+    "money behind": (["1200 USD", "34.5 USD", "3 USD"], [1200, 34.5, 3], "USD"),
+    "percent": (["2.4%", "35 %", "-1%"], [2.4, 35, -1], "%"),
+    "suffixes": (["1.5k", "70B", "0.3M"], [1500, 70e9, 3e5], ""),
+    "words": (["1.5 million", "2 billion", "3 thousand"], [1.5e6, 2e9, 3e3], ""),
+    "parentheses": (["(1.5)", "2", "(3)"], [-1.5, 2, -3], ""),
+    "about": (["~5", "≈6.5", "7"], [5, 6.5, 7], ""),
+    "a unit": (["12 GB", "80 GB", "141 GB"], [12, 80, 141], "GB"),
+    "two units": (["512 GB", "2 TB", "1 TB"], [0.512, 2, 1], "TB"),
+    "Unicode minus": (["−1.5", "2", "−3"], [-1.5, 2, -3], ""),
+    "footnotes": (["5*", "6†", "7"], [5, 6, 7], ""),
+    "blanks around": ([" 5 ", "6", " 7"], [5, 6, 7], ""),
+    "exponents": (["1e3", "2.5E-2", "7"], [1000, 0.025, 7], ""),
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_numbers(kind: str, tmp_path: Path) -> None:
+    cells, wanted, unit = NUMBERS[kind]
+    table = read(tmp_path, "k,y\n" + "".join(f"r,{cell}\n" for cell in cells))
+    assert table.numeric("y").tolist() == wanted
+    assert table.units.get("y", "") == unit
+
+
+def test_decimal_commas_are_decided_for_the_column(tmp_path: Path) -> None:
+    assert read(tmp_path, "x;y\n1;2,5\n2;1.234,5\n3;7\n")["y"].tolist() == [2.5, 1234.5, 7.0]
+    text = "x\ty\n1\t1,234\n2\t2,345\n"
+    with pytest.raises(DataError, match=r"'1,234' is 1234 or 1.234: say --decimal point or --decimal comma"):
+        read(tmp_path, text).numeric("y")
+    assert read(tmp_path, text, decimal="comma")["y"].tolist() == [1.234, 2.345]
+    assert read(tmp_path, text, decimal="point")["y"].tolist() == [1234.0, 2345.0]
+    with pytest.raises(DataError, match="has a decimal point and"):
+        read(tmp_path, "x;y\n1;2,55\n2;3.55\n").numeric("y")
+
+
+@pytest.mark.parametrize(
+    "word", ["", "NA", "n/a", "nan", "NULL", "none", "-", "—", "?", "TBD", "unknown", "#N/A", "...", "inf"]
+)
+def test_words_for_missing(word: str, tmp_path: Path) -> None:
+    table = read(tmp_path, f"x,y\n1,2.5\n2,{word}\n3,4\n")
+    np.testing.assert_array_equal(table.numeric("y"), [2.5, np.nan, 4.0])
+    assert table.complete(["y"]).notes.line() == "Read a.csv: 2 of 3 rows (1 without y)."
+    with pytest.raises(DataError, match="row 2 of 3 has no 'y'"):
+        read(tmp_path, f"x,y\n1,2.5\n2,{word}\n3,4\n", missing="error").complete(["y"])
+
+
+def test_further_words_for_missing(tmp_path: Path) -> None:
+    text = "x,y\n1,2.5\n2,withdrawn\n3,4\n"
+    with pytest.raises(DataError, match=r"a\.csv:3:y: 'withdrawn': expected a number or a missing cell"):
+        read(tmp_path, text).numeric("y")
+    np.testing.assert_array_equal(read(tmp_path, text, missing="withdrawn").numeric("y"), [2.5, np.nan, 4.0])
+
+
+PLAIN = "x,y\n1,2.5\n2,3.5\n3,4.5\n4,5.5\n"
+ROWS = [{"x": i, "y": i + 1.5} for i in range(1, 5)]
+STRUCTURES: dict[str, str | bytes] = {
+    "plain": PLAIN,
+    "tabs": PLAIN.replace(",", "\t"),
+    "semicolons": PLAIN.replace(",", ";"),
+    "bars": PLAIN.replace(",", "|"),
+    "blanks": PLAIN.replace(",", "  "),
+    "remarks behind blanks": PLAIN.replace(",", "  ").replace("5\n", "5   # so\n"),
+    "aligned blanks": "   x     y\n   1   2.5\n   2   3.5\n   3   4.5\n   4   5.5\n",
+    "remarks": "# made up\n# twice\n" + PLAIN,
+    "a header in a remark": "# " + PLAIN,
+    "a remark between rows": PLAIN.replace("3,", "# half\n3,"),
+    "byte-order mark": "\ufeff" + PLAIN,
+    "UTF-16": PLAIN.encode("utf-16"),
+    "UTF-16 without a mark": PLAIN.encode("utf-16-le"),
+    "Latin-1": ("x,y,café\n" + "".join(f"{i},{i + 1.5},é\n" for i in range(1, 5))).encode("latin-1"),
+    "CR": PLAIN.replace("\n", "\r"),
+    "CRLF": PLAIN.replace("\n", "\r\n"),
+    "gzip": gzip.compress(PLAIN.encode()),
+    "lines above": "Results of the year\nSource: us\n\n" + PLAIN,
+    "commas above": "Results of the year,\n,\n" + PLAIN,
+    "units below": PLAIN.replace("x,y\n", "x,y\n(s),(m)\n"),
+    "a footer": PLAIN + "\nMean,3\n",
+    "a footer of one cell": PLAIN + "Source: us\n",
+    "an index": "\n".join(f"{i - 1 if i else ''},{line}" for i, line in enumerate(PLAIN.splitlines())),
+    "trailing commas": PLAIN.replace("\n", ",\n"),
+    "blanks round names": PLAIN.replace("x,y", " x , y "),
+    "blank lines": PLAIN.replace("\n", "\n\n"),
+    "a header again": PLAIN + "x,y\n",
+    "a name given twice": "\n".join(f"{line},{'z' if not i else 7},{'z' if not i else 8}" for i, line in
+                                      enumerate(PLAIN.splitlines())),
+    "records": json.dumps(ROWS),
+    "columns": json.dumps({"x": [1, 2, 3, 4], "y": [2.5, 3.5, 4.5, 5.5]}),
+    "nested records": json.dumps({"title": "made up", "runs": ROWS}),
+    "JSON lines": "\n".join(map(json.dumps, ROWS)),
+    "YAML": "runs:\n" + "".join(f"  - x: {row['x']}\n    y: {row['y']}\n" for row in ROWS),
+    "one file in a zip": b"",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_structures(kind: str, tmp_path: Path) -> None:
+    content = STRUCTURES[kind]
+    if kind == "one file in a zip":
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as archive:
+            archive.writestr("a.csv", PLAIN)
+        content = stream.getvalue()
+    for name in ("a.csv", "a.data"):  # the format is told by content
+        table = read(tmp_path, content, name)
+        assert table["x"].tolist() == [1, 2, 3, 4]
+        assert table["y"].tolist() == [2.5, 3.5, 4.5, 5.5]
+        assert table.rows == 4
+
+
+def test_decisions_are_said_in_one_line(tmp_path: Path) -> None:
+    text = "Price list\n\nwhen;price\n(date);(USD)\n3/30/2021;1,5\n6/30/2021;TBD\n9/13/2022;2,5\n\nMean;2\n"
+    table = read(tmp_path, text).complete(["price"])
+    assert table["when"].size == table["price"].size == 2
+    assert table.notes.line() == (
+        "Read a.csv: 2 of 3 rows (1 without price), columns separated by semicolons, 1 line above the header left out, "
+        "1 line below the table left out, dates month/day/year, decimal commas, USD."
+    )
+
+
+def test_ragged_rows_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a\.csv:3: 3 cells where the header names 2 columns; a\.csv:4: 1 cells"):
+        read(tmp_path, "x,y\n1,2\n1,2,3\n1\n4,5\n6,7\n")
+
+
+def test_a_name_given_twice_is_an_error_where_it_is_asked_for(tmp_path: Path) -> None:
+    table = read(tmp_path, "x,loss,loss\n1,2,3\n2,3,4\n")
+    with pytest.raises(DataError, match=r"'loss' is given 2 times: say 'loss \(1\)' or 'loss \(2\)'"):
+        table.column("loss")
+    assert table["loss (2)"].tolist() == [3, 4]
+
+
+def test_nested_names_may_be_written_in_full(tmp_path: Path) -> None:
+    content = json.dumps({"results": {"a": {"m": {"loss": 2.5}}, "b": {"m": {"loss": 3}}}})
+    table = read(tmp_path, content, "a.json")
+    assert table["name"].tolist() == ["a", "b"]
+    assert table.column("results.*.m.loss").tolist() == [2.5, 3.0]
+
+
+def test_labels_are_cells_as_written(tmp_path: Path) -> None:
+    table = read(tmp_path, "size,loss\n7B,2\n13B,3\n7B,4\n")
+    assert table["size"].tolist() == [7e9, 13e9, 7e9]
+    assert table.labels("size").tolist() == ["7B", "13B", "7B"]
+    assert table.where("size", "7B", "here").rows == table.where("size", "7e9", "here").rows == 2
+
+
+def test_spreadsheets(tmp_path: Path) -> None:
+    calamine = pytest.importorskip("python_calamine")
+    assert calamine
+    cells = [["Prices", None, None], ["when", "price", "note"], [44285, 1.5, "=1+1"], [44377, 2, "b"], [44817, 4, None]]
+    table = read(tmp_path, workbook(cells), "a.xlsx")
+    assert table["price"].tolist() == [1.5, 2, 4]
+    assert table.texts("note") == ["=1+1", "b", ""]
+    np.testing.assert_allclose(table.years("when"), forecast.tables.decimal_year(DAYS), atol=1e-6)
+
+
+def workbook(rows: list[list[object]], at: str = "") -> bytes:
+    """Return the smallest XLSX file of some cells; `at` places a further one."""
+
+    def cell(value: object, column: int, row: int) -> str:
+        name = f'r="{chr(65 + column)}{row}"'
+        if isinstance(value, str):
+            return f'<c {name} t="inlineStr"><is><t>{value}</t></is></c>'
+        return f"<c {name}><v>{value}</v></c>"
+
+    lines = "".join(
+        f'<row r="{i}">{"".join(cell(v, j, i) for j, v in enumerate(row) if v is not None)}</row>'
+        for i, row in enumerate(rows, start=1)
+    )
+    lines += f'<row r="{at.lstrip("ABCDEFX")}"><c r="{at}"><v>1</v></c></row>' if at else ""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="xml" ContentType='
+        '"application/xml"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type='
+        f'"{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+        '<sheet name="S" sheetId="1" r:id="r1"/>'
+        "</sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type='
+        f'"{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>',
+    }
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return stream.getvalue()
+
+
+BAD = {
+    "empty": (b"", "the file is empty"),
+    "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8, r"a picture \(PNG\)"),
+    "a PDF": (b"%PDF-1.7\n%\xe2\xe3\n", "a PDF"),
+    "a binary file": (bytes(range(256)) * 64, "binary file"),
+    "a gzip bomb": (gzip.compress(bytes(2**29)), "unpacks to more than 268,435,456 bytes"),
+    "half a gzip file": (gzip.compress(PLAIN.encode())[:12], "empty|unpacked"),
+    "deep JSON": (b"[" * 10_000 + b"]" * 10_000, "nested more than 64 deep"),
+    "deep records": (b'{"a":' * 500 + b"1" + b"}" * 500, "nested more than 64 deep"),
+    "deep YAML": (b"a:\n" + b"".join(b" " * i + b"- k:\n" for i in range(200)), "deep|YAML"),
+    "a bomb of aliases": (b"a: &a [x]\nb: &b\n" + b"".join(b"  - *a\n" for _ in range(2000)), "more than 1000 aliases"),
+    "no table": (b'"just text"', "without a row|no records"),
+    "two files in a zip": (b"", "a zip archive of 2 files"),
+    "a zip bomb": (b"", "unpacks to more than|larger than"),
+    "a far cell": (b"", "a sheet of 1,048,576 rows"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_says_what_it_is_in_one_sentence(kind: str, tmp_path: Path) -> None:
+    content, says = BAD[kind]
+    if kind == "a far cell":
+        pytest.importorskip("python_calamine")
+        content = workbook([[1, 2]], at="XFD1048576")
+    elif "zip" in kind and not content:
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a.csv", bytes(2**29) if kind == "a zip bomb" else PLAIN)
+            if kind == "two files in a zip":
+                archive.writestr("b.csv", PLAIN)
+        content = stream.getvalue()
+    with pytest.raises(forecast.ForecastError, match=says) as caught:
+        read(tmp_path, content, "a.bin")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_workbook_of_empty_rows_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("python_calamine")
+    content = workbook([["x", "y"], [1, 2], [3, 4]] + [[None, None]] * 100_000)
+    assert read(tmp_path, content, "a.xlsx")["y"].tolist() == [2, 4]

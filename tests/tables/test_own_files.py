@@ -1,0 +1,221 @@
+"""Small files of the shapes that people publish: what every verb makes of them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.cli import main
+from forecast.errors import UsageError
+
+DATA = Path(os.environ.get("FORECAST_TEST_DATA", "")) / "own_files"
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the files are not here")
+#: All hold about 4 * 1.45**(year - 2012), in May.
+GROWTH = 4 * 1.45 ** np.arange(12.0)
+
+
+def call(*words: str) -> tuple[int, str, str]:
+    """Run a command; return its exit code, and what it writes to stdout and stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(words)
+    return code, out.getvalue(), err.getvalue()
+
+
+def answer(*words: str) -> dict[str, Any]:
+    """Return what a command answers, as JSON."""
+    code, out, err = call(*words, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def series(name: str, y: str, x: str = "when") -> forecast.tables.Columns:
+    columns = forecast.read(DATA / name)
+    columns = columns.complete([x, y])
+    assert columns.kind(x) == "time"
+    return columns
+
+
+def at_2030(text: str, scale: float = 1.0) -> tuple[float, str]:
+    """Return the median of a question about 2030, near the growth so far, and what was read."""
+    found = answer("ask", str(DATA / text), "--at", "2030")
+    about = found["result"]["answer"]
+    assert GROWTH[-1] * 1.3**6 < about["p50"] / scale < GROWTH[-1] * 1.5**7
+    return about["p50"], found["read"][0]
+
+
+def test_01_a_column_of_years_is_time_for_every_verb() -> None:
+    path = DATA / "01-year-column.csv"
+    found = answer("extrapolate", str(path), "--x", "year", "--y", "ops", "--to", "2030")
+    asked, read = at_2030("01-year-column.csv:ops")
+    assert found["read"] == [read] == ["Read 01-year-column.csv: 12 rows, 'year' as years."]
+    assert found["result"]["points"][0]["median"] == pytest.approx(asked, rel=0.1)
+    assert found["result"]["beyond"] == {"years": 7.0}
+    assert [row["name"] for row in found["result"]["pooled"]] == ["trends/pool"]
+    reached = answer("extrapolate", str(path), "--x", "year", "--y", "ops", "--threshold", "1000")
+    assert reached["result"]["when"]["p50"][:4] in ("2027", "2028")
+    columns = forecast.read(path)
+    law = forecast.Law("a*exp(g*(year - 2012))", variables=["year"]).fit(columns, y="ops")
+    assert law.values["g"] == pytest.approx(np.log(1.45), rel=1e-3)
+
+
+def test_02_two_runs_are_not_averaged() -> None:
+    path = str(DATA / "02-two-runs.csv")
+    code, _, err = call("extrapolate", path, "--x", "step", "--y", "loss", "--to", "30000")
+    assert code == 1
+    says = r"2 rows at each place of 'step' .*differ in 'run'.*--where \"run is wee\", --by run, or --reduce mean"
+    assert re.search(says, err)
+    each = answer("extrapolate", path, "--x", "step", "--y", "loss", "--to", "30000", "--by", "run")["result"]["series"]
+    assert {row["run"]: round(row["points"][0]["median"], 1) for row in each} == {"vast": 1.8, "wee": 3.2}
+    one = answer("extrapolate", path, "--x", "step", "--y", "loss", "--to", "30000", "--where", "run is wee")
+    assert one["read"] == ["Read 02-two-runs.csv: 6 of 12 rows (6 of other run), one of 2 series (run is wee)."]
+    assert one["result"]["points"][0]["median"] == each[1]["points"][0]["median"]
+
+
+def test_03_an_unnamed_first_column_is_an_index() -> None:
+    fit = forecast.Law("a + b*log(size)", variables=["size"]).fit(DATA / "03-index-column.csv", y="score")
+    assert fit.values["a"] == pytest.approx(0.2, abs=1e-3)
+    assert fit.values["b"] == pytest.approx(0.05, abs=1e-3)
+    assert list(forecast.read(DATA / "03-index-column.csv")) == ["index", "size", "score"]
+
+
+def test_04_words_for_missing() -> None:
+    _, read = at_2030("04-missing-words.csv:level")
+    assert read == "Read 04-missing-words.csv: 10 of 12 rows (2 without level or when)."
+
+
+def test_05_a_blank_cell() -> None:
+    fit = forecast.Law("a + b*x", variables=["x"]).fit(DATA / "05-blank-cell.csv")
+    assert fit.read == "Read 05-blank-cell.csv: 6 of 7 rows (1 without y)."
+    assert fit.values["b"] == pytest.approx(2.0, abs=0.05)
+    found = answer("extrapolate", str(DATA / "05-blank-cell.csv"), "--x", "x", "--y", "y", "--to", "20")
+    assert found["read"] == [fit.read]
+    assert found["result"]["observations"] == 6
+
+
+def test_06_only_columns_that_are_asked_for_are_judged() -> None:
+    assert at_2030("06-thousands-elsewhere.csv:level")[1] == "Read 06-thousands-elsewhere.csv: 12 rows."
+    assert series("06-thousands-elsewhere.csv", "seats")["seats"][:2].tolist() == [4000, 5800]
+
+
+def test_07_money_and_percent() -> None:
+    columns = series("07-money-and-percent.csv", "price", "month")
+    np.testing.assert_allclose(columns["price"], np.round(300 * GROWTH), atol=1)
+    assert columns.units["price"] == "USD"
+    assert columns["share"][0] == 2.4
+    assert columns.kind("share") == "percent"
+    found = answer("ask", str(DATA / "07-money-and-percent.csv:share"), "--at", "2030")["result"]["answer"]
+    assert found["p95"] <= 1  # of 100 %
+    assert answer("ask", str(DATA / "07-money-and-percent.csv:price"))["result"]["answer"]["unit"] == "USD"
+
+
+def test_08_month_first() -> None:
+    found = answer("extrapolate", str(DATA / "08-us-dates.csv"), "--x", "ending", "--y", "units", "--to", "2025")
+    assert found["read"] == ["Read 08-us-dates.csv: 12 rows, dates month/day/year."]
+    assert found["result"]["beyond"]["years"] == pytest.approx(1.0, abs=0.02)
+    assert str(forecast.read(DATA / "08-us-dates.csv")["ending"][0])[:10] == "2021-03-30"
+
+
+def test_10_Unix_seconds() -> None:
+    columns = series("10-unix-seconds.csv", "Value", "Wall time")
+    years = columns.years("Wall time")
+    assert years[0] == pytest.approx(2022.6, abs=0.02)
+    assert (np.diff(years) * 365 * 24) == pytest.approx(np.ones(9), abs=1e-3)
+    assert "'Wall time' as Unix seconds" in columns.notes.line()
+    found = answer("extrapolate", str(DATA / "10-unix-seconds.csv"), "--x", "Step", "--y", "Value", "--to", "1e5")
+    assert 1.9 < found["result"]["points"][0]["median"] < 2.09
+
+
+def test_13_lines_around_the_table() -> None:
+    _, read = at_2030("13-preamble-units-footer.csv:level")
+    assert "2 lines above the header left out, 1 line below the table left out" in read
+    assert forecast.read(DATA / "13-preamble-units-footer.csv").units["level"] == "TFLOP/s"
+
+
+@pytest.mark.parametrize("name", ["14-tabs.tsv", "14-blanks.dat", "15-records.json"])
+def test_14_15_other_formats(name: str) -> None:
+    x = "year" if name.endswith("dat") else "when"
+    columns = series(name, "level", x)
+    np.testing.assert_allclose(columns["level"], GROWTH, rtol=2e-3)
+    median, read = at_2030(f"{name}:level")
+    found = answer("extrapolate", str(DATA / name), "--x", x, "--y", "level", "--to", "2030")
+    assert found["result"]["points"][0]["median"] == pytest.approx(median, rel=0.1)
+    assert found["read"] == [read]
+
+
+def test_15_lines_of_JSON() -> None:
+    found = answer("extrapolate", str(DATA / "15-lines.jsonl"), "--x", "step", "--y", "loss", "--to", "12800")
+    assert 1.95 < found["result"]["points"][0]["median"] < 2.08
+
+
+def test_16_names_with_blanks() -> None:
+    value, _ = at_2030("16-names-with-blanks.csv:Units shipped (median)", 100)
+    quoted, _ = at_2030('16-names-with-blanks.csv:"Units shipped (median)"', 100)
+    assert value == quoted
+    path = str(DATA / "16-names-with-blanks.csv")
+    found = answer("ask", f'{path}:"Units shipped (median)" >= 1e6')["result"]["answer"]
+    assert found["kind"] == "when"
+    options = ("--x", "Start date", "--y", '"Units shipped (median)"', "--to", "2030")
+    some = answer("extrapolate", path, *options, "--where", '"Units shipped (median)" > 1000', "--where", "Kind is red")
+    assert some["result"]["observations"] == 9
+    with pytest.raises(UsageError, match="did you mean 'Units shipped"):
+        forecast.ask(f"{path}:Units shiped (median)")
+
+
+def test_20_scores_in_a_fresh_process() -> None:
+    import subprocess
+    import sys
+
+    code = "import forecast; print(forecast.scores.crps)"
+    assert "crps" in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_23_units() -> None:
+    from forecast import units
+
+    pairs = (("µm", "m"), ("mm^2", "m**2"), ("%", ""))
+    assert [units.factor(a, b) for a, b in pairs] == pytest.approx([1e-6, 1e-6, 0.01])
+
+
+def test_a_file_is_one_thing_to_every_verb(tmp_path: Path) -> None:
+    """The same rows by `ask`, `extrapolate`, `trend`, a scenario and in Python."""
+    path = tmp_path / "list.txt"
+    values = [f"{value:.2f}".replace(".", ",") for value in GROWTH]
+    lines = [f"{3 + i % 9}/{14 + i % 10}/{2012 + i};{value}" for i, value in enumerate(values)]
+    path.write_text("A list\n\nwhen;level\n" + "\n".join([*lines, "1/31/2024;n/a"]) + "\n\nMean;40\n")
+    read = forecast.read(path).complete(["level"])
+    model = forecast.trend(path, shape="trends/exponential", x="when", y="level").fit()
+    np.testing.assert_array_equal(model.observed().value, read["level"])
+    np.testing.assert_array_equal(model.observed().time, read.years("when"))
+    (tmp_path / "a.toml").write_text(
+        'until = 2030\n[quantities.users]\ndata = "list.txt"\nx = "when"\ny = "level"\nunit = ""\n'
+        'shape = "trends/exponential"\n'
+        '[questions.q]\nvalue = "users"\ndates = [2030]\n'
+    )
+    run = forecast.project(tmp_path / "a.toml", draws=256)
+    assert run.read == (model.describe().read,)
+    asked = forecast.ask(f"{path}:level", dates=[2030], draws=256)
+    assert run.read == asked.run.read
+    found = forecast.extrapolate(read["when"], read["level"], to="2030-01-01")
+    np.testing.assert_allclose(found.y, read["level"], rtol=1e-14)
+
+
+def test_a_new_scenario_runs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = answer("scenarios", "new", "mine")["result"]["text"]
+    assert (tmp_path / "mine.toml").read_text() == text
+    assert len(text.splitlines()) == 11
+    assert answer("run", "mine.toml", "--draws", "256")["result"]["answer"]["kind"] == "when"
+    assert text in Path(__file__).parents[2].joinpath("docs/how-to/write-a-scenario.md").read_text()
+    code, _, err = call("scenarios", "new", "mine")
+    assert code == 1
+    assert "is there already" in err
