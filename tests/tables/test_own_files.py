@@ -217,5 +217,5 @@ def test_a_new_scenario_runs_as_it_is(tmp_path: Path, monkeypatch: pytest.Monkey
     assert answer("run", "mine.toml", "--draws", "256")["result"]["answer"]["kind"] == "when"
     assert text in Path(__file__).parents[2].joinpath("docs/how-to/write-a-scenario.md").read_text()
     code, _, err = call("scenarios", "new", "mine")
-    assert code == 1
+    assert code == 2
     assert "is there already" in err
