@@ -131,6 +131,9 @@ class Columns(Mapping[str, "Array"]):
         self._ready: dict[str, ColumnMeaning] = {}
         self.notes, self._path, self.strict = notes or ReadNotes(label, rows), path, strict
         self.from_file = from_file
+        # the cells of a file as written, and which of its rows are here
+        self._cells: Callable[[str], list[str]] | None = None
+        self._index: npt.NDArray[np.intp] = np.arange(rows)
 
     def meaning(self, name: str) -> ColumnMeaning:
         """Return what a column is, without counting it among those that are used.
@@ -207,7 +210,10 @@ class Columns(Mapping[str, "Array"]):
         return True
 
     def texts(self, name: str) -> list[str]:
-        """Return the cells of a column as they are written."""
+        """Return the cells of a column as they are written; those of data in memory as a file would have them."""
+        if self._cells is not None:
+            cells = self._cells(self.resolved(name))
+            return [cells[row] for row in self._index]
         found = self.meaning(name)
         return [plain_cell(v, name) for v in (found.values if found.labels is None else found.labels)]
 
@@ -254,10 +260,12 @@ class Columns(Mapping[str, "Array"]):
         notes = copy.deepcopy(self.notes) if reason else self.notes
         if reason and (count := int((~keep).sum())):
             notes.left_out[reason] = notes.left_out.get(reason, 0) + count
-        return Columns(
+        rows = Columns(
             sources, int(keep.sum()), self.label, self.units, self.separate, notes=notes, path=self._path,
             strict=self.strict, from_file=self.from_file,
         )  # fmt: skip
+        rows._cells, rows._index = self._cells, self._index[keep]
+        return rows
 
     def where(self, name: str, text: str, at: str) -> Columns:
         """Return the rows whose cell of a column is as written, or has the value that the text has there.
@@ -323,7 +331,7 @@ class Columns(Mapping[str, "Array"]):
             with contextlib.suppress(ForecastError):  # what cannot be read is an error for code that reads it
                 ready[name] = _Ready(self.meaning(name))
         found = copy.copy(self)
-        found._sources = ready
+        found._sources, found._cells = ready, None
         return found
 
     def with_notes(self, notes: ReadNotes) -> Columns:
@@ -405,11 +413,13 @@ def columns_of_table(table: RawTable, options: ReadOptions) -> Columns:
 
         return meaning
 
-    return Columns(
+    columns = Columns(
         {name: source(name) for name in table}, table.rows, table.label, table.units,
         notes=ReadNotes(table.label, table.rows, table.notes), path=table.path, strict="error" in options.missing,
         from_file=True,
     )  # fmt: skip
+    columns._cells = table.__getitem__
+    return columns
 
 
 def _comma_hint(table: RawTable) -> str:
