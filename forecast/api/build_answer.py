@@ -48,8 +48,8 @@ def ask(
     ----------
     text : str, optional
         A question of ``forecast ask``: ``"training-compute >= 1e29 FLOP"``, ``"run-price-performance * 1M USD"``,
-        ``"model-capability.power"``, ``"mine.csv:users"``. `dates` and the options of a run may follow; for a column of a
-        file also ``x`` (its dates), ``where`` (``{"run": "a"}``) and ``reading`` (``{"reduce": "median"}``; see
+        ``"model-capability.power"``, ``"mine.csv:users"``. `dates` and the options of a run may follow; for a column of
+        a file also ``x`` (its dates), ``where`` (``{"run": "a"}``) and ``reading`` (``{"reduce": "median"}``; see
         `forecast.trend`).
     when : QuantityCondition
         When it first holds; with `dates` also how likely it is by them. ``(x >= y).when(until=2045)`` is the same.
