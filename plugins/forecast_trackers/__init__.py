@@ -15,8 +15,7 @@ _INSPECT = "inspect_ai.log.EvalLog, version 2 (inspect.aisi.org.uk/eval-logs.htm
 @hookimpl
 def forecast_readers() -> Iterator[ReaderSpec]:
     """Bring a reader for each format; `columns` tells a format whose file name people choose."""
-    for spec in (*_runs(), *_evaluations(), *_trackers()):
-        yield spec
+    yield from (*_runs(), *_evaluations(), *_trackers())
 
 
 def _spec(name: str, target: str, example: str, title: str, reference: str, **patterns: tuple[str, ...]) -> ReaderSpec:
@@ -70,7 +69,8 @@ def _trackers() -> Iterator[ReaderSpec]:
         columns=("benchmark_name", "doubling_time_in_days", "results"),
     )  # fmt: skip
     yield _spec(
-        "top500-list", "top500_list:read_list", "top500.tsv", "a TOP500 list", "TOP500 (top500.org), a list as TSV, XLS or XLSX",
+        "top500-list", "top500_list:read_list", "top500.tsv", "a TOP500 list",
+        "TOP500 (top500.org), a list as TSV, XLS or XLSX",
         columns=("Rank", "R[Mm]ax*", "R[Pp]eak*", "Site", "Country"),
     )  # fmt: skip
     for name, title, columns in (

@@ -12,13 +12,18 @@ from typing import Any
 
 from forecast.errors import DataError, UsageError
 
-__all__ = ["as_mapping", "read_document"]
+__all__ = ["as_list", "as_mapping", "read_document"]
 
-#: Of a document; the file itself is within the reader's own limit.
+#: Of a document under gzip, unpacked; the file itself is no larger either.
 MAX_DOCUMENT_BYTES = 256 * 2**20
+#: Of a member of an archive, unpacked: the header of a log is below one MiB.
+MAX_MEMBER_BYTES = 64 * 2**20
 #: Of an archive: a log has a member for each sample.
 MAX_MEMBERS = 500_000
 _MEMBER_SIGNATURE = b"PK\x01\x02"
+#: Inspect writes Zstandard, and wrote DEFLATE before.
+_ZSTANDARD = 93
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTANDARD)
 _LOCAL_HEADER_BYTES = 30
 
 
@@ -44,7 +49,7 @@ def read_document(path: Path, member: str = "") -> Mapping[str, Any]:
     if member and data.startswith(b"PK"):
         data = _read_member(data, member, path.name)
     elif data.startswith(b"\x1f\x8b"):
-        data = _bounded(lambda: zlib.decompressobj(wbits=31).decompress(data, MAX_DOCUMENT_BYTES + 1), path.name)
+        data = _unpack_gzip(data, path.name)
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -65,43 +70,57 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def as_list(value: Any) -> list[Any]:
+    """Return a value if it is a list, else an empty one.
+
+    Examples
+    --------
+    >>> as_list([1]), as_list("text")
+    ([1], [])
+    """
+    return value if isinstance(value, list) else []
+
+
 def _read_member(data: bytes, name: str, where: str) -> bytes:
     if data.count(_MEMBER_SIGNATURE) > MAX_MEMBERS:
         raise DataError(f"{where}: an archive of more than {MAX_MEMBERS:,} files")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             info = archive.getinfo(name)
-            try:
-                with archive.open(info) as stream:
-                    return _bounded(lambda: stream.read(MAX_DOCUMENT_BYTES + 1), where)
-            except NotImplementedError:
-                return _unpack_zstandard(data, info, where)
+            if info.compress_type not in _METHODS:
+                raise DataError(f"{where}: {name} is packed in a way that Inspect does not use")
+            stream = _open_zstandard(data, info, where) if info.compress_type == _ZSTANDARD else archive.open(info)
+            with stream:
+                return _bounded(stream.read(MAX_MEMBER_BYTES + 1), MAX_MEMBER_BYTES, where)
     except KeyError:
         raise DataError(f"{where}: no {name} in it; expected the log of an evaluation that has ended") from None
-    except (zipfile.BadZipFile, RuntimeError, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, EOFError, ValueError) as error:
         raise DataError(f"{where}: an archive that cannot be read: {str(error)[:80]}") from None
 
 
-def _unpack_zstandard(data: bytes, info: zipfile.ZipInfo, where: str) -> bytes:
-    """Unpack a member that Python's own library cannot read before 3.14."""
+def _open_zstandard(data: bytes, info: zipfile.ZipInfo, where: str) -> Any:
+    """Open a member that Python's own library cannot read before 3.14."""
     try:
         import pyarrow
     except ImportError:
         raise UsageError(f"{where}: packed with Zstandard, which needs: pip install 'lawcast[parquet]'") from None
-    header = data[info.header_offset :][:_LOCAL_HEADER_BYTES]
-    start = (
-        info.header_offset + _LOCAL_HEADER_BYTES + sum(int.from_bytes(header[i : i + 2], "little") for i in (26, 28))
-    )
+    start = info.header_offset + _LOCAL_HEADER_BYTES
+    for end in (start - 4, start - 2):  # the lengths of the name and of the extra field
+        start += int.from_bytes(data[end : end + 2], "little")
     packed = pyarrow.BufferReader(memoryview(data)[start : start + info.compress_size])
-    with pyarrow.CompressedInputStream(packed, "zstd") as stream:
-        return _bounded(lambda: stream.read(MAX_DOCUMENT_BYTES + 1), where)
+    return pyarrow.CompressedInputStream(packed, "zstd")
 
 
-def _bounded(read: Any, where: str) -> bytes:
+def _unpack_gzip(data: bytes, where: str) -> bytes:
     try:
-        data: bytes = read()
-    except (zlib.error, OSError, EOFError) as error:
-        raise DataError(f"{where}: cannot be unpacked: {str(error)[:80]}") from None
-    if len(data) > MAX_DOCUMENT_BYTES:
-        raise DataError(f"{where}: unpacks to more than {MAX_DOCUMENT_BYTES:,} bytes")
+        return _bounded(
+            zlib.decompressobj(wbits=31).decompress(data, MAX_DOCUMENT_BYTES + 1), MAX_DOCUMENT_BYTES, where
+        )
+    except zlib.error as error:
+        raise DataError(f"{where}: a gzip file that cannot be read: {str(error)[:80]}") from None
+
+
+def _bounded(data: bytes, limit: int, where: str) -> bytes:
+    if len(data) > limit:
+        raise DataError(f"{where}: unpacks to more than {limit:,} bytes")
     return data

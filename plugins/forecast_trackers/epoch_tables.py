@@ -9,7 +9,7 @@ import forecast
 
 __all__ = ["read_table"]
 
-#: In lower case. They tell no rows apart that a forecast could tell apart, and hold most of a file's text.
+#: In lower case. They say where a row comes from, and hold most of a file's text.
 _PROVENANCE_PATTERNS = (
     "*notes*", "link*", "*link", "source*", "*source", "log viewer", "logs", "job", "id", "abstract", "authors",
     "reference", "description", "thumbnail", "last modified", "created*", "started at",
@@ -20,7 +20,7 @@ _PERIOD_START = "Start date"
 def read_table(path: Path) -> dict[str, list[str]]:
     """Return measurements, names and the date of what is measured.
 
-    Notes, links, sources and the dates of edits are left out; so is ``Start date`` where all counts begin on one day, as
+    Notes, links, sources and the dates of edits are left out. So is ``Start date`` if all counts begin on one day, as
     cumulative counts of chips do: their date is the other one.
 
     Parameters

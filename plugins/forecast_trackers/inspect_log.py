@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from forecast.errors import DataError
-from forecast_trackers.documents import as_mapping, read_document
+from forecast_trackers.documents import as_list, as_mapping, read_document
 
 __all__ = ["read_log"]
 
@@ -37,7 +37,7 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     about = {"model": spec.get("model"), "task": spec["task"], "created": spec.get("created"),
              "dataset": as_mapping(spec.get("dataset")).get("name")}  # fmt: skip
     rows = []
-    for score in map(as_mapping, results.get("scores") or ()):
+    for score in map(as_mapping, as_list(results.get("scores"))):
         metrics = {str(n): as_mapping(metric).get("value") for n, metric in as_mapping(score.get("metrics")).items()}
         samples = score.get("scored_samples", results.get("completed_samples"))
         named = {"scorer": score.get("name"), "reducer": score.get("reducer"), "samples": samples}

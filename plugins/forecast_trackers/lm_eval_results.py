@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from forecast.errors import DataError
-from forecast_trackers.documents import as_mapping, read_document
+from forecast_trackers.documents import as_list, as_mapping, read_document
 
 __all__ = ["read_results"]
 
 
 def read_results(path: Path) -> list[dict[str, Any]]:
-    """Return the metrics of each task; ``acc,none`` is the metric ``acc`` under the filter ``none``.
+    """Return the metrics of each task; ``acc,none`` is the metric ``acc`` of answers that no filter changed.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ def read_results(path: Path) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``model``, ``date``, ``task``, ``filter``, ``shots``, ``samples``, ``subtasks`` (above 0 for a mean of tasks), and
-        metrics such as ``acc`` and ``acc_stderr``.
+        ``model``, ``date``, ``task``, ``filter``, ``shots``, ``samples``, ``subtasks`` (above 0 for a mean of tasks),
+        and metrics such as ``acc`` and ``acc_stderr``.
 
     Raises
     ------
@@ -40,15 +40,15 @@ def read_results(path: Path) -> list[dict[str, Any]]:
         for key, value in as_mapping(metrics).items():
             metric, _, name = key.partition(",")
             if isinstance(value, (int, float)) and metric != "sample_len":
-                by_filter.setdefault(name or "none", {})[metric] = value
+                by_filter.setdefault(name, {})[metric] = value
         samples = as_mapping(as_mapping(results.get("n-samples")).get(task))
         counts = {
             "shots": as_mapping(results.get("n-shot")).get(task, config.get("num_fewshot")),
             "samples": samples.get("effective"),
-            "subtasks": len(subtasks.get(task) or ()) if subtasks else None,
+            "subtasks": len(as_list(subtasks.get(task))) if subtasks else None,
         }
         for name, values in by_filter.items():
-            row = {**about, "task": task, "filter": name, **counts, **values}
+            row = {**about, "task": task, "filter": None if name in ("", "none") else name, **counts, **values}
             rows.append({column: value for column, value in row.items() if value is not None})
     if not rows:
         raise DataError(f"{path.name}: no task has a metric under 'results'")

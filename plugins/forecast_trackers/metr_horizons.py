@@ -10,7 +10,7 @@ from forecast.errors import DataError
 
 __all__ = ["read_horizons"]
 
-#: Version 1 has ``agents.NAME.p50_horizon_length.estimate`` where version 1.1 has ``metrics.p50_horizon_length.estimate``.
+#: ``agents.NAME.p50_horizon_length.estimate`` in version 1 is ``metrics.p50_horizon_length.estimate`` in version 1.1.
 _AGENT_PATTERN = re.compile(r"agents\.(?P<agent>.+)\.(?P<metric>\w+\.(?:estimate|ci_low|ci_high)|is_sota)")
 _HORIZON_PATTERN = re.compile(r"metrics\.\w*horizon_length(\.\w+)?")
 _HORIZON_UNIT = "min"

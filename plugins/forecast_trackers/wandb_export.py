@@ -21,8 +21,8 @@ def read_export(path: Path) -> dict[str, list[str | None]]:
     """Return the runs of an export one below the other.
 
     ``Step, wee - loss, wee - loss__MIN, wee - loss__MAX, vast - loss, ...`` becomes ``Step, run, loss``. The least and
-    greatest values stay if the export has binned steps, so that they differ from the value. Cells are often empty, since
-    runs log at steps of their own: a run has a row only where it has a value. Step 0, which a learning curve has no place
+    greatest values stay if the export has binned steps, so that they differ from the value. Runs log at steps of their
+    own, so many cells are empty: a run has a row only where it has a value. Step 0, which a learning curve has no place
     for, is left out. A column such as ``wee - loss`` can still be asked for by its name in the file.
 
     Parameters

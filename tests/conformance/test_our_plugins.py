@@ -5,7 +5,7 @@ import pytest
 from forecast.contract.registry import get_registry
 from forecast.testing import run_checks
 
-OURS = ("brain", "capability", "datasets", "emergence", "hardware", "resources", "scaling", "trends")
+OURS = ("brain", "capability", "datasets", "emergence", "hardware", "resources", "scaling", "trackers", "trends")
 
 
 def test_all_of_them_are_held_to_it():
