@@ -79,7 +79,7 @@ def test_an_export_is_fitted(tmp_path):
     path = wandb(tmp_path / "x.csv")
     runs = forecast.read(path)
     one = runs.take(runs["run"] == "wee")
-    fit = forecast.law("a + b*(Step + 1)**-c", variables=["Step"]).fit(one, y="train/loss")
+    fit = forecast.Law("a + b*(Step + 1)**-c", variables=["Step"]).fit(one, y="train/loss")
     assert fit.params["a"] == pytest.approx(2.75, rel=2e-3)
     assert fit.params["c"] == pytest.approx(0.375, rel=5e-3)
 
@@ -188,3 +188,12 @@ def test_json_lines_of_something_else_are_read_as_they_are(tmp_path):
     path = tmp_path / "sizes.jsonl"
     path.write_text('{"params": 1, "loss": 3}\n{"params": 1, "loss": 4}\n')
     assert forecast.read(path).notes.line() == "Read sizes.jsonl: 2 rows."
+
+
+def test_a_line_of_two_megabytes_is_a_cell_and_a_deep_one_an_error(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps({"step": 1, "loss": 2.0, "note": "x" * 2_000_000}) + '\n{"step": 2, "loss": 1.5}\n')
+    assert forecast.read(path)["loss"].tolist() == [2, 1.5]
+    path.write_text('{"step": 1, "loss": 2, "a": ' + "[" * 10_000 + "]" * 10_000 + '}\n{"step": 2, "loss": 1.5}\n')
+    with pytest.raises(DataError, match=r"^log\.jsonl: nested more than 64 deep$"):
+        forecast.read(path)
