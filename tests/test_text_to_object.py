@@ -69,7 +69,7 @@ PLACES = {
     "models/functions.py: _Function.fit: import_target": RECORD,  # named by a file: tests/scenarios/test_functions.py
     "models/model_lookup.py: _build_model: import_target": RECORD,
     "models/trends.py: _shape_class: import_target": RECORD,
-    "projection/paths/run_cache.py: _walk: getattr": OURS,
+    "projection/paths/run_cache.py: _walk_arrays: getattr": OURS,
     "scenarios/renaming.py: _rename: getattr": OURS,
     "scenarios/scenario.py: Scenario.remade.beside: getattr": OURS,
     "scenarios/used_scenarios.py: _merge_scenarios: getattr": OURS,

@@ -258,7 +258,7 @@ class Problem(Target):
         return value if np.isfinite(value) else float("inf")
 
 
-def on_bound(q: Array, coordinates: Coordinates) -> NDArray[np.bool_]:
+def on_bound(q: Array, coordinates: Coordinates | Problem) -> NDArray[np.bool_]:
     """Tell which coordinates, (k,) or (k, B), stand on a finite bound: as near as solvers come, in its own size."""
     standing = np.zeros(q.T.shape, dtype=bool)
     with np.errstate(invalid="ignore"):
