@@ -61,7 +61,7 @@ def test_nearest(typed, meant):
 def test_an_unknown_name_says_what_there_is_when_nothing_is_near():
     assert str(UnknownNameError("law", "zzz", ["b", "a"])) == "unknown law 'zzz'; known: a, b"
     assert str(UnknownNameError("law", "zzz")) == "unknown law 'zzz'; there are none"
-    assert "…" in str(UnknownNameError("law", "zzz", [f"q{i}" for i in range(20)]))
+    assert "q15 and 12 more" in str(UnknownNameError("law", "zzz", [f"q{i}" for i in range(20)]))
 
 
 def test_an_unknown_name_stays_one_short_line():

@@ -109,6 +109,8 @@ def test_every_import_of_the_framework_is_declared():
         "pytest",
         "hypothesis",
         "pyarrow",
+        "python_calamine",
+        "yaml",
         "distributed",
         "PIL",  # matplotlib's own: it depends on it under the name pillow
         "starlette",

@@ -384,5 +384,6 @@ _ABOUT = ObjectSchema(
         "seed": COUNT,
         "data": _BY_NAME,
         "laws": ListSchema(_ROW, 1, 10_000),
-    }
+    },
+    {"read": TEXT},
 )

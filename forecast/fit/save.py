@@ -82,7 +82,8 @@ _FITTED = ObjectSchema(
         "grouped_by": TEXT,
         "group_labels": ListSchema(TEXT),
         "bootstrap": OptionalSchema(ObjectSchema({"resample": TEXT, "seed": COUNT})),
-    }
+    },
+    {"read": TEXT},
 )
 _VERSIONS = ObjectSchema({"versions": MappingSchema(TEXT)})
 
@@ -160,6 +161,7 @@ def _solution_record(solutions: Solutions) -> dict[str, Any]:
         "grouped_by": solutions.curves.by,
         "group_labels": list(solutions.curves.group_labels),
         "bootstrap": None if first is None else {"resample": first.resample, "seed": first.seed},
+        **({"read": solutions.curves.read} if solutions.curves.read else {}),
     }
 
 
@@ -415,7 +417,8 @@ def _build_curves(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any]
     return Observations(
         variables={n: known[n] for n in law.variables}, y=arrays["y"], weights=arrays["weights"],
         absolute_sigma=record["scale_known"], columns=columns("column"), sigma_x=columns("sigma_x"),
-        groups=arrays.get("groups"), group_labels=tuple(record["group_labels"]), by=record["grouped_by"], **more,
+        groups=arrays.get("groups"), group_labels=tuple(record["group_labels"]), by=record["grouped_by"],
+        read=record.get("read", ""), **more,
     )  # fmt: skip
 
 

@@ -176,12 +176,17 @@ def descriptor_of(name_or_path: str | os.PathLike[str]) -> Path:
             spec: Any = get_registry().find("table", text).spec
             return Path(spec.descriptor)
         except UnknownNameError:
-            if not text or "\0" in text or len(text) > 4096 or not path.is_dir():
+            if not text or not _is_folder(path):
                 raise
+    return path / "datapackage.json" if _is_folder(path) else path
+
+
+def _is_folder(path: Path) -> bool:
+    """Return True for a folder; what no file can be called is none."""
     try:
-        return path / "datapackage.json" if path.is_dir() else path
+        return path.is_dir()
     except (OSError, ValueError):
-        return path
+        return False
 
 
 def is_plain_file(text: str) -> bool:
@@ -238,10 +243,10 @@ def resolve_data_name(text: str, folder: Path, *, where: str) -> str:
             return text
         except UnknownNameError:
             near = access.inside(folder, text)
-            if near is None or not (near.is_dir() or near.suffix):
+            if near is None or not (_is_folder(near) or near.suffix):
                 raise
     path = access.within(folder, text, where=where, what="scenario", error=ScenarioError)
-    if path.is_dir():
+    if _is_folder(path):
         path = access.within(folder, f"{text}/datapackage.json", where=where, what="scenario", error=ScenarioError)
     # without a folder before it, what has no ending would be looked up as a name
     return str(path) if path.is_absolute() or path.suffix else f"./{path}"

@@ -19,7 +19,8 @@ from forecast.errors import DataError, printable
 
 __all__ = ["plain_cell", "to_csv", "write_csv"]
 
-_DANGEROUS = re.compile(r"'*[=+\-@\t\r\n]")
+#: Text that a spreadsheet would run, and text that begins as a remark does.
+_DANGEROUS = re.compile(r"'*[=+\-@#\t\r\n]")
 
 
 def _format_cell(value: Any, at: str) -> str:

@@ -39,7 +39,7 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 BLANKS = "blanks"
 
 #: A text that a spreadsheet would run, behind the apostrophe that `forecast.tables.csv_format` puts before it.
-_GUARDED_PATTERN = re.compile(r"'+[=+\-@\t\r\n]")
+_GUARDED_PATTERN = re.compile(r"'+[=+\-@#\t\r\n]")
 _NUMBER_PATTERN = re.compile(r"[-+(]?[$€£]?[\d.,'_]*\d[\d.,'_]*([eE][-+]?\d+)?[)%]?")
 _DATE_PATTERN = re.compile(r"\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4})?([T ].*)?")
 _FOOTER_PATTERN = re.compile(
@@ -205,7 +205,7 @@ def table_of_rows(
         body = [row for i, row in enumerate(body) if i not in set(again)]
     if remarks:
         said.append(f"{remarks} remark{'s' * (remarks > 1)} (#) left out")
-    cells_of = _checked_rows(header, body, label, line)
+    cells_of = _checked_rows(header, units, body, label, line)
     if not body:
         raise EmptyDataError(f"{label}: a header without a row")
     columns = [list(map(unguard, column)) for column in zip(*cells_of, strict=True)]
@@ -300,14 +300,15 @@ def _is_unit(text: str) -> bool:
     return bool(text)
 
 
-def _checked_rows(header: list[str], body: Sequence[Row], label: str, line: int) -> list[list[str]]:
+def _checked_rows(header: list[str], units: list[str], body: Sequence[Row], label: str, line: int) -> list[list[str]]:
     """Return the cells of every row, as many as the header; raise if a row has more that hold something, or fewer."""
     if len(header) > MAX_COLUMNS:
         raise TableError(f"{label}:{line}: {len(header):,} columns; at most {MAX_COLUMNS:,} are read")
     if body and not header[-1] and all(len(cells) < len(header) for _, cells in body):
-        del header[-1]
+        del header[-1], units[-1]
     if body and all(len(cells) == len(header) + 1 and cells[-1].strip() for _, cells in body):
         header.insert(0, "")  # what R writes: row names without a header
+        units.insert(0, "")
     failures = [
         f"{label}:{at}: {len(cells)} cells where the header names {len(header)} columns"
         for at, cells in body

@@ -127,7 +127,7 @@ def is_parquet(path: str) -> bool:
     try:
         with open_regular(Path(path), 1 << 40, DataError) as handle:
             return os.read(handle, 4) == b"PAR1"
-    except DataError:  # whoever reads the file says so
+    except (DataError, OSError):  # whoever reads the file says so
         return False
 
 

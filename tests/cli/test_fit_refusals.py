@@ -117,16 +117,13 @@ def test_a_protocol_of_another_law_is_refused(said, data):
 # --- odd files and names ----------------------------------------------------------------------------------------------
 
 FILES = {
-    "utf16.csv": "x,y\n1,2\n".encode("utf-16"),
     "nul.csv": b"x,y\n1,\0\n2,3\n",
     "latin.csv": b"x,y\xe9\n1,2\n",
     "quote.csv": b'x,y\n"1,2\n',
-    "wide.csv": b"x,y\n1,2,3\n",
     "twice.csv": b"x,x\n1,2\n",
     "nameless.csv": b",y\n1,2\n",
     "escape.csv": b"x\x1b[2J,y\n1,2\n",
     "digits.csv": b"x,y\n" + b"1" * 100_000 + b",2\n",
-    "semicolons.csv": b"x;y\n1;2\n",
     "json.csv": b'{"x": 1}',
     "cut.parquet": b"PAR1junkPAR1",
     "empty.parquet": b"",

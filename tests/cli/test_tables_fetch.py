@@ -229,7 +229,7 @@ def test_an_empty_file_is_said_to_be_another(site, said, here):
     empty.write_bytes(b"")
     done = said("tables", "fetch", "datasets/technologies", "--file", f"dram={empty}")
     assert done.out == ""
-    assert "expected price, time, yearly and previous production" in done.err
+    assert "dram.data: the file is empty; expected a header and rows" in done.err
     assert "IndexError" not in done.err
 
 

@@ -285,7 +285,7 @@ PLACES = {
     "subject_to": lambda: scenario(subject_to=[f"{HOSTILE} > 1"]),
     "claim": lambda: claim(HOSTILE),
     "rule for rows": lambda: check_rule(f"{HOSTILE} > 1"),
-    "--where": lambda: fit_arguments._condition_mask(None, f"{HOSTILE} > 1"),
+    "--where": lambda: fit_arguments._condition_mask({}, f"{HOSTILE} > 1"),
 }
 
 

@@ -231,7 +231,8 @@ def project_and_write(
     on_screen = not (out or plots or report or as_json or shown)
     with render.progress_bar("drawing") as drawing, measured_steps() as costs:
         # a process that asks once keeps no draws for a second time
-        cache = RunCache(SHARED_BYTES if replaced or stated or preset else 0) if not sweep else None
+        is_changed = bool(replaced or stated or preset)
+        cache = RunCache(SHARED_BYTES if is_changed else 0) if not sweep else None
         projection = project(
             scenario,
             **grid,
@@ -249,7 +250,7 @@ def project_and_write(
         if steps:
             _print_steps(costs)
             return
-        if cache is not None and cache.size and not projection.swept:
+        if is_changed and not projection.swept:
             as_it_was = project(scenario, **grid, **drawn, progress=drawing, cache=cache, ends=True)
             projection = projection.beside(as_it_was)
     pages = {} if report is None else {report: partial(_write_page, projection, scenario, report, lever_draws)}

@@ -154,7 +154,7 @@ def new(name: str, as_json: bool) -> None:
     """Write NAME.toml, a scenario of eleven lines that runs as it is: change its data and its question.
 
     \b
-    forecast scenarios new mine
+    forecast scenarios new outlook
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.base.files import write_atomic
 

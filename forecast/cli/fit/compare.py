@@ -66,9 +66,8 @@ def compare(ctx: click.Context, laws: tuple[str, ...], options: FitOptions) -> N
             seed=options.seed,
             progress=report,
         )
-    read = [about.pop("read")]
     about |= {"seed": options.seed, "data": source}
-    show_comparison(table, about, plugins=plugins, notes=[note] if note else [], read=read, **options.files)
+    show_comparison(table, about, plugins=plugins, notes=[note] if note else [], **options.files)
     if sum("failed" not in row for row in table) < min(len(table), 2):
         ctx.exit(1)
 
@@ -89,7 +88,7 @@ def show_comparison(
     reasons = [_reason_for_law(row["law"], reason) for row in table for reason in row.get("warnings", ())]
     reasons += [_reason_for_law(row["law"], row[why]) for why in ("failed", "opposed") for row in table if why in row]
     result = {
-        **{key: value for key, value in about.items() if key not in ("seed", "data")},
+        **{key: value for key, value in about.items() if key not in ("seed", "data", "read")},
         "headline": _comparison_headline(best, dict(about), len(table), judged),
         "best": {measure: names[0] if len(names) == 1 else None for measure, names in best.items()},
         "tied": {measure: list(names) for measure, names in best.items()},
@@ -101,6 +100,7 @@ def show_comparison(
         table=lambda: columns_of(result["laws"], without=("warnings", "without")),
         draw=partial(_plot_comparison, result),
         save=partial(comparing.save_comparison, table, about),
+        read=[about.get("read", "")],
         **outputs,
         warnings=[*notes, *reasons],
         provenance=render.provenance(plugins, computed=True, seed=about["seed"], data=about["data"]),

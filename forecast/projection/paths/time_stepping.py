@@ -96,7 +96,7 @@ def step_through(
     return {name: spread(path, block.draws) for name, path in paths.items()}
 
 
-class _DifferError(ForecastError):
+class _DifferError(Exception):
     """Worlds differ in what a cycle needs."""
 
 
@@ -118,7 +118,7 @@ def _walked_once(
 
     try:
         paths, needed = block.fits.once(key, walk)
-    except ForecastError:
+    except (ForecastError, _DifferError):
         return None
     return paths if all(_one_world(path_of(name), row) for name, row in needed.items()) else None
 

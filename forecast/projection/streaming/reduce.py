@@ -398,10 +398,10 @@ class BatchResult:
         own, weights = self._dates[name], self.updates.weights(self._dates[name].dims)
         places = [(slice(None), *place) for place in own.index.values()]
         counts = [None if weights is None else weights[place] for place in places]
-        kept, by, asked = own.kept, self._by(name), [(name, each) in self._dates.steps for each in own.index]
-        drawn = zip(places, counts, asked, strict=True)
+        kept, by, at_step = own.kept, self._by(name), [(name, each) in self._dates.steps for each in own.index]
+        drawn = zip(places, counts, at_step, strict=True)
         return [
-            DateDraws(kept[place], self.years[0], by, count) if is_asked else None for place, count, is_asked in drawn
+            DateDraws(kept[place], self.years[0], by, count) if is_step else None for place, count, is_step in drawn
         ]
 
     def _questions(self) -> xr.Dataset:
