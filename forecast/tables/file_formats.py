@@ -105,7 +105,7 @@ def read_file(path: str | os.PathLike[str], *, reader: str = "", limit_bytes: in
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
     table, keys = _parse(data, label, digest, source)
     fitting = [record for record in records if _has_columns(record, [*table, *keys])]
-    return read_with(_only(fitting, label), source) if fitting else table
+    return read_with(_only(fitting, label), source, path=table.path) if fitting else table
 
 
 # Readers of plugins -------------------------------------------------------------------------------------------------
