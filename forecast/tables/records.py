@@ -7,7 +7,7 @@ from typing import Any
 
 from forecast.errors import DataError, EmptyDataError
 
-__all__ = ["MAX_RECORD_DEPTH", "flatten_document", "to_cells"]
+__all__ = ["MAX_RECORD_DEPTH", "flatten_document", "holds_records", "to_cells"]
 
 #: Nobody nests observations deeper; a stranger's file that does would use up the stack.
 MAX_RECORD_DEPTH = 64
@@ -43,6 +43,18 @@ def flatten_document(document: Any, where: str) -> tuple[str, list[Row]]:
     if not found:
         raise EmptyDataError(f"{where}: no records; expected a list of them, or columns")
     return max(found, key=lambda each: len(each[1]))
+
+
+def holds_records(node: Any) -> bool:
+    """Return True for a list of mappings and for a mapping of mappings.
+
+    Examples
+    --------
+    >>> holds_records([{"a": 1}]), holds_records({"x": {"a": 1}}), holds_records({"a": 1})
+    (True, True, False)
+    """
+    mappings = isinstance(node, Mapping) and bool(node) and all(isinstance(value, Mapping) for value in node.values())
+    return mappings or _is_records(node)
 
 
 def to_cells(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

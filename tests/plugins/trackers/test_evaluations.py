@@ -59,7 +59,7 @@ def test_results_of_early_versions_name_the_model_in_its_arguments(tmp_path):
         "config": {"model": "hf-causal", "model_args": "pretrained=invented/wee,dtype=float16", "num_fewshot": 8},
     }
     (row,) = records(forecast.read(write(tmp_path / "old.json", old)))
-    assert row == {"model": "invented/wee", "task": "sums", "shots": "8.0", "acc": "0.25",
+    assert row == {"model": "invented/wee", "task": "sums", "shots": "8", "acc": "0.25",
                    "acc_stderr": "0.0625"}  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def test_an_inspect_log_has_a_row_for_each_score(tmp_path, name, make):
     data = forecast.read(make(tmp_path / name, LOG))
     assert f"Read {name} as an Inspect log: 2 rows" in data.notes.line()
     about = {"model": "invented/wee", "task": "riddles", "created": "2025-01-01T12:00:00+00:00", "dataset": "riddles",
-             "samples": "64.0"}  # fmt: skip
+             "samples": "64"}  # fmt: skip
     assert records(data) == [
         about | {"scorer": "choice", "accuracy": "0.625", "stderr": "0.0625"},
         about | {"scorer": "judge", "mean": "7.5"},
@@ -199,6 +199,17 @@ def test_nothing_is_unpacked_to_the_disk(tmp_path):
     archive(tmp_path / "a.eval", LOG, **{"../evil.json": "{}", "/tmp/evil.json": "{}"})
     assert forecast.read(tmp_path / "a.eval").rows == 2
     assert [path.name for path in tmp_path.iterdir()] == ["a.eval"]
+
+
+def test_a_log_too_deep_or_large_to_lay_out_is_read_for_its_scores(tmp_path):
+    deep = 1
+    for _ in range(100):
+        deep = {"state": deep}
+    wide = [{"notes": [{"text": "a"}] * 1000, **{f"k{i}": i for i in range(100)}} for _ in range(110)]
+    path = write(tmp_path / "a.json", {**LOG, "samples": [deep], "reductions": wide})
+    with pytest.raises(DataError, match="more than"):
+        forecast.read(path, reader="none")
+    assert forecast.read(path)["scorer"].tolist() == ["choice", "judge"]
 
 
 def test_a_deep_document_is_refused(tmp_path):
