@@ -60,7 +60,7 @@ _BINARY_FORMATS = {
 _CELL_PATTERN = re.compile(rb'<(?:\w+:)?c [^>]*?\br="([A-Z]{1,4})([0-9]{1,8})"')
 #: A document, empty for a file of another kind, and the table of the file, or what lays the document out as one.
 _Parsed = tuple[Mapping[Any, Any], RawTable | Callable[[], RawTable]]
-_YAML_LINE_PATTERN = re.compile(r"\s*(- .*|-|[\w.\"'/ -]+:( .*)?|#.*|---)", re.DOTALL)
+_YAML_LINE_PATTERN = re.compile(r"\s*(- .*|-|[\w.\"'/ ()+-]+:( .*)?|#.*|---)", re.DOTALL)
 
 
 def read_file(path: str | os.PathLike[str], *, reader: str = "", limit_bytes: int = MAX_FILE_BYTES) -> RawTable:
