@@ -211,8 +211,9 @@ def extrapolate(
 
     Parameters
     ----------
-    x : array of numbers above 0, or of dates
-        In any order. A column of years is dates. A point without a value is left out, with a warning.
+    x : array of numbers from 0, or of dates
+        In any order. A column of years is dates. A point without a value, or at the number 0, is left out, with a
+        warning.
     y : array of numbers above 0
     to : number, date, or array of them, optional
         Where to; all beyond the last x. Each gets its answer, in this order. Needed, except with `reach` along dates.
@@ -293,15 +294,16 @@ def _prepare_points(
     if values.shape != x.shape:
         raise DataError(f"extrapolate: '{shown[1]}' has {values.size} values, '{shown[0]}' has {x.size}")
     known = ~(np.isnan(x) | np.isnan(values))
-    notes = (
-        () if known.all() else (f"{int((~known).sum())} of {x.size} points left out: no {shown[0]} or no {shown[1]}",)
-    )
-    x, values = x[known], values[known]
+    zero = known & (x == 0) & (not dated)  # a log begins at step 0, which has no logarithm
+    reasons = ((~known, f"no {shown[0]} or no {shown[1]}"), (zero, f"{shown[0]} is 0, which has no logarithm"))
+    notes = tuple(f"{left.sum()} of {x.size} points left out: {why}" for left, why in reasons if left.any())
+    rows = np.flatnonzero(known & ~zero)
+    x, values = x[rows], values[rows]
     for name, column, positive in ((shown[0], x, not dated), (shown[1], values, True)):
         bad = np.flatnonzero(~np.isfinite(column) | (positive & (column <= 0)))
         if bad.size:
             what = "numbers above 0" if positive else "dates"
-            raise DataError(f"extrapolate: '{name}', row {bad[0] + 1}: expected {what}, got {column[bad[0]]:g}")
+            raise DataError(f"extrapolate: '{name}', row {rows[bad[0]] + 1}: expected {what}, got {column[bad[0]]:g}")
     rule = rule or ("" if np.unique(x).size < x.size else "mean")
     distinct, values, reduced = reduce_places(x, values, rule, "extrapolate", names=names)
     if distinct.size < MIN_CURVE_POINTS:

@@ -14,7 +14,8 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ from forecast.errors import (
 from forecast.tables.csv_format import plain_cell
 from forecast.tables.delimited_text import MAX_TABLE_CELLS, parse_text, table_of_rows
 from forecast.tables.raw_table import RawTable
-from forecast.tables.records import MAX_RECORD_DEPTH, flatten_document, to_cells
+from forecast.tables.records import MAX_RECORD_DEPTH, flatten_document, holds_records, to_cells
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Record
@@ -57,7 +58,9 @@ _BINARY_FORMATS = {
     b"7z\xbc\xaf": "a 7z archive", b"(\xb5/\xfd": "a zstd archive",
 }  # fmt: skip
 _CELL_PATTERN = re.compile(rb'<(?:\w+:)?c [^>]*?\br="([A-Z]{1,4})([0-9]{1,8})"')
-_YAML_LINE_PATTERN = re.compile(r"\s*(- .*|-|[\w.\"'/ -]+:( .*)?|#.*|---)", re.DOTALL)
+#: A document, empty for a file of another kind, and the table of the file, or what lays the document out as one.
+_Parsed = tuple[Mapping[Any, Any], RawTable | Callable[[], RawTable]]
+_YAML_LINE_PATTERN = re.compile(r"\s*(- .*|-|[\w.\"'/ ()+-]+:( .*)?|#.*|---)", re.DOTALL)
 
 
 def read_file(path: str | os.PathLike[str], *, reader: str = "", limit_bytes: int = MAX_FILE_BYTES) -> RawTable:
@@ -103,9 +106,14 @@ def read_file(path: str | os.PathLike[str], *, reader: str = "", limit_bytes: in
         return read_with(_only(named, label), source)
     data = read_bytes(source, limit=limit_bytes)
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
-    table, keys = _parse(data, label, digest, source)
-    fitting = [record for record in records if _has_columns(record, [*table, *keys])]
-    return read_with(_only(fitting, label), source) if fitting else table
+    document, table = _parse(data, label, digest, source)
+    keys = [str(key) for key in document]
+    if not (fitting := [record for record in records if _has_columns(record, keys)]):
+        read = table() if callable(table) else table  # what a reader reads need not be a table to us
+        if not (fitting := [record for record in records if _has_columns(record, [*read, *keys])]):
+            return read
+    record = _only(fitting, label)
+    return read_with(record, source, path=_records_path(document, record))
 
 
 # Readers of plugins -------------------------------------------------------------------------------------------------
@@ -131,6 +139,14 @@ def _has_columns(record: Record, names: Iterable[str]) -> bool:
     return all(any(fnmatch.fnmatchcase(name, pattern) for name in every) for pattern in spec.columns)
 
 
+def _records_path(document: Mapping[Any, Any], record: Record) -> str:
+    """Return where the records are that a reader is told by: ``results.*``; empty if it is told otherwise."""
+    spec: Any = record.spec
+    named = [key for key in document if any(fnmatch.fnmatchcase(str(key), pattern) for pattern in spec.columns)]
+    lengths = {f"{key}.*": len(document[key]) for key in named if holds_records(document[key])}
+    return max(lengths, key=lengths.__getitem__, default="")
+
+
 def _only(records: Sequence[Record], label: str) -> Record:
     if len(records) > 1:
         names = " and ".join(record.full_name for record in records)
@@ -138,8 +154,8 @@ def _only(records: Sequence[Record], label: str) -> Record:
     return records[0]
 
 
-def read_with(record: Record, path: Path, *, where: str = "") -> RawTable:
-    """Return what a plugin's reader makes of a file.
+def read_with(record: Record, source: Path, *, where: str = "", path: str = "") -> RawTable:
+    """Return what a plugin's reader makes of a file, whose records are at a path of its document.
 
     Raises
     ------
@@ -152,10 +168,10 @@ def read_with(record: Record, path: Path, *, where: str = "") -> RawTable:
 
     spec: Any = record.spec
     parser = import_target(spec.target, what=f"reader '{record.full_name}'")
-    what = f"{where or printable(path.name)}: reader {record.full_name}"
+    what = f"{where or printable(source.name)}: reader {record.full_name}"
 
     def call() -> Mapping[str, Any]:
-        given = parser(path)
+        given = parser(source)
         if isinstance(given, list) and all(isinstance(each, Mapping) for each in given):
             given = to_cells(flatten_document(given, what)[1])
         if not isinstance(given, Mapping):
@@ -171,16 +187,15 @@ def read_with(record: Record, path: Path, *, where: str = "") -> RawTable:
         raise EmptyDataError(f"{what} returned no rows")
     if len(lengths) > 1:
         raise TableError(f"{what} returned columns of different length")
-    digest = "sha256:" + hashlib.sha256(read_bytes(path, limit=MAX_FILE_BYTES)).hexdigest()
-    return RawTable(columns, range(1, lengths.pop() + 1), printable(path.name), digest,
-                    notes=(f"as {spec.title or record.full_name}",))  # fmt: skip
+    digest = "sha256:" + hashlib.sha256(read_bytes(source, limit=MAX_FILE_BYTES)).hexdigest()
+    return RawTable(columns, range(1, lengths.pop() + 1), printable(source.name), digest,
+                    notes=(f"as {spec.title or record.full_name}",), path=path)  # fmt: skip
 
 
 # Formats ------------------------------------------------------------------------------------------------------------
 
 
-def _parse(data: bytes, label: str, digest: str, path: Path) -> tuple[RawTable, Iterable[str]]:
-    """Return a file's table, and the top-level keys of its document."""
+def _parse(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     notes: tuple[str, ...] = ()
     if data.startswith(b"\x1f\x8b"):
         data = _unpack(data, label)
@@ -189,7 +204,7 @@ def _parse(data: bytes, label: str, digest: str, path: Path) -> tuple[RawTable, 
     if data.startswith(b"PK\x03\x04"):
         return _zipped(data, label, digest, path)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
-        return _workbook(data, label, digest), ()
+        return {}, _workbook(data, label, digest)
     for magic, called in _BINARY_FORMATS.items():
         if data.startswith(magic):
             raise DataError(f"{label}: {called}; expected a table (CSV, JSON, a spreadsheet or Parquet)")
@@ -197,10 +212,11 @@ def _parse(data: bytes, label: str, digest: str, path: Path) -> tuple[RawTable, 
     notes = (f"read as {encoding}",) if encoding else ()
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start[:1] in (b"{", b"[") and (found := _json(data, label)) is not None:
-        return _of_document(found, label, digest, notes)
+        return _as_mapping(found), partial(_of_document, found, label, digest, notes)
     if _is_yaml(data[:4096].decode("utf-8", "ignore")):
-        return _of_document(_yaml(data, label), label, digest, notes)
-    return parse_text(data, label, digest, notes), ()
+        found = _yaml(data, label)
+        return _as_mapping(found), partial(_of_document, found, label, digest, notes)
+    return {}, parse_text(data, label, digest, notes)
 
 
 def _unpack(data: bytes, label: str) -> bytes:
@@ -304,17 +320,15 @@ def _yaml(data: bytes, label: str) -> Any:
         raise DataError(f"{label}: no YAML that can be read: {one_line(error, 120)}") from None
 
 
-def _of_document(document: Any, label: str, digest: str, notes: tuple[str, ...]) -> tuple[RawTable, Iterable[str]]:
-    keys = [str(key) for key in document] if isinstance(document, Mapping) else []
-    try:
-        path, rows = flatten_document(document, label)
-    except EmptyDataError:
-        if not keys:
-            raise
-        path, rows = "", [dict.fromkeys(keys, "")]
+def _as_mapping(document: Any) -> Mapping[Any, Any]:
+    return document if isinstance(document, Mapping) else {}
+
+
+def _of_document(document: Any, label: str, digest: str, notes: tuple[str, ...]) -> RawTable:
+    path, rows = flatten_document(document, label)
     columns = {name: _texts(cells, f"{label}: {name}") for name, cells in to_cells(rows).items()}
     said = (*notes, f"the records of {path}") if path not in ("", "*") else notes
-    return RawTable(columns, range(1, len(rows) + 1), label, digest, notes=said, path=path), keys
+    return RawTable(columns, range(1, len(rows) + 1), label, digest, notes=said, path=path)
 
 
 def _texts(cells: Iterable[Any], where: str) -> list[str]:
@@ -330,7 +344,7 @@ def _texts(cells: Iterable[Any], where: str) -> list[str]:
 # Spreadsheets and archives ------------------------------------------------------------------------------------------
 
 
-def _zipped(data: bytes, label: str, digest: str, path: Path) -> tuple[RawTable, Iterable[str]]:
+def _zipped(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     """Read a spreadsheet, or the only file of an archive."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
@@ -344,7 +358,7 @@ def _zipped(data: bytes, label: str, digest: str, path: Path) -> tuple[RawTable,
         for each in members:
             if each.filename.startswith("xl/worksheets/") and each.filename.endswith(".xml"):
                 _check_sheet(archive, each, label)
-        return _workbook(data, label, digest), ()
+        return {}, _workbook(data, label, digest)
     if len(members) != 1:
         listed = ", ".join(printable(name, 40) for name in names[:5])
         raise DataError(f"{label}: a zip archive of {len(members)} files ({listed}); expected a table, or one file")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from forecast.errors import DataError, EmptyDataError
 
-__all__ = ["MAX_RECORD_DEPTH", "flatten_document", "to_cells"]
+__all__ = ["MAX_RECORD_DEPTH", "flatten_document", "holds_records", "to_cells"]
 
 #: Nobody nests observations deeper; a stranger's file that does would use up the stack.
 MAX_RECORD_DEPTH = 64
@@ -20,8 +21,9 @@ Row = dict[str, Any]
 def flatten_document(document: Any, where: str) -> tuple[str, list[Row]]:
     """Return the rows of the largest list of records in a document, and the path to it (``results.*``).
 
-    A list of mappings, a mapping of mappings (their keys become the column ``name``) and a mapping of equally long
-    lists are records. A list of records within a record is unrolled: each of its rows repeats the values around it.
+    A list of mappings, a mapping of mappings (their keys become the column ``name``), a mapping of equally long lists
+    and a mapping of names to dates are records. A list of records within a record is unrolled: each of its rows repeats
+    the values around it.
 
     Raises
     ------
@@ -43,6 +45,18 @@ def flatten_document(document: Any, where: str) -> tuple[str, list[Row]]:
     if not found:
         raise EmptyDataError(f"{where}: no records; expected a list of them, or columns")
     return max(found, key=lambda each: len(each[1]))
+
+
+def holds_records(node: Any) -> bool:
+    """Return True for a list of mappings and for a mapping of mappings.
+
+    Examples
+    --------
+    >>> holds_records([{"a": 1}]), holds_records({"x": {"a": 1}}), holds_records({"a": 1})
+    (True, True, False)
+    """
+    mappings = isinstance(node, Mapping) and bool(node) and all(isinstance(value, Mapping) for value in node.values())
+    return mappings or _is_records(node)
 
 
 def to_cells(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -74,6 +88,9 @@ def _record_lists(node: Any, path: str, depth: int, where: str) -> Iterator[tupl
             yield at, _joined(named, where)
         elif all(map(_is_cells, node.values())) and len({len(value) for value in node.values()}) == 1:
             yield path, [dict(zip(map(str, node), row, strict=True)) for row in zip(*node.values(), strict=True)]
+        elif len(node) > 2 and path and all(isinstance(value, datetime.date) for value in node.values()):
+            column = path.rpartition(".")[2]  # dates alone are one column, whose rows have names
+            yield path, [{"name": str(key), column: value} for key, value in node.items()]
         for key, value in node.items():
             yield from _record_lists(value, f"{path}.{key}".lstrip("."), depth + 1, where)
 

@@ -96,6 +96,12 @@ def test_points_of_one_x_are_reduced_by_a_rule_only():
     np.testing.assert_allclose(best, forecast.extrapolate(STEPS, y / 1.01, to=2e6).median, rtol=1e-9)
 
 
+def test_step_0_of_a_log_is_left_out_and_said():
+    answer = forecast.extrapolate(np.append(0.0, STEPS), np.append(11.0, loss()), to=2e6)
+    assert answer.median == forecast.extrapolate(STEPS, loss(), to=2e6).median
+    assert f"1 of {STEPS.size + 1} points left out: x is 0" in answer.warnings[0]
+
+
 def test_rows_come_in_any_order_and_every_place_is_answered_as_asked():
     y, shuffled = loss(), np.random.default_rng(0).permutation(STEPS.size)
     sorted_, mixed = (
@@ -312,7 +318,7 @@ def test_a_level_is_reached_at_a_date():
         (np.full(9, 7.0), loss()[:9], {"to": 2e6}, DataError, "9 rows at each place of 'x'"),
         (STEPS, loss() - 2, {"to": 2e6}, DataError, "'y', row .*: expected numbers above 0"),
         (STEPS, np.where(STEPS > 1e3, np.nan, 1.0), {"to": 2e6}, DataError, "at least 5 different values, got 1"),
-        (STEPS - 1e3, loss(), {"to": 2e6}, DataError, "'x', row 1: expected numbers above 0, got 0"),
+        (STEPS - 2e3, loss(), {"to": 2e6}, DataError, "'x', row 1: expected numbers above 0, got -1000"),
         (STEPS, loss()[:-1], {"to": 2e6}, DataError, "'y' has 39 values, 'x' has 40"),
         (STEPS, loss(), {"to": 5e5}, UsageError, "beyond the data, which end at x = 1e\\+06; got 500000"),
         (STEPS, loss(), {"to": [2e6, np.inf]}, UsageError, "got inf"),

@@ -227,6 +227,19 @@ def test_nested_names_may_be_written_in_full(tmp_path: Path) -> None:
     assert table.column("results.*.m.loss").tolist() == [2.5, 3.0]
 
 
+def test_a_mapping_of_names_to_dates_is_a_column(tmp_path: Path) -> None:
+    text = "date:\n  Wee 1: 2024-03-31\n  Wee-2 (new): 2024-06-30\n  vast+: 2025-03-31\n"
+    table = read(tmp_path, text, "a.yaml")
+    assert table["name"].tolist() == ["Wee 1", "Wee-2 (new)", "vast+"]
+    assert table.kind("date") == "time"
+    assert table["date"].astype("datetime64[D]").astype(str).tolist() == ["2024-03-31", "2024-06-30", "2025-03-31"]
+
+
+def test_a_filter_by_a_word_for_missing_finds_the_cells_of_that_word(tmp_path: Path) -> None:
+    table = read(tmp_path, "mode,x\nnone,1\nsome,2\nnone,3\n,4\n")
+    assert table.where("mode", "none", "here")["x"].tolist() == [1, 3]
+
+
 def test_labels_are_cells_as_written(tmp_path: Path) -> None:
     table = read(tmp_path, "size,loss\n7B,2\n13B,3\n7B,4\n")
     assert table["size"].tolist() == [7e9, 13e9, 7e9]

@@ -201,6 +201,17 @@ def test_nothing_is_unpacked_to_the_disk(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.eval"]
 
 
+def test_a_log_too_deep_or_large_to_lay_out_is_read_for_its_scores(tmp_path):
+    deep = 1
+    for _ in range(100):
+        deep = {"state": deep}
+    wide = [{"notes": [{"text": "a"}] * 1000, **{f"k{i}": i for i in range(100)}} for _ in range(110)]
+    path = write(tmp_path / "a.json", {**LOG, "samples": [deep], "reductions": wide})
+    with pytest.raises(DataError, match="more than"):
+        forecast.read(path, reader="none")
+    assert forecast.read(path)["scorer"].tolist() == ["choice", "judge"]
+
+
 def test_a_deep_document_is_refused(tmp_path):
     text = json.dumps(LOG)[:-1] + ', "samples": ' + "[" * 10_000 + "]" * 10_000 + "}"
     with pytest.raises(DataError, match="nested"):

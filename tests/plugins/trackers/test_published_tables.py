@@ -33,6 +33,7 @@ def test_horizons_are_in_minutes(tmp_path, agents):
     assert data["metrics.p50_horizon_length.ci_low"].tolist() == [2, 8, 32]
     assert data.units["metrics.p50_horizon_length.estimate"] == "min"
     assert data["metrics.average_score.estimate"].tolist() == [0.25] * 3
+    assert data.column("results.*.metrics.p50_horizon_length.estimate").tolist() == [4, 16, 64]
     assert data.kind("release_date") == "time"
     assert ("agent" in data) == agents
 

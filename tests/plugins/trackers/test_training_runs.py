@@ -150,6 +150,7 @@ def test_a_trainer_state_has_a_row_for_each_step(tmp_path, name, pack):
     assert math.isnan(data["eval_loss"][0])
     assert data["eval_loss"][1] == 4.625
     assert "train_loss" not in data
+    assert data.column("log_history.*.loss").tolist() == [5.0, 4.5]
 
 
 def test_a_second_evaluation_at_a_step_is_a_row_of_its_own(tmp_path):
