@@ -35,6 +35,7 @@ from forecast.tables.csv_format import plain_cell
 from forecast.tables.delimited_text import MAX_TABLE_CELLS, parse_text, table_of_rows
 from forecast.tables.raw_table import RawTable
 from forecast.tables.records import MAX_RECORD_DEPTH, flatten_document, holds_records, to_cells
+from forecast.tables.workbook_size import check_ods, check_xls, check_xlsx_sheet
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Record
@@ -57,7 +58,6 @@ _BINARY_FORMATS = {
     b"SQLite": "a database", b"\x7fELF": "a program", b"BZh": "a bzip2 archive", b"\xfd7zXZ": "an xz archive",
     b"7z\xbc\xaf": "a 7z archive", b"(\xb5/\xfd": "a zstd archive",
 }  # fmt: skip
-_CELL_PATTERN = re.compile(rb'<(?:\w+:)?c [^>]*?\br="([A-Z]{1,4})([0-9]{1,8})"')
 #: A document, empty for a file of another kind, and the table of the file, or what lays the document out as one.
 _Parsed = tuple[Mapping[Any, Any], RawTable | Callable[[], RawTable]]
 _YAML_LINE_PATTERN = re.compile(r"\s*(- .*|-|[\w.\"'/ ()+-]+:( .*)?|#.*|---)", re.DOTALL)
@@ -204,6 +204,7 @@ def _parse(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     if data.startswith(b"PK\x03\x04"):
         return _zipped(data, label, digest, path)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
+        check_xls(data, MAX_TABLE_CELLS, label)
         return {}, _workbook(data, label, digest)
     for magic, called in _BINARY_FORMATS.items():
         if data.startswith(magic):
@@ -355,9 +356,7 @@ def _zipped(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     if sum(each.file_size for each in members) > MAX_FILE_BYTES:
         raise DataError(f"{label}: unpacks to more than {MAX_FILE_BYTES:,} bytes; at most that many are read")
     if any(name.endswith((".xml", ".bin")) for name in names):
-        for each in members:
-            if each.filename.startswith("xl/worksheets/") and each.filename.endswith(".xml"):
-                _check_sheet(archive, each, label)
+        _check_sheets(archive, members, label)
         return {}, _workbook(data, label, digest)
     if len(members) != 1:
         listed = ", ".join(printable(name, 40) for name in names[:5])
@@ -372,24 +371,15 @@ def _zipped(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     return _parse(inner, label, digest, path)
 
 
-def _check_sheet(archive: zipfile.ZipFile, member: zipfile.ZipInfo, label: str) -> None:
-    """Raise if the far corner of a sheet spans more cells than are read: a library lays all of them out."""
-    far_row = far_column = 0
-    tail = b""
+def _check_sheets(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo], label: str) -> None:
     try:
-        with archive.open(member) as stream:
-            while piece := stream.read(1 << 20):
-                for letters, row in _CELL_PATTERN.findall(tail + piece):
-                    column = 0
-                    for letter in letters:
-                        column = 26 * column + letter - 64
-                    far_row, far_column = max(far_row, int(row)), max(far_column, column)
-                tail = (tail + piece)[-256:]
+        for each in members:
+            if each.filename.startswith("xl/worksheets/") and each.filename.endswith(".xml"):
+                check_xlsx_sheet(archive, each, MAX_TABLE_CELLS, label)
+            elif each.filename == "content.xml":
+                check_ods(archive.read(each), MAX_TABLE_CELLS, label)
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
         raise DataError(f"{label}: a spreadsheet that cannot be read: {one_line(error, 80)}") from None
-    if far_row * far_column > MAX_TABLE_CELLS:
-        raise DataError(f"{label}: a sheet of {far_row:,} rows and {far_column:,} columns; at most "
-                        f"{MAX_TABLE_CELLS:,} cells are read")  # fmt: skip
 
 
 def _workbook(data: bytes, label: str, digest: str) -> RawTable:
@@ -412,6 +402,10 @@ def _workbook(data: bytes, label: str, digest: str) -> RawTable:
         grid = sheet.to_python(skip_empty_area=True)
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise DataError(f"{label}: a spreadsheet that cannot be read: {one_line(error, 100)}") from None
+    except BaseException as error:  # what the library's code in Rust fails with is no Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        raise DataError(f"{label}: a spreadsheet that cannot be read; its parts do not fit together") from None
     first = (sheet.start or (0, 0))[0] + 1
     rows = [(first + i, _sheet_cells(cells, label)) for i, cells in enumerate(grid)]
     notes = [f"sheet '{printable(sheet.name, 40)}', one of {len(book.sheet_names)}"] if len(sheets) > 1 else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import struct
 import zipfile
 from pathlib import Path
 
@@ -293,7 +294,79 @@ def workbook(rows: list[list[object]], at: str = "") -> bytes:
     return stream.getvalue()
 
 
+def compound(cells: list[tuple[int, int, float]], rows: int = 0) -> bytes:
+    """Return the smallest XLS file of some numbers by row and column; it claims to have `rows` of 256 columns."""
+
+    def record(kind: int, content: bytes) -> bytes:
+        return struct.pack("<HH", kind, len(content)) + content
+
+    numbers = b"".join(record(0x203, struct.pack("<HHHd", row, column, 0, value)) for row, column, value in cells)
+    begin, end = (lambda part: record(0x809, struct.pack("<HHHHII", 0x600, part, 0, 1997, 0, 6))), record(0x0A, b"")
+    size = len(begin(5)) + 4 + 9 + len(end)
+    sheet = begin(0x10) + record(0x200, struct.pack("<IIHHH", 0, rows, 0, 256 if rows else 0, 0)) + numbers + end
+    stream = begin(5) + record(0x85, struct.pack("<IBBBB", size, 0, 0, 1, 0) + b"S") + end + sheet
+    count = max(9, -(-len(stream) // 512))
+
+    def entry(name: str, kind: int, child: int, start: int, length: int) -> bytes:
+        text = (name + "\0").encode("utf-16-le")
+        links = struct.pack("<BBIII", kind, 1, 2**32 - 1, 2**32 - 1, child)
+        return (
+            text.ljust(64, b"\0") + struct.pack("<H", len(text)) + links + bytes(36) + struct.pack("<IQ", start, length)
+        )
+
+    table = [2**32 - 3, 2**32 - 2, *range(3, count + 2), 2**32 - 2]
+    free = struct.pack("<I", 2**32 - 1)
+    header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<HHHHH", 62, 3, 0xFFFE, 9, 6) + bytes(10)
+    header += struct.pack("<8I", 1, 1, 0, 4096, 2**32 - 2, 0, 2**32 - 2, 0) + struct.pack("<I", 0) + free * 108
+    entries = entry("Root Entry", 5, 1, 2**32 - 2, 0) + entry("Workbook", 2, 2**32 - 1, 2, count * 512) + bytes(256)
+    return (
+        header + struct.pack(f"<{len(table)}I", *table).ljust(512, b"\xff") + entries + stream.ljust(count * 512, b"\0")
+    )
+
+
+def open_document(body: str) -> bytes:
+    """Return the smallest ODS file of some rows."""
+    spaces = " ".join(f'xmlns:{n}="urn:oasis:names:tc:opendocument:xmlns:{n}:1.0"' for n in ("office", "table", "text"))
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("mimetype", kind)
+        archive.writestr("META-INF/manifest.xml", f'<m:manifest xmlns:m="{kind}"/>')
+        archive.writestr("content.xml", f"<office:document-content {spaces}><office:body><office:spreadsheet>"
+                         f'<table:table table:name="S">{body}</table:table></office:spreadsheet></office:body>'
+                         "</office:document-content>")  # fmt: skip
+    return stream.getvalue()
+
+
+ODS_CELL = '<table:table-cell office:value-type="float" office:value="{}"{}/>'
+ODS_ROW = f"<table:table-row{{}}>{ODS_CELL.format(1, '')}{ODS_CELL.format(2, '')}</table:table-row>"
+
+
+def test_the_other_spreadsheets(tmp_path: Path) -> None:
+    """A sheet that ends in empty rows and columns without number is no larger for them."""
+    pytest.importorskip("python_calamine")
+    cells = [(row, column, 10.0 * row + column) for row in range(3) for column in range(2)]
+    assert {n: c.tolist() for n, c in read(tmp_path, compound(cells), "a.xls").items()} == {
+        "column 1": [0, 10, 20], "column 2": [1, 11, 21]}  # fmt: skip
+    empty = '<table:table-row table:number-rows-repeated="1048570"><table:table-cell table:number-columns-repeated='
+    body = ODS_ROW.format("") * 3 + empty + '"16384"/></table:table-row>'
+    assert [c.tolist() for c in read(tmp_path, open_document(body), "a.ods").values()] == [[1, 1, 1], [2, 2, 2]]
+
+
 BAD = {
+    "a far cell of XLS": (compound([(0, 0, 1.0), (65535, 65535, 1.0)]), "a sheet of 65,536 rows and 65,536 columns"),
+    "a claim of XLS": (compound([(0, 0, 1.0)], rows=2**31), "a sheet of 2,147,483,648 rows and 256 columns"),
+    "half an XLS": (compound([(0, 0, 1.0)])[:1200], "a spreadsheet that cannot be read"),
+    "repeated rows of ODS": (
+        open_document(ODS_ROW.format(' table:number-rows-repeated="9000000"')),
+        "a sheet of 9,000,000 rows and 2 columns",
+    ),
+    "repeated cells of ODS": (
+        open_document(
+            "<table:table-row>" + ODS_CELL.format(1, ' table:number-columns-repeated="99999999"') + "</table:table-row>"
+        ),
+        "a sheet of 1 rows and 99,999,999 columns",
+    ),
     "empty": (b"", "the file is empty"),
     "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8, r"a picture \(PNG\)"),
     "a PDF": (b"%PDF-1.7\n%\xe2\xe3\n", "a PDF"),
