@@ -152,10 +152,8 @@ def _workbook_streams(data: bytes) -> Iterator[bytes]:
         name = entries[at : at + 64].decode("utf-16-le", "replace").partition("\0")[0]
         if name.casefold() in ("workbook", "book"):
             start, length = struct.unpack_from("<II", entries, at + 116)
-            if length < _SMALL_STREAM:
-                parts = (root[n << 6 : (n + 1) << 6] for n in chain(start, small))
-            else:
-                parts = map(sector, chain(start, table))
+            small_parts = (root[n << 6 : (n + 1) << 6] for n in chain(start, small))
+            parts: Iterator[bytes] = small_parts if length < _SMALL_STREAM else map(sector, chain(start, table))
             stream = b"".join(parts)
             if len(stream) < length:
                 raise ValueError("a stream that ends too early")
