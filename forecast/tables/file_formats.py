@@ -374,10 +374,10 @@ def _zipped(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
 def _check_sheets(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo], label: str) -> None:
     try:
         for each in members:
-            if each.filename.startswith("xl/worksheets/") and each.filename.endswith(".xml"):
-                check_xlsx_sheet(archive, each, MAX_TABLE_CELLS, label)
-            elif each.filename == "content.xml":
+            if each.filename == "content.xml":
                 check_ods(archive.read(each), MAX_TABLE_CELLS, label)
+            else:  # a sheet of XLSX may have any name
+                check_xlsx_sheet(archive, each, MAX_TABLE_CELLS, label)
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
         raise DataError(f"{label}: a spreadsheet that cannot be read: {one_line(error, 80)}") from None
 

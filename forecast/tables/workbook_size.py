@@ -14,7 +14,7 @@ from forecast.errors import DataError
 __all__ = ["check_ods", "check_xls", "check_xlsx_sheet"]
 
 MAX_SHEETS = 1000
-_CELL_PATTERN = re.compile(rb'<(?:\w+:)?c [^>]*?\br="([A-Z]{1,4})([0-9]{1,8})"')
+_CELL_PATTERN = re.compile(rb"""<(?:\w+:)?c\s[^>]*?\br\s*=\s*["']([A-Za-z]{1,4})([0-9]{1,8})["']""")
 _FREE_SECTOR, _SMALL_STREAM = 0xFFFFFFFA, 4096
 _SHEET_RECORD, _END_RECORD, _DIMENSIONS_RECORD, _NUMBERS_RECORD = 0x85, 0x0A, 0x200, 0xBD
 #: Records of BIFF that begin with the row and the column of a cell.
@@ -30,7 +30,7 @@ def check_xlsx_sheet(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: i
         while piece := stream.read(1 << 20):
             for letters, row in _CELL_PATTERN.findall(tail + piece):
                 column = 0
-                for letter in letters:
+                for letter in letters.upper():
                     column = 26 * column + letter - 64
                 far_row, far_column = max(far_row, int(row)), max(far_column, column)
             tail = (tail + piece)[-256:]

@@ -258,7 +258,7 @@ def test_spreadsheets(tmp_path: Path) -> None:
     np.testing.assert_allclose(table.years("when"), forecast.tables.decimal_year(DAYS), atol=1e-6)
 
 
-def workbook(rows: list[list[object]], at: str = "") -> bytes:
+def workbook(rows: list[list[object]], at: str = "", quote: str = '"') -> bytes:
     """Return the smallest XLSX file of some cells; `at` places a further one."""
 
     def cell(value: object, column: int, row: int) -> str:
@@ -271,7 +271,7 @@ def workbook(rows: list[list[object]], at: str = "") -> bytes:
         f'<row r="{i}">{"".join(cell(v, j, i) for j, v in enumerate(row) if v is not None)}</row>'
         for i, row in enumerate(rows, start=1)
     )
-    lines += f'<row r="{at.lstrip("ABCDEFX")}"><c r="{at}"><v>1</v></c></row>' if at else ""
+    lines += f'<row r="{at.lstrip("ABCDEFX")}"><c r={quote}{at}{quote}><v>1</v></c></row>' if at else ""
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     package = "http://schemas.openxmlformats.org/package/2006"
@@ -381,6 +381,7 @@ BAD = {
     "two files in a zip": (b"", "a zip archive of 2 files"),
     "a zip bomb": (b"", "unpacks to more than|larger than"),
     "a far cell": (b"", "a sheet of 1,048,576 rows"),
+    "a far cell in other quotes": (b"", "a sheet of 1,048,576 rows"),
 }
 
 
@@ -390,6 +391,8 @@ def test_bad_input_says_what_it_is_in_one_sentence(kind: str, tmp_path: Path) ->
     if kind == "a far cell":
         pytest.importorskip("python_calamine")
         content = workbook([[1, 2]], at="XFD1048576")
+    elif kind == "a far cell in other quotes":
+        content = workbook([[1, 2]], at="XFD1048576", quote="'")
     elif "zip" in kind and not content:
         stream = io.BytesIO()
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
