@@ -224,7 +224,11 @@ def test_bad_input_022_a_spreadsheet_runs_nothing(tmp_path: Path) -> None:
 CELL = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=12)
 
 
-@given(st.lists(st.tuples(CELL, st.floats(allow_infinity=False)), min_size=1, max_size=8))
+#: A row, in which something stands: one in which nothing does is a blank line.
+ROW = st.tuples(CELL, st.floats(allow_infinity=False)).filter(lambda row: row[0].strip() or row[1] == row[1])
+
+
+@given(st.lists(ROW, min_size=1, max_size=8))
 def test_bad_input_022_what_is_written_comes_back(tmp_path_factory: pytest.TempPathFactory, rows: list) -> None:
     path = tmp_path_factory.mktemp("csv") / "a.csv"
     texts, numbers = [r[0] for r in rows], [r[1] for r in rows]
