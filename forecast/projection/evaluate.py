@@ -242,14 +242,20 @@ class Block:
         """
         try:
             value = self.value(place)
-        finally:
-            if self.schedule is not None:
-                for each in self.schedule.after.get(place, ()):
-                    if each not in self._results:
-                        self.run(each)
-            self._read([place])
-            self._tell()
+        except ForecastError:
+            self._finish(place)
+            raise
+        self._finish(place)
         return value
+
+    def _finish(self, place: int) -> None:
+        """Compute the answers that rest on a step, let go of what nobody reads any more, and hand on its warnings."""
+        if self.schedule is not None:
+            for each in self.schedule.after.get(place, ()):
+                if each not in self._results:
+                    self.run(each)
+        self._read([place])
+        self._tell()
 
     def _tell(self) -> None:
         """Hand on what models warn of; one that needs no quantity belongs to the quantity that asks first."""
