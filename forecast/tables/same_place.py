@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ Array = npt.NDArray[np.float64]
 
 #: Columns with more values than this share of the rows are measurements and name no series.
 MAX_SERIES_SHARE = 0.5
+#: A trend needs as many rows.
+MIN_SERIES_ROWS = 3
 _RULES: dict[str, Callable[[Array], Any]] = {
     "mean": np.mean,
     "median": np.median,
@@ -99,9 +102,10 @@ def _advice(columns: Columns | None, place: Array, names: tuple[str, str], by: b
     if columns is not None:
         for name, labels in _series_columns(columns, names):
             pairs = {(at, label) for at, label in zip(place.tolist(), labels, strict=True)}
-            if len(pairs) == len(labels):
-                shown, first = printable(name, 60), printable(labels[0], 60)
-                kinds = len(set(labels))
+            (most, rows), kinds = _most_frequent(labels), len(set(labels))
+            # a column of which no value stands in several rows names rows, not series
+            if len(pairs) == len(labels) and rows >= MIN_SERIES_ROWS:
+                shown, first = printable(name, 60), printable(most, 60)
                 each = f"--by {_quoted(shown)}, " if by else ""
                 return (
                     f"they differ in '{shown}' ({kinds:,} values): say --where \"{_double_quoted(shown)} is {first}\", "
@@ -111,8 +115,15 @@ def _advice(columns: Columns | None, place: Array, names: tuple[str, str], by: b
         if differing:
             each = f", --by {_quoted(printable(differing[0], 60))}" if by else ""
             listed = ", ".join(printable(name, 40) for name in differing)
-            return f'they differ in {listed}: keep one with --where "{differing[0]} is ..."{each}, {reduced}'
+            first = printable(_most_frequent(dict(_series_columns(columns, names))[differing[0]])[0], 60)
+            shown = _double_quoted(printable(differing[0], 60))
+            return f'they differ in {listed}: keep one with --where "{shown} is {first}"{each}, {reduced}'
     return f"nothing else tells them apart: say {reduced.removeprefix('or ')}"
+
+
+def _most_frequent(labels: Sequence[str]) -> tuple[str, int]:
+    """Return the label, not empty, that most rows have, and how many have it."""
+    return Counter(label for label in labels if label.strip()).most_common(1)[0]
 
 
 def _series_columns(columns: Columns, names: Collection[str]) -> Iterator[tuple[str, list[str]]]:
@@ -121,7 +132,7 @@ def _series_columns(columns: Columns, names: Collection[str]) -> Iterator[tuple[
     for name in [each for each in columns if each not in names][:60]:
         meaning = columns.meaning(name)
         labels = [str(v) for v in (meaning.values if meaning.labels is None else meaning.labels)]
-        kinds = len(set(labels))
+        kinds = len({label for label in labels if label.strip()})
         if kinds > 1 and (meaning.kind == "text" or kinds <= max(2, MAX_SERIES_SHARE * len(labels))):
             candidates.append((meaning.kind != "text", kinds, name, labels))
     for _, _, name, labels in sorted(candidates, key=lambda each: each[:2]):

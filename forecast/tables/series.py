@@ -250,6 +250,8 @@ def read_columns(
     rule = str(how.pop("reduce", ""))
     columns = rows_as_of(data, where=where or {}, as_of=as_of, name=name, date=x, reading=how)
     time = _time_of(columns, x, data, name)
+    if columns.strict:  # a missing cell is refused
+        columns.complete(column for column in (x, y) if column in columns)
     dataset = _dataset(data)
     value, unit, used = _value_column(columns, dataset, y, f"{name}: y")
     _check_finite(value, time, f"{name}: column '{printable(y, 60)}'")

@@ -189,3 +189,25 @@ def test_a_likelihood_of_counts_says_that_it_was_handed_none(fit):
     assert sum(says in line for line in found.json["warnings"]) == 1
     assert says in fit(X, Y, "--objective", "poisson").err
     assert "expects counts" not in fit(X, np.round(100 * Y), "--objective", "poisson").err
+
+
+def test_a_missing_cell_is_refused_by_every_verb_that_is_told_to(said, here):
+    rows = [f"{year}-01-01,{'' if year == 2013 else year - 2000}" for year in range(2010, 2020)]
+    (here / "m.csv").write_text("date,y\n" + "\n".join(rows) + "\n")
+    for words in (
+        ("ask", "m.csv:y", "--at", "2026"),
+        ("extrapolate", "m.csv", "--x", "date", "--y", "y", "--to", "2026"),
+    ):
+        assert "row 4 of 10 has no 'y'" in said(*words, "--missing", "error").refusal
+
+
+def test_several_rows_at_one_place_offer_what_runs_when_copied(said, here):
+    rows = [
+        f"{run},{step},{3 / step + (run == 'small')},id{run}{step}" for run in ("big", "small") for step in range(1, 9)
+    ]
+    (here / "r.csv").write_text("run,step,loss,id\n" + "\n".join(rows) + "\n")
+    words = ("extrapolate", "r.csv", "--x", "step", "--y", "loss", "--to", "20")
+    offered = said(*words).refusal
+    assert '--where "run is big"' in offered
+    for condition in ("run is big", "run is 'big'", '"run" is big'):
+        assert said(*words, "--where", condition).code == 0

@@ -178,7 +178,8 @@ def parse_conditions(conditions: Iterable[str]) -> dict[str, str]:
         column, word, value = text.partition(" is ")
         if not word or not column.strip() or not value.strip():
             raise UsageError(f"--where: expected 'COLUMN is VALUE', got '{printable(text, 60)}'")
-        by_name[column.strip().strip("'\"")] = value.strip()
+        column, value = (re.sub(r"""^(['"])(.+)\1$""", r"\2", each.strip()) for each in (column, value))
+        by_name[column] = value
     return by_name
 
 
