@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from forecast.conformance.kit import Check, Outcome, plugin_checks, run_checks
+from forecast.conformance.kit import Check, Outcome, plugin_checks as checks, run_checks
 
-__all__ = ["Check", "Outcome", "plugin_checks", "run_checks"]
+__all__ = ["Check", "Outcome", "checks", "run_checks"]

@@ -7,7 +7,7 @@ import unittest
 
 import pytest
 
-from forecast.testing import plugin_checks, run_checks
+from forecast.testing import checks, run_checks
 
 ESTIMATE = """
 from forecast import EstimateSpec, Input, hookimpl
@@ -108,7 +108,7 @@ def test_a_series_is_held_to_its_observations(fake_plugins, change, label, says)
 
 
 def test_what_a_shipped_plugin_declares_it_keeps():
-    asked = [c for c in plugin_checks("brain") if any(part in str(c) for part in (": keeps", ": goes on", ": runs at"))]
+    asked = [c for c in checks("brain") if any(part in str(c) for part in (": keeps", ": goes on", ": runs at"))]
     assert len(asked) > 50
     for check in asked:
         with contextlib.suppress(unittest.SkipTest):

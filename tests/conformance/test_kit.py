@@ -9,7 +9,7 @@ import unittest
 import pytest
 
 from forecast.errors import ForecastError
-from forecast.testing import Check, plugin_checks, run_checks
+from forecast.testing import Check, checks, run_checks
 
 LAW = """
 from forecast import LawSpec, PublishedFit, hookimpl
@@ -86,7 +86,7 @@ def model(fake_plugins):
 
 
 def test_a_check_is_named_and_called(fake_plugins):
-    found = plugin_checks("trends")
+    found = checks("trends")
     assert all(isinstance(c, Check) for c in found)
     assert len({str(c) for c in found}) == len(found)
     assert found[0]() is None
@@ -95,7 +95,7 @@ def test_a_check_is_named_and_called(fake_plugins):
 @pytest.mark.parametrize("plugin", ["no-such-plugin", "broken"])
 def test_a_plugin_that_is_absent_or_broken_has_one_failing_check(fake_plugins, plugin):
     fake_plugins.add("broken", "1/0")
-    (only,) = plugin_checks(plugin)
+    (only,) = checks(plugin)
     assert str(only) == "loads"
     with pytest.raises(ForecastError):
         only()
@@ -153,7 +153,7 @@ def test_a_law_without_an_example_is_skipped_with_a_word(fake_plugins):
     skipped = {o.label: o.message for o in run_checks("kit") if o.status == "skipped"}
     assert skipped["law law: recovers known parameters"] == "gives no example and domain"
     with pytest.raises(unittest.SkipTest):
-        next(c for c in plugin_checks("kit") if "recovers" in str(c))()
+        next(c for c in checks("kit") if "recovers" in str(c))()
 
 
 @pytest.mark.parametrize(

@@ -184,14 +184,14 @@ class Greedy(Good):
 
 
 def test_the_conformance_kit_makes_up_the_columns_of_a_shape(fake_plugins):
-    from forecast.testing import plugin_checks
+    from forecast.testing import checks
 
     fake_plugins.add("fake", FAKE, module="fake_columns")
-    made = {str(check): check for check in plugin_checks("fake")}
+    made = {str(check): check for check in checks("fake")}
     made["shape good: fits, and same seed, same draws"]()
     with pytest.raises(PluginError, match="shape 'fake/greedy': fit writes into its inputs"):
         made["shape greedy: fits, and same seed, same draws"]()
-    ours = {str(check): check for check in plugin_checks("trends")}
+    ours = {str(check): check for check in checks("trends")}
     ours["shape experience: fits, and same seed, same draws"]()
 
 
