@@ -313,7 +313,7 @@ def required_value(spec: ClaimSpec) -> dict[str, Any] | None:
     >>> spec = ClaimSpec(name="parity", group="demo", statement="parity in 2037", stated="2037", unit="date",
     ...                  formula="from_year + 21*doubling_time_years", solve_for="doubling_time_years",
     ...                  values={"from_year": 2015, "doubling_time_years": 1.5}, reference="demo")
-    >>> needed(spec)["sentence"]
+    >>> required_value(spec)["sentence"]
     '2037 would be true with a doubling time of 1.05 years (from 2015)'
     """
     if spec.solve_for is None or not (spec.formula and spec.stated):
@@ -363,7 +363,7 @@ def verdict_counts_sentence(claims: Iterable[Mapping[str, Any]]) -> str:
 
     Examples
     --------
-    >>> headline([{"verdict": "rounds"}, {"verdict": "agrees"}, {"verdict": "rounds"}])
+    >>> verdict_counts_sentence([{"verdict": "rounds"}, {"verdict": "agrees"}, {"verdict": "rounds"}])
     '3 claims: 1 agrees, 2 round'
     """
     counts = Counter(str(claim["verdict"]) for claim in claims)

@@ -42,7 +42,7 @@ def operation_name(function: str, words: Iterable[str], depth: int, labels: Iter
 
     Examples
     --------
-    >>> called("min", ["a", "b"], 1, ["a", "b"])
+    >>> operation_name("min", ["a", "b"], 1, ["a", "b"])
     'min_of_a_and_b'
     """
     bar = "_" * depth
@@ -55,7 +55,7 @@ def _shortened_name(name: str, kind: str, labels: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> _fitting("x" * 65, "sum", ["spend", "price"])[:19]
+    >>> _shortened_name("x" * 65, "sum", ["spend", "price"])[:19]
     'sum_of_spend_price_'
     """
     name = name.replace(".", "_")  # in front of a quantity of a scenario
@@ -71,7 +71,7 @@ def number_as_word(number: float) -> str:
 
     Examples
     --------
-    >>> word(-0.5), word(1e-9)
+    >>> number_as_word(-0.5), number_as_word(1e-9)
     ('minus0p5', '1em09')
     """
     text = tree.format_number(abs(number)).replace(".", "p").replace("e-", "em")

@@ -271,7 +271,7 @@ def format_bytes(size: int) -> str:
 
     Examples
     --------
-    >>> shown(4 << 30), shown(1_500_000), shown(10)
+    >>> format_bytes(4 << 30), format_bytes(1_500_000), format_bytes(10)
     ('4 GiB', '1.43 MiB', '10 bytes')
     """
     step = min(int(math.log(size, 1024)) if size >= 1024 else 0, 4)

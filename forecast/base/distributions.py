@@ -302,7 +302,7 @@ def scale_record(record: Mapping[str, Any], factor: float) -> dict[str, Any]:
 
     Examples
     --------
-    >>> scaled({"lognormal": [1, 4], "width": 0.8}, 10.0)
+    >>> scale_record({"lognormal": [1, 4], "width": 0.8}, 10.0)
     {'lognormal': [10.0, 40.0], 'width': 0.8}
     """
     return {key: value if key == "width" else _multiply(value, factor) for key, value in record.items()}

@@ -39,7 +39,7 @@ def exclusive_lock(path: Path, *, error: type[ForecastError] = ResultError) -> I
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "a.jsonl")
-    >>> with locked(path):
+    >>> with exclusive_lock(path):
     ...     [each.name for each in path.parent.iterdir()]
     ['a.jsonl.lock']
     """

@@ -286,7 +286,7 @@ def wrap_text(text: str, width: float, size: float, weight: str = "normal") -> s
 
     Examples
     --------
-    >>> wrapped("the time horizon reaches a week", 80.0, 7.0).splitlines()
+    >>> wrap_text("the time horizon reaches a week", 80.0, 7.0).splitlines()
     ['the time horizon', 'reaches a week']
     """
     fits = functools.partial(_fits_width, width=width, size=size, weight=weight)
@@ -309,7 +309,7 @@ def format_tick(value: float) -> str:
 
     Examples
     --------
-    >>> number(1200.0), number(0.25), number(2.5e7), number(-1e-9), number(0.0)
+    >>> format_tick(1200.0), format_tick(0.25), format_tick(2.5e7), format_tick(-1e-9), format_tick(0.0)
     ('1,200', '0.25', '2.5e7', '-1e-9', '0')
     """
     if value == 0 or 1e-4 <= abs(value) < 1e6:
@@ -323,7 +323,7 @@ def format_log_tick(value: float) -> str:
 
     Examples
     --------
-    >>> plain(1e6), plain(2e-6), plain(0.05), plain(1000.0), plain(0.0)
+    >>> format_log_tick(1e6), format_log_tick(2e-6), format_log_tick(0.05), format_log_tick(1000.0), format_log_tick(0.0)
     ('1e6', '2e-6', '0.05', '1000', '')
     """
     if not 0 < value < math.inf:

@@ -49,7 +49,7 @@ def find_roots(
 
     Examples
     --------
-    >>> roots(lambda x: x**2 - 2, np.array([0.0]), np.array([2.0]))
+    >>> find_roots(lambda x: x**2 - 2, np.array([0.0]), np.array([2.0]))
     array([1.41421356])
     """
     a, b = np.array(high, dtype=float), np.array(low, dtype=float)

@@ -168,7 +168,7 @@ def find_problems(value: Any, form: Form, at: str = "") -> Iterator[tuple[str, s
 
     Examples
     --------
-    >>> list(problems({"naem": "a"}, Record({"n": COUNT}, {"name": TEXT})))
+    >>> list(find_problems({"naem": "a"}, ObjectSchema({"n": COUNT}, {"name": TEXT})))
     [('n', 'is missing; expected a count'), ('naem', "unknown key; did you mean 'name'?")]
     """
     if isinstance(form, OptionalSchema):
@@ -232,8 +232,8 @@ def check_record(value: Any, form: Form, *, where: str, at: str = "", error: typ
 
     Examples
     --------
-    >>> check({"n": 3, "name": "a"}, Record({"n": COUNT}, {"name": TEXT}), where="a.json")
-    >>> check({"n": -3}, Record({"n": COUNT}), where="a.json")
+    >>> check_record({"n": 3, "name": "a"}, ObjectSchema({"n": COUNT}, {"name": TEXT}), where="a.json")
+    >>> check_record({"n": -3}, ObjectSchema({"n": COUNT}), where="a.json")
     Traceback (most recent call last):
     forecast.errors.ResultError: a.json: n: expected a count, got -3
     """
@@ -281,7 +281,7 @@ def check_tables(
     Examples
     --------
     >>> import numpy as np
-    >>> line = {"x": Table("f", "n"), "y": Table("f", "n", "numbers above 0", lambda v: v > 0)}
+    >>> line = {"x": ArraySchema("f", "n"), "y": ArraySchema("f", "n", "numbers above 0", lambda v: v > 0)}
     >>> check_tables({"x": np.array([1.0, 2.0]), "y": np.array([1.0, -2.0])}, line, {}, where="a.nc")
     Traceback (most recent call last):
     forecast.errors.ResultError: a.nc: y: expected numbers above 0

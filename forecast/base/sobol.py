@@ -163,7 +163,7 @@ def uniform_block(
 
     Examples
     --------
-    >>> u = uniforms(0, "demo", "parameters", 2, 0)
+    >>> u = uniform_block(0, "demo", "parameters", 2, 0)
     >>> u.shape, bool(((u > 0) & (u < 1)).all())
     ((2, 1024), True)
     >>> sorted((u[0, ::8] * 128).astype(int).tolist()) == list(range(128))

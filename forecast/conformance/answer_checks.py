@@ -81,7 +81,7 @@ def find_breaches(run: Projection) -> list[Breach]:
     >>> run = forecast.project({"start": 2025, "until": 2030, "quantities": {
     ...     "x": {"p05": 1, "p95": 4, "unit": "FLOP"}}, "questions": {
     ...     "one": {"when": "x >= 2"}, "two": {"when": "x >= 3"}}}, draws=64)
-    >>> breaches(run)
+    >>> find_breaches(run)
     []
     """
     found: list[Breach] = []

@@ -90,7 +90,7 @@ def plugin_checks(plugin: str) -> list[Check]:
 
     Examples
     --------
-    >>> [str(c) for c in checks("scaling")][:3]
+    >>> [str(c) for c in plugin_checks("scaling")][:3]
     ['loads', 'imports nothing heavy', 'every record has a reference']
     """
     try:

@@ -153,7 +153,7 @@ def reference_fields(kind: type[Any]) -> tuple[tuple[str, str], ...]:
     Examples
     --------
     >>> from forecast import TrendSpec
-    >>> references(TrendSpec)
+    >>> reference_fields(TrendSpec)
     (('table', 'table'), ('shape', 'shape'), ('shapes', ''))
     """
     named = ((f.name, f.metadata.get("names", ""), f.metadata.get("record")) for f in fields(kind))

@@ -53,7 +53,7 @@ def call_guarded(what: str, call: Callable[[], T]) -> T:
 
     Examples
     --------
-    >>> guarded("model 'demo/x': fit", lambda: 1 / 0)
+    >>> call_guarded("model 'demo/x': fit", lambda: 1 / 0)
     Traceback (most recent call last):
     forecast.errors.PluginError: model 'demo/x': fit: ZeroDivisionError: division by zero
     """

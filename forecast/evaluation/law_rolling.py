@@ -178,7 +178,7 @@ def compare_with_pool(fit: Fit, to: float) -> dict[str, float] | None:
     >>> import forecast, numpy as np
     >>> x = np.geomspace(1e3, 1e6, 30)
     >>> fit = forecast.law("scaling/power").fit({"x": x, "y": 1.7 + 40 * x**-0.4})
-    >>> found = beside_pool(fit, 3e6)
+    >>> found = compare_with_pool(fit, 3e6)
     >>> found["law"] > 3 * found["extrapolate"]
     True
     """

@@ -90,8 +90,8 @@ def seal(record: Mapping[str, Any], previous: str | None) -> dict[str, Any]:
 
     Examples
     --------
-    >>> one = sealed({"kind": "forecast"}, None)
-    >>> sealed({"kind": "outcome"}, one["sha256"])["previous"] == one["sha256"]
+    >>> one = seal({"kind": "forecast"}, None)
+    >>> seal({"kind": "outcome"}, one["sha256"])["previous"] == one["sha256"]
     True
     """
     chained = {**record, "previous": previous}
@@ -103,7 +103,7 @@ def parse_date(text: str, where: str) -> str:
 
     Examples
     --------
-    >>> dated("2026-11-22", "--on")
+    >>> parse_date("2026-11-22", "--on")
     '2026-11-22'
     """
     if text == "today":
@@ -335,7 +335,7 @@ def parse_published_hashes(expect: str | Iterable[str]) -> list[tuple[int | None
 
     Examples
     --------
-    >>> published(["AB" * 32, f"7:{'0' * 64}"]) == [(None, "ab" * 32), (7, "0" * 64)]
+    >>> parse_published_hashes(["AB" * 32, f"7:{'0' * 64}"]) == [(None, "ab" * 32), (7, "0" * 64)]
     True
     """
     found: list[tuple[int | None, str]] = []

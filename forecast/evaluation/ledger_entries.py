@@ -85,7 +85,7 @@ def forecast_entries(
     >>> import forecast
     >>> run = forecast.project({"start": 2025, "until": 2030, "quantities": {"x": {"expression": "t - 2024"}},
     ...     "questions": {"high": {"when": "x >= 3", "dates": [2028], "resolves": "the almanac"}}}, draws=10)
-    >>> forecasts(run, on="2025-01-01")[0]["median"]
+    >>> forecast_entries(run, on="2025-01-01")[0]["median"]
     '2027-01-01'
     """
     on = past(on, "--as-of")

@@ -317,7 +317,7 @@ def coverage_interval(covered: int, of: int, level: float = 0.9) -> tuple[float,
 
     Examples
     --------
-    >>> [round(end, 3) for end in coverage(2, 3)]
+    >>> [round(end, 3) for end in coverage_interval(2, 3)]
     [0.135, 0.983]
     """
     from scipy.special import betaincinv

@@ -37,7 +37,7 @@ def choose_origins(time: Array, *, dates: int = 8, share: float = 0.4, most: int
     Examples
     --------
     >>> import numpy as np
-    >>> origins(np.arange(2000.0, 2021.0), most=3).tolist()
+    >>> choose_origins(np.arange(2000.0, 2021.0), most=3).tolist()
     [2008.0, 2014.0, 2019.0]
     """
     known = np.unique(time)
@@ -51,7 +51,7 @@ def choose_targets(time: Array, origin: float, *, years: float = 10.0, most: int
     Examples
     --------
     >>> import numpy as np
-    >>> targets(np.arange(2000.0, 2021.0), 2004.0, most=4).tolist()
+    >>> choose_targets(np.arange(2000.0, 2021.0), 2004.0, most=4).tolist()
     [5, 8, 11, 14]
     """
     return np.asarray(_equally_spaced(np.flatnonzero((time > origin) & (time <= origin + years)), most))

@@ -103,7 +103,7 @@ def save_fit(fit: Fit | Fits, path: str | os.PathLike[str], *, by: str | None = 
     --------
     >>> import tempfile, pathlib, forecast
     >>> fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
-    >>> path = save(fit, pathlib.Path(tempfile.mkdtemp(), "fit.nc"))
+    >>> path = save_fit(fit, pathlib.Path(tempfile.mkdtemp(), "fit.nc"))
     >>> forecast.load(path).values == fit.values
     True
     """

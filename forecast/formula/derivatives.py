@@ -149,7 +149,7 @@ def derivative(root: Node, name: str) -> Node:
     Examples
     --------
     >>> from forecast.formula import parse
-    >>> tree.text(derivative(parse("a*exp(b*x)").root, "x"))
+    >>> tree.to_text(derivative(parse("a*exp(b*x)").root, "x"))
     'a*b*exp(b*x)'
     """
     shown = printable(tree.to_text(root), 80)

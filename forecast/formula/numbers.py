@@ -29,7 +29,7 @@ def parse_number(text: str) -> float:
 
     Examples
     --------
-    >>> number("70B"), number("-1.4T"), number("1e3")
+    >>> parse_number("70B"), parse_number("-1.4T"), parse_number("1e3")
     (70000000000.0, -1400000000000.0, 1000.0)
     """
     if not _WHOLE.fullmatch(text):

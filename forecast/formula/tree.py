@@ -292,7 +292,7 @@ def to_text(node: Node) -> str:
 
     Examples
     --------
-    >>> text(Binary("**", Name("N"), Unary("-", Name("alpha"))))
+    >>> to_text(Binary("**", Name("N"), Unary("-", Name("alpha"))))
     'N**-alpha'
     """
     if isinstance(node, Number):

@@ -42,7 +42,7 @@ def paths_model(years: Array, values: Array, *, unit: str, name: str, between: s
 
     Examples
     --------
-    >>> made = given_paths(np.array([2025.0, 2030.0]), np.array([[1.0, 2.0], [3.0, 4.0]]), unit="FLOP", name="mine")
+    >>> made = paths_model(np.array([2025.0, 2030.0]), np.array([[1.0, 2.0], [3.0, 4.0]]), unit="FLOP", name="mine")
     >>> made.describe().summary
     '2 given paths from 2025 to 2030'
     """

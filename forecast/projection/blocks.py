@@ -40,7 +40,7 @@ def blocks_between(low: int, high: int) -> range:
 
     Examples
     --------
-    >>> covering(0, 64), covering(0, 1024), covering(1024, 5000)
+    >>> blocks_between(0, 64), blocks_between(0, 1024), blocks_between(1024, 5000)
     (range(0, 1), range(0, 2), range(2, 6))
     """
     return range(_block_of_draw(low), _block_of_draw(max(high - 1, low)) + 1)
@@ -58,7 +58,7 @@ def draw_positions(numbers: Iterable[int]) -> list[slice]:
 
     Examples
     --------
-    >>> places(range(2))
+    >>> draw_positions(range(2))
     [slice(0, 256, None), slice(256, 1024, None)]
     """
     out, done = [], 0
@@ -74,7 +74,7 @@ def node_streams(kind: type[S], seed: int, node: str, number: int, **more: Any) 
 
     Examples
     --------
-    >>> [streams(Streams, 0, "demo", number).draws for number in range(4)]
+    >>> [node_streams(Streams, 0, "demo", number).draws for number in range(4)]
     [256, 768, 1024, 1024]
     """
     if number < len(FIRST_BLOCK_PIECES):

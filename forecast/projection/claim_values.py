@@ -40,7 +40,7 @@ def read_claim_value(run: Projection, text: str, *, where: str) -> float:
     >>> import forecast
     >>> run = forecast.project({"start": 2025, "until": 2030, "quantities": {"x": {"value": 4, "unit": ""}},
     ...     "questions": {"there": {"when": "x*(t - start) >= 10"}}}, draws=10)
-    >>> figure(run, "there p50", where="demo"), figure(run, "x mean", where="demo")
+    >>> read_claim_value(run, "there p50", where="demo"), read_claim_value(run, "x mean", where="demo")
     (2027.5, 4.0)
     """
     name, statistic, year = _split_reading(text, where)

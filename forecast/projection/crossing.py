@@ -61,7 +61,7 @@ def find_crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = 
     --------
     >>> import numpy as np
     >>> t = np.array([2020.0, 2021.0, 2022.0])
-    >>> crossing(t, np.array([[1.0], [10.0], [100.0]]), np.full((3, 1), 10**1.5)).date.tolist()
+    >>> find_crossing(t, np.array([[1.0], [10.0], [100.0]]), np.full((3, 1), 10**1.5)).date.tolist()
     [2021.5]
     """
     holds = greater > lesser if strict else greater >= lesser

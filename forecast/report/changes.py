@@ -126,11 +126,11 @@ def _years_difference(before: float, after: float, shown: tuple[str, ...] = ()) 
 
     Examples
     --------
-    >>> _years(2030.0, 2030.25), _years(2040, 2037), _years(2030, float("inf"))
+    >>> _years_difference(2030.0, 2030.25), _years_difference(2040, 2037), _years_difference(2030, float("inf"))
     ('3 months later', '3 years earlier', '')
-    >>> _years(2048.4, 2042.9, ("2048", "2043"))
+    >>> _years_difference(2048.4, 2042.9, ("2048", "2043"))
     '5 years earlier'
-    >>> _years(2028.73, 2029.08, ("2028-09", "2029-01"))
+    >>> _years_difference(2028.73, 2029.08, ("2028-09", "2029-01"))
     '4 months later'
     """
     gap = after - before
@@ -151,7 +151,7 @@ def _percentage_points(before: float, after: float) -> str:
 
     Examples
     --------
-    >>> _points(0.1949, 0.2351), _points(0.47, 0.3)
+    >>> _percentage_points(0.1949, 0.2351), _percentage_points(0.47, 0.3)
     ('+5', '-17')
     """
     return f"{round(100 * after) - round(100 * before):+d}"

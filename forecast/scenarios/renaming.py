@@ -40,9 +40,9 @@ def rename_part(part: T, names: Mapping[str, str]) -> T:
     Examples
     --------
     >>> from forecast.formula import parse_expression
-    >>> renamed(parse_expression("run/price"), {"run": "mc.run"}).text
+    >>> rename_part(parse_expression("run/price"), {"run": "mc.run"}).text
     'mc.run/price'
-    >>> renamed("hardware/{metric}", {"metric": "brain.metric"})
+    >>> rename_part("hardware/{metric}", {"metric": "brain.metric"})
     'hardware/{brain.metric}'
     """
     made: Any = _rename(part, names)

@@ -153,7 +153,7 @@ def choices_in_braces(template: str, *, where: str) -> list[str]:
 
     Examples
     --------
-    >>> braces("hardware/{metric}@{trend}", where="demo")
+    >>> choices_in_braces("hardware/{metric}@{trend}", where="demo")
     ['metric', 'trend']
     """
     names: list[str] = []

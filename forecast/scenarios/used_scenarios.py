@@ -138,9 +138,9 @@ def join_used(base: Any, own: Any) -> Any:
 
     Examples
     --------
-    >>> both({"brain": "brain-parity"}, {"mc": "model-capability"})
+    >>> join_used({"brain": "brain-parity"}, {"mc": "model-capability"})
     {'brain': 'brain-parity', 'mc': 'model-capability'}
-    >>> both(["a"], {"mc": "model-capability"})
+    >>> join_used(["a"], {"mc": "model-capability"})
     ['a', {'mc': 'model-capability'}]
     """
     if not base or (isinstance(base, Mapping) and isinstance(own, Mapping)):

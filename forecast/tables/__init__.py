@@ -276,7 +276,7 @@ def cited_hashes(ds: xr.Dataset) -> str:
     Examples
     --------
     >>> import xarray as xr
-    >>> cited(xr.Dataset(attrs={"hash": "sha256:00 sha256:11", "recorded": "2026-01-31 -"}))
+    >>> cited_hashes(xr.Dataset(attrs={"hash": "sha256:00 sha256:11", "recorded": "2026-01-31 -"}))
     'sha256:00 (recorded 2026-01-31) sha256:11'
     """
     hashes = str(ds.attrs.get("hash", "")).split()
@@ -426,7 +426,7 @@ def flatten_rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
     --------
     >>> import xarray as xr
     >>> ds = xr.Dataset({"v": (("a", "b"), [[1.0, float("nan")], [3.0, 4.0]])}, {"a": ["x", "y"], "b": [0, 1]})
-    >>> rows(ds)["v"].values
+    >>> flatten_rows(ds)["v"].values
     array([1., 3., 4.])
     """
     import numpy as np

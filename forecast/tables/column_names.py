@@ -15,7 +15,7 @@ def identifier_of(column: str) -> str:
 
     Examples
     --------
-    >>> spelled("Model Size"), spelled("Price (USD)"), spelled("loss")
+    >>> identifier_of("Model Size"), identifier_of("Price (USD)"), identifier_of("loss")
     ('Model_Size', 'Price_USD', 'loss')
     """
     return re.sub(r"[^0-9A-Za-z_]+", "_", column).strip("_")

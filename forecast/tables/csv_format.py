@@ -89,7 +89,7 @@ def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any]]
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> path = write(pathlib.Path(tempfile.mkdtemp(), "a.csv"), {"name": ["=SUM(A1)", "b"], "x": [-0.1, 2.0]})
+    >>> path = write_csv(pathlib.Path(tempfile.mkdtemp(), "a.csv"), {"name": ["=SUM(A1)", "b"], "x": [-0.1, 2.0]})
     >>> path.read_text()
     "name,x\n'=SUM(A1),-0.1\nb,2.0\n"
     """

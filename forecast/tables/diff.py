@@ -138,7 +138,7 @@ def read_version(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> 
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp(), "runs.csv")
     >>> _ = file.write_text("run,loss\na,2.5\nb,\n")
-    >>> read(file, key=["run"]).parts[0].columns
+    >>> read_version(file, key=["run"]).parts[0].columns
     {'run': ['a', 'b'], 'loss': [2.5, None]}
     """
     from forecast import tables
@@ -217,7 +217,7 @@ def editions_within(version: Version, this: str, other: str) -> tuple[Version, V
     >>> part = ChangedResource(key=("edition", "model"), columns={
     ...     "edition": ["1", "1", "2"], "model": ["a", "b", "a"], "score": [1.0, 2.0, 1.5]})
     >>> both = editions_within(Version(name="index", version="", hash="", parts=(part,), data=None), "1", "2")
-    >>> difference, = compare(*both)
+    >>> difference, = editions_within(*both)
     >>> difference.removed, difference.changed[0].before, difference.changed[0].after
     (({'model': 'b'},), 1.0, 1.5)
     """
@@ -259,7 +259,7 @@ def compare_versions(before: Version, after: Version) -> tuple[Difference, ...]:
     >>> b = ChangedResource(key=("run",), columns={"run": ["b", "c"], "loss": [1.0, 3.0]})
     >>> def version(part):
     ...     return Version(name="runs", version="1", hash="", parts=(part,), data=None)
-    >>> difference, = compare(version(a), version(b))
+    >>> difference, = compare_versions(version(a), version(b))
     >>> difference.added, difference.removed, difference.changed[0].relative
     (({'run': 'c'},), ({'run': 'a'},), -0.5)
     """

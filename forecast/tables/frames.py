@@ -219,7 +219,7 @@ def row_labels(data: Any) -> Any:
     Examples
     --------
     >>> import pandas as pd
-    >>> labels(pd.Series([1.0, 2.0], index=["a", "b"])).to_list(), labels(pd.Series([1.0, 2.0]))
+    >>> row_labels(pd.Series([1.0, 2.0], index=["a", "b"])).to_list(), row_labels(pd.Series([1.0, 2.0]))
     (['a', 'b'], None)
     """
     if hasattr(data, "dims"):

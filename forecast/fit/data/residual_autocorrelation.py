@@ -52,7 +52,7 @@ def error_inflation(rho: Array) -> Array:
 
     Examples
     --------
-    >>> widened(np.array([0.0, 0.6]))
+    >>> error_inflation(np.array([0.0, 0.6]))
     array([1., 2.])
     """
     return np.sqrt((1 + rho) / (1 - rho))

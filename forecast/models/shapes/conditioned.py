@@ -95,7 +95,7 @@ def condition_draws(
     --------
     >>> import numpy as np
     >>> drawn = {"level": np.array([1.0, 2.0]), "growth": np.array([0.1, 0.3])}
-    >>> regressed(drawn, {"growth": np.array([0.2, 0.2])}, ["level", "growth"], np.array([[9.0, 5.0], [5.0, 10.0]]))
+    >>> condition_draws(drawn, {"growth": np.array([0.2, 0.2])}, ["level", "growth"], np.array([[9.0, 5.0], [5.0, 10.0]]))
     {'level': array([1.05, 1.95]), 'growth': array([0.2, 0.2])}
     """
     import numpy as np

@@ -132,7 +132,7 @@ def has_answer(dates: Array) -> bool:
 
     Examples
     --------
-    >>> answered(np.array([2030.0, np.nan]))
+    >>> has_answer(np.array([2030.0, np.nan]))
     False
     """
     failing = int(np.isnan(dates).sum())

@@ -358,7 +358,7 @@ def unit_scales(unit: str, *, together: bool = False) -> list[list[Any]]:
 
     Examples
     --------
-    >>> scales("USD")[:3]
+    >>> unit_scales("USD")[:3]
     [[0.0, 0.01, 'cents'], [1.0, 1.0, 'USD'], [1000000.0, 1000000.0, 'million USD']]
     """
     out: list[list[Any]] = []

@@ -80,7 +80,7 @@ def write_page(
     ...     "x": {"p05": 1, "p95": 100, "unit": "FLOP"}, "y": {"p05": 9, "p95": 11, "unit": "FLOP"}},
     ...     "questions": {"q": {"when": "x >= y"}}}, draws=1000)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write(run, Path(folder) / "answer.html").name
+    ...     write_page(run, Path(folder) / "answer.html").name
     'answer.html'
     """
     check_format(path)

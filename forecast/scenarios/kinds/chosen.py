@@ -72,7 +72,7 @@ def with_placeholders(text: str) -> tuple[str, dict[str, str]]:
 
     Examples
     --------
-    >>> plain("machine >= {goal}")
+    >>> with_placeholders("machine >= {goal}")
     ('machine >= _goal', {'_goal': '{goal}'})
     """
     names: dict[str, str] = {}

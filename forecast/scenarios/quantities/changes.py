@@ -102,9 +102,9 @@ def parse_change(text: str) -> dict[str, Any]:
 
     Examples
     --------
-    >>> parse("machine.growth*0.5 since 2028 until 2032-07-01")
+    >>> parse_change("machine.growth*0.5 since 2028 until 2032-07-01")
     {'of': 'machine', 'growth': '0.5*', 'since': 2028.0, 'until': datetime.date(2032, 7, 1)}
-    >>> parse("budget = 2e9 USD since 2028.5")
+    >>> parse_change("budget = 2e9 USD since 2028.5")
     {'of': 'budget', 'value': '2e9 USD', 'since': 2028.5}
     """
     read_as = _WHAT_IF.fullmatch(text.strip())

@@ -153,7 +153,7 @@ def _parse_ends(ends: tuple[str, ...]) -> tuple[tuple[float, float], str] | None
 
     Examples
     --------
-    >>> _numbers(("1 MW", "2 GW")), _numbers(("0.5*", "1.5*")), _numbers(("none", "some"))
+    >>> _parse_ends(("1 MW", "2 GW")), _parse_ends(("0.5*", "1.5*")), _parse_ends(("none", "some"))
     (((1.0, 2000.0), ' MW'), ((0.5, 1.5), '*'), None)
     """
     from forecast import units
@@ -177,7 +177,7 @@ def _round_to_step(value: float, size: float) -> str:
 
     Examples
     --------
-    >>> _rounded(5477.2, 5477.2), _rounded(0.09375, 0.35), _rounded(3.1623e16, 3.1623e16), _rounded(2000.125, 1.0)
+    >>> _round_to_step(5477.2, 5477.2), _round_to_step(0.09375, 0.35), _round_to_step(3.1623e16, 3.1623e16), _round_to_step(2000.125, 1.0)
     ('5500', '0.09', '3.2e16', '2000.1')
     """
     place = math.floor(math.log10(abs(size))) - _LEVER_DIGITS + 1

@@ -70,7 +70,7 @@ def parse_set_number(key: str, value: object, *, lower: float | None = None, uni
 
     Examples
     --------
-    >>> number("memory", "24", lower=0.0, unit="GiB")
+    >>> parse_set_number("memory", "24", lower=0.0, unit="GiB")
     24.0
     """
     given = math.nan
@@ -94,7 +94,7 @@ def parse_measured(text: str) -> tuple[float, str] | None:
 
     Examples
     --------
-    >>> measured("1.5 EFLOP/s"), measured("70M USD"), measured("1.5")
+    >>> parse_measured("1.5 EFLOP/s"), parse_measured("70M USD"), parse_measured("1.5")
     ((1.5, 'EFLOP/s'), (70000000.0, 'USD'), None)
     """
     found = _MEASURED_PATTERN.fullmatch(text.strip())
@@ -121,9 +121,9 @@ def parse_setting(key: str, value: object, unit: Callable[[], str], *, lower: fl
 
     Examples
     --------
-    >>> parsed("brain", "1 EFLOP/s", lambda: "FLOP/s")
+    >>> parse_setting("brain", "1 EFLOP/s", lambda: "FLOP/s")
     {'value': 1e+18}
-    >>> parsed("brain", "1e13..1e17", lambda: "FLOP/s")
+    >>> parse_setting("brain", "1e13..1e17", lambda: "FLOP/s")
     {'loguniform': [10000000000000.0, 1e+17]}
     """
     from forecast import units
@@ -165,9 +165,9 @@ def parse_table(value: object, where: str, *, expected: str) -> dict[str, Any] |
 
     Examples
     --------
-    >>> table("{fast = 0.2, slow = 0.8}", "set kind", expected="probabilities")
+    >>> parse_table("{fast = 0.2, slow = 0.8}", "set kind", expected="probabilities")
     {'fast': 0.2, 'slow': 0.8}
-    >>> table("fast", "set kind", expected="probabilities")
+    >>> parse_table("fast", "set kind", expected="probabilities")
     """
     if isinstance(value, Mapping):
         return dict(value)

@@ -99,11 +99,11 @@ def read_snapshots(folder: Path) -> dict[str, UrlSnapshots]:
     --------
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> read(folder)
+    >>> read_snapshots(folder)
     {}
     >>> one = Snapshot(hash="sha256:" + 64 * "0", bytes=3, fetched="2026-01-31", file="000000000000-a.data")
     >>> _ = keep(folder, "https://example.org/a", one)
-    >>> read(folder)["https://example.org/a"].current.bytes
+    >>> read_snapshots(folder)["https://example.org/a"].current.bytes
     3
     """
     path = folder / FILE_NAME

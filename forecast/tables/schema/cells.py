@@ -43,7 +43,7 @@ def parse_cell_number(cell: str) -> float:
 
     Examples
     --------
-    >>> number("1234.5")
+    >>> parse_cell_number("1234.5")
     1234.5
     """
     if len(cell) > _MAX_CHARACTERS or not _NUMBER_PATTERN.fullmatch(cell):
@@ -59,7 +59,7 @@ def parse_numbers(column: Sequence[str]) -> list[float]:
 
     Examples
     --------
-    >>> numbers(["1234.5", "-1e9"])
+    >>> parse_numbers(["1234.5", "-1e9"])
     [1234.5, -1000000000.0]
     """
     if max(map(len, column), default=0) > _MAX_CHARACTERS or not _NUMBERS.fullmatch("\n".join(column)):
@@ -158,7 +158,7 @@ def normalise_text(cell: str) -> str:
 
     Examples
     --------
-    >>> text("e\u0301") == "\u00e9"
+    >>> normalise_text("e\u0301") == "\u00e9"
     True
     """
     return cell if cell.isascii() else unicodedata.normalize("NFC", cell)

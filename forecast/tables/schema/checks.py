@@ -84,10 +84,10 @@ def read_check(raw: Mapping[str, Any], where: str) -> tuple[Check | None, list[t
 
     Examples
     --------
-    >>> check, wrong = read({"name": "dense", "condition": "sparse <= 2*dense", "reason": "2:4 at most doubles"}, "")
+    >>> check, wrong = read_check({"name": "dense", "condition": "sparse <= 2*dense", "reason": "2:4 at most doubles"}, "")
     >>> check.condition.text, wrong
     ('sparse <= 2*dense', [])
-    >>> read({"name": "dense", "condition": "sparse", "reason": " "}, "chips")[1][0]
+    >>> read_check({"name": "dense", "condition": "sparse", "reason": " "}, "chips")[1][0]
     ('reason', 'is missing: why must it hold?')
     """
     wrong: list[tuple[str, str]] = []

@@ -228,7 +228,7 @@ def read_descriptor(path: Path) -> Package:
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "datapackage.json")
     >>> _ = path.write_text('{"name": "runs", "primarykey": 1}')
-    >>> read(path)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    >>> read_descriptor(path)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     forecast.errors.TableError: datapackage.json: package.primarykey: unknown key; ...
     """

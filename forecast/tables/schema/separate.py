@@ -45,9 +45,9 @@ def check_not_mixed(
     --------
     >>> from forecast.tables.intake import to_columns
     >>> rows = to_columns({"technology": ["DRAM", "Beer"], "cost": [1.0, 2.0]})
-    >>> check(rows, "mine")
+    >>> check_not_mixed(rows, "mine")
     >>> rows.separate = ("technology",)
-    >>> check(rows, "mine")
+    >>> check_not_mixed(rows, "mine")
     Traceback (most recent call last):
     forecast.errors.QualifierError: mine: mixes technology Beer and DRAM; keep one: where = { technology = "Beer" }
     """
