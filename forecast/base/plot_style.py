@@ -323,7 +323,7 @@ def format_log_tick(value: float) -> str:
 
     Examples
     --------
-    >>> format_log_tick(1e6), format_log_tick(2e-6), format_log_tick(0.05), format_log_tick(1000.0), format_log_tick(0.0)
+    >>> tuple(map(format_log_tick, (1e6, 2e-6, 0.05, 1000.0, 0.0)))
     ('1e6', '2e-6', '0.05', '1000', '')
     """
     if not 0 < value < math.inf:

@@ -95,7 +95,8 @@ def condition_draws(
     --------
     >>> import numpy as np
     >>> drawn = {"level": np.array([1.0, 2.0]), "growth": np.array([0.1, 0.3])}
-    >>> condition_draws(drawn, {"growth": np.array([0.2, 0.2])}, ["level", "growth"], np.array([[9.0, 5.0], [5.0, 10.0]]))
+    >>> covariance = np.array([[9.0, 5.0], [5.0, 10.0]])
+    >>> condition_draws(drawn, {"growth": np.array([0.2, 0.2])}, ["level", "growth"], covariance)
     {'level': array([1.05, 1.95]), 'growth': array([0.2, 0.2])}
     """
     import numpy as np

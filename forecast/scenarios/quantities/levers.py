@@ -177,8 +177,8 @@ def _round_to_step(value: float, size: float) -> str:
 
     Examples
     --------
-    >>> _round_to_step(5477.2, 5477.2), _round_to_step(0.09375, 0.35), _round_to_step(3.1623e16, 3.1623e16), _round_to_step(2000.125, 1.0)
-    ('5500', '0.09', '3.2e16', '2000.1')
+    >>> [_round_to_step(*each) for each in ((5477.2, 5477.2), (0.09375, 0.35), (3.1623e16, 3.1623e16), (2000.125, 1.0))]
+    ['5500', '0.09', '3.2e16', '2000.1']
     """
     place = math.floor(math.log10(abs(size))) - _LEVER_DIGITS + 1
     return re.sub(r"e\+?(-?)0*", r"e\1", f"{round(value / 10.0**place) * 10.0**place:.6g}")

@@ -84,7 +84,8 @@ def read_check(raw: Mapping[str, Any], where: str) -> tuple[Check | None, list[t
 
     Examples
     --------
-    >>> check, wrong = read_check({"name": "dense", "condition": "sparse <= 2*dense", "reason": "2:4 at most doubles"}, "")
+    >>> stated = {"name": "dense", "condition": "sparse <= 2*dense", "reason": "2:4 at most doubles"}
+    >>> check, wrong = read_check(stated, "")
     >>> check.condition.text, wrong
     ('sparse <= 2*dense', [])
     >>> read_check({"name": "dense", "condition": "sparse", "reason": " "}, "chips")[1][0]
