@@ -28,12 +28,6 @@ from forecast.errors import ResultError, UsageError, printable
 __all__ = ["show"]
 
 
-def _add_narrowing_options(command: Any) -> Any:
-    for option in reversed(NARROWING):
-        command = option(command)
-    return command
-
-
 @click.command()
 @click.argument("file", metavar="FILE.nc", type=click.Path(path_type=str))
 @partial(add_options, NARROWING)
