@@ -165,7 +165,7 @@ def hit_rate_sentence(rows: Iterable[dict[str, Any]]) -> str:
     --------
     >>> made = DatedForecast(who="demo", kind="value", published="2015-01-01", target="2025-01-01", median=100,
     ...                      outcome=53, observed_on="2025-11-15")
-    >>> hit_rate_sentence(summary([made]))
+    >>> hit_rate_sentence(summary_by_kind([made]))
     '0 of 1 dated forecasts whose outcome is known came true (0% to 95% by so few); no interval is decided.'
     """
     rows = list(rows)

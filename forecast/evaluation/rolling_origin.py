@@ -187,9 +187,9 @@ def backtest(
     >>> y = np.exp(0.3 * (t - 1990) + 0.1 * np.random.default_rng(0).standard_normal(21))
     >>> def series(shape):
     ...     return forecast.trend({"t": t, "y": y}, shape=shape, x="t", y="y", unit="FLOP/s")
-    >>> models, _ = backtest(series, ["trends/exponential"])  # and the two that any other must beat
+    >>> models, _ = benchmark_models(series, ["trends/exponential"])  # and the two that any other must beat
     >>> found = backtest(models)
-    >>> [row["model"] for row in summary([found])]
+    >>> [row["model"] for row in score_rows([found])]
     ['trends/exponential', 'drift', 'last-value']
     """
     from forecast.fit.solve.parallel import check_workers

@@ -217,7 +217,7 @@ def editions_within(version: Version, this: str, other: str) -> tuple[Version, V
     >>> part = ChangedResource(key=("edition", "model"), columns={
     ...     "edition": ["1", "1", "2"], "model": ["a", "b", "a"], "score": [1.0, 2.0, 1.5]})
     >>> both = editions_within(Version(name="index", version="", hash="", parts=(part,), data=None), "1", "2")
-    >>> difference, = editions_within(*both)
+    >>> difference, = compare_versions(*both)
     >>> difference.removed, difference.changed[0].before, difference.changed[0].after
     (({'model': 'b'},), 1.0, 1.5)
     """

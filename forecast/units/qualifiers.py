@@ -170,7 +170,7 @@ def infer(
     >>> sides = {"fast": {"sparsity": "sparse"}, "slow": {"sparsity": "dense"}, "price": {"dollars": "nominal"}}
     >>> infer("fast/price", sides)
     {'sparsity': 'sparse', 'dollars': 'nominal'}
-    >>> infer("fast/slow", sides, stated={"sparsity": "sparse / dense"})
+    >>> infer("fast/slow", sides, qualifiers={"sparsity": "sparse / dense"})
     {'sparsity': 'sparse / dense'}
     >>> infer("fast/slow", sides)
     Traceback (most recent call last):
