@@ -204,7 +204,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         --------
         >>> import forecast
         >>> forecast.model("hardware/linpack@exponential").fit().observed().unit
-        'FLOP/s'
+        'TFLOP/s'
         """
         return self.model.fit(as_of=as_of, seed=seed)
 

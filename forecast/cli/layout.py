@@ -61,8 +61,10 @@ def column_widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | No
 
     Examples
     --------
-    >>> shared([["name", "pool"], ["title", "a mean of several shapes"]], 24), shared([["formula", "a*b*c*d"]], 5)
-    ([4, 18], None)
+    >>> column_widths([["name", "pool"], ["title", "a mean of several shapes"]], 24)
+    [4, 18]
+    >>> column_widths([["formula", "a*b*c*d"]], 5) is None
+    True
     """
     widths = [max(map(width_of, cells)) for cells in columns]
     least = [max((width_of(word) for cell in cells for word in cell.split()), default=0) for cells in columns]

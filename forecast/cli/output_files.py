@@ -204,8 +204,8 @@ def add_options(options: Sequence[Decorator], command: Callable[..., Any]) -> Ca
 
     Examples
     --------
-    >>> command = add_options([click.option("--first"), click.option("--second")], click.command()(print))
-    >>> [option.name for option in command.params]
+    >>> command = add_options([click.option("--first"), click.option("--second")], lambda first, second: None)
+    >>> [option.name for option in click.command(command).params]
     ['first', 'second']
     """
     for option in reversed(options):

@@ -157,7 +157,7 @@ def first_drawable(what: str, *ways: Callable[[], list[str]]) -> list[str]:
 
     Examples
     --------
-    >>> drawn("a chart", lambda: ["a line"])
+    >>> first_drawable("a chart", lambda: ["a line"])
     ['a line']
     """
     for way in ways:
@@ -514,7 +514,7 @@ def progress_bar(label: str) -> Iterator[Callable[[float, float], None]]:
 
     Examples
     --------
-    >>> with progress("drawing") as report:
+    >>> with progress_bar("drawing") as report:
     ...     report(1, 2)
     """
     if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":

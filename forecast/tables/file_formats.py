@@ -84,7 +84,7 @@ def read_file(path: str | os.PathLike[str], *, reader: str = "", limit_bytes: in
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "log")
-    >>> _ = path.write_text('{"step": 1, "loss": 2.5}\\n{"step": 2, "loss": 2.25}')
+    >>> _ = path.write_text('{"step": 1, "loss": 2.5}\n{"step": 2, "loss": 2.25}')
     >>> dict(read_file(path))
     {'step': ['1', '2'], 'loss': ['2.5', '2.25']}
     """

@@ -56,10 +56,10 @@ def read(
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "prices.csv")
-    >>> _ = path.write_text("Price list\n\nwhen;price\n3/30/2021;$1,200\n6/30/2021;TBD\n")
+    >>> _ = path.write_text("Price list\n\nwhen;price\n3/30/2021;$1,200.50\n6/30/2021;TBD\n")
     >>> prices = read(path)
-    >>> prices["price"], prices["when"].astype(str)[0], prices.kind("when"), prices.units["price"]
-    (array([1200.,   nan]), '2021-03-30T00:00:00', 'time', 'USD')
+    >>> prices["price"], str(prices["when"][0]), prices.kind("when"), prices.units["price"]
+    (array([1200.5,    nan]), '2021-03-30T00:00:00', 'time', 'USD')
     """
     for name, value, known in (("decimal", decimal, ("comma", "point")), ("dates", dates, ("dmy", "mdy"))):
         if value and value not in known:

@@ -121,8 +121,8 @@ def parse_number_cells(
 
     Examples
     --------
-    >>> parse_number_cells(["$1,200", "$34,001"], "", "", "price", str)
-    NumberCells(values=[1200.0, 34001.0], unit='USD', notes=('separators of thousands',))
+    >>> parse_number_cells(["$1,200", "$34,001.50"], "", "", "price", str)
+    NumberCells(values=[1200.0, 34001.5], unit='USD', notes=('separators of thousands',))
     >>> parse_number_cells(["1.5k", "2M"], "", "", "params", str).values
     [1500.0, 2000000.0]
     >>> parse_number_cells(["2,5", "3"], "", "", "loss", str).notes

@@ -187,7 +187,8 @@ class Uncertainty:
     def draw(self, uniforms: Array, b: int = 0) -> dict[str, Array]:
         """Return joint draws of the free parameters of a fit through uniforms, (parameter + 1, draw)."""
         values, vectors = np.linalg.eigh(self.covariance[b])
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        # the symmetric root: eigenvectors have any sign, and a library on another processor gives another one
+        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
         estimated = self.clusters or not self.absolute_sigma
         moves = root @ student_t(uniforms, int(self.freedom[b]) if estimated else np.inf)
         drawn, on_bounds = {}, self.on_bounds(b)

@@ -149,5 +149,6 @@ def state(chain: Chain, posterior: Posterior, *, seed: int = 0) -> Array:
         centre = mean[n:] + gain.T @ (_completed(chain.rows, posterior.beyond[i]) - mean[:n])
         left = covariance[n:, n:] - covariance[n:, :n] @ gain
         values, vectors = np.linalg.eigh((left + left.T) / 2)
-        drawn.append(centre + (vectors * np.sqrt(np.maximum(values, 0))) @ rng.standard_normal(len(values)))
+        # the symmetric root: eigenvectors have any sign, and a library on another processor gives another one
+        drawn.append(centre + (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T @ rng.standard_normal(len(values)))
     return np.array(drawn)
