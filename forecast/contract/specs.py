@@ -194,6 +194,8 @@ class ShapeSpec(Spec):
     target : str
     record : str
         Path of a CSV file that says how forecasts with it have done; see `forecast.models.shapes.track_record`.
+    crossings : str
+        Path of a CSV file that says how often levels were reached by a date, as it stated; see the same module.
     """
 
     kind: ClassVar[str] = "shape"
@@ -201,6 +203,7 @@ class ShapeSpec(Spec):
     target: str = text_field()
     keeps: str = checked_field(_is_constraint_name, f"one of {', '.join(KEEPS)}, or nothing", default="")
     record: str = text_field(default="")
+    crossings: str = text_field(default="")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,7 @@ from forecast.base.quantiles import QUANTILES
 from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.specs import Input
 from forecast.errors import DataError, EmptyDataError, ForecastError, UsageError, join_lines, printable
+from forecast.evaluation.crossing_record import LEVEL_FACTORS, reached_by
 from forecast.evaluation.origins import REFERENCE_SHAPES, choose_origins, choose_targets
 from forecast.evaluation.scores import score, skill
 
@@ -45,7 +46,7 @@ __all__ = [
 #: What is scored where nobody names scores.
 DEFAULT_SCORES = ("weighted-interval", "coverage", "width", "pit")
 #: What stands beside the scores in a result.
-NON_SCORE_VARIABLES = ("years", "ahead", "observed", "forecast")
+NON_SCORE_VARIABLES = ("years", "ahead", "observed", "forecast", "stated", "happened")
 
 
 def benchmark_models(
@@ -137,6 +138,7 @@ def backtest(
     years: float = 10.0,
     dates: int = 8,
     share: float = 0.4,
+    crossings: bool = False,
     seed: int = 0,
     workers: Any = None,
     progress: Callable[[int, int], None] | None = None,
@@ -162,6 +164,8 @@ def backtest(
         How far ahead.
     dates, share : int, float
         What an origin has behind it; see `forecast.evaluation.origins.choose_origins`.
+    crossings : bool
+        Also say with which probability a level was to be reached by each date, and whether it was.
     seed : int
     workers : int or concurrent.futures.Executor, optional
         Processes; the result is the same for any number.
@@ -172,8 +176,10 @@ def backtest(
     -------
     xarray.Dataset
         Over ``origin`` (decimal years), ``horizon`` (which target) and ``model``: ``forecast`` (also over
-        ``quantile``) and a variable for each score; over origin and horizon ``years`` ahead and ``observed``. Where
-        there is no forecast it is NaN, and the attribute ``failures`` says why, as JSON.
+        ``quantile``) and a variable for each score; over origin and horizon ``years`` ahead and ``observed``. With
+        `crossings` also ``stated`` over model and ``level`` (so many times beyond the best so far, see
+        `forecast.evaluation.crossing_record`), and ``happened``. Where there is no forecast it is NaN, and the
+        attribute ``failures`` says why, as JSON.
 
     Raises
     ------
@@ -213,7 +219,10 @@ def backtest(
     for origin in cuts:
         chosen = choose_targets(time, origin, years=years, most=most_targets)
         target_times, place = np.unique(time[chosen], return_inverse=True)
-        cut.append(Origin(at=float(origin), ahead=time[chosen] - origin, observed=value[chosen], place=place))
+        known = value[time <= origin] if crossings else None
+        cut.append(
+            Origin(at=float(origin), ahead=time[chosen] - origin, observed=value[chosen], place=place, known=known)
+        )
         pieces += [(model, float(origin), target_times, seed) for model in models.values()]
     found = score_origins(frozen, pieces, cut, list(models), scores=scores, workers=workers, progress=progress)
     return found.rename(ahead="years").assign_attrs(name=name, unit=unit)
@@ -231,12 +240,15 @@ class Origin:
         (targets,): how far ahead, and what came.
     place : ndarray of int
         (targets,): the row of a forecast that each is compared with.
+    known : ndarray, optional
+        What was observed before, oldest first; given, levels beyond the best of it are asked for.
     """
 
     at: float | str
     ahead: Array
     observed: Array
     place: NDArray[np.intp]
+    known: Array | None = None
 
 
 def score_origins(
@@ -283,6 +295,9 @@ def score_origins(
     most = max(len(cut.place) for cut in cuts)
     draws = np.full((len(cuts), most, len(names), size), np.nan)
     ahead, came = np.full((2, len(cuts), most), np.nan)
+    with_levels = any(cut.known is not None for cut in cuts)
+    stated_by = np.full((len(cuts), most, len(names), len(LEVEL_FACTORS)), np.nan)
+    happened = np.full((len(cuts), most, len(LEVEL_FACTORS)), np.nan)
     failures: dict[str, dict[str, str]] = {}
     for i, cut in enumerate(cuts):
         count_of = len(cut.place)
@@ -294,12 +309,19 @@ def score_origins(
                 failures.setdefault(label, {})[shown] = made
             else:
                 draws[i, :count_of, j] = made[cut.place]
+                if cut.known is not None:
+                    stated_by[i, :count_of, j], happened[i, :count_of] = reached_by(
+                        made[cut.place], cut.observed, cut.known
+                    )
     dims = ("origin", "horizon")
     at = [cut.at for cut in cuts]
     made_of = xr.DataArray(draws, dims=(*dims, "model", "draw"), coords={"origin": at, "model": list(names)})
     observed = xr.DataArray(came, dims=dims, coords={"origin": at})
     out = {label: score(label)(made_of, observed, preserve_dims=[*dims, "model"]) for label in scores}
     stated = made_of.quantile(list(QUANTILES), "draw", skipna=False).transpose(*dims, "model", "quantile")
+    if with_levels:
+        out["stated"] = xr.DataArray(stated_by, dims=(*dims, "model", "level"), coords={"level": list(LEVEL_FACTORS)})
+        out["happened"] = xr.DataArray(happened, dims=(*dims, "level"))
     return xr.Dataset(
         {"ahead": (dims, ahead), "observed": observed, "forecast": stated, **out},
         attrs={"failures": json.dumps(failures)},

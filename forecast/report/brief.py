@@ -13,8 +13,9 @@ import numpy as np
 from forecast.base.dates import decimal_year
 from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.errors import printable
+from forecast.evaluation.crossing_record import MOST_YEARS, statement_text
 from forecast.evaluation.whole.scenario_record import screen_line
-from forecast.models.shapes.track_record import coverage_by_shape
+from forecast.models.shapes.track_record import coverage_by_shape, crossings_by_shape
 from forecast.projection.result import (
     DateAnswer,
     ProjectedAnswer,
@@ -332,7 +333,19 @@ def past_record(run: Projection) -> str:
     ends = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (min(shares), max(shares))))
     count = min(row["forecasts"] for row in rows.values())
     shapes = f"trend shape {next(iter(rows))}" if len(rows) == 1 else f"{len(rows)} trend shapes used here"
-    return f"Record: {ends} % of {count:,} past 90 % intervals of the {shapes} held, up to ten years ahead"
+    held = f"Record: {ends} % of {count:,} past 90 % intervals of the {shapes} held, up to ten years ahead"
+    return f"{held}{_statements_like(run)}"
+
+
+def _statements_like(run: Projection) -> str:
+    """Say how statements like that of the first date, within as many years as the record reaches, came true."""
+    answer = next((each for each in run.dates if each.headline), None)
+    if answer is None:
+        return ""
+    by = math.floor(min(run.span[0] + MOST_YEARS, run.span[1]))
+    stated = answer.probability(by)
+    rows = list(crossings_by_shape(run.models, stated).values()) if math.isfinite(stated) else []
+    return f". {percent(stated)} by {by}: {statement_text(rows)}" if rows else ""
 
 
 def section_sizes(run: Projection) -> dict[str, int]:

@@ -10,13 +10,15 @@ from forecast import ModelSpec, ShapeSpec, hookimpl
 
 #: How forecasts with each shape have done; `forecast_trends.pool.make` writes it.
 POOL_RECORD = str(Path(__file__).with_name("pool") / "track-record.csv")
+#: How often levels were reached by a date, as each shape stated; written beside it.
+POOL_CROSSINGS = str(Path(__file__).with_name("pool") / "crossings.csv")
 
 
 @hookimpl
 def forecast_shapes() -> Iterator[ShapeSpec]:
-    """Bring every shape, with its record."""
+    """Bring every shape, with its records."""
     for spec in (*_lasting(), *_limited(), *_wandering()):
-        yield replace(spec, record=POOL_RECORD)
+        yield replace(spec, record=POOL_RECORD, crossings=POOL_CROSSINGS)
 
 
 def _lasting() -> Iterator[ShapeSpec]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["backtest"]
 
 #: What to test: the name of each series, its backtest, and why some models could not be made.
+_MAX_BRIER_SCORES = 4
 Tests = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 
 
@@ -59,6 +60,7 @@ Tests = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 @reading_options
 @click.option("--shape", "shapes", multiple=True, metavar="SHAPE", help="Only this shape, beside what it must beat.")
 @click.option("--score", "scores", multiple=True, metavar="NAME", help="Add a score: crps, or one of a plugin.")
+@click.option("--crossings", is_flag=True, help="Series: also how often levels were reached by a date, as stated.")
 @click.option("--years", type=float, metavar="N", help="Series: years ahead.  [default: 10]")
 @click.option(
     "--origins",
@@ -107,6 +109,7 @@ def backtest(
     reading: dict[str, Any],
     shapes: tuple[str, ...],
     scores: tuple[str, ...],
+    crossings: bool,
     years: float | None,
     origins: int,
     whole: bool,
@@ -170,6 +173,7 @@ def backtest(
         beside = {
             "--shape": shapes,
             "--score": scores,
+            "--crossings": crossings,
             "--years": years,
             "--plot": plots,
             **_typed_options(ctx, "origins", "workers"),
@@ -187,9 +191,12 @@ def backtest(
     read = ""
     if data is not None or (is_file and (along is not None or laws)):
         reject_options(
-            {"--x": x, "--frontier": frontier, "--frontier-rows": records, "--shape": shapes, "--years": years},
+            {
+                "--x": x, "--frontier": frontier, "--frontier-rows": records, "--shape": shapes, "--years": years,
+                "--crossings": crossings,
+            },
             "only of a series: laws go --along a column",
-        )
+        )  # fmt: skip
         if data is not None and is_file:
             raise UsageError(f"X: expected a law to fit to --data, got the file '{printable(subject, 60)}'")
         named = laws if is_file else (subject, *laws)
@@ -208,6 +215,8 @@ def backtest(
     found: list[xr.Dataset] = []
     skipped: list[str] = []
     options: dict[str, Any] = {"scores": (*rolling_origin.DEFAULT_SCORES, *scores), "most_origins": origins}
+    if crossings:
+        options["crossings"] = True
     with render.progress_bar("forecasting") as report:
         for i, (name, tested, _) in enumerate(tests):
 
@@ -230,6 +239,7 @@ def backtest(
         "headline": _best_model_sentence(rows, found),
         "models": rows,
         "series": [str(each.attrs["name"]) for each in found],
+        **({"crossings": _crossing_rows(rows, found)} if crossings else {}),
         "refused": [{"name": label, "reason": why} for label, why in refused.items()],
     }
     emit_files(
@@ -405,6 +415,50 @@ def _best_model_sentence(rows: list[dict[str, Any]], found: list[xr.Dataset]) ->
     return f"{sentence}; {100 * abs(beaten):.0f} % {against} than repeating the last value."
 
 
+def _crossing_rows(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> list[dict[str, Any]]:
+    """Return how often levels were reached by a date, as each model stated: best first, references last."""
+    from forecast.evaluation.crossing_record import tally_crossings
+    from forecast.evaluation.origins import REFERENCE_SHAPES
+
+    rivals = [row["model"] for row in rows if row["model"] not in REFERENCE_SHAPES]
+    names = [*rivals, *(row["model"] for row in rows if row["model"] in REFERENCE_SHAPES)]
+    return [
+        {"model": row.pop("name"), **row}
+        for row in tally_crossings([("all", each) for each in found], names)
+        if row.pop("kind") == "all"
+    ]
+
+
+def _print_crossings(rows: list[dict[str, Any]]) -> None:
+    """Print the reliability of the best model, and the Brier score of those after it and of the references."""
+    from forecast.evaluation.origins import REFERENCE_SHAPES
+
+    for statement, what in (("level", "reaches a level by a date"), ("record", "sets a record by a date")):
+        of = [row for row in rows if row["statement"] == statement]
+        if not of:
+            continue
+        best, wholes = of[0]["model"], [row for row in of if "brier" in row]
+        render.write()
+        render.prose(f"That the series {what}, as {best} stated it ({wholes[0]['count']:,} statements):")
+        render.write_table(
+            ["stated", "statements", "mean", "came true"],
+            [
+                [f"{100 * row['lower']:.0f} to {100 * row['upper']:.0f} %", row["count"], *_percents(row)]
+                for row in of
+                if row["model"] == best and "brier" not in row
+            ],
+        )
+        shown = [row for i, row in enumerate(wholes) if i < _MAX_BRIER_SCORES or row["model"] in REFERENCE_SHAPES]
+        told = ", ".join(f"{row['model']} {row['brier']:.3f}" for row in shown)
+        usual = wholes[0].get("climatology")
+        beside = "" if usual is None else f"; the rate of the other series {usual:.3f}"
+        render.prose(f"Brier score (0 is perfect): {told}{beside}")
+
+
+def _percents(row: dict[str, Any]) -> list[str]:
+    return [f"{100 * row[key]:.0f} %" for key in ("stated", "happened")]
+
+
 def _print_backtest(result: dict[str, Any]) -> None:
     import math
 
@@ -419,6 +473,7 @@ def _print_backtest(result: dict[str, Any]) -> None:
         shown.append([*cells, *(f"{row[key]:.3g}" if key in row else "" for key in more)])
     columns = ["model", "forecasts", "score", "held", "90 % within", "over last value", "over drift", *more]
     render.write_table(columns, shown)
+    _print_crossings(result.get("crossings", []))
     if result["refused"]:
         render.write()
         names = ", ".join(each["name"] for each in result["refused"])

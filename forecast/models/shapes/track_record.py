@@ -12,7 +12,15 @@ from forecast.contract.registry import get_registry
 from forecast.contract.specs import LawSpec, ShapeSpec
 from forecast.errors import ForecastError, PluginError, UsageError, printable
 
-__all__ = ["coverage_by_shape", "of_law", "of_shape", "record_sentence", "record_weights"]
+__all__ = [
+    "coverage_by_shape",
+    "crossings_by_shape",
+    "of_crossings",
+    "of_law",
+    "of_shape",
+    "record_sentence",
+    "record_weights",
+]
 
 #: Series of a record whose word counts as much as that of no record, which is that shapes are alike.
 _PRIOR_SERIES = 10.0
@@ -93,6 +101,80 @@ def _more(row: Mapping[str, str]) -> dict[str, Any]:
     if row.get("deciles"):
         found["deciles"] = [float(share) for share in row["deciles"].split()]
     return found
+
+
+def of_crossings(name: str) -> list[dict[str, Any]]:
+    """Return how often levels were reached by a date, as forecasts with a shape stated; none where no table is kept.
+
+    Returns
+    -------
+    list of dict
+        A row for each ``kind`` of series, ``statement`` (that a ``level`` is reached, or any new ``record`` set) and
+        range of stated probability, from ``lower`` to ``upper``: the ``count`` of statements, their mean (``stated``)
+        and the share that came true (``happened``). The row of the whole range has the ``brier`` score, and that of
+        ``climatology``, the rate of other series; elsewhere they are None.
+
+    Raises
+    ------
+    UnknownNameError, AmbiguousNameError
+        If there is no such shape.
+    PluginError
+        If the plugin's table cannot be read.
+
+    Examples
+    --------
+    >>> whole = of_crossings("trends/pool")[0]
+    >>> whole["kind"], whole["statement"], whole["brier"] < whole["climatology"]
+    ('all', 'level', True)
+    """
+    record = get_registry().find("shape", name)
+    assert isinstance(record.spec, ShapeSpec)
+    if not record.spec.crossings:
+        return []
+    try:
+        path = Path(record.spec.crossings)
+        found = path.stat()
+        return [
+            {
+                "kind": row["kind"], "statement": row["statement"], "series": int(row["series"]),
+                "count": int(row["count"]),
+                **{key: float(row[key]) for key in ("lower", "upper", "stated", "happened")},
+                **{key: float(row[key]) if row[key] else None for key in ("brier", "climatology")},
+            }
+            for row in _read_rows(path, (found.st_mtime_ns, found.st_size))
+            if row["shape"] == record.full_name
+        ]  # fmt: skip
+    except (OSError, KeyError, ValueError, TypeError) as problem:
+        why = printable(f"{type(problem).__name__}: {problem}", 200)
+        raise PluginError(f"shape '{record.full_name}': its record of levels cannot be read: {why}") from None
+
+
+def crossings_by_shape(models: Iterable[str], probability: float) -> dict[str, dict[str, Any]]:
+    """Return how statements of about a probability, that a level is reached by a date, have done with these shapes.
+
+    Parameters
+    ----------
+    models : iterable of str
+        As of `coverage_by_shape`.
+    probability : float
+
+    Returns
+    -------
+    dict
+        By shape, the row of `of_crossings` for all kinds of series that has the probability; shapes that keep no such
+        record, or made no such statement, are left out.
+    """
+    rows = {}
+    for shape in dict.fromkeys(model.partition("@")[2] for model in models):
+        try:
+            found = of_crossings(shape) if shape else []
+        except ForecastError:  # two shapes of this name, or a pool of several
+            continue
+        for row in found:
+            of_levels = (row["kind"], row["statement"], row["brier"]) == ("all", "level", None)
+            if of_levels and row["lower"] <= probability and (probability < row["upper"] or row["upper"] == 1):
+                rows[shape.rpartition("/")[2]] = row
+    return rows
 
 
 def _overall_row(name: str) -> dict[str, Any] | None:

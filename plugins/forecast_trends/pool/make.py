@@ -14,7 +14,7 @@ import numpy as np
 from forecast import models
 from forecast.base.files import write_atomic
 from forecast.errors import ForecastError
-from forecast_trends.pool.pool_record import FAMILIES_FILE, HINDCASTS, TRACK_RECORD
+from forecast_trends.pool.pool_record import CROSSINGS, FAMILIES_FILE, HINDCASTS, TRACK_RECORD
 
 __all__ = ["HORIZON_RANGES", "hindcasts", "main", "pool_record_rows"]
 
@@ -65,30 +65,55 @@ def _series(only: Collection[str] = ()) -> Iterator[dict[str, str]]:
         seen.add(key)
 
 
-def pool_record_rows() -> Iterator[dict[str, Any]]:
-    """Walk how each shape has done, by kind of series and by horizon: means over forecasts, then over series."""
+def backtests() -> list[tuple[str, Any]]:
+    """Return the kind of every series in the table of families, and its backtest with every shape."""
     from forecast.evaluation.rolling_origin import backtest, of_name
-    from forecast.evaluation.tally_track_record import tally
 
     found = []
     for row in _series():
         try:
-            found.append((row["kind"], backtest(of_name(row["series"])[0], name=row["series"])))
+            found.append((row["kind"], backtest(of_name(row["series"])[0], name=row["series"], crossings=True)))
         except ForecastError as problem:
             print(f"{row['series']}: {problem}", file=sys.stderr)
-    shapes = sorted({str(name) for _, each in found for name in each["model"].values if "/" in str(name)})
-    for each in tally(found, shapes, HORIZON_RANGES):
+    return found
+
+
+def pool_record_rows(found: list[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Walk how each shape has done, by kind of series and by horizon: means over forecasts, then over series."""
+    from forecast.evaluation.tally_track_record import tally
+
+    for each in tally(found, _shapes(found), HORIZON_RANGES):
         yield {"shape": each.pop("name"), **each}
 
 
+def crossing_rows(found: list[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Walk how often levels were reached by a date, as each shape stated, by kind of series."""
+    from forecast.evaluation.crossing_record import tally_crossings
+
+    for each in tally_crossings(found, _shapes(found)):
+        shares = {key: each.pop(key, None) for key in ("stated", "happened", "brier", "climatology")}
+        rounded = {key: "" if share is None else f"{share:.3f}" for key, share in shares.items()}
+        yield {"shape": each.pop("name"), **each, **rounded}
+
+
+def _shapes(found: list[tuple[str, Any]]) -> list[str]:
+    return sorted({str(name) for _, each in found for name in each["model"].values if "/" in str(name)})
+
+
 def main(folder: str | None = None) -> None:
-    """Write ``hindcasts.csv`` and ``track-record.csv``, the second with what the first tells the pool."""
-    for path, walk in ((HINDCASTS, hindcasts), (TRACK_RECORD, pool_record_rows)):
-        rows, written = list(walk()), io.StringIO(newline="")
-        writer = csv.DictWriter(written, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        write_atomic(path if folder is None else Path(folder) / path.name, written.getvalue())
+    """Write ``hindcasts.csv``, then ``track-record.csv`` and ``crossings.csv`` with what the first tells the pool."""
+    _write(HINDCASTS, hindcasts(), folder)
+    found = backtests()
+    _write(TRACK_RECORD, pool_record_rows(found), folder)
+    _write(CROSSINGS, crossing_rows(found), folder)
+
+
+def _write(path: Path, walk: Iterator[dict[str, Any]], folder: str | None) -> None:
+    rows, written = list(walk), io.StringIO(newline="")
+    writer = csv.DictWriter(written, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_atomic(path if folder is None else Path(folder) / path.name, written.getvalue())
 
 
 if __name__ == "__main__":

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-__all__ = ["FAMILIES_FILE", "HINDCASTS", "TRACK_RECORD", "Calibration", "calibration", "families", "family_of"]
+__all__ = [
+    "CROSSINGS",
+    "FAMILIES_FILE",
+    "HINDCASTS",
+    "TRACK_RECORD",
+    "Calibration",
+    "calibration",
+    "families",
+    "family_of",
+]
 
 #: Which series tell of the same thing: what is tuned on one may not be judged on another.
 FAMILIES_FILE = Path(__file__).with_name("families.csv")
@@ -25,6 +34,8 @@ FAMILIES_FILE = Path(__file__).with_name("families.csv")
 HINDCASTS = Path(__file__).with_name("hindcasts.csv")
 #: How each shape has done, by kind of series and horizon.
 TRACK_RECORD = Path(__file__).with_name("track-record.csv")
+#: How often levels were reached by a date, as each shape stated.
+CROSSINGS = Path(__file__).with_name("crossings.csv")
 
 #: What 17 families of series ask for that are not shipped (technologies' costs, TOP500, processors, GPUs, AI), all of
 #: their outcomes taken; with any one of them left out 1.05 to 1.24.
