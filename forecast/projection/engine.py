@@ -212,6 +212,7 @@ def project(
             swapped_scenario = swapped_scenario.restated(swapped_scenario.stated)
         graph = graphs.build(swapped_scenario, settings)
         shared = cache_of_process() if cache is None else cache
+        is_first = cache is None or shared.n_bytes == 0
         # blocks that are only counted are too many to keep: of them runs share the fits
         fits = ModelFits(graph, as_of=as_of, seed=seed, cache=shared, share_draws=draws <= keep)
         fits.check_settings(graph, graph.models)
@@ -260,8 +261,8 @@ def project(
         fitted_to = frozenset(read)  # before a world is drawn, which another process may do
         place = None if checkpoint is None else Checkpoint(Path(checkpoint), resume)
         identity = {} if place is None else stated(models={}, failures=[], warnings=[])
-        # runs that are asked for together have a cache of their own; others leave the memory of the one before
-        is_another = cache is None and _is_another(job.schedule)
+        # runs that are asked for together share a cache, and memory; the first of them leaves what others freed
+        is_another = is_first and _is_another(job.schedule)
         if is_another:
             give_back(above=RESIDENT_BYTES)
         sampled = run_batches(

@@ -278,11 +278,4 @@ def _read_definitions(run: Projection) -> dict[str, dict[str, str]]:
 def _joined(old: xr.Dataset, new: xr.Dataset, replaced: Collection[str]) -> xr.Dataset:
     """Return data with what is new in place of what is replaced."""
     kept = {name: data for name, data in old.variables.items() if name not in replaced or name in old.coords}
-    return xr.Dataset(
-        {
-            name: data
-            for name, data in {**kept, **new.variables}.items()
-            if name not in old.coords and name not in new.coords
-        },
-        coords={**{name: old.variables[name] for name in old.coords}, **{n: new.variables[n] for n in new.coords}},
-    )
+    return xr.Dataset({**kept, **new.variables}).set_coords({*old.coords, *new.coords})

@@ -187,6 +187,11 @@ class RunCache:
         self.draws = BoundedStore(size)
         self.fits = BoundedStore(FIT_BYTES, grows=True)
 
+    @property
+    def n_bytes(self) -> int:
+        """How many bytes its values keep alive."""
+        return self.draws.n_bytes + self.fits.n_bytes
+
     def __getstate__(self) -> dict[str, Any]:
         """Send only what it may keep to another process, which fills a cache of its own."""
         return {"size": self.size, "lasting": self.lasting}

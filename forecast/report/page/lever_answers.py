@@ -20,7 +20,7 @@ from forecast.sensitivity.lever_points import N_DRAWS, lever_points
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["LeverAnswers", "carried_answer", "lever_answers"]
+__all__ = ["LeverAnswers", "answer_titles", "carried_answer", "lever_answers"]
 
 #: Of the curve of the sentence's answer: each of so many points stands for an equal share of the worlds.
 _N_SENTENCE_CURVE_POINTS = 50
@@ -62,13 +62,14 @@ def lever_answers(
         Called with (places done, places in all).
     """
     points: dict[str, dict[str, dict[str, Any] | str]] = {}
+    titles = answer_titles(run)
     for point in lever_points(run, scenario, draws=draws, progress=progress):
-        told = point.problem if point.run is None else carried_answer(point.run, run)
+        told = point.problem if point.run is None else carried_answer(point.run, run, titles)
         points.setdefault(point.lever.name, {})[point.value] = told
     return LeverAnswers(draws=min(draws, run.settings.draws), points=points)
 
 
-def carried_answer(run: Projection, page: Projection) -> dict[str, Any]:
+def carried_answer(run: Projection, page: Projection, page_titles: Mapping[str, str]) -> dict[str, Any]:
     """Return all that a page says of a projection without its worlds.
 
     Parameters
@@ -76,6 +77,8 @@ def carried_answer(run: Projection, page: Projection) -> dict[str, Any]:
     run : Projection
     page : Projection
         What the page is of: a value of a choice is its place there.
+    page_titles : mapping of str to str
+        Its `answer_titles`.
 
     Returns
     -------
@@ -95,12 +98,11 @@ def carried_answer(run: Projection, page: Projection) -> dict[str, Any]:
             for choice in opening.choices
         }
         curve = [_round_for_page(each, start if opening.kind == "when" else 0.0) for each in _curve(opening)]
-    titles, known = _titles(run), _titles(page)
     return {
         "sentence": opening_sentence(run),
         "changed": settings_sentence(run, words),
         "answers": {_answer_key(each): _encoded(each, each.default, start) for each in _numeric(run)},
-        "titles": {key: title for key, title in titles.items() if known.get(key) != title},
+        "titles": {key: title for key, title in answer_titles(run).items() if page_titles.get(key) != title},
         "rows": rows,
         "curve": curve,
         "orders": {
@@ -118,7 +120,7 @@ def _numeric(run: Projection) -> list[DateAnswer | ValueAnswer]:
     return [*run.dates, *(at for each in run.values for at in each.at)]
 
 
-def _titles(run: Projection) -> dict[str, str]:
+def answer_titles(run: Projection) -> dict[str, str]:
     """Return what the answers of a projection are called, by their keys."""
     words, rankings = Labels(run), run.rankings
     titles = {_answer_key(each): _answer_title(each, words) for each in _numeric(run)}

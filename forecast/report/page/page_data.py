@@ -33,7 +33,7 @@ from forecast.report.headline import (
 from forecast.report.page.appendices import AssumptionLabels, about, appendices, foreign
 from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.encoding import shorter
-from forecast.report.page.lever_answers import LeverAnswers, carried_answer
+from forecast.report.page.lever_answers import LeverAnswers, answer_titles, carried_answer
 from forecast.report.page.lever_controls import lever_controls
 from forecast.report.page.static_figure import image_address
 from forecast.report.page.tornado_data import tornado_data
@@ -142,7 +142,7 @@ def answer_data(run: Projection, worlds: EncodedDraws, lever_answers: LeverAnswe
         "choices": list(_choice_data(run, words)),
         "levers": list(_lever_data(run, lever_answers)),
         "tornado": tornado_data(run, worlds),
-        "stated": carried_answer(run, run),
+        "stated": carried_answer(run, run, answer_titles(run)),
         "moved_draws": 0 if lever_answers is None else lever_answers.draws,
         "inputs": [described(name) | shorter(drawn) for name, drawn in packed.pop("inputs").items()],
         "questions": questions,

@@ -11,7 +11,7 @@ from forecast.projection.engine import project
 from forecast.report.changes import changed_group, unchanged_questions
 from forecast.report.headline import opening_sentence
 from forecast.report.page import html, write_page
-from forecast.report.page.lever_answers import carried_answer, lever_answers
+from forecast.report.page.lever_answers import answer_titles, carried_answer, lever_answers
 from forecast.report.page.lever_controls import lever_controls
 from forecast.sensitivity.lever_points import lever_points
 from toolkit import command
@@ -143,7 +143,7 @@ def test_places_computed_together_say_what_runs_of_their_own_say(update):
                else [*each, *moved.get(key, ())] for key, each in settings.items()}  # fmt: skip
         alone = project(stated, draws=128, **own).beside(base)
         assert point.run is not None
-        one, other = (carried_answer(each, base) for each in (point.run, alone))
+        one, other = (carried_answer(each, base, answer_titles(base)) for each in (point.run, alone))
         assert repr(one) == repr(other), point.value  # where there is no number two differ
         assert point.run.settings == alone.settings
 
