@@ -158,6 +158,8 @@ def _other_texts(record: Record) -> Iterator[str]:
     if isinstance(spec, LawSpec):
         yield from (spec.unit, spec.output, spec.expression or "", *spec.variables, *spec.variables.values())
         yield from (text for fit in spec.published for text in (fit.name, fit.reference))
+    elif isinstance(spec, QuantitySpec):
+        yield from (spec.unit, spec.definition, *spec.synonyms)
     elif isinstance(spec, ModelSpec):
         yield from (spec.unit, spec.quantity, *spec.qualifiers.values())
         if isinstance(spec, (TrendSpec, RelationSpec)):
