@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.tables.columns import Columns
 
-__all__ = ["QUESTION_NAME", "RIVAL_SHAPES", "at_dates", "every_shape", "in_words", "read_question", "rival_forecasts"]
+__all__ = ["QUESTION_NAME", "RIVAL_SHAPES", "at_dates", "every_shape", "in_words", "read_question", "world_quantity"]
 
 #: What the question is called in its scenario.
 QUESTION_NAME = "question"
@@ -170,22 +170,22 @@ def read_question(
     return Scenario.from_dict(record, name="question", where="ask", folder=names.folder)
 
 
-def rival_forecasts(text: str) -> tuple[RivalForecast, ...]:
-    """Return the rivals of the one quantity of the world that a question names; none where it names more, or none.
+def world_quantity(text: str) -> QuantitySpec | None:
+    """Return the one quantity of the world that a question names; None where it names several, or none.
 
     Examples
     --------
-    >>> [each.name for each in rival_forecasts("largest-run >= 1e29 FLOP")][:2]
+    >>> [each.name for each in world_quantity("largest-run >= 1e29 FLOP").rivals][:2]
     ['exponential', 'damped-trend']
     """
     named = [part["name"] for part in _WORD.finditer(text) if part["name"] and _find_file(text, 0) is None]
     records = (_find_or_none("quantity", name) for name in named if "/" not in name)
     found = {record.full_name: record.spec for record in records if record is not None}
     if len(found) != 1:
-        return ()
+        return None
     [spec] = found.values()
     assert isinstance(spec, QuantitySpec)
-    return spec.rivals
+    return spec
 
 
 def every_shape() -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def ask(
     forecast ask when does a supercomputer match the brain
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit.fit_arguments import parse_conditions
-    from forecast.scenarios.question_text import RIVAL_SHAPES, every_shape, in_words, read_question, rival_forecasts
+    from forecast.scenarios.question_text import RIVAL_SHAPES, every_shape, in_words, read_question, world_quantity
 
     text = " ".join(question)
     if in_words(text):
@@ -72,14 +72,13 @@ def ask(
     series = {"x": x, "where": parse_conditions(where), "reading": {k: _one_text(v) for k, v in reading.items()}}
     shapes = every_shape() if compare else RIVAL_SHAPES
     scenario = read_question(text, at=at, until=options["until"], shapes=shapes, series=series, rival=rival)
-    until = options["until"] or scenario.until
+    of, until = world_quantity(text), options["until"] or scenario.until
     rivals = [
         (each, partial(read_question, text, at=at, until=until, shapes=(), series=series, rival=each.name))
-        for each in (() if rival else rival_forecasts(text))
+        for each in (() if of is None or rival else of.rivals)
     ]
-    project_and_write(
-        ctx, scenario=scenario, at=(), settings=parse_key_values(settings, "--set"), sweep={}, rivals=rivals, **options
-    )
+    options |= {"rivals": rivals, "of": of if of is not None and of.name == text.strip() else None}
+    project_and_write(ctx, scenario=scenario, at=(), settings=parse_key_values(settings, "--set"), sweep={}, **options)
 
 
 def _one_text(value: Any) -> Any:

@@ -15,7 +15,7 @@ from forecast.cli.output_files import emit_files, figure_keywords
 from forecast.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from forecast.contract.specs import RivalForecast
+    from forecast.contract.specs import QuantitySpec, RivalForecast
     from forecast.projection.result import Projection
 
     Rivals = Sequence[tuple[RivalForecast, Projection | str]]
@@ -60,6 +60,7 @@ def show_projection(
     pages: Mapping[str, Callable[[], object]],
     as_json: bool,
     rivals: Rivals = (),
+    of: QuantitySpec | None = None,
 ) -> bool:
     """Write the answer, and every requested file; tell whether something in it failed.
 
@@ -78,15 +79,19 @@ def show_projection(
     as_json : bool
     rivals : sequence of (RivalForecast, Projection or str)
         Other forecasts of the quantity, or why they have none.
+    of : QuantitySpec, optional
+        The quantity of the world whose values it tells.
     """
     from forecast.base.warning_lines import warning_lines
     from forecast.report import figures, tidy
+    from forecast.report.quantity_bounds import bound_breaches
 
     _check_narrowed(run, shown, by)
     drawn = figure_keywords(plots)
     if drawn["panel"] is not None:
         figures.check_panel(run, drawn["panel"])
     failures = run.failures
+    outside = [] if of is None else bound_breaches(run, of)
     emit_files(
         functools.cache(partial(_result, run, everything=True, level=level, rivals=rivals)),
         text=partial(_show, run, rivals=rivals, section=section, shown=shown, by=by or "", every=every, level=level),
@@ -97,8 +102,8 @@ def show_projection(
         files=files,
         plots=plots,
         as_json=as_json,
-        warnings=[*failures, *map(str, run.warnings)],
-        told=[] if section == "warnings" else warning_lines([*failures, *run.warnings]),
+        warnings=[*failures, *map(str, run.warnings), *outside],
+        told=[*([] if section == "warnings" else warning_lines([*failures, *run.warnings])), *outside],
         provenance=_provenance(run),
         read=run.read,
     )

@@ -24,7 +24,7 @@ from forecast.cli.output_files import (
 from forecast.errors import ForecastError, UsageError, join_lines, printable
 
 if TYPE_CHECKING:
-    from forecast.contract.specs import RivalForecast
+    from forecast.contract.specs import QuantitySpec, RivalForecast
     from forecast.projection.evaluate import StepCost
     from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
@@ -193,10 +193,12 @@ def project_and_write(
     as_json: bool,
     steps: bool = False,
     rivals: Sequence[tuple[RivalForecast, Callable[[], Scenario]]] = (),
+    of: QuantitySpec | None = None,
 ) -> None:
     """Project a scenario, and write its answers, tables and files; or print the steps of it.
 
-    With `rivals`, what makes the scenario of each rival forecast: they stand beneath the answer, drawn as it is.
+    With `rivals`, what makes the scenario of each rival forecast: they stand beneath the answer, drawn as it is. With
+    `of`, the quantity of the world whose value it is, whose bounds the answer is held to.
     """
     from forecast.base.files import safe_output
     from forecast.projection.engine import project
@@ -262,6 +264,7 @@ def project_and_write(
     pages = {} if report is None else {report: partial(_write_page, projection, scenario, report, lever_draws)}
     narrowed: dict[str, Any] = {
         "rivals": others,
+        "of": of,
         "section": section,
         "shown": shown,
         "by": by,
