@@ -131,7 +131,7 @@ def read_question(
     from forecast.scenarios.scenario import Scenario
 
     if not isinstance(text, str) or not text.strip():
-        raise UsageError("ask: expected a question, such as 'training-compute >= 1e29 FLOP', got nothing")
+        raise UsageError("ask: expected a question, such as 'largest-run >= 1e29 FLOP', got nothing")
     if len(text) > MAX_QUESTION_CHARACTERS:
         raise UsageError(f"ask: the question has {len(text)} characters; the limit is {MAX_QUESTION_CHARACTERS}")
     if in_words(text):
