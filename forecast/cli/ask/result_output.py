@@ -61,6 +61,7 @@ def show_projection(
     as_json: bool,
     rivals: Rivals = (),
     of: QuantitySpec | None = None,
+    read_as: str = "",
 ) -> bool:
     """Write the answer, and every requested file; tell whether something in it failed.
 
@@ -81,6 +82,8 @@ def show_projection(
         Other forecasts of the quantity, or why they have none.
     of : QuantitySpec, optional
         The quantity of the world whose values it tells.
+    read_as : str
+        How a question in words was understood.
     """
     from forecast.base.warning_lines import warning_lines
     from forecast.report import figures, tidy
@@ -94,7 +97,17 @@ def show_projection(
     outside = [] if of is None else bound_breaches(run, of)
     emit_files(
         functools.cache(partial(_result, run, everything=True, level=level, rivals=rivals)),
-        text=partial(_show, run, rivals=rivals, section=section, shown=shown, by=by or "", every=every, level=level),
+        text=partial(
+            _show,
+            run,
+            rivals=rivals,
+            read_as=read_as,
+            section=section,
+            shown=shown,
+            by=by or "",
+            every=every,
+            level=level,
+        ),
         table=partial(tidy.tidy_columns, run, only=shown),
         draw=lambda path, _: figures.plot_projection(run, path, **drawn),
         save=run.save,
@@ -105,7 +118,7 @@ def show_projection(
         warnings=[*failures, *map(str, run.warnings), *outside],
         told=[*([] if section == "warnings" else warning_lines([*failures, *run.warnings])), *outside],
         provenance=_provenance(run),
-        read=run.read,
+        read=[*filter(None, [read_as]), *run.read],
     )
     return bool(failures)
 
@@ -170,6 +183,7 @@ def _show(
     run: Projection,
     *,
     rivals: Rivals,
+    read_as: str,
     section: str | None,
     shown: Sequence[str],
     by: str,
@@ -183,6 +197,9 @@ def _show(
     from forecast.report.result_data import quantity_rows
 
     today, name = parse_date("today", "today"), section or ("answers" if run.swept else None)
+    if read_as:
+        render.write(read_as)
+        render.write()
     render.screen(
         brief(run, today=today, by=by, level=level) if name is None else sections.section(run, name, today=today)
     )

@@ -194,11 +194,13 @@ def project_and_write(
     steps: bool = False,
     rivals: Sequence[tuple[RivalForecast, Callable[[], Scenario]]] = (),
     of: QuantitySpec | None = None,
+    read_as: str = "",
 ) -> None:
     """Project a scenario, and write its answers, tables and files; or print the steps of it.
 
     With `rivals`, what makes the scenario of each rival forecast: they stand beneath the answer, drawn as it is. With
-    `of`, the quantity of the world whose value it is, whose bounds the answer is held to.
+    `of`, the quantity of the world whose value it is, whose bounds the answer is held to. `read_as` says how a
+    question in words was understood.
     """
     from forecast.base.files import safe_output
     from forecast.projection.engine import project
@@ -265,6 +267,7 @@ def project_and_write(
     narrowed: dict[str, Any] = {
         "rivals": others,
         "of": of,
+        "read_as": read_as,
         "section": section,
         "shown": shown,
         "by": by,
