@@ -162,7 +162,7 @@ def _climatology(found: Sequence[xr.Dataset]) -> list[Array]:
     out = []
     for i, ahead in enumerate(years):
         hits, count = (total.sum(axis=0) - total[i] for total in sums)
-        rate = np.divide(hits, count, out=np.full_like(hits, math.nan), where=count > 0)
+        rate: Array = np.where(count > 0, hits / np.maximum(count, 1), math.nan)
         out.append(rate[np.where(np.isfinite(ahead), ahead, 0).astype(int)])
     return out
 
