@@ -154,15 +154,17 @@ def _climatology(found: Sequence[xr.Dataset]) -> list[Array]:
     """Return, for each statement about a series, how often its like came true in the others, as many years ahead."""
     years = [np.clip(np.ceil(each["years"].values), 1, MOST_YEARS) for each in found]  # (origin, horizon)
     came = [each["happened"].transpose("origin", "horizon", "level").values for each in found]
-    sums = np.zeros((2, len(found), MOST_YEARS + 1, came[0].shape[-1])) if found else np.zeros(0)
+    if not found:
+        return []
+    sums = np.zeros((2, len(found), MOST_YEARS + 1, came[0].shape[-1]))
     for i, (ahead, happened) in enumerate(zip(years, came, strict=True)):
         known = np.isfinite(ahead)
         for total, values in zip(sums[:, i], (happened[known], np.ones_like(happened[known])), strict=True):
             np.add.at(total, ahead[known].astype(int), values)
     out = []
     for i, ahead in enumerate(years):
-        hits, count = (total.sum(axis=0) - total[i] for total in sums)
-        rate: Array = np.where(count > 0, hits / np.maximum(count, 1), math.nan)
+        hits, count = np.sum(sums, axis=1) - sums[:, i]
+        rate = np.where(count > 0, hits / np.maximum(count, 1), math.nan)
         out.append(rate[np.where(np.isfinite(ahead), ahead, 0).astype(int)])
     return out
 
