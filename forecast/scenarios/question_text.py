@@ -373,8 +373,8 @@ class _Names:
         self.start = scenario.start if self.start is None else self.start
         self.step = scenario.step if self.step == "year" else self.step
         self.moving = True
-        if quantity in scenario.labels:
-            self.labels[f"{alias}.{quantity}"] = scenario.labels[quantity]
+        if title := scenario.labels.get(quantity) or _title_of_door(f"{scenario.name}.{quantity}"):
+            self.labels[f"{alias}.{quantity}"] = title
         return f"{alias}.{quantity}"
 
     def shaped(self, series: str = "") -> dict[str, str]:
@@ -425,6 +425,14 @@ class _Names:
         self.labels[mine] = column
         self.moving = True
         return f"min({mine}, 100 percent)" if percent else mine
+
+
+def _title_of_door(door: str) -> str:
+    """Return the title of the quantity of the world that is forecast by a quantity of a scenario; empty for none."""
+    specs = (record.spec for record in get_registry().records("quantity"))
+    return next(
+        (s.title for s in specs if isinstance(s, QuantitySpec) and (s.forecast, len(s.settings)) == (door, 0)), ""
+    )
 
 
 def _choice_record(stated: Any) -> dict[str, Any]:
