@@ -373,7 +373,7 @@ class _Names:
         self.start = scenario.start if self.start is None else self.start
         self.step = scenario.step if self.step == "year" else self.step
         self.moving = True
-        if title := scenario.labels.get(quantity) or _title_of_door(f"{scenario.name}.{quantity}"):
+        if title := scenario.labels.get(quantity) or _title_of_door(f"{full.partition('/')[2]}.{quantity}"):
             self.labels[f"{alias}.{quantity}"] = title
         return f"{alias}.{quantity}"
 
@@ -430,9 +430,8 @@ class _Names:
 def _title_of_door(door: str) -> str:
     """Return the title of the quantity of the world that is forecast by a quantity of a scenario; empty for none."""
     specs = (record.spec for record in get_registry().records("quantity"))
-    return next(
-        (s.title for s in specs if isinstance(s, QuantitySpec) and (s.forecast, len(s.settings)) == (door, 0)), ""
-    )
+    quantities = (spec for spec in specs if isinstance(spec, QuantitySpec) and not spec.settings)
+    return next((spec.title for spec in quantities if spec.forecast == door), "")
 
 
 def _choice_record(stated: Any) -> dict[str, Any]:

@@ -47,6 +47,11 @@ def test_settings_are_those_of_the_scenario_that_is_asked():
     assert set(both.stated["use"]) == {"gpu_capability_fp8", "gpu_capability_fp16"}  # two values of one choice
 
 
+def test_a_door_is_titled_as_the_quantity_that_it_forecasts():
+    answer = forecast.ask("model-capability.power", dates=[2030], draws=64)
+    assert answer.headline.startswith("Power of the largest training run")
+
+
 def test_arithmetic_takes_quantities_and_the_forecast_may_be_a_formula():
     spent, run = values("run-cost * training-flop-per-dollar"), values("largest-run")
     assert spent.shape == run.shape  # of one world, in which the run is paid for
