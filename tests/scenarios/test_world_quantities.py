@@ -49,7 +49,7 @@ def test_settings_are_those_of_the_scenario_that_is_asked():
 
 def test_a_door_is_titled_as_the_quantity_that_it_forecasts():
     answer = forecast.ask("model-capability.power", dates=[2030], draws=64)
-    assert answer.headline.startswith("Power of the largest training run")
+    assert str(answer).startswith("Power of the largest training run")
 
 
 def test_arithmetic_takes_quantities_and_the_forecast_may_be_a_formula():
