@@ -265,6 +265,8 @@ class QuantitySpec(Spec):
         Choices of the scenario that is asked, by name, and the value that is this quantity:
         ``{"precision": "fp8"}``.
     rivals : tuple of RivalForecast
+    also : tuple of str
+        Names of models that are asked for it: their bare names are read as this quantity's.
     synonyms, related : tuple of str
         Words that people use, and quantities that they confuse with it or ask next.
     """
@@ -285,6 +287,7 @@ class QuantitySpec(Spec):
         mapping_of(is_text), "a mapping of choice to value", default_factory=empty
     )
     rivals: tuple[RivalForecast, ...] = record_tuple_field(RivalForecast, default=())
+    also: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of names", default=())
     synonyms: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of text", default=())
     related: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of names", default=())
 

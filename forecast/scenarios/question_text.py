@@ -4,7 +4,6 @@
 
     largest-run >= 1e29 FLOP                              # a quantity of the world, as the house forecasts it
     run-price-performance                                 # a trend or an estimate: its value, at dates
-    training-compute >= 1e29 FLOP                         # when it is reached
     run-price-performance * 1M USD >= 2.1e25 FLOP         # arithmetic, with numbers that have units
     model-capability.power                                # a quantity of a scenario
     mine.csv:"Units shipped" >= 5000                      # a column of a file, beside its column of dates
@@ -125,7 +124,7 @@ def read_question(
 
     Examples
     --------
-    >>> read_question("training-compute >= 1e29 FLOP").questions["question"].when.text
+    >>> read_question("capability/training-compute >= 1e29 FLOP").questions["question"].when.text
     'training_compute >= 1e29 FLOP'
     """
     from forecast.scenarios.scenario import Scenario
@@ -179,7 +178,7 @@ def world_quantity(text: str) -> QuantitySpec | None:
     ['exponential', 'damped-trend']
     """
     named = [part["name"] for part in _WORD.finditer(text) if part["name"] and _find_file(text, 0) is None]
-    records = (_find_or_none("quantity", name) for name in named if "/" not in name)
+    records = map(_world_record, named)
     found = {record.full_name: record.spec for record in records if record is not None}
     if len(found) != 1:
         return None
@@ -307,7 +306,7 @@ class _Names:
         if name in TIME_NAMES or name in SCENARIO_FUNCTIONS or name == "pi":
             return name
         registry = get_registry()
-        if "/" not in name and (quantity := _find_or_none("quantity", name)) is not None:
+        if (quantity := _world_record(name)) is not None:
             return self.of_the_world(quantity, name)
         bare, at, shape = name.partition("@")
         if (model := _find_or_none("model", bare)) is not None:
@@ -425,6 +424,18 @@ class _Names:
         self.labels[mine] = column
         self.moving = True
         return f"min({mine}, 100 percent)" if percent else mine
+
+
+def _world_record(name: str) -> Record | None:
+    """Return the quantity of the world that a name without its plugin stands for, its own or that of a model for it."""
+    if "/" in name:
+        return None
+    if (found := _find_or_none("quantity", name)) is not None:
+        return found
+    for record in get_registry().records("quantity"):
+        if isinstance(record.spec, QuantitySpec) and name in record.spec.also:
+            return record
+    return None
 
 
 def _title_of_door(door: str) -> str:

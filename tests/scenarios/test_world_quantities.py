@@ -161,3 +161,11 @@ def test_the_kit_finds_a_forecast_in_another_unit(fake_plugins):
     fake_plugins.add("wrong", PLUGIN.format(more='forecast="brain/power"'))
     failed = {outcome.label: outcome.message for outcome in run_checks("wrong") if not outcome.ok}
     assert any("units" in message and "speed" in label for label, message in failed.items()), failed
+
+
+def test_a_model_is_asked_for_the_quantity_that_it_is_one_forecast_of():
+    np.testing.assert_array_equal(values("training-compute"), values("largest-run"))
+    assert read_question("capability/training-compute").choices  # by its full name, with its shapes
+    for record in get_registry().records("quantity"):
+        for name in record.spec.also:
+            assert get_registry().find("model", name), record.full_name
