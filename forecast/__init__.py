@@ -21,7 +21,7 @@ def catalogue(kind: str = "law") -> Catalogue:
 
     Parameters
     ----------
-    kind : {"law", "shape", "table", "model", "scenario", "claim", "score", "reader", "unit", "command"}
+    kind : {"law", "shape", "table", "model", "quantity", "scenario", "claim", "score", "reader", "unit", "command"}
 
     Returns
     -------

@@ -47,7 +47,7 @@ def ask(
     Parameters
     ----------
     text : str, optional
-        A question of ``forecast ask``: ``"training-compute >= 1e29 FLOP"``, ``"run-price-performance * 1M USD"``,
+        A question of ``forecast ask``: ``"largest-run >= 1e29 FLOP"``, ``"run-price-performance * 1M USD"``,
         ``"model-capability.power"``, ``"mine.csv:users"``. `dates` and the options of a run may follow; for a column of
         a file also ``x`` (its dates), ``where`` (``{"run": "a"}``) and ``reading`` (``{"reduce": "median"}``; see
         `forecast.trend`).
@@ -81,7 +81,7 @@ def ask(
     >>> x = forecast.uncertain(p05=1, p95=4, unit="FLOP", name="x")
     >>> forecast.ask(value=2 * x, dates=[2026], start=2025, until=2030).values.sizes["date"]
     1
-    >>> forecast.ask("training-compute >= 1e29 FLOP", draws=64).kind
+    >>> forecast.ask("capability/training-compute >= 1e29 FLOP", draws=64).kind
     'when'
     """
     keys: dict[str, object] = {"when": when, "value": value, "growth": growth, "first": first, "rank": rank}

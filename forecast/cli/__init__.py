@@ -62,6 +62,10 @@ COMMANDS = {
         "ask.published:published",
         "Compare published forecasts, rebuilt as scenarios, on the questions they share.",
     ),
+    "quantities": (
+        "catalogue.quantities:quantities",
+        "List quantities of the world or show one: its definition, bounds, forecast and rivals.",
+    ),
     "find": ("catalogue.find:find", "Search laws, models, tables and scenarios."),
     "laws": ("catalogue.laws:laws", "List laws or show one: its formula, units and published parameters."),
     "models": ("catalogue.models:models", "List models or show one: its unit, inputs and sources."),

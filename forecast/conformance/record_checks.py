@@ -305,6 +305,28 @@ def _scenario_levers(record: Record) -> None:
         raise refuse(record, "; ".join(f"lever {each.question}: {printable(each.message, 300)}" for each in found[:3]))
 
 
+def _quantity_answers(record: Record) -> None:
+    """The house's forecast and each rival answer, in a unit that converts to the quantity's."""
+    from forecast import units
+    from forecast.errors import DownloadError, ForecastError
+    from forecast.projection.engine import project
+    from forecast.scenarios.question_text import read_question
+
+    spec: Any = record.spec
+    units.check(spec.unit, spec.unit, where=f"quantity '{record.full_name}'")
+    for rival in ["", *(each.name for each in spec.rivals)] if spec.forecast else ():
+        what = f"rival '{rival}'" if rival else "forecast"
+        try:
+            run = project(read_question(spec.name, rival=rival), draws=SCENARIO_DRAWS)
+            units.convert(1.0, run.values[0].unit, spec.unit, where=what)
+        except DownloadError as problem:
+            raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
+        except ForecastError as problem:
+            raise refuse(record, f"{what}: {printable(problem, 300)}") from None
+        if run.opening is None or run.opening.headline is None:
+            raise refuse(record, f"{what}: has no answer: {printable(next(iter(run.failures), ''), 300)}")
+
+
 def _claim_computes(record: Record) -> None:
     from forecast import claims
 
@@ -362,6 +384,7 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
         ("holds to its data and its other answers", _scenario_holds),
         ("its levers move its answers", _scenario_levers),
     ),
+    "quantity": (("its forecast and its rivals answer", _quantity_answers),),
     "claim": (("computes, and says where it disagrees", _claim_computes),),
     "unit": (("parses", _unit_parses),),
     "score": (("its code loads", _target_loads), ("scores in the grammar of scores", score_scores)),

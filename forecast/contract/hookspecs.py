@@ -22,6 +22,7 @@ from forecast.contract.specs import (
     FunctionSpec,
     LawSpec,
     ModelSpec,
+    QuantitySpec,
     ReaderSpec,
     ScenarioSpec,
     ScoreSpec,
@@ -140,6 +141,23 @@ def forecast_claims() -> Iterable[ClaimSpec]:  # type: ignore[empty-body]
     ...                     values={"n": 3}, reference="common knowledge")
     >>> [claim.stated for claim in forecast_claims()]
     ['12']
+    """
+
+
+@hookspec
+def forecast_quantities() -> Iterable[QuantitySpec]:  # type: ignore[empty-body]
+    """Which quantities of the world do you speak of? Each with its definition, its bounds, and its one forecast.
+
+    Examples
+    --------
+    >>> from forecast import QuantitySpec, hookimpl
+    >>> @hookimpl
+    ... def forecast_quantities():
+    ...     yield QuantitySpec(
+    ...         name="brain-power", title="Power of a human brain", unit="W", definition="Watts that it draws, awake.",
+    ...         forecast="brain/power", reference="Raichle & Gusnard 2002")
+    >>> [quantity.name for quantity in forecast_quantities()]
+    ['brain-power']
     """
 
 

@@ -43,8 +43,10 @@ __all__ = [
     "ModelSpec",
     "ProtocolSpec",
     "PublishedFit",
+    "QuantitySpec",
     "ReaderSpec",
     "RelationSpec",
+    "RivalForecast",
     "ScenarioSpec",
     "ScoreSpec",
     "SeriesShape",
@@ -55,6 +57,7 @@ __all__ = [
     "UnitSpec",
 ]
 
+QUANTITY_SCALES = ("level", "share", "linear", "count")
 RECORD_NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 TARGET_PATTERN = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
 
@@ -204,6 +207,98 @@ class ShapeSpec(Spec):
     keeps: str = checked_field(_is_constraint_name, f"one of {', '.join(KEEPS)}, or nothing", default="")
     record: str = text_field(default="")
     crossings: str = text_field(default="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RivalForecast(Checked):
+    """Another forecast of a quantity, and why it may differ from the house's.
+
+    Parameters
+    ----------
+    name : str
+        What its row is called.
+    forecast : str
+        A question of ``forecast ask``: a model, a quantity of a scenario, or a formula over these.
+    differs : str
+        A phrase: ``"trend alone, no limits"``.
+    settings : mapping of str to str
+        As of `QuantitySpec`.
+    """
+
+    name: str = text_field()
+    forecast: str = text_field()
+    differs: str = text_field()
+    settings: Mapping[str, str] = checked_field(
+        mapping_of(is_text), "a mapping of choice to value", default_factory=empty
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for key in ("forecast", "differs"):
+            if not getattr(self, key).strip():
+                self._refuse(key, "is empty: a rival says what it is and why it differs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantitySpec(Spec):
+    """A quantity of the world: what exactly is measured, what bounds it, and which forecast of it is the house's.
+
+    Parameters
+    ----------
+    definition : str
+        One sentence: of whom, in which format, basis and dollars.
+    unit : str
+        In which it is told, and its bounds are.
+    scale : {"level", "share", "linear", "count"}
+        On which it is straight.
+    keeps : {"", "frontier"}
+        A frontier is a best so far, which never falls.
+    floor, ceiling : float, optional
+        What it never falls below, and never exceeds.
+    floor_source, ceiling_source : str
+        Where a bound comes from, or that none is known.
+    observed : str
+        What observes it: the table, column and rows; or that nothing does.
+    forecast : str
+        The house's forecast: a question of ``forecast ask``. Empty where there is none.
+    settings : mapping of str to str
+        Choices of the scenario that is asked, by name, and the value that is this quantity:
+        ``{"precision": "fp8"}``.
+    rivals : tuple of RivalForecast
+    also : tuple of str
+        Names of models that are asked for it: their bare names are read as this quantity's.
+    synonyms, related : tuple of str
+        Words that people use, and quantities that they confuse with it or ask next.
+    """
+
+    kind: ClassVar[str] = "quantity"
+
+    definition: str = text_field()
+    unit: str = text_field()
+    scale: str = checked_field(lambda v: v in QUANTITY_SCALES, f"one of {', '.join(QUANTITY_SCALES)}", default="level")
+    keeps: str = checked_field(lambda v: v in ("", "frontier"), "frontier, or nothing", default="")
+    floor: float | None = checked_field(lambda v: v is None or is_number(v), "a number", default=None)
+    floor_source: str = text_field(default="none known")
+    ceiling: float | None = checked_field(lambda v: v is None or is_number(v), "a number", default=None)
+    ceiling_source: str = text_field(default="none known")
+    observed: str = text_field(default="nothing observes it")
+    forecast: str = text_field(default="")
+    settings: Mapping[str, str] = checked_field(
+        mapping_of(is_text), "a mapping of choice to value", default_factory=empty
+    )
+    rivals: tuple[RivalForecast, ...] = record_tuple_field(RivalForecast, default=())
+    also: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of names", default=())
+    synonyms: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of text", default=())
+    related: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of names", default=())
+
+    def _check(self) -> None:
+        if not self.definition.strip():
+            self._refuse("definition", "is empty: say what exactly is measured")
+        if self.floor is not None and self.ceiling is not None and self.floor > self.ceiling:
+            self._refuse("floor", f"{self.floor:g} lies above the ceiling of {self.ceiling:g}")
+        for side in ("floor", "ceiling"):
+            if getattr(self, side) is not None and getattr(self, f"{side}_source") == "none known":
+                self._refuse(f"{side}_source", "is missing: say where the bound comes from, or that it is a judgement")
 
 
 @dataclass(frozen=True, kw_only=True)

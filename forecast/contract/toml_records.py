@@ -15,6 +15,7 @@ from forecast.contract.specs import (
     EstimateSpec,
     LawSpec,
     MixtureSpec,
+    QuantitySpec,
     RelationSpec,
     Spec,
     TrendSpec,
@@ -26,7 +27,7 @@ __all__ = ["records_from"]
 
 #: The records that can be said without naming code or another file.
 TOML_RECORD_KINDS: tuple[type[Spec], ...] = (
-    LawSpec, ClaimSpec, EstimateSpec, TrendSpec, RelationSpec, MixtureSpec, UnitSpec
+    LawSpec, ClaimSpec, EstimateSpec, TrendSpec, RelationSpec, MixtureSpec, QuantitySpec, UnitSpec
 )  # fmt: skip
 MAX_RECORD_FILE_BYTES = 4_000_000
 
@@ -48,7 +49,8 @@ def records_from(path: str | os.PathLike[str], kind: type[S]) -> tuple[S, ...]:
         The file, or a folder whose ``*.toml`` files are all read, in the order of their names. It must be absolute:
         ``Path(__file__).with_name("laws.toml")`` lies beside the plugin wherever a command is run.
     kind : type
-        `LawSpec`, `ClaimSpec`, `EstimateSpec`, `TrendSpec`, `RelationSpec`, `MixtureSpec` or `UnitSpec`.
+        `LawSpec`, `ClaimSpec`, `EstimateSpec`, `TrendSpec`, `RelationSpec`, `MixtureSpec`, `QuantitySpec` or
+        `UnitSpec`.
 
     Returns
     -------

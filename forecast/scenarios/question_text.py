@@ -2,8 +2,8 @@
 
 ::
 
+    largest-run >= 1e29 FLOP                              # a quantity of the world, as the house forecasts it
     run-price-performance                                 # a trend or an estimate: its value, at dates
-    training-compute >= 1e29 FLOP                         # when it is reached
     run-price-performance * 1M USD >= 2.1e25 FLOP         # arithmetic, with numbers that have units
     model-capability.power                                # a quantity of a scenario
     mine.csv:"Units shipped" >= 5000                      # a column of a file, beside its column of dates
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.base.dates import decimal_year
 from forecast.contract.registry import Record, get_registry
-from forecast.contract.specs import TrendSpec
+from forecast.contract.specs import QuantitySpec, RivalForecast, TrendSpec
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES, Comparison, Name, Node, parse_expression
 from forecast.formula.reader import RESERVED_NAMES
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.tables.columns import Columns
 
-__all__ = ["QUESTION_NAME", "RIVAL_SHAPES", "at_dates", "every_shape", "in_words", "read_question"]
+__all__ = ["QUESTION_NAME", "RIVAL_SHAPES", "at_dates", "every_shape", "in_words", "read_question", "world_quantity"]
 
 #: What the question is called in its scenario.
 QUESTION_NAME = "question"
@@ -93,6 +93,7 @@ def read_question(
     until: float | None = None,
     shapes: Sequence[str] = RIVAL_SHAPES,
     series: Mapping[str, Any] | None = None,
+    rival: str = "",
 ) -> Scenario:
     """Return the scenario that a question in one line asks.
 
@@ -108,6 +109,8 @@ def read_question(
         Shapes that stand beside that of a trend as rivals.
     series : mapping, optional
         What a column of a file is read with: ``x``, ``where`` and ``reading``, as a scenario has them.
+    rival : str
+        The rival of that name in place of the house's forecast of a quantity.
 
     Returns
     -------
@@ -121,19 +124,22 @@ def read_question(
 
     Examples
     --------
-    >>> read_question("training-compute >= 1e29 FLOP").questions["question"].when.text
+    >>> read_question("capability/training-compute >= 1e29 FLOP").questions["question"].when.text
     'training_compute >= 1e29 FLOP'
     """
     from forecast.scenarios.scenario import Scenario
 
     if not isinstance(text, str) or not text.strip():
-        raise UsageError("ask: expected a question, such as 'training-compute >= 1e29 FLOP', got nothing")
+        raise UsageError("ask: expected a question, such as 'largest-run >= 1e29 FLOP', got nothing")
     if len(text) > MAX_QUESTION_CHARACTERS:
         raise UsageError(f"ask: the question has {len(text)} characters; the limit is {MAX_QUESTION_CHARACTERS}")
     if in_words(text):
         raise UsageError(f"ask: '{printable(text, 80)}' is a question in words: 'forecast find' looks for them")
-    names = _Names(shapes, series or {})
+    names = _Names(shapes, series or {}, rival)
     formula = "".join(names.read(text.strip()))
+    if rival and not names.rival_used:
+        known = [each.name for spec in names.world.values() for each in spec.rivals]
+        raise UnknownNameError("rival", rival, known, where=f"ask: {', '.join(names.world) or text.strip()}")
     if not names.used and not names.quantities:
         raise UsageError(f"ask: '{printable(text, 80)}' names nothing of the catalogue: there is nothing to forecast")
     root = parse_expression(formula, where="ask").root
@@ -161,6 +167,24 @@ def read_question(
     if not names.moving:
         record["start"] = math.floor(min(map(_parse_year, dates))) - 1 if dates else last - 1
     return Scenario.from_dict(record, name="question", where="ask", folder=names.folder)
+
+
+def world_quantity(text: str) -> QuantitySpec | None:
+    """Return the one quantity of the world that a question names; None where it names several, or none.
+
+    Examples
+    --------
+    >>> [each.name for each in world_quantity("largest-run >= 1e29 FLOP").rivals][:2]
+    ['exponential', 'damped-trend']
+    """
+    named = [part["name"] for part in _WORD.finditer(text) if part["name"] and _find_file(text, 0) is None]
+    records = map(_world_record, named)
+    found = {record.full_name: record.spec for record in records if record is not None}
+    if len(found) != 1:
+        return None
+    [spec] = found.values()
+    assert isinstance(spec, QuantitySpec)
+    return spec
 
 
 def every_shape() -> tuple[str, ...]:
@@ -220,12 +244,16 @@ def _date_list(at: Sequence[float | str] | float | str) -> list[float | str]:
 class _Names:
     """The names of a question: what each is, as a scenario has it."""
 
-    def __init__(self, shapes: Sequence[str], series: Mapping[str, Any]) -> None:
-        self.shapes, self.series = shapes, dict(series)
-        self.quantities: dict[str, dict[str, Any]] = {}
+    def __init__(self, shapes: Sequence[str], series: Mapping[str, Any], rival: str = "") -> None:
+        self.shapes, self.series, self.rival = shapes, dict(series), rival
+        self.world: dict[str, QuantitySpec] = {}  # quantities of the world, by full name
+        self.rival_used = False  # one stands in place of the house's forecast
+        self._within: list[str] = []
+        self._settings: Mapping[str, str] = {}
+        self.quantities: dict[str, Any] = {}
         self.choices: dict[str, dict[str, Any]] = {}
         self.labels: dict[str, str] = {}
-        self.used: dict[str, str] = {}
+        self.used: dict[str, Any] = {}
         self.folder: Path | None = None
         # of the first scenario that is used and states it
         self.until: float | None = None
@@ -278,6 +306,8 @@ class _Names:
         if name in TIME_NAMES or name in SCENARIO_FUNCTIONS or name == "pi":
             return name
         registry = get_registry()
+        if (quantity := _world_record(name)) is not None:
+            return self.of_the_world(quantity, name)
         bare, at, shape = name.partition("@")
         if (model := _find_or_none("model", bare)) is not None:
             mine = _identifier(name.partition("/")[2] or name)
@@ -289,10 +319,38 @@ class _Names:
             self.labels[mine] = model.spec.title or mine
             self.moving = self.moving or bool(beside)
             return mine
-        head, dot, quantity = name.partition(".")
+        head, dot, of = name.partition(".")
         if dot and (scenario := _find_or_none("scenario", head)) is not None:
-            return self.of_scenario(scenario.full_name, head, quantity)
+            return self.of_scenario(scenario.full_name, head, of)
         return None
+
+    def of_the_world(self, record: Record, name: str) -> str:
+        """Return the name in the formula of a quantity of the world: its house's forecast, or the rival asked for."""
+        spec = record.spec
+        assert isinstance(spec, QuantitySpec)
+        full = record.full_name
+        if full in self._within:
+            raise UsageError(f"ask: the forecast of '{full}' rests on itself: {' -> '.join([*self._within, full])}")
+        chosen: QuantitySpec | RivalForecast = spec
+        if not self._within:
+            self.world[full] = spec
+            chosen = next((each for each in spec.rivals if each.name == self.rival), spec)
+        if isinstance(chosen, RivalForecast):
+            self.rival_used = True
+        if not chosen.forecast:
+            raise UsageError(f"ask: nothing here forecasts '{name}' ({spec.title}): forecast quantities show {name}")
+        outer, self._settings = self._settings, chosen.settings
+        self._within.append(full)
+        formula = "".join(self.read_names(chosen.forecast))
+        self._within.pop()
+        self._settings = outer
+        alone = isinstance(parse_expression(formula, where=f"quantity '{full}'").root, Name)
+        if not alone or isinstance(chosen, RivalForecast):  # what has a unit of its own is told in the quantity's
+            mine = _identifier(name)
+            self.quantities[mine] = {"expression": formula, **({"unit": spec.unit} if spec.unit else {})}
+            formula = mine
+        self.labels[formula] = spec.title
+        return formula
 
     def of_scenario(self, full: str, head: str, quantity: str) -> str:
         """Return the name in the formula of a scenario's quantity."""
@@ -301,14 +359,21 @@ class _Names:
         scenario = Scenario.load(full)
         if quantity not in scenario.quantities:
             raise UsageError(str(UnknownNameError("quantity", quantity, scenario.quantities, where=f"ask: {head}")))
-        alias = _identifier(head.rpartition("/")[2])
+        alias = _identifier("_".join([head.rpartition("/")[2], *self._settings.values()]))
         self.used[alias] = full
+        if self._settings:
+            choices = scenario.stated.get("choices", {})
+            for choice in self._settings:
+                if choice not in choices:
+                    raise UsageError(str(UnknownNameError("choice", choice, choices, where=f"ask: {head}")))
+            fixed = {c: {**_choice_record(choices[c]), "values": [value]} for c, value in self._settings.items()}
+            self.used[alias] = {"extends": full, "choices": fixed}
         self.until = scenario.until if self.until is None else self.until
         self.start = scenario.start if self.start is None else self.start
         self.step = scenario.step if self.step == "year" else self.step
         self.moving = True
-        if quantity in scenario.labels:
-            self.labels[f"{alias}.{quantity}"] = scenario.labels[quantity]
+        if title := scenario.labels.get(quantity) or _title_of_door(f"{full.partition('/')[2]}.{quantity}"):
+            self.labels[f"{alias}.{quantity}"] = title
         return f"{alias}.{quantity}"
 
     def shaped(self, series: str = "") -> dict[str, str]:
@@ -359,6 +424,30 @@ class _Names:
         self.labels[mine] = column
         self.moving = True
         return f"min({mine}, 100 percent)" if percent else mine
+
+
+def _world_record(name: str) -> Record | None:
+    """Return the quantity of the world that a name without its plugin stands for, its own or that of a model for it."""
+    if "/" in name:
+        return None
+    if (found := _find_or_none("quantity", name)) is not None:
+        return found
+    for record in get_registry().records("quantity"):
+        if isinstance(record.spec, QuantitySpec) and name in record.spec.also:
+            return record
+    return None
+
+
+def _title_of_door(door: str) -> str:
+    """Return the title of the quantity of the world that is forecast by a quantity of a scenario; empty for none."""
+    specs = (record.spec for record in get_registry().records("quantity"))
+    quantities = (spec for spec in specs if isinstance(spec, QuantitySpec) and not spec.settings)
+    return next((spec.title for spec in quantities if spec.forecast == door), "")
+
+
+def _choice_record(stated: Any) -> dict[str, Any]:
+    """Return a choice without what is said of each of its values."""
+    return {key: each for key, each in stated.items() if key == "kind"} if isinstance(stated, Mapping) else {}
 
 
 def _find_file(text: str, start: int) -> tuple[int, int, str] | None:

@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ClaimSpec, LawSpec, MixtureSpec, ModelSpec, ScenarioSpec, UnitSpec, hookimpl, records_from
+from forecast import (
+    ClaimSpec,
+    LawSpec,
+    MixtureSpec,
+    ModelSpec,
+    QuantitySpec,
+    ScenarioSpec,
+    UnitSpec,
+    hookimpl,
+    records_from,
+)
 
 HERE = Path(__file__).parent
 
@@ -54,6 +64,12 @@ def forecast_units() -> tuple[UnitSpec, ...]:
 def forecast_laws() -> tuple[LawSpec, ...]:
     """Bring the neurons that a diet pays for, and knowledge that doubles."""
     return records_from(HERE / "laws.toml", LawSpec)
+
+
+@hookimpl
+def forecast_quantities() -> tuple[QuantitySpec, ...]:
+    """Bring the quantities of the world that are of brains."""
+    return records_from(HERE / "world.toml", QuantitySpec)
 
 
 @hookimpl

@@ -11,6 +11,7 @@ from forecast import (
     EstimateSpec,
     FunctionSpec,
     ModelSpec,
+    QuantitySpec,
     ScenarioSpec,
     ShapeSpec,
     TableSpec,
@@ -71,6 +72,12 @@ def forecast_functions() -> Iterator[FunctionSpec]:
     from forecast_capability.links import named
 
     yield from named.functions()
+
+
+@hookimpl
+def forecast_quantities() -> tuple[QuantitySpec, ...]:
+    """Bring the quantities of the world that this plugin forecasts."""
+    return records_from(HERE / "world.toml", QuantitySpec)
 
 
 @hookimpl

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, TrendSpec, UnitSpec, hookimpl, records_from
+from forecast import (
+    ClaimSpec,
+    LawSpec,
+    ModelSpec,
+    QuantitySpec,
+    ScenarioSpec,
+    TrendSpec,
+    UnitSpec,
+    hookimpl,
+    records_from,
+)
 
 HERE = Path(__file__).parent
 
@@ -68,6 +78,12 @@ def _supercomputers() -> Iterator[TrendSpec]:
             note=note,
             reference="TOP500 and HPCG lists, June 1993 to June 2026 (top500.org, hpcg-benchmark.org)",
         )
+
+
+@hookimpl
+def forecast_quantities() -> tuple[QuantitySpec, ...]:
+    """Bring the quantities of the world that are of devices, machines and what they are made of."""
+    return records_from(HERE / "world.toml", QuantitySpec)
 
 
 @hookimpl

@@ -46,7 +46,7 @@ def test_a_trend_at_dates_says_what_a_scenario_of_it_says(said, scenario):
 
 
 def test_a_level_to_be_reached_asks_when(said):
-    found = result_of(said, "training-compute >= 1e29 FLOP")
+    found = result_of(said, "capability/training-compute >= 1e29 FLOP")
     assert found["answer"]["kind"] == "when"
     assert found["answer"]["asks"] == "training_compute >= 1e29 FLOP"
     assert found["headline"].startswith("Training compute of the largest run so far reaches 1e29 FLOP")
@@ -92,8 +92,8 @@ def test_an_estimate_never_moves_and_needs_no_date(said):
 
 
 def test_python_asks_the_same(said):
-    answer = forecast.ask("training-compute >= 1e29 FLOP", draws=128)
-    found = result_of(said, "training-compute >= 1e29 FLOP")
+    answer = forecast.ask("capability/training-compute >= 1e29 FLOP", draws=128)
+    found = result_of(said, "capability/training-compute >= 1e29 FLOP")
     assert answer.to_dict()["result"]["answer"] == found["answer"]
     assert answer.with_(shape="exponential").never <= answer.never + 1e-9
     assert "training_compute" in answer.scenario.to_toml()
@@ -102,11 +102,11 @@ def test_python_asks_the_same(said):
 @pytest.mark.parametrize("beside", [{"over": "shape"}, {"when": "x >= 1"}, {"best": "lowest"}, {"value": 3}])
 def test_a_question_in_one_line_stands_alone(beside):
     with pytest.raises(forecast.ForecastError, match=f"stands alone, without '{next(iter(beside))}'"):
-        forecast.ask("training-compute", **beside)
+        forecast.ask("capability/training-compute", **beside)
 
 
 def test_what_is_asked_can_be_changed_saved_and_drawn(said, here):
-    out = said("ask", "training-compute", "--at", "2030", *FEW, "--set", "shape=exponential", "--out", "a.nc",
+    out = said("ask", "capability/training-compute", "--at", "2030", *FEW, "--set", "shape=exponential", "--out", "a.nc",
                "--plot", "a.svg", "--report", "a.html", "--lever-draws", "0")  # fmt: skip
     assert out.code == 0, out.err
     assert {path.name for path in here.iterdir()} >= {"a.nc", "a.svg", "a.html"}
@@ -176,7 +176,7 @@ def test_a_formula_is_no_question_in_words(text):
 
 def test_a_minus_stands_between_blanks():
     assert (
-        read_question("training-compute - training-compute").figures["question"].of.text
+        read_question("capability/training-compute - capability/training-compute").figures["question"].of.text
         == "training_compute - training_compute"
     )
 

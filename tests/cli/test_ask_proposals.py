@@ -153,6 +153,6 @@ def test_today_has_come_and_tomorrow_has_not():
 
 
 def test_a_failing_shape_beside_that_of_a_series_is_listed(said):
-    out = said("ask", "gpu-per-dollar-fp16-consumer", *FEW, "--json")
+    out = said("ask", "hardware/gpu-per-dollar-fp16-consumer", *FEW, "--json")
     assert out.code == 0
     assert any("damped" in line for line in json.loads(out.out)["warnings"])

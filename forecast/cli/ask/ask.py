@@ -24,16 +24,18 @@ _SERIES_OPTIONS = (
     click.option("--where", multiple=True, metavar="CONDITION", help='Of FILE:COLUMN: rows to keep, "run is a".'),
     reduce_option,
 )
+_MODEL = click.option("--model", "rival", default="", metavar="RIVAL", help="A rival forecast of the quantity, alone.")
 _COMPARE = click.option("--compare", is_flag=True, help="Put every shape of trends beside that of a series.")
 
 
 @click.command()
-@partial(add_options, (_QUESTION_ARGUMENT, _COMPARE, *_SERIES_OPTIONS, reading_options, *RUN_OPTIONS))
+@partial(add_options, (_QUESTION_ARGUMENT, _MODEL, _COMPARE, *_SERIES_OPTIONS, reading_options, *RUN_OPTIONS))
 @click.pass_context
 def ask(
     ctx: click.Context,
     /,
     question: tuple[str, ...],
+    rival: str,
     compare: bool,
     at: Sequence[str],
     settings: tuple[str, ...],
@@ -45,29 +47,42 @@ def ask(
 ) -> None:
     """Ask a QUESTION: a name, arithmetic over names, or a level to be reached.
 
-    A name is a trend, an estimate, a quantity of a scenario (SCENARIO.QUANTITY), or a column of a file
-    (FILE:COLUMN, or FILE:"A COLUMN" in quotes). Numbers may have units and be written 1M or 70B; an operator stands
-    between blanks. A question in words is looked up, and lines to copy are proposed. Everything else is as for
-    'forecast run'.
+    A name is a quantity of the world (forecast quantities), a trend, an estimate, a quantity of a scenario
+    (SCENARIO.QUANTITY), or a column of a file (FILE:COLUMN, or FILE:"A COLUMN" in quotes). A quantity of the world is
+    answered by the house's forecast, with its rivals beneath; --model asks one of them alone. Numbers may have units
+    and be written 1M or 70B; an operator stands between blanks. A question in words is answered where it is clear
+    which line it means, which is said; where not, lines to copy are proposed. Everything else is as for 'forecast run'.
 
     \b
     forecast ask run-price-performance --at 2035 --level 80
-    forecast ask "training-compute >= 1e29 FLOP"
+    forecast ask "largest-run >= 1e29 FLOP"
+    forecast ask "largest-run >= 1e29 FLOP" --model exponential
     forecast ask "run-price-performance * 1M USD >= 2.1e25 FLOP"
     forecast ask model-capability.power --at 2030
     forecast ask when does a supercomputer match the brain
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit.fit_arguments import parse_conditions
-    from forecast.scenarios.question_text import RIVAL_SHAPES, every_shape, in_words, read_question
+    from forecast.scenarios.question_text import RIVAL_SHAPES, every_shape, in_words, read_question, world_quantity
+    from forecast.scenarios.question_words import readings
 
     text = " ".join(question)
     if in_words(text):
-        _propose(ctx, text, as_json=options["as_json"])
-        return
+        found = readings(text)
+        if not (found and found[0].clear):
+            _propose(ctx, text, [each.line for each in found], as_json=options["as_json"])
+            return
+        text, at = found[0].text, at or ([found[0].at] if found[0].at else [])
+        options["read_as"] = f"Read as: {found[0].line}"
     reading |= {"reduce": rule} if rule else {}
     series = {"x": x, "where": parse_conditions(where), "reading": {k: _one_text(v) for k, v in reading.items()}}
     shapes = every_shape() if compare else RIVAL_SHAPES
-    scenario = read_question(text, at=at, until=options["until"], shapes=shapes, series=series)
+    scenario = read_question(text, at=at, until=options["until"], shapes=shapes, series=series, rival=rival)
+    of, until = world_quantity(text), options["until"] or scenario.until
+    rivals = [
+        (each, partial(read_question, text, at=at, until=until, shapes=(), series=series, rival=each.name))
+        for each in (() if of is None or rival else of.rivals)
+    ]
+    options |= {"rivals": rivals, "of": of if of is not None and of.name == text.strip() else None}
     project_and_write(ctx, scenario=scenario, at=(), settings=parse_key_values(settings, "--set"), sweep={}, **options)
 
 
@@ -78,11 +93,11 @@ def _one_text(value: Any) -> Any:
     return value[0] if isinstance(value, tuple) else value
 
 
-def _propose(ctx: click.Context, text: str, *, as_json: bool) -> None:
-    """Propose lines to copy for a question in words, which none of our commands answers; exit as for a usage error."""
-    from forecast.cli.catalogue.find import propose_questions
+def _propose(ctx: click.Context, text: str, lines: list[str], *, as_json: bool) -> None:
+    """Propose lines to copy for a question in words that is not clear; exit as for a usage error."""
+    from forecast.cli.catalogue.find import MAX_PROPOSALS, propose_questions
 
-    lines, shown = propose_questions(text), printable(text, 80)
+    lines, shown = list(dict.fromkeys([*lines, *propose_questions(text)]))[:MAX_PROPOSALS], printable(text, 80)
 
     def told() -> None:
         if not lines:

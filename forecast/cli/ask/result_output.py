@@ -15,7 +15,10 @@ from forecast.cli.output_files import emit_files, figure_keywords
 from forecast.errors import UnknownNameError
 
 if TYPE_CHECKING:
+    from forecast.contract.specs import QuantitySpec, RivalForecast
     from forecast.projection.result import Projection
+
+    Rivals = Sequence[tuple[RivalForecast, Projection | str]]
 
 __all__ = ["NARROWING", "show_projection"]
 
@@ -56,6 +59,9 @@ def show_projection(
     plots: Sequence[str],
     pages: Mapping[str, Callable[[], object]],
     as_json: bool,
+    rivals: Rivals = (),
+    of: QuantitySpec | None = None,
+    read_as: str = "",
 ) -> bool:
     """Write the answer, and every requested file; tell whether something in it failed.
 
@@ -72,18 +78,36 @@ def show_projection(
     pages : mapping of str to callable
         What writes each report.
     as_json : bool
+    rivals : sequence of (RivalForecast, Projection or str)
+        Other forecasts of the quantity, or why they have none.
+    of : QuantitySpec, optional
+        The quantity of the world whose values it tells.
+    read_as : str
+        How a question in words was understood.
     """
     from forecast.base.warning_lines import warning_lines
     from forecast.report import figures, tidy
+    from forecast.report.quantity_bounds import bound_breaches
 
     _check_narrowed(run, shown, by)
     drawn = figure_keywords(plots)
     if drawn["panel"] is not None:
         figures.check_panel(run, drawn["panel"])
     failures = run.failures
+    outside = [] if of is None else bound_breaches(run, of)
     emit_files(
-        functools.cache(partial(_result, run, everything=True, level=level)),
-        text=partial(_show, run, section=section, shown=shown, by=by or "", every=every, level=level),
+        functools.cache(partial(_result, run, everything=True, level=level, rivals=rivals)),
+        text=partial(
+            _show,
+            run,
+            rivals=rivals,
+            read_as=read_as,
+            section=section,
+            shown=shown,
+            by=by or "",
+            every=every,
+            level=level,
+        ),
         table=partial(tidy.tidy_columns, run, only=shown),
         draw=lambda path, _: figures.plot_projection(run, path, **drawn),
         save=run.save,
@@ -91,10 +115,10 @@ def show_projection(
         files=files,
         plots=plots,
         as_json=as_json,
-        warnings=[*failures, *map(str, run.warnings)],
-        told=[] if section == "warnings" else warning_lines([*failures, *run.warnings]),
+        warnings=[*failures, *map(str, run.warnings), *outside],
+        told=[*([] if section == "warnings" else warning_lines([*failures, *run.warnings])), *outside],
         provenance=_provenance(run),
-        read=run.read,
+        read=[*filter(None, [read_as]), *run.read],
     )
     return bool(failures)
 
@@ -113,15 +137,58 @@ def _check_narrowed(run: Projection, shown: Sequence[str], by: str | None) -> No
         raise UnknownNameError("choice", by, run.choices, where="--split")
 
 
-def _result(run: Projection, *, everything: bool, level: float) -> dict[str, Any]:
+def _result(run: Projection, *, everything: bool, level: float, rivals: Rivals = ()) -> dict[str, Any]:
     """Return the answer as plain data; without `everything` only those quantities that are shown."""
-    from forecast.report.result_data import projection_data
+    from forecast.report.result_data import answer_data, projection_data
 
-    return projection_data(run, only=None if everything else run.shown, level=level)
+    found = projection_data(run, only=None if everything else run.shown, level=level)
+    if rivals:
+        found["rivals"] = [
+            {
+                "name": each.name, "differs": each.differs,
+                **({"failure": made} if isinstance(made, str) or made.opening is None else {
+                    "answer": answer_data(made.opening, level)
+                }),
+            }
+            for each, made in rivals
+        ]  # fmt: skip
+    return found
+
+
+def _cell_heads(kind: str | None) -> list[str]:
+    from forecast.report.rows import COLUMNS
+
+    return [head for head in COLUMNS["date" if kind == "when" else "value"] if head]
+
+
+def _show_rivals(rivals: Rivals, level: float) -> None:
+    """Write a row for each other forecast of the quantity, and why it differs."""
+    from forecast.report.headline import table_cells
+
+    rows, columns = [], _cell_heads(None)
+    for each, made in rivals:
+        answer = None if isinstance(made, str) else made.opening
+        if answer is None or answer.headline is None:
+            rows.append(
+                [each.name, *[""] * len(columns), f"no answer: {made if isinstance(made, str) else 'it failed'}"]
+            )
+            continue
+        columns = _cell_heads(answer.kind)
+        rows.append([each.name, *table_cells(answer, answer.headline, level), each.differs])
+    render.write()
+    render.write_table(["other forecasts", *columns, "how it differs"], rows)
 
 
 def _show(
-    run: Projection, *, section: str | None, shown: Sequence[str], by: str, every: int | None, level: float
+    run: Projection,
+    *,
+    rivals: Rivals,
+    read_as: str,
+    section: str | None,
+    shown: Sequence[str],
+    by: str,
+    every: int | None,
+    level: float,
 ) -> None:
     """Write the answer on one screen, or one of its sections; then the quantities that were named, step by step."""
     from forecast.evaluation.ledger import parse_date
@@ -130,9 +197,14 @@ def _show(
     from forecast.report.result_data import quantity_rows
 
     today, name = parse_date("today", "today"), section or ("answers" if run.swept else None)
+    if read_as:
+        render.write(read_as)
+        render.write()
     render.screen(
         brief(run, today=today, by=by, level=level) if name is None else sections.section(run, name, today=today)
     )
+    if rivals and section is None and not shown:
+        _show_rivals(rivals, level)
     if shown:
         render.write()
         show_quantities(quantity_rows(run, only=shown), shown, every)

@@ -21,9 +21,10 @@ from forecast.cli.output_files import (
     out_option,
     report_option,
 )
-from forecast.errors import UsageError, printable
+from forecast.errors import ForecastError, UsageError, join_lines, printable
 
 if TYPE_CHECKING:
+    from forecast.contract.specs import QuantitySpec, RivalForecast
     from forecast.projection.evaluate import StepCost
     from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
@@ -191,8 +192,16 @@ def project_and_write(
     lever_draws: int | None,
     as_json: bool,
     steps: bool = False,
+    rivals: Sequence[tuple[RivalForecast, Callable[[], Scenario]]] = (),
+    of: QuantitySpec | None = None,
+    read_as: str = "",
 ) -> None:
-    """Project a scenario, and write its answers, tables and files; or print the steps of it."""
+    """Project a scenario, and write its answers, tables and files; or print the steps of it.
+
+    With `rivals`, what makes the scenario of each rival forecast: they stand beneath the answer, drawn as it is. With
+    `of`, the quantity of the world whose value it is, whose bounds the answer is held to. `read_as` says how a
+    question in words was understood.
+    """
     from forecast.base.files import safe_output
     from forecast.projection.engine import project
     from forecast.projection.evaluate import measured_steps
@@ -253,14 +262,34 @@ def project_and_write(
         if is_changed and not projection.swept:
             as_it_was = project(scenario, **grid, **drawn, progress=drawing, cache=cache, ends=True)
             projection = projection.beside(as_it_was)
+        others = [] if replaced or stated else [(each, _try_rival(made, drawn)) for each, made in rivals]
     pages = {} if report is None else {report: partial(_write_page, projection, scenario, report, lever_draws)}
-    narrowed: dict[str, Any] = {"section": section, "shown": shown, "by": by, "every": every, "level": level}
+    narrowed: dict[str, Any] = {
+        "rivals": others,
+        "of": of,
+        "read_as": read_as,
+        "section": section,
+        "shown": shown,
+        "by": by,
+        "every": every,
+        "level": level,
+    }
     failed = show_projection(projection, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed)
     # shapes that 'ask' puts beside that of a series weigh nothing: an answer without one of them is what was asked for,
     # and so is what is left as of a date
     answered = ctx.info_name == "ask" and projection.opening is not None and projection.opening.headline is not None
     if failed and as_of is None and not answered:
         ctx.exit(1)
+
+
+def _try_rival(made: Callable[[], Scenario], drawn: Mapping[str, Any]) -> Projection | str:
+    """Return a rival's answer, or why it has none."""
+    from forecast.projection.engine import project
+
+    try:
+        return project(made(), **drawn, ends=True)
+    except ForecastError as problem:
+        return join_lines(problem)
 
 
 def _print_steps(costs: Mapping[int, StepCost]) -> None:

@@ -13,13 +13,22 @@ import click
 from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option, listing_warnings, origin, plugins_of
 from forecast.contract.registry import Record, Registry, get_registry
-from forecast.contract.specs import EstimateSpec, LawSpec, ModelSpec, RelationSpec, ScenarioSpec, TableSpec, TrendSpec
+from forecast.contract.specs import (
+    EstimateSpec,
+    LawSpec,
+    ModelSpec,
+    QuantitySpec,
+    RelationSpec,
+    ScenarioSpec,
+    TableSpec,
+    TrendSpec,
+)
 from forecast.errors import DataError, ForecastError, UsageError, nearest, printable
 
 __all__ = ["find", "propose_questions"]
 
 #: What is searched, in the order in which equals are listed.
-SEARCHED_KINDS = ("scenario", "model", "law", "table")
+SEARCHED_KINDS = ("quantity", "scenario", "model", "law", "table")
 #: Rows that people are shown.
 MAX_RESULTS = 20
 #: Most columns that names take of a line; a longer one pushes its own line alone.
@@ -46,7 +55,7 @@ _STOP_WORDS = frozenset(
 @click.argument("words", nargs=-1, required=True)
 @json_option
 def find(words: tuple[str, ...], as_json: bool) -> None:
-    """Find laws, models, tables and scenarios.
+    """Find quantities, scenarios, models, laws and tables.
 
     Every word must stand in the name, the title, a unit, a column or the reference. Names come first, then titles.
 
@@ -158,6 +167,8 @@ def _other_texts(record: Record) -> Iterator[str]:
     if isinstance(spec, LawSpec):
         yield from (spec.unit, spec.output, spec.expression or "", *spec.variables, *spec.variables.values())
         yield from (text for fit in spec.published for text in (fit.name, fit.reference))
+    elif isinstance(spec, QuantitySpec):
+        yield from (spec.unit, spec.definition, *spec.synonyms)
     elif isinstance(spec, ModelSpec):
         yield from (spec.unit, spec.quantity, *spec.qualifiers.values())
         if isinstance(spec, (TrendSpec, RelationSpec)):
@@ -219,7 +230,7 @@ def _has_whole_word(word: str, text: str) -> bool:
 
 
 def _record_unit(record: Record) -> str:
-    return record.spec.unit if isinstance(record.spec, (LawSpec, ModelSpec)) else ""
+    return record.spec.unit if isinstance(record.spec, (LawSpec, ModelSpec, QuantitySpec)) else ""
 
 
 def _print_matches(rows: list[dict[str, Any]], *, width: int) -> None:
@@ -234,10 +245,15 @@ def _print_matches(rows: list[dict[str, Any]], *, width: int) -> None:
     render.write()
     if len(rows) > len(shown):
         render.write(f"{len(rows) - len(shown)} more match: another word narrows it, --json has them all.")
-    render.write(f"All about the first: forecast {rows[0]['kind']}s show {names[0]}")
+    render.write(f"All about the first: forecast {_noun(rows[0]['kind'])} show {names[0]}")
     run = next((name for row, name in zip(shown, names, strict=True) if row["kind"] == "scenario"), None)
     if run is not None:
         render.write(f"Run a scenario: forecast run {run}")
+
+
+def _noun(kind: str) -> str:
+    """Return the command that lists a kind of record."""
+    return "quantities" if kind == "quantity" else f"{kind}s"
 
 
 def _shortest_name(row: dict[str, Any]) -> str:

@@ -1,0 +1,43 @@
+"""Where an answer about a quantity of the world leaves the bounds that the quantity has, said in a sentence."""
+
+from __future__ import annotations
+
+from forecast import units
+from forecast.contract.specs import QuantitySpec
+from forecast.projection.result import Projection
+from forecast.report.words.number_text import amount
+
+__all__ = ["bound_breaches"]
+
+#: What arithmetic may add to a bound that holds.
+BOUND_RTOL = 1e-9
+
+
+def bound_breaches(run: Projection, quantity: QuantitySpec) -> list[str]:
+    """Say which ends of the 90 % intervals lie outside the bounds of the quantity that is told; nothing if none does.
+
+    Parameters
+    ----------
+    run : Projection
+        Its values are those of the quantity.
+    quantity : QuantitySpec
+    """
+    ends = [
+        units.convert(end, answer.unit, quantity.unit, where=f"quantity '{quantity.name}'")
+        for answer in run.values
+        for row in answer.rows
+        if row.distribution is not None
+        for end in (row.distribution.quantiles[0], row.distribution.quantiles[-1])
+    ]
+    found = []
+    if ends and quantity.floor is not None and min(ends) < quantity.floor * (1 - BOUND_RTOL):
+        found.append(
+            f"some of the worlds lie below {amount(quantity.floor, quantity.unit)}, which bounds it: "
+            f"{quantity.floor_source}"
+        )
+    if ends and quantity.ceiling is not None and max(ends) > quantity.ceiling * (1 + BOUND_RTOL):
+        found.append(
+            f"some of the worlds lie above {amount(quantity.ceiling, quantity.unit)}, which bounds it: "
+            f"{quantity.ceiling_source}"
+        )
+    return [f"{quantity.name}: {each}" for each in found]

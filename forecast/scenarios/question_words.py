@@ -1,0 +1,241 @@
+"""A question in words, read as a line of ``forecast ask``: by the words that quantities have, and by units.
+
+No model of language: a quantity of the world has a title, a name and synonyms, and a question names the quantity with
+whose words it shares most, rare words counting more. Numbers with units say a level, or what a quantity is times; a
+year says when. What does not stand out is not read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from forecast.contract.registry import get_registry
+from forecast.contract.specs import QuantitySpec
+from forecast.errors import ForecastError
+
+__all__ = ["Reading", "readings"]
+
+#: How much of the rarity of a question's words a quantity must share to be meant, and how far the next must lie behind.
+CLEAR_SHARE, CLEAR_LEAD = 0.45, 1.15
+_WORD_PATTERN = re.compile(r"[a-z0-9]+(?:/[a-z]+)?")
+_YEAR_PATTERN = re.compile(r"\b(?:(?P<end>end of )|(?:in|by|until|of|before|at) )?(?P<year>20[2-9]\d)\b")
+_MULTIPLES = {
+    "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12
+}  # fmt: skip
+_UNIT_WORDS = {
+    "dollar": "USD", "usd": "USD", "$": "USD", "watt": "W", "kilowatt": "kW", "megawatt": "MW", "gigawatt": "GW",
+    "kw": "kW", "mw": "MW", "gw": "GW", "hour": "hour", "day": "day", "month": "month", "year": "year",
+    "token": "token", "parameter": "param", "param": "param", "bit": "bit", "mb": "MB", "gb": "GB", "tb": "TB",
+    "nanometre": "nm", "nm": "nm", "flop": "FLOP",
+    **{
+        f"{word}flop{end}": f"{sign}FLOP/s"
+        for word, sign in (("giga", "G"), ("tera", "T"), ("peta", "P"), ("exa", "E"), ("zetta", "Z"))
+        for end in ("", "/s")
+    },
+    **{f"{sign.lower()}flop/s": f"{sign}FLOP/s" for sign in "GTPEZ"},
+}  # fmt: skip
+#: What a stretch of work takes, in hours of work: 40 a week, 2,000 a year.
+_WORK_HOURS = {"hour": 1, "day": 8, "week": 40, "month": 167, "year": 2000}
+_WORK_PATTERN = re.compile(
+    r"\b(?:an?|one) (hour|day|week|month|year)(?:'s)? of work\b|\b(hour|day|week|month|year)[- ]long\b"
+)
+_AMOUNT_PATTERN = re.compile(
+    r"(?<![\w.])(?P<dollar>\$\s*)?(?P<number>\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*"
+    r"(?P<multiple>thousand|million|billion|trillion|[kmbt](?![a-z]))?\s*(?P<unit>[a-z$]+(?:/[a-z]+)?)?"
+    r"|\b(?:an?|one) (?P<one>dollar|watt|petaflop|exaflop|teraflop|token)\b"
+)
+_STOP_WORDS = frozenset(
+    re.findall(
+        r"[a-z']+",
+        "a about all an and any are at be been become before best big by can chance did do does end exceed fast for "
+        "from get give gives go good had has have hit how i if in is it it's its large likely long many most much need "
+        "of on one or our pass probability reach should so still than that the their then there they this to up us use "
+        "used was we what when where which who why will with would until year",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A line that a question in words may mean.
+
+    Parameters
+    ----------
+    text : str
+        A question of ``forecast ask``.
+    at : str
+        The date that it asks at; empty where it says none.
+    clear : bool
+        Whether the quantity stands out, so that the question can be answered as this.
+    """
+
+    text: str
+    at: str = ""
+    clear: bool = False
+
+    @property
+    def line(self) -> str:
+        """The command to copy."""
+        quoted = f'"{self.text}"' if " " in self.text else self.text
+        return f"forecast ask {quoted}" + (f" --at {self.at}" if self.at else "")
+
+
+def readings(question: str, most: int = 5) -> list[Reading]:
+    """Return the lines that a question in words may mean, the likeliest first.
+
+    Parameters
+    ----------
+    question : str
+    most : int
+
+    Examples
+    --------
+    >>> readings("when will a training run reach 1e29 FLOP")[0].line
+    'forecast ask "largest-run >= 1e29 FLOP"'
+    >>> readings("how tall is the Eiffel tower")
+    []
+    """
+    text = question.casefold().replace("’", "'")
+    at, rest = _date(text)
+    amounts, words = _amounts(rest)
+    dated = re.search(r"\bwhen\b|\bhow soon\b", text) is not None
+    hinted = [unit for word in words if (unit := _UNIT_WORDS.get(word))]
+    ranked = _ranked(words, [unit for _, unit in amounts], hinted, dated=dated)
+    out = []
+    asked = ((_formula(spec, amounts, dated=dated, chance=_is_chance(text)), share) for spec, share in ranked)
+    found = [(formula, share) for formula, share in asked if formula is not None][:most]
+    for place, (formula, share) in enumerate(found):
+        ahead = share / found[1][1] if len(found) > 1 else math.inf
+        out.append(Reading(text=formula, at=at, clear=place == 0 and share >= CLEAR_SHARE and ahead >= CLEAR_LEAD))
+    return out
+
+
+def _is_chance(text: str) -> bool:
+    return re.search(r"\b(chance|likely|probab|possible|will .* (reach|exceed|pass))", text) is not None
+
+
+def _date(text: str) -> tuple[str, str]:
+    """Return the date of a question, and the text without it."""
+    found = _YEAR_PATTERN.search(text)
+    if found is None:
+        return "", text
+    year = found["year"]
+    return (f"{year}-12-31" if found["end"] else year), text[: found.start()] + " " + text[found.end() :]
+
+
+def _amounts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return numbers with their units, as one line has them, and the words that are left."""
+    amounts: list[tuple[str, str]] = []
+
+    def of_work(found: re.Match[str]) -> str:
+        amounts.append((f"{_WORK_HOURS[found[1] or found[2]]}", "hour"))
+        return " work "
+
+    def of_number(found: re.Match[str]) -> str:
+        word = found["one"] or found["unit"] or ""
+        unit = "USD" if found["dollar"] else _UNIT_WORDS.get(word) or _UNIT_WORDS.get(word.removesuffix("s"), "")
+        value = float((found["number"] or "1").replace(",", "")) * _MULTIPLES.get(found["multiple"] or "", 1.0)
+        if found["one"] and not unit:
+            return found[0]
+        amounts.append((f"{value:.12g}" if value < 1e6 else f"{value:g}".replace("e+0", "e").replace("e+", "e"), unit))
+        return " " if unit else f" {word} "
+
+    text = _WORK_PATTERN.sub(of_work, text)
+    return amounts, _words(_AMOUNT_PATTERN.sub(of_number, text))
+
+
+def _words(text: str) -> list[str]:
+    return [_stem(word) for word in _WORD_PATTERN.findall(text.casefold().replace("-", " ")) if word not in _STOP_WORDS]
+
+
+def _stem(word: str) -> str:
+    """Return a word without the endings of plurals and verbs.
+
+    Examples
+    --------
+    >>> [_stem(word) for word in ("tokens", "costs", "training", "bits", "class")]
+    ['token', 'cost', 'train', 'bit', 'class']
+    """
+    for ending in ("ing", "ed", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            return word.removesuffix(ending)
+    return word
+
+
+def _ranked(
+    words: Sequence[str], asked: Sequence[str], hinted: Sequence[str], *, dated: bool
+) -> list[tuple[QuantitySpec, float]]:
+    """Return the quantities that share words with a question, and how much of the rarity of its words each shares.
+
+    Numbers have the units that are `asked`; those that are `hinted` stand in it as words.
+    """
+    records = (record.spec for record in get_registry().records("quantity"))
+    specs = [spec for spec in records if isinstance(spec, QuantitySpec) and spec.forecast]
+    phrases = {spec.name: [set(_words(text)) for text in _phrases(spec)] for spec in specs}
+    counts = Counter(word for group in phrases.values() for word in set().union(*group))
+    rarity = {word: math.log((1 + len(phrases)) / (0.5 + counts[word])) for word in {*words, *counts}}
+    whole = sum(rarity[word] for word in set(words))
+    found = []
+    for spec in specs:
+        best = 0.0
+        for phrase in phrases[spec.name]:
+            shared = sum(rarity[word] for word in phrase & set(words))
+            size = sum(rarity[word] for word in phrase)
+            best = max(best, shared / whole * (0.5 + 0.5 * shared / size) if whole and size else 0.0)
+        if best > 0:
+            fit = 1.2 if any(_same(unit, spec.unit) for unit in hinted) else 1.0
+            found.append((spec, best * fit * _fit_of_units(spec, asked, dated=dated)))
+    return sorted(found, key=lambda pair: -pair[1])
+
+
+def _phrases(spec: QuantitySpec) -> Iterator[str]:
+    yield from (spec.name.replace("-", " "), spec.title, *spec.synonyms)
+
+
+def _fit_of_units(spec: QuantitySpec, asked: Sequence[str], *, dated: bool) -> float:
+    """Return how well the numbers of a question go with a quantity: more than 1 where a level is one of it."""
+    if not asked:
+        return 1.0
+    if _is_level(spec, asked) or _is_factor(spec, asked):
+        return 1.5
+    return 0.5 if dated else 0.8
+
+
+def _is_level(spec: QuantitySpec, asked: Sequence[str]) -> bool:
+    return len(asked) == 1 and _same(asked[0], spec.unit)
+
+
+def _is_factor(spec: QuantitySpec, asked: Sequence[str]) -> bool:
+    """Tell whether a quantity times the first number is what the second is of, or something else that has a unit."""
+    if not asked[0] or "/" not in spec.unit:
+        return False
+    product = f"({spec.unit})*({asked[0]})"
+    if len(asked) == 2:
+        return _same(product, asked[1])
+    return len(asked) == 1 and any(_same(part, asked[0]) for part in spec.unit.split("/")[1:])  # it cancels
+
+
+def _same(one: str, other: str) -> bool:
+    from forecast import units
+
+    with contextlib.suppress(ForecastError):
+        return bool(units.same_dimension(one or "1", other or "1"))
+    return False
+
+
+def _formula(spec: QuantitySpec, amounts: Sequence[tuple[str, str]], *, dated: bool, chance: bool) -> str | None:
+    """Return the question of a quantity with the numbers that stand in words; None where they do not go together."""
+    asked = [unit for _, unit in amounts]
+    levels = [f"{number} {unit}".strip() for number, unit in amounts]
+    if len(amounts) == 1 and (_is_level(spec, asked) or (dated and not asked[0])):
+        level = levels[0] if asked[0] else f"{levels[0]} {spec.unit}".strip()  # a bare number is in its unit
+        return f"{spec.name} {'<=' if spec.unit == 'nm' else '>='} {level}" if dated or chance else spec.name
+    if amounts and _is_factor(spec, asked):
+        scaled = spec.name if amounts[0][0] == "1" else f"{spec.name} * {levels[0]}"
+        return f"{scaled} >= {levels[1]}" if len(amounts) == 2 else scaled
+    return None if dated else spec.name

@@ -1,0 +1,75 @@
+"""Questions in words: read as a line by the words of quantities and by units, or not read."""
+
+from __future__ import annotations
+
+import pytest
+
+from forecast.errors import UsageError
+from forecast.scenarios.question_text import read_question
+from forecast.scenarios.question_words import readings
+from tests.toolkit import command
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        ("when will a training run reach 1e29 FLOP", 'ask "largest-run >= 1e29 FLOP"'),
+        ("how big will the biggest training run be in 2030", "ask largest-run --at 2030"),
+        ("what is the chance of a 1e28 FLOP run by 2028", 'ask "largest-run >= 1e28 FLOP" --at 2028'),
+        ("when does a training run cost 10 billion dollars", 'ask "run-cost >= 1e10 USD"'),
+        ("how long do frontier training runs take", "ask run-duration"),
+        ("when will the top supercomputer do 10 exaflops on LINPACK", 'ask "supercomputer-hpl >= 10 EFLOP/s"'),
+        ("when will a GPU reach 1 PFLOP/s in FP32", 'ask "device-rate-fp32 >= 1 PFLOP/s"'),
+        ("how much compute does 20M USD buy", 'ask "rented-flop-per-dollar * 2e7 USD"'),
+        ("when does capex of the big four pass 1 trillion a year", 'ask "capex >= 1e12 USD/year"'),
+        ("when does a model reach 200 on the Epoch index", 'ask "capability-index >= 200"'),
+        ("when can AI do a month of work", 'ask "horizon-50 >= 167 hour"'),
+        ("time horizon at the end of 2027", "ask horizon-50 --at 2027-12-31"),
+        ("what will tokens cost in 2028", "ask token-price --at 2028"),
+        ("when will gpus hit 10 petaflops fp8", 'ask "device-rate-fp8 >= 10 PFLOP/s"'),
+        ("what share of adults use generative AI in 2028", "ask generative-ai-users --at 2028"),
+    ],
+)
+def test_the_first_line_is_what_is_meant(question, line):
+    assert readings(question)[0].line == f"forecast {line}"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "how tall is the Eiffel tower",
+        "who won the world cup",
+        "what is the price of bread",
+        "will it rain tomorrow",
+        "a b",
+    ],
+)
+def test_a_question_about_something_else_is_not_answered(question):
+    assert not any(each.clear for each in readings(question))
+
+
+def test_every_line_that_is_proposed_can_be_read():
+    for question in (
+        "which GPU should I buy",
+        "how much does a GPU cost per hour",
+        "what limits training runs",
+        "brains",
+    ):
+        for each in readings(question):
+            read_question(each.text, at=[each.at] if each.at else ())
+
+
+def test_what_is_clear_is_answered_and_says_how_it_was_read(capsys):
+    told = command("ask")(capsys, "when will a training run reach 1e29 FLOP", "--draws", "64")
+    assert told.out.startswith('Read as: forecast ask "largest-run >= 1e29 FLOP"\n')
+    found = command("ask")(capsys, "what will tokens cost in 2028", "--draws", "64", "--json").json
+    alone = command("ask")(capsys, "token-price", "--at", "2028", "--draws", "64", "--json").json
+    assert found["read"] == ["Read as: forecast ask token-price --at 2028"]
+    assert found["result"]["answer"] == alone["result"]["answer"]
+
+
+def test_what_is_not_clear_proposes_lines(capsys):
+    told = command("ask")(capsys, "what is the price of bread")
+    assert told.code == UsageError.exit_code
+    assert "is a question in words. Nearest to it are:" in told.out
+    assert "forecast ask" in told.out

@@ -1,0 +1,171 @@
+"""Quantities of the world: one forecast whichever door, and rivals that say how they differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.contract.registry import get_registry
+from forecast.errors import AmbiguousNameError, PluginContractError, UnknownNameError, UsageError
+from forecast.scenarios.question_text import read_question, world_quantity
+from forecast.testing import run_checks
+from tests.toolkit import command
+
+PLUGIN = """
+from forecast import QuantitySpec, RivalForecast, hookimpl
+
+@hookimpl
+def forecast_quantities():
+    yield QuantitySpec(name="speed", title="Speed", unit="TFLOP/s", definition="d", reference="r", {more})
+"""
+
+
+def values(text, **options):
+    return forecast.ask(text, dates=[2030], draws=64, **options).values
+
+
+@pytest.mark.parametrize(
+    ("name", "door"),
+    [
+        ("largest-run", "model-capability.run"),
+        ("horizon-50", "model-capability.horizon"),
+        ("run-power", "model-capability.power"),
+        ("fab-cost", "hardware/fab-cost"),  # a model of the same name is asked by its full name
+        ("brain-compute", "brain/pooled"),
+    ],
+)
+def test_a_quantity_and_the_door_of_its_forecast_give_equal_bits(name, door):
+    np.testing.assert_array_equal(values(name), values(door))
+
+
+def test_settings_are_those_of_the_scenario_that_is_asked():
+    one, fixed = values("device-rate-fp32"), {"gpu_capability.precision": "fp32"}
+    other = forecast.ask("gpu-capability.peak", dates=[2030], draws=64, with_=fixed).values
+    np.testing.assert_array_equal(np.squeeze(one), np.squeeze(other))
+    both = read_question("max(device-rate-per-watt-fp8, device-rate-per-watt-fp16)")
+    assert set(both.stated["use"]) == {"gpu_capability_fp8", "gpu_capability_fp16"}  # two values of one choice
+
+
+def test_a_door_is_titled_as_the_quantity_that_it_forecasts():
+    answer = forecast.ask("model-capability.power", dates=[2030], draws=64)
+    assert str(answer).startswith("Power of the largest training run")
+
+
+def test_arithmetic_takes_quantities_and_the_forecast_may_be_a_formula():
+    spent, run = values("run-cost * training-flop-per-dollar"), values("largest-run")
+    assert spent.shape == run.shape  # of one world, in which the run is paid for
+    limits = ", ".join(f"model-limits.{n}_allow" for n in ("chips", "data"))
+    door = f"min(min(model-limits.money_allows, model-limits.power_allows), min({limits}))"
+    np.testing.assert_array_equal(values("feasible-run"), values(door))
+
+
+def test_every_quantity_names_what_exists():
+    records = get_registry().records("quantity")
+    names = {record.spec.name for record in records}
+    assert len(records) > 60
+    for record in records:
+        assert set(record.spec.related) <= names, record.full_name
+        assert len({rival.name for rival in record.spec.rivals}) == len(record.spec.rivals)
+        for rival in ["", *(each.name for each in record.spec.rivals)] if record.spec.forecast else ():
+            read_question(record.spec.name, rival=rival)
+
+
+def test_rivals_stand_beneath_with_their_phrase_and_are_asked_alone(capsys):
+    question = "largest-run >= 1e29 FLOP"
+    spec = world_quantity(question)
+    words = [question, "--draws", "64"]
+    shown = command("ask")(capsys, *words).out
+    found = command("ask")(capsys, *words, "--json").json["result"]["rivals"]
+    assert [row["name"] for row in found] == [each.name for each in spec.rivals]
+    for each in spec.rivals:
+        assert each.differs in shown
+    alone = command("ask")(capsys, *words, "--model", "exponential", "--until", "2039", "--json").json["result"]
+    assert "rivals" not in alone
+    assert alone["answer"]["crossing"] == found[0]["answer"]["crossing"]
+    with pytest.raises(UnknownNameError, match="unknown rival 'nope'"):
+        read_question(question, rival="nope")
+    with pytest.raises(UnknownNameError, match="unknown rival 'exponential'"):
+        read_question("hardware/linpack", rival="exponential")
+
+
+def test_rivals_are_told_in_the_unit_of_the_quantity():
+    spec = world_quantity("horizon-50")
+    for rival in spec.rivals:
+        question = read_question("horizon-50", at=[2030], rival=rival.name)
+        assert forecast.project(question, draws=64).values[0].unit == spec.unit
+
+
+def test_an_answer_outside_its_bounds_says_so(capsys, fake_plugins):
+    fake_plugins.add("bounded", PLUGIN.format(more='forecast="hardware/linpack", ceiling=1.0, ceiling_source="a law"'))
+    told = command("ask")(capsys, "speed", "--at", "2030", "--draws", "64")
+    assert "speed: some of the worlds lie above 1 TFLOP/s, which bounds it: a law" in " ".join(told.err.split())
+    assert any("a law" in line for line in command("ask")(capsys, "speed", "--at", "2030", "--json").json["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "says"),
+    [
+        ('forecast="speed"', UsageError, "rests on itself: slow/speed -> slow/speed"),
+        ("", UsageError, "nothing here forecasts 'speed' \\(Speed\\): forecast quantities show speed"),
+        ('forecast="hardware/nope"', UnknownNameError, "unknown name 'hardware/nope'"),
+        ('forecast="brain-parity.machine", settings={"metrik": "hpcg"}', UsageError, "unknown choice 'metrik'.*metric"),
+    ],
+)
+def test_a_forecast_that_cannot_be_asked_is_one_sentence(fake_plugins, more, error, says):
+    fake_plugins.add("slow", PLUGIN.format(more=more))
+    with pytest.raises(error, match=says):
+        read_question("speed")
+
+
+def test_two_plugins_that_name_one_quantity_are_named(fake_plugins):
+    for name in ("one", "two"):
+        fake_plugins.add(name, PLUGIN.format(more='forecast="hardware/linpack"'))
+    with pytest.raises(AmbiguousNameError, match="one/speed, two/speed"):
+        read_question("speed")
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({"definition": " "}, "definition: is empty"),
+        ({"ceiling": 1.0}, "ceiling_source: is missing"),
+        ({"floor": 2.0, "ceiling": 1.0, "floor_source": "a", "ceiling_source": "b"}, "floor: 2 lies above the ceiling"),
+        ({"scale": "log"}, "scale: expected one of level, share"),
+    ],
+)
+def test_a_record_that_says_too_little_is_refused(keys, says):
+    whole = {"name": "q", "unit": "W", "definition": "d", "reference": "r"}
+    with pytest.raises(PluginContractError, match=says):
+        forecast.QuantitySpec(**(whole | keys))
+
+
+def test_a_rival_without_a_phrase_is_refused():
+    with pytest.raises(PluginContractError, match="differs: is empty"):
+        forecast.RivalForecast(name="a", forecast="hardware/linpack", differs="")
+
+
+def test_the_commands_list_show_and_find_quantities(capsys):
+    listed = command("quantities")(capsys, "list", "--json").json["result"]
+    assert "capability/largest-run" in {row["name"] for row in listed}
+    shown = command("quantities")(capsys, "show", "largest-run", "--json").json["result"]
+    assert shown["definition"].startswith("Floating-point operations")
+    assert shown["ceiling"].startswith("5e+35 FLOP: ")
+    found = command("find")(capsys, "frontier", "training", "compute").out
+    assert found.splitlines()[0].startswith("quantity")
+    assert "largest-run" in found
+    assert "All about the first: forecast quantities show" in found
+
+
+def test_the_kit_finds_a_forecast_in_another_unit(fake_plugins):
+    fake_plugins.add("wrong", PLUGIN.format(more='forecast="brain/power"'))
+    failed = {outcome.label: outcome.message for outcome in run_checks("wrong") if not outcome.ok}
+    assert any("units" in message and "speed" in label for label, message in failed.items()), failed
+
+
+def test_a_model_is_asked_for_the_quantity_that_it_is_one_forecast_of():
+    np.testing.assert_array_equal(values("training-compute"), values("largest-run"))
+    assert read_question("capability/training-compute").choices  # by its full name, with its shapes
+    for record in get_registry().records("quantity"):
+        for name in record.spec.also:
+            assert get_registry().find("model", name), record.full_name
