@@ -106,8 +106,8 @@ def test_a_question_in_one_line_stands_alone(beside):
 
 
 def test_what_is_asked_can_be_changed_saved_and_drawn(said, here):
-    out = said("ask", "capability/training-compute", "--at", "2030", *FEW, "--set", "shape=exponential", "--out", "a.nc",
-               "--plot", "a.svg", "--report", "a.html", "--lever-draws", "0")  # fmt: skip
+    asked = ("capability/training-compute", "--at", "2030", *FEW, "--set", "shape=exponential")
+    out = said("ask", *asked, "--out", "a.nc", "--plot", "a.svg", "--report", "a.html", "--lever-draws", "0")
     assert out.code == 0, out.err
     assert {path.name for path in here.iterdir()} >= {"a.nc", "a.svg", "a.html"}
     assert said("show", "a.nc").out.splitlines()[0] == out.out.splitlines()[0]
