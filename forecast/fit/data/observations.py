@@ -318,6 +318,11 @@ def read_observations(
     if itself is not None:
         what = "column" if explained in source.columns else "formula"
         raise UsageError(f"{name}: y: the {what} '{printable(explained, 60)}' is also the variable '{itself}'")
+    if not wide and by is None and request.groups is None and data.from_file:
+        from forecast.tables.same_place import check_one_curve
+
+        places = np.stack([np.broadcast_to(each, source.shape)[0] for each in variables.values()])
+        check_one_curve(data, places, _columns_used(law, request, options, data), name)
     y = np.broadcast_to(source.as_curves(_evaluate(explained, source.columns, f"{name}: y")), source.shape)
     weights, errors = _weights(request, source, name)
     columns = _option_columns(objective, options, source, name)
@@ -350,18 +355,24 @@ def read_observations(
     )
 
 
-def _complete_rows(
-    law: Law, columns: Columns, request: FitRequest, options: Mapping[str, Any], name: str
-) -> tuple[Columns, FitRequest, Mapping[str, Any]]:
-    """Leave out the rows that lack a value in a column that is used, also from what is given beside the data."""
+def _columns_used(law: Law, request: FitRequest, options: Mapping[str, Any], columns: Columns) -> list[str]:
+    """Return the columns that a fit uses, by their names or in formulas."""
     from forecast.tables.column_names import columns_in
 
     let = request.let or {}
     sigma_x = request.sigma_x if isinstance(request.sigma_x, Mapping) else {}
-    beside = {"weights": request.weights, "sigma": request.sigma, "groups": request.groups}
     used = [*(let.get(v, v) for v in law.variables), request.y if request.y is not None else law.output, request.by]
-    texts = [text for text in (*used, *beside.values(), *sigma_x.values(), *options.values()) if isinstance(text, str)]
-    names = [column for text in texts for column in columns_in(text, columns)]
+    beside = (request.weights, request.sigma, request.groups, *sigma_x.values(), *options.values())
+    return [each for text in (*used, *beside) if isinstance(text, str) for each in columns_in(text, columns)]
+
+
+def _complete_rows(
+    law: Law, columns: Columns, request: FitRequest, options: Mapping[str, Any], name: str
+) -> tuple[Columns, FitRequest, Mapping[str, Any]]:
+    """Leave out the rows that lack a value in a column that is used, also from what is given beside the data."""
+    sigma_x = request.sigma_x if isinstance(request.sigma_x, Mapping) else {}
+    beside = {"weights": request.weights, "sigma": request.sigma, "groups": request.groups}
+    names = _columns_used(law, request, options, columns)
     complete = columns.complete([column for column in dict.fromkeys(names) if columns.meaning(column).problem is None])
     if complete.rows == columns.rows:
         return complete, request, options
