@@ -178,7 +178,11 @@ def descriptor_of(name_or_path: str | os.PathLike[str]) -> Path:
         except UnknownNameError:
             if not text or not _is_folder(path):
                 raise
-    return path / "datapackage.json" if _is_folder(path) else path
+    if not _is_folder(path):
+        return path
+    if not (path / "datapackage.json").exists():
+        raise DataError(f"'{printable(text, 80)}': a folder without datapackage.json; expected a file of data")
+    return path / "datapackage.json"
 
 
 def _is_folder(path: Path) -> bool:

@@ -18,6 +18,7 @@ from forecast.base.dates import decimal_year
 from forecast.base.lazy import is_masked_array
 from forecast.errors import DataError, EmptyDataError, ForecastError, TableError, UnknownNameError, printable
 from forecast.tables.column_meaning import ColumnMeaning, ReadOptions, meaning_of_array, text_array, understand
+from forecast.tables.column_names import check_named_once
 from forecast.tables.csv_format import plain_cell
 from forecast.tables.date_cells import TIME_NAME_PATTERN, are_plain_dates, years_of_numbers
 from forecast.tables.number_cells import could_be_number, has_decimal_comma, is_unit
@@ -270,18 +271,25 @@ class Columns(Mapping[str, "Array"]):
     def where(self, name: str, text: str, at: str) -> Columns:
         """Return the rows whose cell of a column is as written, or has the value that the text has there.
 
+        Text such as ``> 3``, or several joined by ``and``, compares numbers and dates; a word for a missing cell, of
+        a column that is no text, means the rows without a value.
+
         Raises
         ------
         UnknownNameError
         UsageError
             If the text is no number, date or truth value where the column holds these.
         """
-        from forecast.tables.row_filters import wanted_value
+        from forecast.tables.row_filters import comparison_mask, wanted_value
 
         values, labels = self.column(name), self.labels(name)
-        keep = np.zeros(self.rows, dtype=bool) if labels is values else labels == text
-        keep = keep if keep.any() else values == wanted_value(values, "", text, at)
         shown = f"{printable(name, 40)} is {printable(text, 40)}"
+        keep = np.zeros(self.rows, dtype=bool) if labels is values else labels == text
+        if not keep.any() and (mask := comparison_mask(values, text, at)) is not None:
+            return self.take(mask, f"not {printable(name, 40)} {printable(text, 40)}")
+        if not keep.any():
+            without = is_missing(text) and values.dtype.kind != "U"
+            keep = self.meaning(name).missing_mask() if without else values == wanted_value(values, "", text, at)
         rows = self.take(keep, f"of other {printable(name, 40)}")
         rows.notes.series.append(f"one of {len(set(labels.tolist()))} series ({shown})")
         return rows
@@ -372,12 +380,7 @@ class Columns(Mapping[str, "Array"]):
             If the file has two columns of this name.
         """
         if name not in self:
-            if f"{name} (1)" in self._sources:
-                both = [each for each in self._sources if each.startswith(f"{name} (")]
-                listed = " or ".join(f"'{printable(each, 60)}'" for each in both)
-                raise TableError(
-                    f"{self.label}: column '{printable(name, 60)}' is given {len(both)} times: say {listed}"
-                )
+            check_named_once(name, self, self.label)
             raise UnknownNameError("column", name, self, where=self.label)
         return self[name]
 

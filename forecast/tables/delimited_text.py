@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.errors import EmptyDataError, TableError, printable
 from forecast.tables.raw_table import RawTable
-from forecast.tables.schema.cells import MISSING_WORDS, normalise_text
+from forecast.tables.schema.cells import MISSING_WORDS, is_missing, normalise_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +35,8 @@ MIN_LARGE_BYTES = 1 << 20
 N_SAMPLE_LINES = 60
 #: Most lines above a header, and most lines of a footer.
 MAX_LINES_AROUND = 40
+#: Rows of values below names tell these from a row of words.
+MIN_ROWS_BELOW_HEADER = 2
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 BLANKS = "blanks"
 
@@ -46,6 +48,8 @@ _FOOTER_PATTERN = re.compile(
     r"(total|totals|sum|mean|average|median|min|max|minimum|maximum|std|count)\W*|(source|sources|note|notes)\b.*|[*†].*",
     re.IGNORECASE | re.DOTALL,
 )
+#: A cell of the line that markdown draws below a header.
+_RULE_PATTERN = re.compile(r"\s*:?-{3,}:?\s*|\s*")
 _BRACKETED_PATTERN = re.compile(r"\(.*\)|\[.*\]")
 #: A number with three digits in its exponent may be infinite or vanish: such are read one by one.
 _LARGE_EXPONENT_PATTERN = re.compile(rb"[eE][+-]?[0-9]{3}")
@@ -128,7 +132,7 @@ def _split_rows(text: str, separator: str, label: str) -> list[Row]:
     rows, line, size = [], 1, 0
     try:
         for cells in reader:
-            rows.append((line, cells))
+            rows.append((line, [cell.strip() for cell in cells] if separator == "|" else cells))
             size += len(cells)
             if size > MAX_TABLE_CELLS:
                 raise TableError(f"{label}:{line}: more than {MAX_TABLE_CELLS:,} cells; split the file")
@@ -180,26 +184,28 @@ def table_of_rows(
     said = list(notes)
     every = list(rows)
     blank = {line for line, cells in every if _is_blank(cells)}
-    rows, remarks = _without_remarks([(line, cells) for line, cells in every if line not in blank])
+    rows, remarks = _without_remarks([row for row in every if row[0] not in blank and not _is_rule(row[1])])
     if not rows:
         raise EmptyDataError(f"{label}: the file is empty; expected a header and rows")
     width = Counter(_width(cells) for _, cells in rows[:1000]).most_common(1)[0][0]
     top = next(
         (i for i, (_, cells) in enumerate(rows[:MAX_LINES_AROUND]) if _is_header(cells, width, rows[i + 1 :])), 0
     )
+    while _is_title(rows[top:]):
+        top += 1
     if top:
         said.append(f"{top} line{'s' * (top > 1)} above the header left out")
     (line, header), body = rows[top], rows[top + 1 :]
     if is_value(header[0]) and all(is_value(cell) for cell in header if cell.strip()) and len(body) > 1 and width > 1:
         body, header = rows[top:], [f"column {i + 1}" for i in range(_width(header))]
         said.append("no header: the columns are called column 1, column 2, …")
-    header = [normalise_text(unguard(name).strip()) for name in header]
+    header = [normalise_text(" ".join(unguard(name).split())) for name in header]
     header = header[: max(_width(header), max((_width(cells) for _, cells in body[:1000]), default=0) if body else 0)]
     body, n_below = _without_footer(body, len(header), blank)
     if n_below:
         said.append(f"{n_below} line{'s' * (n_below > 1)} below the table left out")
     units, body = _read_units(header, body)
-    again = [i for i, (_, cells) in enumerate(body) if [cell.strip() for cell in cells] == header]
+    again = [i for i, (_, cells) in enumerate(body) if [" ".join(cell.split()) for cell in cells] == header]
     if again:
         said.append(f"{len(again)} repeated header{'s' * (len(again) > 1)} left out")
         body = [row for i, row in enumerate(body) if i not in set(again)]
@@ -227,6 +233,33 @@ def _is_header(cells: Sequence[str], width: int, later: Sequence[Row]) -> bool:
     filled = sum(bool(cell.strip()) for cell in cells)
     # an index has no name, and a trailing comma is no column
     return len(cells) >= width - 1 and (filled > 1 or width < 2) and (_width(cells) >= width - 1 or not later)
+
+
+def _is_title(rows: Sequence[Row]) -> bool:
+    """Return True for a line with separators above a header: names follow, and no units, over columns of values."""
+    if len(rows) < MIN_ROWS_BELOW_HEADER + 2:
+        return False
+    (title_line, title), (names_line, names), *later = rows
+    below = [cells for _, cells in later[:MIN_ROWS_BELOW_HEADER]]
+    if (
+        len(names) < max(map(len, below)) - 1
+        or any(map(is_value, names))
+        or not all(cell.strip() for cell in names[1:])
+    ):
+        return False
+    if any(map(is_value, title)) and not any(" " in cell.strip() for cell in title):
+        return False  # a year or a size may be the name of a column
+    numeric = [i for i in range(len(names)) if all(i < len(cells) and is_value(cells[i]) for cells in below)]
+    named = [i for i in numeric if not _is_unit_or_missing(names[i])]
+    # one word among numbers may be a cell of the first row; words in all columns, or under prose, are names
+    prose = any(cell.startswith(" ") for cell in title[1:]) and not any(cell.startswith(" ") for cell in names[1:])
+    apart = names_line > title_line + 1 or len(title) != len(names)
+    return bool(named) and (len(numeric) == len(names) or prose or apart)
+
+
+def _is_rule(cells: Sequence[str]) -> bool:
+    """Return True for a line of dashes between columns."""
+    return len(cells) > 1 and "".join(cells).strip() != "" and all(map(_RULE_PATTERN.fullmatch, cells))
 
 
 def _without_remarks(rows: Sequence[Row]) -> tuple[list[Row], int]:
@@ -289,6 +322,10 @@ def _read_units(header: Sequence[str], body: list[Row]) -> tuple[list[str], list
     return [unit if _is_unit(unit) else "" for unit in bare], body[1:]
 
 
+def _is_unit_or_missing(cell: str) -> bool:
+    return is_missing(cell) or _BRACKETED_PATTERN.fullmatch(cell.strip()) is not None or _is_unit(cell.strip())
+
+
 def _is_unit(text: str) -> bool:
     from forecast import units
     from forecast.errors import ForecastError
@@ -343,7 +380,7 @@ def _column_names(header: Sequence[str], columns: Sequence[Sequence[str]], label
 
 def _large_table(data: bytes, separator: str, label: str, digest: str, notes: Sequence[str]) -> RawTable | None:
     """Return a large file as a table whose columns pandas takes out when they are used; None if it is irregular."""
-    if separator not in SEPARATORS:
+    if separator not in SEPARATORS or (separator == "|" and b" |" in data[: 1 << 16]):
         return None
     start = 0
     while data.startswith(b"# ", start):

@@ -16,10 +16,12 @@ from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageEr
 from forecast.fit.data.groups import labels_of
 from forecast.fit.objectives.objective import Objective, RowRule
 from forecast.fit.options import FitRequest
+from forecast.tables.column_names import check_named_once
 
 if TYPE_CHECKING:
     from forecast.laws import Law
-    from forecast.tables import Columns
+    from forecast.tables.column_names import check_named_once
+from forecast.tables import Columns
 
 __all__ = ["Observations", "points_of", "read_observations"]
 
@@ -251,6 +253,7 @@ def _row_numbers(given: Any, columns: Mapping[str, Any], size: int, where: str) 
 def _variable(law: Law, variable: str, source: Any, columns: Mapping[str, Any], name: str, hint: str = "") -> Array:
     """Return a variable of a law: a column, or a formula over columns; the groups' places of one with levels."""
     where = f"{name}: variable '{variable}'"
+    check_named_once(str(source), columns, where)
     if source == variable and variable not in columns:
         hint = hint or f"let may make it, by a formula over the columns {first_names(list(columns))}"
         raise UnknownNameError("column", variable, columns, where=f"{where} ({hint})")
@@ -311,6 +314,7 @@ def read_observations(
             raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
     variables = {v: source.as_curves(_variable(law, v, let.get(v, v), source.columns, name)) for v in law.variables}
     explained = request.y if request.y is not None else law.output
+    check_named_once(explained, source.columns, f"{name}: y")
     if request.y is None and explained not in source.columns:
         at = f"{name}: say y=, the column that the law explains"
         raise UnknownNameError("column", explained, source.columns, where=at)
