@@ -9,7 +9,7 @@ import decimal
 import functools
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from forecast.errors import DataError, EmptyDataError, ForecastError, TableError
 from forecast.tables.column_meaning import ColumnMeaning, ReadOptions, meaning_of_array, text_array, understand
 from forecast.tables.column_names import check_named_once
 from forecast.tables.csv_format import plain_cell
-from forecast.tables.date_cells import TIME_NAME_PATTERN, are_plain_dates, years_of_numbers
+from forecast.tables.date_cells import TIME_NAME_PATTERN, are_plain_dates, dates_of_numbers, years_of_numbers
 from forecast.tables.number_cells import could_be_number, has_decimal_comma, is_unit
 from forecast.tables.schema.cells import is_missing, normalise_text
 
@@ -165,6 +165,8 @@ class Columns(Mapping[str, "Array"]):
 
     def __getitem__(self, name: str) -> Array:
         found = self.meaning(name)
+        if found.problem is not None:
+            raise found.problem
         unit = self._units.get(name) or found.unit
         self.notes.columns.setdefault(self.resolved(name), (*found.notes, *((unit,) if unit else ())))
         return found.values
@@ -225,7 +227,7 @@ class Columns(Mapping[str, "Array"]):
         ------
         UnknownNameError
         """
-        self.column(name)
+        self._check_known(name)
         found = self.meaning(name)
         return found.values if found.labels is None else found.labels
 
@@ -238,8 +240,6 @@ class Columns(Mapping[str, "Array"]):
         """
         values = self.column(name)
         found, where = self.meaning(name), f"{self.label}: column '{printable(name, 80)}'"
-        if found.problem is not None:
-            raise found.problem
         if found.kind == "date":
             return decimal_year(values)
         if found.kind == "text":
@@ -282,13 +282,13 @@ class Columns(Mapping[str, "Array"]):
         """
         from forecast.tables.row_filters import comparison_mask, wanted_value
 
-        values, labels = self.column(name), self.labels(name)
+        labels, values = self.labels(name), self.meaning(name).values
         shown = f"{printable(name, 40)} is {printable(text, 40)}"
         keep = np.zeros(self.rows, dtype=bool) if labels is values else labels == text
-        if not keep.any() and (mask := comparison_mask(values, text, at)) is not None:
+        if isinstance(text, str) and not keep.any() and (mask := comparison_mask(values, text, at)) is not None:
             return self.take(mask, f"not {printable(name, 40)} {printable(text, 40)}")
         if not keep.any():
-            without = is_missing(text) and values.dtype.kind != "U"
+            without = isinstance(text, str) and is_missing(text) and values.dtype.kind != "U"
             keep = self.meaning(name).missing_mask() if without else values == wanted_value(values, "", text, at)
         rows = self.take(keep, f"of other {printable(name, 40)}")
         rows.notes.series.append(f"one of {len(set(labels.tolist()))} series ({shown})")
@@ -379,10 +379,13 @@ class Columns(Mapping[str, "Array"]):
         TableError
             If the file has two columns of this name.
         """
+        self._check_known(name)
+        return self[name]
+
+    def _check_known(self, name: str) -> None:
         if name not in self:
             check_named_once(name, self, self.label)
             raise UnknownNameError("column", name, self, where=self.label)
-        return self[name]
 
     def numeric(self, name: str) -> npt.NDArray[np.float64]:
         """Return a column that must be numbers.
@@ -393,9 +396,6 @@ class Columns(Mapping[str, "Array"]):
         """
         values = self.column(name)
         if values.dtype.kind != "f":
-            problem = self.meaning(name).problem
-            if problem is not None:
-                raise problem
             kind = "dates" if values.dtype.kind == "M" else "text"
             example = "" if kind == "dates" else f" ('{printable(next((c for c in values if c), ''), 40)}')"
             raise TableError(f"{self.label}: column '{printable(name, 80)}': expected numbers, got {kind}{example}")
@@ -408,11 +408,11 @@ def columns_of_table(table: RawTable, options: ReadOptions) -> Columns:
 
     def source(name: str) -> Callable[[], ColumnMeaning]:
         def meaning() -> ColumnMeaning:
+            where = f"{table.label}: column '{printable(name, 80)}'"
             numbers = table.numbers(name) if not options.missing else None
             if numbers is not None:
-                return meaning_of_array(numbers)
-            where = f"{table.label}: column '{printable(name, 80)}'"
-            return understand(table[name], where, lambda row: table.at(row, name), options, comma)
+                return _with_dates(name, meaning_of_array(numbers))
+            return _with_dates(name, understand(table[name], where, lambda row: table.at(row, name), options, comma))
 
         return meaning
 
@@ -449,23 +449,42 @@ def columns_of_arrays(data: Mapping[Any, Any], label: str, at: str, *, options: 
         if length is not None and len(array) != length:
             raise DataError(f"{where} has {len(array)} rows, '{printable(first, 80)}' has {length}")
         length, first = len(array), first or name
-        sources[key] = functools.partial(_meaning_of_values, array, where, options)
+        sources[key] = functools.partial(_meaning_of_values, array, key, where, options)
     if not length:
         raise EmptyDataError(f"{at}{label}: no {'columns' if length is None else 'rows'}")
     strict = options is not None and "error" in options.missing
     return Columns(sources, length, label, strict=strict)
 
 
-def _meaning_of_values(array: Array, where: str, options: ReadOptions | None) -> ColumnMeaning:
+def _meaning_of_values(array: Array, name: str, where: str, options: ReadOptions | None) -> ColumnMeaning:
     values = coerce(array, where)
     if values.dtype.kind == "O":
         return understand(list(values), where, lambda row: f"{where}, row {row + 1}", options or ReadOptions(), str)
-    if options is None or values.dtype.kind != "U":
+    if options is None:
         return meaning_of_array(values)
+    if values.dtype.kind != "U":
+        return _with_dates(name, meaning_of_array(values))
     found = understand(values.tolist(), where, lambda row: f"{where}, row {row + 1}", options, lambda: "point")
-    return found if found.kind == "text" or found.labels is not None else ColumnMeaning(
-        kind=found.kind, values=found.values, unit=found.unit, notes=found.notes, labels=values, problem=found.problem
-    )  # fmt: skip
+    kept = found if found.kind == "text" or found.labels is not None else replace(found, labels=values)
+    return _with_dates(name, kept)
+
+
+def _with_dates(name: str, found: ColumnMeaning) -> ColumnMeaning:
+    """Return numbers that are dates in another form than years as dates: Unix seconds, YYYYMM, a spreadsheet's days."""
+    if found.kind != "number" or found.unit or found.problem is not None:
+        return found
+    known = found.values[np.isfinite(found.values)]
+    if not known.size or not (TIME_NAME_PATTERN.search(name) or are_plain_dates(known)):
+        return found
+    try:
+        dates, form = dates_of_numbers(found.values, name)
+    except DataError:
+        return found
+    if dates.dtype.kind != "M":
+        return found
+    labels = np.array([f"{value:.17g}" for value in found.values]) if found.labels is None else found.labels
+    note = f"'{printable(name, 40)}' as {form}"
+    return replace(found, kind="date", values=dates, labels=labels, notes=(*found.notes, note))
 
 
 def _array(values: Any, where: str) -> Array:

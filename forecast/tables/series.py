@@ -131,8 +131,7 @@ def rows_as_of(
 
 def _time_of(columns: Columns, name: str, data: Any, where: str) -> Array:
     """Return a column of dates as decimal years; of a file in any form, of arrays any number."""
-    columns.column(name)
-    if columns.from_file or columns.meaning(name).problem is not None:
+    if columns.from_file:
         return columns.years(name)
     return _to_decimal_years(columns.column(name), f"{where}: column '{printable(name, 60)}'")
 

@@ -1,9 +1,11 @@
 """What somebody types first at a file of their own: the same rule at every door."""
 
 import contextlib
+import datetime
 import io
 import json
 
+import numpy as np
 import pytest
 
 import forecast
@@ -11,6 +13,8 @@ from forecast.cli import main
 from forecast.errors import DataError, TableError
 
 YEARS = range(2010, 2021)
+#: The first day of each year, as spreadsheets count days.
+DAYS = {year: (datetime.date(year, 1, 1) - datetime.date(1899, 12, 30)).days for year in YEARS}
 
 
 def call(*words):
@@ -134,3 +138,33 @@ def test_a_folder_and_a_column_without_dates_are_one_sentence(tmp_path):
         assert "mine': a folder without datapackage.json; expected a file of data" in call(*words)[2]
     says = "forecast: error: a.csv: column 'start': expected dates (2024-06-30, 2024Q2, Jun 2024, years), got text\n"
     assert call("ask", f"{path}:y", "--x", "start") == (1, "", says)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "form"),
+    [
+        ("date", [(DAYS[year] - 25569) * 86400 for year in YEARS], "Unix seconds"),
+        ("timestamp", [(DAYS[year] - 25569) * 86400000 for year in YEARS], "Unix milliseconds"),
+        ("when", [DAYS[year] for year in YEARS], "days of a spreadsheet"),
+        ("month", [100 * year + 1 for year in YEARS], "YYYYMM"),
+    ],
+)
+def test_python_gives_the_dates_that_the_command_line_reads(tmp_path, name, cells, form):
+    path = write(tmp_path / "a.csv", f"{name},y", *(f"{cell},{i + 2}" for i, cell in enumerate(cells)))
+    for columns in (forecast.read(path), forecast.read({name: cells, "y": np.arange(2.0, 13.0)})):
+        assert [str(date)[:10] for date in columns[name]] == [f"{year}-01-01" for year in YEARS]
+        assert columns.kind(name) == "time"
+        assert f"'{name}' as {form}" in columns.notes.line()
+        assert columns.where(name, str(cells[1]), "where")["y"].tolist() == [3.0]
+    code, out, err = call("extrapolate", path, "--x", name, "--y", "y", "--to", "2025", "--json")
+    assert code == 0, err
+    assert (code, json.loads(out)["read"]) == (0, [f"Read a.csv: 11 rows, '{name}' as {form}."])
+
+
+def test_python_refuses_what_the_command_line_refuses(tmp_path):
+    path = write(tmp_path / "a.txt", "day;cost;size", "1/2/2020;1,200;3", "3/4/2020;1,300;big", "5/6/2020;1,400;5")
+    for name, says in (("day", "--dates dmy"), ("cost", "--decimal comma"), ("size", "a.txt:3:size: 'big'")):
+        with pytest.raises(DataError, match=says):
+            forecast.read(path)[name]
+    assert forecast.read(path).where("size", "big", "where").rows == 1
+    assert forecast.read(path).labels("day").tolist() == ["1/2/2020", "3/4/2020", "5/6/2020"]

@@ -275,7 +275,7 @@ def _condition_mask(columns: Columns, text: str) -> Any:
     known: dict[str, Any] = {}
     for name in condition.names:
         column = meant(name, columns, f"{columns.label}: --where")
-        values = columns[column] if columns.meaning(column).problem is None else columns.numeric(column)
+        values = columns[column]
         if values.dtype.kind == "U":
             raise DataError(f"{columns.label}: --where: column '{name}' is text; write '{name} is VALUE'")
         known[name] = decimal_year(values) if values.dtype.kind == "M" else values

@@ -156,11 +156,7 @@ def _evaluate(text: object, columns: Mapping[str, Any], where: str) -> Array:
 
 def _column_numbers(columns: Mapping[str, Any], name: str, where: str) -> Array:
     """Return a column of numbers, or of dates as decimal years; a cell that is neither is named."""
-    values = columns[name]
-    problem = columns.meaning(name).problem if isinstance(columns, tables.Columns) else None
-    if problem is not None:
-        raise problem
-    return _as_numbers(values, f"{where}: column '{printable(name, 60)}'")
+    return _as_numbers(columns[name], f"{where}: column '{printable(name, 60)}'")
 
 
 def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
