@@ -165,7 +165,7 @@ class Columns(Mapping[str, "Array"]):
 
     def __getitem__(self, name: str) -> Array:
         found = self.meaning(name)
-        if found.problem is not None:
+        if found.problem is not None and found.kind != "text":
             raise found.problem
         unit = self._units.get(name) or found.unit
         self.notes.columns.setdefault(self.resolved(name), (*found.notes, *((unit,) if unit else ())))
@@ -396,6 +396,8 @@ class Columns(Mapping[str, "Array"]):
         """
         values = self.column(name)
         if values.dtype.kind != "f":
+            if (problem := self.meaning(name).problem) is not None:
+                raise problem
             kind = "dates" if values.dtype.kind == "M" else "text"
             example = "" if kind == "dates" else f" ('{printable(next((c for c in values if c), ''), 40)}')"
             raise TableError(f"{self.label}: column '{printable(name, 80)}': expected numbers, got {kind}{example}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["MAX_TABLE_CELLS", "parse_text", "table_of_rows", "unguard"]
+__all__ = ["MAX_TABLE_CELLS", "parse_text", "split_rows", "table_of_rows", "unguard"]
 
 MAX_TABLE_CELLS = 10_000_000
 MAX_COLUMNS = 10_000
@@ -97,7 +97,7 @@ def parse_text(data: bytes, label: str, digest: str, notes: Sequence[str] = ()) 
         notes = (*notes, *((f"columns separated by {SEPARATORS.get(separator, separator)}",) if separator else ()))
     if len(data) >= MIN_LARGE_BYTES and (table := _large_table(data, separator, label, digest, notes)) is not None:
         return table
-    return table_of_rows(_split_rows(data.decode("utf-8"), separator, label), label, digest, notes, separator)
+    return table_of_rows(split_rows(data.decode("utf-8"), separator, label), label, digest, notes, separator)
 
 
 def _find_separator(lines: Sequence[str]) -> str:
@@ -108,7 +108,7 @@ def _find_separator(lines: Sequence[str]) -> str:
         if separator == BLANKS and found:
             break
         try:
-            widths = [len(cells) for _, cells in _split_rows("\n".join(lines), separator, "")]
+            widths = [len(cells) for _, cells in split_rows("\n".join(lines), separator, "")]
         except TableError:
             continue
         width, count = Counter(widths).most_common(1)[0] if widths else (0, 0)
@@ -122,7 +122,7 @@ def _find_separator(lines: Sequence[str]) -> str:
     return found or ("," if any("," in line for line in lines) or len(lines) < 2 else "")
 
 
-def _split_rows(text: str, separator: str, label: str) -> list[Row]:
+def split_rows(text: str, separator: str, label: str) -> list[Row]:
     """Split text into rows of cells, each with the line on which it starts; blank lines are rows without a cell."""
     if separator == BLANKS:
         wide = re.compile(r"\s{2,}|\t" if re.search(r"\S {2,}\S", text) and _is_aligned(text) else r"\s+")
@@ -343,7 +343,7 @@ def _checked_rows(header: list[str], units: list[str], body: Sequence[Row], labe
         raise TableError(f"{label}:{line}: {len(header):,} columns; at most {MAX_COLUMNS:,} are read")
     if body and not header[-1] and all(len(cells) < len(header) for _, cells in body):
         del header[-1], units[-1]
-    if body and all(len(cells) == len(header) + 1 and cells[-1].strip() for _, cells in body):
+    if len(body) > 1 and all(len(cells) == len(header) + 1 and cells[-1].strip() for _, cells in body):
         header.insert(0, "")  # what R writes: row names without a header
         units.insert(0, "")
     failures = [
@@ -390,7 +390,7 @@ def _large_table(data: bytes, separator: str, label: str, digest: str, notes: Se
     first = data.find(b"\n", start + (1 << 16)) + 1
     if last <= first or b'"' in data[start:first] + data[last:]:
         return None
-    sample = _split_rows((data[start:first] + data[last:]).decode("utf-8"), separator, label)
+    sample = split_rows((data[start:first] + data[last:]).decode("utf-8"), separator, label)
     table = table_of_rows(sample, label, digest, notes, separator)
     width = len(sample[0][1])
     if table.notes != tuple(notes) or table.units or len(table) != width or table.rows != len(sample) - 1:
