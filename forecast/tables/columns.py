@@ -83,16 +83,6 @@ class ReadNotes:
         return f"Read {' '.join([self.label, *form])}: {', '.join(parts)}."
 
 
-@dataclass(frozen=True, eq=False)
-class _Ready:
-    """A column that is understood already; unlike a function it can be handed to another process."""
-
-    meaning: ColumnMeaning
-
-    def __call__(self) -> ColumnMeaning:
-        return self.meaning
-
-
 class Columns(Mapping[str, "Array"]):
     """Column name to a one-dimensional array of float64, text or ``datetime64[s]``, all of one length.
 
@@ -261,10 +251,7 @@ class Columns(Mapping[str, "Array"]):
         notes = copy.deepcopy(self.notes) if reason else self.notes
         if reason and (count := int((~keep).sum())):
             notes.left_out[reason] = notes.left_out.get(reason, 0) + count
-        rows = Columns(
-            sources, int(keep.sum()), self.label, self.units, self.separate, notes=notes, path=self._path,
-            strict=self.strict, from_file=self.from_file,
-        )  # fmt: skip
+        rows = self._derived(sources, int(keep.sum()), notes)
         rows._cells, rows._index = self._cells, self._index[keep]
         return rows
 
@@ -326,18 +313,15 @@ class Columns(Mapping[str, "Array"]):
 
     def copied(self) -> Columns:
         """Return columns that may be written to, with notes of their own."""
-        sources = {name: functools.partial(self._copied, name) for name in self}
-        return Columns(
-            sources, self.rows, self.label, self.units, self.separate, notes=copy.deepcopy(self.notes),
-            path=self._path, strict=self.strict, from_file=self.from_file,
-        )  # fmt: skip
+        return self._derived({name: functools.partial(self._copied, name) for name in self}, self.rows,
+                             copy.deepcopy(self.notes))  # fmt: skip
 
     def read_whole(self) -> Columns:
         """Return the same columns, all of them understood, so that they can be handed to other processes."""
         ready: dict[str, Callable[[], ColumnMeaning]] = {}
         for name in self:
             with contextlib.suppress(ForecastError):  # what cannot be read is an error for code that reads it
-                ready[name] = _Ready(self.meaning(name))
+                ready[name] = functools.partial(copy.copy, self.meaning(name))
         found = copy.copy(self)
         found._sources, found._cells = ready, None
         return found
@@ -359,8 +343,15 @@ class Columns(Mapping[str, "Array"]):
         own = {name: functools.partial(self.meaning, name) for name in self if name not in changed}
         new = {name: functools.partial(meaning_of_array, values) for name, values in changed.items()}
         kept = {name: unit for name, unit in self.units.items() if name not in changed}
+        return self._derived({**own, **new}, self.rows, self.notes, {**kept, **units})
+
+    def _derived(
+        self, sources: Mapping[str, Callable[[], ColumnMeaning]], rows: int, notes: ReadNotes,
+        units: Mapping[str, str] | None = None,
+    ) -> Columns:  # fmt: skip
+        """Return columns that come from these."""
         return Columns(
-            {**own, **new}, self.rows, self.label, {**kept, **units}, self.separate, notes=self.notes,
+            sources, rows, self.label, self.units if units is None else units, self.separate, notes=notes,
             path=self._path, strict=self.strict, from_file=self.from_file,
         )  # fmt: skip
 
@@ -490,8 +481,6 @@ def _with_dates(name: str, found: ColumnMeaning) -> ColumnMeaning:
 
 
 def _array(values: Any, where: str) -> Array:
-    import numpy as np
-
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise DataError(f"{where}: expected one value a row, got {type(values).__name__}")
     if is_masked_array(values):
@@ -511,8 +500,6 @@ def _array(values: Any, where: str) -> Array:
 
 def coerce(array: Array, where: str) -> Array:
     """Return an array as float64, text or ``datetime64[s]``; it is a copy, so that nobody writes to the caller's."""
-    import numpy as np
-
     kind = array.dtype.kind
     if kind in "biuf":
         return array.astype(np.float64)
@@ -527,8 +514,6 @@ def coerce(array: Array, where: str) -> Array:
 
 def _from_objects(array: Array, where: str) -> Array:
     """Sort out an object array: one kind in it, and None, NaN, NaT and NA as missing."""
-    import numpy as np
-
     kind_of = [_value_kind(value) for value in array]
     kinds = {k for k in kind_of if k != "missing"}
     if kinds == {"number", "text"} and all(

@@ -17,6 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import EmptyDataError, TableError, printable
+from forecast.tables.number_cells import is_unit
 from forecast.tables.raw_table import RawTable
 from forecast.tables.schema.cells import MISSING_WORDS, is_missing, normalise_text
 
@@ -314,27 +315,16 @@ def _read_units(header: Sequence[str], body: list[Row]) -> tuple[list[str], list
         return none, body
     if not all(_BRACKETED_PATTERN.fullmatch(cell) for cell in filled):
         numeric = [i for i in range(len(header)) if all(i < len(c) and is_value(c[i]) for _, c in body[1:4])]
-        if not numeric or not all(cells[i] == "" or _is_unit(cells[i]) for i in numeric):
+        if not numeric or not all(cells[i] == "" or is_unit(cells[i]) for i in numeric):
             return none, body
         if not any(cells[i] for i in numeric):
             return none, body
     bare = [cell[1:-1].strip() if _BRACKETED_PATTERN.fullmatch(cell) else cell for cell in cells]
-    return [unit if _is_unit(unit) else "" for unit in bare], body[1:]
+    return [unit if is_unit(unit) else "" for unit in bare], body[1:]
 
 
 def _is_unit_or_missing(cell: str) -> bool:
-    return is_missing(cell) or _BRACKETED_PATTERN.fullmatch(cell.strip()) is not None or _is_unit(cell.strip())
-
-
-def _is_unit(text: str) -> bool:
-    from forecast import units
-    from forecast.errors import ForecastError
-
-    try:
-        units.unit(text)
-    except ForecastError:
-        return False
-    return bool(text)
+    return is_missing(cell) or _BRACKETED_PATTERN.fullmatch(cell.strip()) is not None or is_unit(cell.strip())
 
 
 def _checked_rows(header: list[str], units: list[str], body: Sequence[Row], label: str, line: int) -> list[list[str]]:

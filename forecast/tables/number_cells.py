@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from forecast.errors import DataError, printable
 
-__all__ = ["NumberCells", "could_be_number", "has_decimal_comma", "parse_number_cells"]
+__all__ = ["NumberCells", "could_be_number", "has_decimal_comma", "is_unit", "parse_number_cells"]
 
 _MARKS = {
     "'": "apostrophes",
