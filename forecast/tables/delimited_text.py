@@ -104,7 +104,7 @@ def parse_text(data: bytes, label: str, digest: str, notes: Sequence[str] = ()) 
 def _find_separator(lines: Sequence[str]) -> str:
     """Return what separates the cells: the separator that gives most lines one width; empty for a single column."""
     lines = [line for line in lines if not line.startswith("#")] or list(lines)
-    best, found = (0.0, 0), ""
+    best, found = (0.0, 0.0, 0), ""
     for separator in (*SEPARATORS, BLANKS):
         if separator == BLANKS and found:
             break
@@ -115,7 +115,9 @@ def _find_separator(lines: Sequence[str]) -> str:
         width, count = Counter(widths).most_common(1)[0] if widths else (0, 0)
         # decimal commas give every line of numbers one width, the header another
         header = next((i for i, each in enumerate(widths) if each >= width), 0)
-        score = (count / len(lines) - 0.5 * (widths[header] != width), width) if width > 1 else (0.0, 0)
+        # a title may have the commas that the rows have in quoted prices, but not the same in every line below it
+        below = widths[header:].count(width) / max(1, len(widths) - header)
+        score = (count / len(lines) - 0.5 * (widths[header] != width), below, width) if width > 1 else (0.0, 0.0, 0)
         if separator == BLANKS and count < 0.9 * len(lines):
             continue
         if score > best and count > 1:

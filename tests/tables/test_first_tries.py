@@ -69,6 +69,12 @@ def test_a_title_with_commas_is_no_header(tmp_path, title, names):
     assert columns.notes.file == ("1 line above the header left out",)
 
 
+def test_a_title_and_prices_with_commas_do_not_make_commas_separators(tmp_path):
+    rows = (f'{year};"${year - 2008},200"' for year in YEARS)
+    columns = forecast.read(write(tmp_path / "prices.txt", "GPU list, by year", "year;price", *rows))
+    assert columns["price"][:2].tolist() == [2200, 3200]
+
+
 def test_a_cell_of_words_below_a_header_is_no_header(tmp_path):
     path = write(tmp_path / "gpus.csv", "gpu,price", "A100,on request", "H100,30000", "B200,40000", "C300,50000")
     assert list(forecast.read(path)) == ["gpu", "price"]
