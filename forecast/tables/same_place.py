@@ -19,6 +19,8 @@ Array = npt.NDArray[np.float64]
 
 #: Columns with more values than this share of the rows are measurements and name no series.
 MAX_SERIES_SHARE = 0.5
+#: A longer cell is a remark or an address, and no line to copy.
+MAX_LABEL_CHARACTERS = 60
 #: A trend needs as many rows.
 MIN_SERIES_ROWS = 3
 _RULES: dict[str, Callable[[Array], Any]] = {
@@ -193,6 +195,8 @@ def _series_columns(columns: Columns, names: Collection[str]) -> Iterator[tuple[
         values = meaning.values if meaning.labels is None else meaning.labels
         labels = [f"{v:.15g}" if isinstance(v, float) else str(v) for v in values.tolist()]
         kinds = len({label for label in labels if label.strip()})
+        if kinds and len(_most_frequent(labels)[0]) > MAX_LABEL_CHARACTERS:
+            continue
         if kinds > 1 and (meaning.kind == "text" or kinds <= max(2, MAX_SERIES_SHARE * len(labels))):
             candidates.append((meaning.kind != "text", kinds, name, labels))
     for _, _, name, labels in sorted(candidates, key=lambda each: each[:2]):

@@ -10,6 +10,7 @@ import forecast
 from forecast.cli import main
 from forecast.errors import DataError
 
+YEARS = range(2010, 2021)
 STEPS = np.arange(1, 13) * 100.0
 LAW = ("fit", "a + b*step**-c", "--variables", "step", "--y", "loss")
 
@@ -56,6 +57,14 @@ def test_a_comparison_does_not_pool_runs(tmp_path):
     code, _, err = call(*words)
     assert (code, "by 'run', over the same places: say --where \"run is a\"" in err) == (1, True)
     assert call(*words, "--where", "run is a")[0] == 0
+
+
+def test_a_line_to_copy_is_whole(tmp_path):
+    remark = "a remark of many words, about what was done on this day, which names nothing"
+    rows = [f'"{label} {remark}",{label},{year},{year - 2000}' for label in "ab" for year in YEARS]
+    (tmp_path / "a.csv").write_text("\n".join(["note,run,year,y", *rows]))
+    code, _, err = call("ask", f"{tmp_path}/a.csv:y")
+    assert (code, "they differ in 'run' (2 values): say --where \"run is a\"" in err) == (1, True), err
 
 
 def test_replicates_are_one_data_set(tmp_path):
