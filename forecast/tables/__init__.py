@@ -181,7 +181,8 @@ def descriptor_of(name_or_path: str | os.PathLike[str]) -> Path:
     if not _is_folder(path):
         return path
     if not (path / "datapackage.json").exists():
-        raise DataError(f"'{printable(text, 80)}': a folder without datapackage.json; expected a file of data")
+        missing = f"{printable(text, 80)}/datapackage.json: no such file"
+        raise TableError(f"{missing}: a folder is no file of data, unless it is a table's")
     return path / "datapackage.json"
 
 

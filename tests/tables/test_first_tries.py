@@ -141,7 +141,7 @@ def test_a_folder_and_a_column_without_dates_are_one_sentence(tmp_path):
         ("fit", "a + b*x", "--variables", "x", "--data", tmp_path / "mine"),
         ("extrapolate", tmp_path / "mine", "--x", "x", "--y", "y", "--to", "3"),
     ):
-        assert "mine': a folder without datapackage.json; expected a file of data" in call(*words)[2]
+        assert "mine/datapackage.json: no such file: a folder is no file of data" in call(*words)[2]
     says = "forecast: error: a.csv: column 'start': expected dates (2024-06-30, 2024Q2, Jun 2024, years), got text\n"
     assert call("ask", f"{path}:y", "--x", "start") == (1, "", says)
 
