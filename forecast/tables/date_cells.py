@@ -250,8 +250,9 @@ def dates_of_numbers(values: npt.NDArray[np.float64], where: str) -> tuple[Array
 
     Examples
     --------
-    >>> dates_of_numbers(np.array([202401.0, np.nan]), "a.csv")
-    (array(['2024-01-01T00:00:00', 'NaT'], dtype='datetime64[s]'), 'YYYYMM')
+    >>> dates, form = dates_of_numbers(np.array([202401.0, np.nan]), "a.csv")
+    >>> dates.astype(str).tolist(), form
+    (['2024-01-01T00:00:00', 'NaT'], 'YYYYMM')
     """
     known = values[np.isfinite(values)]
     if not known.size:

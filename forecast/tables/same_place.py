@@ -117,6 +117,8 @@ def check_one_curve(columns: Columns, places: Array, used: Collection[str], wher
     Traceback (most recent call last):
     forecast.errors.DataError: mine: 2 curves, by 'run', over the same places: say --where "run is a"
     """
+    if set(columns) <= set(used):
+        return
     index = np.zeros(columns.rows, dtype=np.intp)
     for axis in places:
         axis_index = np.unique(axis, return_inverse=True)[1]
