@@ -216,7 +216,7 @@ def _checked(dates: Array, texts: Sequence[str], where: str, at: Any) -> Array:
 
 def are_plain_dates(values: npt.NDArray[np.float64]) -> bool:
     """Return True if numbers are dates whatever their column is called: whole years, or YYYYMM, that differ."""
-    if np.unique(values).size < 3 or (values != np.floor(values)).any():
+    if (values != np.floor(values)).any() or np.unique(values).size < 3:
         return False
     years, months = np.divmod(values, 100) if values.min() > LAST_PLAIN_YEAR else (values, np.ones(1))
     in_range = years.min() >= FIRST_PLAIN_YEAR and years.max() <= LAST_PLAIN_YEAR
