@@ -57,8 +57,8 @@ def read_curve(technology: str, data: bytes) -> Curve:
     >>> curve.unit, curve.rows
     ('USD', ((2000, 9.0, 1.0, None), (2001, 8.0, 2.0, 3.0)))
     """
-    import csv
-    import io
+    from forecast.errors import DataError
+    from forecast.tables.delimited_text import split_rows
 
     lines = max(data.count(b"\n"), data.count(b"\r"))
     if lines > LIMIT_LINES:
@@ -68,8 +68,8 @@ def read_curve(technology: str, data: bytes) -> Curve:
     except UnicodeDecodeError:
         content = data.decode("cp1252")  # what spreadsheets write; UnicodeDecodeError is a ValueError
     try:
-        return _curve(technology, csv.reader(io.StringIO(content, newline=""), strict=True))
-    except csv.Error as error:
+        return _curve(technology, (cells for _, cells in split_rows(content, ",", technology)))
+    except DataError as error:
         raise ValueError(str(error)) from None
 
 

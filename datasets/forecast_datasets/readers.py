@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forecast_datasets.rows import LIMIT_BYTES, figure
+from forecast_datasets.rows import figure
 
 __all__ = [
     "chinchilla_points",
@@ -100,10 +100,11 @@ def _processors(path: Path, quantity: str, factor: float) -> dict[str, list[obje
     from forecast.base.files import read_bytes
     from forecast.errors import DataError
     from forecast.tables import from_decimal_year
+    from forecast.tables.file_formats import MAX_FILE_BYTES
     from forecast.tables.schema import cells as grammar
 
     years, values = [], []
-    for number, line in enumerate(read_bytes(path, limit=LIMIT_BYTES).decode("ascii").splitlines(), start=1):
+    for number, line in enumerate(read_bytes(path, limit=MAX_FILE_BYTES).decode("ascii").splitlines(), start=1):
         cells = line.partition("#")[0].split()
         if not cells:
             continue

@@ -16,74 +16,35 @@ Rows = Sequence[Mapping[str, str]]
 Numbers = Mapping[str, tuple[tuple[str, ...], float]]
 
 _GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")
-#: What a file of these sets never needs.
-LIMIT_BYTES = 256 * 2**20
 #: Vector units run FP16 at most four times as fast as FP32; more is a rate of matrix units in the wrong column.
 VECTOR = 4.1
 
 
 def read_rows(path: str | os.PathLike[str], what: str) -> list[dict[str, str]]:
-    """Return the rows of a CSV or JSON file as text.
-
-    A row of a CSV file has as many cells as the header, which names no two columns alike; some may have no name.
-    """
-    from forecast.base.files import read_bytes
-    from forecast.base.json_text import strict_json
+    """Return the rows of a file as text, read as `forecast.read` reads files."""
     from forecast.errors import DataError
+    from forecast.tables.file_formats import read_file
 
-    file = Path(path)
-    if file.suffix.lower() in (".pkl", ".pickle"):
-        raise DataError(f"{what}: {file.name} is a pickle, which can run code when read: give a .csv or .json file")
+    if Path(path).suffix.lower() in (".pkl", ".pickle"):
+        raise DataError(
+            f"{what}: {Path(path).name} is a pickle, which can run code when read: give a .csv or .json file"
+        )
     try:
-        content = read_bytes(file, limit=LIMIT_BYTES).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{what}: {file.name}: not UTF-8 text") from error
+        table = read_file(path, reader="none")
     except DataError as error:
-        raise DataError(f"{what}: cannot read {error}") from error
-    if file.suffix.lower() == ".json":
-        found = strict_json(content, where=f"{what}: {file.name}")
-        if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-            raise DataError(f"{what}: {file.name}: expected a list of objects")
-        names = dict.fromkeys(str(k) for row in found for k in row)
-        return [{k: "" if row.get(k) is None else str(row[k]) for k in names} for row in found]
-    return _rows(content, f"{what}: {file.name}")
-
-
-def _rows(content: str, where: str) -> list[dict[str, str]]:
-    import csv
-    import io
-
-    from forecast.errors import DataError, printable
-
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
-    found: list[dict[str, str]] = []
-    header: list[str] = []
-    line = 1
-    try:
-        for row in reader:
-            if row and not header:
-                header = row
-                twice = next((name for name in header if name and header.count(name) > 1), "")
-                if twice:
-                    raise DataError(f"{where}:{line}: two columns are named '{printable(twice, 60)}'")
-            elif row and len(row) != len(header):
-                says = f"{len(row)} cells where the header names {len(header)} columns"
-                raise DataError(f"{where}:{line}: {says}")
-            elif row:
-                found.append(dict(zip(header, row, strict=True)))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError(f"{where}:{line}: cannot be read: {printable(error, 100)}") from error
-    return found
+        raise DataError(f"{what}: {error}") from error
+    return [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
 
 
 def require(rows: Rows, names: Sequence[str], path: str | os.PathLike[str], what: str) -> None:
     """Raise DataError, which names the column, unless every row has these."""
     from forecast.errors import DataError
+    from forecast.tables.column_names import check_named_once
 
     if not rows:
         raise DataError(f"{what}: {Path(path).name} has no rows")
     for name in names:
+        check_named_once(name, rows[0], f"{what}: {Path(path).name}")
         if name not in rows[0]:
             raise DataError(f"{what}: {Path(path).name}: column '{name}' is missing; is this the file?")
 

@@ -21,6 +21,7 @@ from forecast.evaluation.rolling_origin import DEFAULT_SCORES, Origin, score_ori
 from forecast.fit.data.observations import _compute
 from forecast.tables.column_names import columns_in
 from forecast.tables.columns import Columns
+from forecast.tables.same_place import check_one_curve
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -124,8 +125,12 @@ def backtest_laws(
     explained = y if y is not None else chosen[0].output
     order = along if along is not None else next(iter(chosen[0].variables))
     used = [order, *(variable for each in chosen for variable in each.variables)]
-    columns = columns.complete([name for text in used for name in columns_in(text, columns)])
+    names_used = [name for text in used for name in columns_in(text, columns)]
+    columns = columns.complete(names_used)
     place = _compute(order, columns, "backtest: along")
+    if leave_out is None and columns.from_file:
+        check_one_curve(columns, place[None], names_used, "backtest", by=False)
+    columns.from_file = False  # the groups of a file are fitted together, but for the one that is left out
     if not np.isfinite(place).all():
         raise DataError("backtest: along: a value is missing or infinite")
     cuts: list[Origin] = []

@@ -107,6 +107,7 @@ def compare(
         If every law fails for what is wrong with the question or the data: the first one's reason.
     """
     from forecast.tables.column_names import columns_in
+    from forecast.tables.same_place import check_one_curve
 
     if not laws:
         raise UsageError("compare: no law")
@@ -128,6 +129,11 @@ def compare(
     first = next(iter(laws[0].variables))
     order = by if by is not None else lets.get(first, first)
     along = _compute(order, columns, "compare: by")
+    if columns.from_file:
+        variables = [lets.get(v, v) for v in laws[0].variables]
+        numeric = [text for text in variables if text not in columns or columns.meaning(text).kind != "text"]
+        places = np.array([_compute(text, columns, "compare") for text in numeric])
+        check_one_curve(columns, places, names, "compare", by=False)
     if not np.isfinite(along).all():
         raise DataError("compare: by: a value is missing or infinite")
     rows: list[dict[str, Any]] = []

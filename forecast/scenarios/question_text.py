@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.base.dates import decimal_year
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import QuantitySpec, RivalForecast, TrendSpec
-from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.errors import EmptyDataError, UnknownNameError, UsageError, printable
 from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES, Comparison, Name, Node, parse_expression
 from forecast.formula.reader import RESERVED_NAMES
 
@@ -405,6 +405,8 @@ class _Names:
 
     def column(self, path: str, column: str, columns: Columns) -> str:
         """Return what stands in the formula for a column of a file."""
+        from forecast.tables.same_place import reduce_places
+
         folder = Path(path).parent
         if self.folder is not None and folder.resolve() != self.folder.resolve():
             raise UsageError("ask: files in two folders; put them beside each other")
@@ -412,18 +414,23 @@ class _Names:
         columns.numeric(column)  # names the columns where this is none
         mine = _identifier(column)
         x = self.series.get("x") or _date_column(columns, Path(path).name)
+        rows = columns.complete([x, column])
+        times, label, reducing = rows.years(x), rows.label, str(self.series.get("reading", {}).get("reduce", ""))
+        if not rows.rows:
+            raise EmptyDataError(f"{label}: no row has both '{printable(x, 60)}' and '{printable(column, 60)}'")
+        reduce_places(times, rows.numeric(column), reducing, label, columns=rows, names=(x, column), by=False)
         percent = columns.kind(column) == "percent"
         self.quantities[mine] = {
             "data": Path(path).name,
             "x": x,
             "y": column,
-            "unit": "percent" if percent else columns.units.get(column, ""),
+            **({"unit": "percent", "limit": "100 percent"} if percent else {"unit": columns.units.get(column, "")}),
             **{key: self.series[key] for key in ("where", "reading") if self.series.get(key)},
             **self.shaped(),
         }
         self.labels[mine] = column
         self.moving = True
-        return f"min({mine}, 100 percent)" if percent else mine
+        return mine
 
 
 def _world_record(name: str) -> Record | None:
@@ -455,7 +462,7 @@ def _find_file(text: str, start: int) -> tuple[int, int, str] | None:
     head, colon, _ = text[start:].partition(":")
     path = head.lstrip()
     with contextlib.suppress(OSError, ValueError):
-        if colon and " " in path and Path(path).is_file():
+        if colon and ((" " in path and Path(path).is_file()) or Path(path).is_dir()):
             return start + len(head) - len(path), start + len(head) + 1, path
     match = _FILE_PATTERN.search(text, start)
     return None if match is None else (match.start(), match.end(), match["quoted"] or match["path"])

@@ -178,7 +178,12 @@ def descriptor_of(name_or_path: str | os.PathLike[str]) -> Path:
         except UnknownNameError:
             if not text or not _is_folder(path):
                 raise
-    return path / "datapackage.json" if _is_folder(path) else path
+    if not _is_folder(path):
+        return path
+    if not (path / "datapackage.json").exists():
+        missing = f"{printable(text, 80)}/datapackage.json: no such file"
+        raise TableError(f"{missing}: a folder is no file of data, unless it is a table's")
+    return path / "datapackage.json"
 
 
 def _is_folder(path: Path) -> bool:

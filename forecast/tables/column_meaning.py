@@ -142,9 +142,10 @@ def understand(
             numbers = parse_number_cells(known, options.decimal, suggested, where, lambda i: at(rows[i]))
             values = _placed(numbers.values, rows, len(cells), kind)
             return ColumnMeaning(kind=kind, values=values, unit=numbers.unit, notes=numbers.notes, labels=text)
-    except (DataError, UnitError) as error:
-        problem = error if isinstance(error, DataError) else DataError(str(error))
-        return ColumnMeaning(kind=kind, values=text, problem=problem)
+    except UnitError as error:  # text such as "1990 USD" and "5 W", unless somebody wants numbers
+        return ColumnMeaning(kind="text", values=text, problem=DataError(str(error)))
+    except DataError as error:
+        return ColumnMeaning(kind=kind, values=text, problem=error)
     return ColumnMeaning(kind="text", values=text)
 
 

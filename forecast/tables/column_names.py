@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Container, Iterable
 
-from forecast.errors import AmbiguousNameError, UnknownNameError, UsageError, printable
+from forecast.errors import AmbiguousNameError, TableError, UnknownNameError, UsageError, printable
 
-__all__ = ["columns_in", "identifier_of", "meant", "unquoted"]
+__all__ = ["check_named_once", "columns_in", "identifier_of", "meant", "unquoted"]
 
 
 def identifier_of(column: str) -> str:
@@ -47,6 +47,7 @@ def meant(name: str, columns: Iterable[str], where: str) -> str:
     known = list(columns)
     if name in known:
         return name
+    check_named_once(name, known, where)
     matching = [column for column in known if identifier_of(column) == name]
     if len(matching) == 1:
         return matching[0]
@@ -54,6 +55,21 @@ def meant(name: str, columns: Iterable[str], where: str) -> str:
         both = " and ".join(f"'{printable(column, 60)}'" for column in matching)
         raise AmbiguousNameError(f"{where}: column '{name}' may be {both}: rename one")
     raise UnknownNameError("column", name, [identifier_of(column) or column for column in known], where=where)
+
+
+def check_named_once(name: str, columns: Collection[str], where: str) -> None:
+    """Raise `TableError` if a file has several columns of a name, which are numbered.
+
+    Examples
+    --------
+    >>> check_named_once("loss", ["loss (1)", "loss (2)"], "runs.csv")
+    Traceback (most recent call last):
+    forecast.errors.TableError: runs.csv: column 'loss' is given 2 times: say 'loss (1)' or 'loss (2)'
+    """
+    if name not in columns and f"{name} (1)" in columns:
+        numbered = [each for each in columns if each.startswith(f"{name} (") and each[len(name) + 2 : -1].isdigit()]
+        listed = " or ".join(f"'{printable(each, 60)}'" for each in numbered)
+        raise TableError(f"{where}: column '{printable(name, 60)}' is given {len(numbered)} times: say {listed}")
 
 
 _QUOTED_PATTERN = re.compile(r"""(["'])(.+?)\1""")

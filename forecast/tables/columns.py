@@ -9,7 +9,7 @@ import decimal
 import functools
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from forecast.base.dates import decimal_year
 from forecast.base.lazy import is_masked_array
 from forecast.errors import DataError, EmptyDataError, ForecastError, TableError, UnknownNameError, printable
 from forecast.tables.column_meaning import ColumnMeaning, ReadOptions, meaning_of_array, text_array, understand
+from forecast.tables.column_names import check_named_once
 from forecast.tables.csv_format import plain_cell
-from forecast.tables.date_cells import TIME_NAME_PATTERN, are_plain_dates, years_of_numbers
+from forecast.tables.date_cells import TIME_NAME_PATTERN, are_plain_dates, dates_of_numbers, years_of_numbers
 from forecast.tables.number_cells import could_be_number, has_decimal_comma, is_unit
 from forecast.tables.schema.cells import is_missing, normalise_text
 
@@ -80,16 +81,6 @@ class ReadNotes:
         columns = [note for notes in self.columns.values() for note in notes]
         parts = dict.fromkeys([rows, *said, *columns, *self.series])
         return f"Read {' '.join([self.label, *form])}: {', '.join(parts)}."
-
-
-@dataclass(frozen=True, eq=False)
-class _Ready:
-    """A column that is understood already; unlike a function it can be handed to another process."""
-
-    meaning: ColumnMeaning
-
-    def __call__(self) -> ColumnMeaning:
-        return self.meaning
 
 
 class Columns(Mapping[str, "Array"]):
@@ -164,6 +155,8 @@ class Columns(Mapping[str, "Array"]):
 
     def __getitem__(self, name: str) -> Array:
         found = self.meaning(name)
+        if found.problem is not None and found.kind != "text":
+            raise found.problem
         unit = self._units.get(name) or found.unit
         self.notes.columns.setdefault(self.resolved(name), (*found.notes, *((unit,) if unit else ())))
         return found.values
@@ -224,7 +217,7 @@ class Columns(Mapping[str, "Array"]):
         ------
         UnknownNameError
         """
-        self.column(name)
+        self._check_known(name)
         found = self.meaning(name)
         return found.values if found.labels is None else found.labels
 
@@ -237,8 +230,6 @@ class Columns(Mapping[str, "Array"]):
         """
         values = self.column(name)
         found, where = self.meaning(name), f"{self.label}: column '{printable(name, 80)}'"
-        if found.problem is not None:
-            raise found.problem
         if found.kind == "date":
             return decimal_year(values)
         if found.kind == "text":
@@ -260,15 +251,15 @@ class Columns(Mapping[str, "Array"]):
         notes = copy.deepcopy(self.notes) if reason else self.notes
         if reason and (count := int((~keep).sum())):
             notes.left_out[reason] = notes.left_out.get(reason, 0) + count
-        rows = Columns(
-            sources, int(keep.sum()), self.label, self.units, self.separate, notes=notes, path=self._path,
-            strict=self.strict, from_file=self.from_file,
-        )  # fmt: skip
+        rows = self._derived(sources, int(keep.sum()), notes)
         rows._cells, rows._index = self._cells, self._index[keep]
         return rows
 
     def where(self, name: str, text: str, at: str) -> Columns:
         """Return the rows whose cell of a column is as written, or has the value that the text has there.
+
+        Text such as ``> 3``, or several joined by ``and``, compares numbers and dates; a word for a missing cell, of
+        a column that is no text, means the rows without a value.
 
         Raises
         ------
@@ -276,12 +267,16 @@ class Columns(Mapping[str, "Array"]):
         UsageError
             If the text is no number, date or truth value where the column holds these.
         """
-        from forecast.tables.row_filters import wanted_value
+        from forecast.tables.row_filters import comparison_mask, wanted_value
 
-        values, labels = self.column(name), self.labels(name)
-        keep = np.zeros(self.rows, dtype=bool) if labels is values else labels == text
-        keep = keep if keep.any() else values == wanted_value(values, "", text, at)
+        labels, values = self.labels(name), self.meaning(name).values
         shown = f"{printable(name, 40)} is {printable(text, 40)}"
+        keep = np.zeros(self.rows, dtype=bool) if labels is values else labels == text
+        if isinstance(text, str) and not keep.any() and (mask := comparison_mask(values, text, at)) is not None:
+            return self.take(mask, f"not {printable(name, 40)} {printable(text, 40)}")
+        if not keep.any():
+            without = isinstance(text, str) and is_missing(text) and values.dtype.kind != "U"
+            keep = self.meaning(name).missing_mask() if without else values == wanted_value(values, "", text, at)
         rows = self.take(keep, f"of other {printable(name, 40)}")
         rows.notes.series.append(f"one of {len(set(labels.tolist()))} series ({shown})")
         return rows
@@ -318,18 +313,15 @@ class Columns(Mapping[str, "Array"]):
 
     def copied(self) -> Columns:
         """Return columns that may be written to, with notes of their own."""
-        sources = {name: functools.partial(self._copied, name) for name in self}
-        return Columns(
-            sources, self.rows, self.label, self.units, self.separate, notes=copy.deepcopy(self.notes),
-            path=self._path, strict=self.strict, from_file=self.from_file,
-        )  # fmt: skip
+        return self._derived({name: functools.partial(self._copied, name) for name in self}, self.rows,
+                             copy.deepcopy(self.notes))  # fmt: skip
 
     def read_whole(self) -> Columns:
         """Return the same columns, all of them understood, so that they can be handed to other processes."""
         ready: dict[str, Callable[[], ColumnMeaning]] = {}
         for name in self:
             with contextlib.suppress(ForecastError):  # what cannot be read is an error for code that reads it
-                ready[name] = _Ready(self.meaning(name))
+                ready[name] = functools.partial(copy.copy, self.meaning(name))
         found = copy.copy(self)
         found._sources, found._cells = ready, None
         return found
@@ -351,8 +343,15 @@ class Columns(Mapping[str, "Array"]):
         own = {name: functools.partial(self.meaning, name) for name in self if name not in changed}
         new = {name: functools.partial(meaning_of_array, values) for name, values in changed.items()}
         kept = {name: unit for name, unit in self.units.items() if name not in changed}
+        return self._derived({**own, **new}, self.rows, self.notes, {**kept, **units})
+
+    def _derived(
+        self, sources: Mapping[str, Callable[[], ColumnMeaning]], rows: int, notes: ReadNotes,
+        units: Mapping[str, str] | None = None,
+    ) -> Columns:  # fmt: skip
+        """Return columns that come from these."""
         return Columns(
-            {**own, **new}, self.rows, self.label, {**kept, **units}, self.separate, notes=self.notes,
+            sources, rows, self.label, self.units if units is None else units, self.separate, notes=notes,
             path=self._path, strict=self.strict, from_file=self.from_file,
         )  # fmt: skip
 
@@ -371,15 +370,13 @@ class Columns(Mapping[str, "Array"]):
         TableError
             If the file has two columns of this name.
         """
-        if name not in self:
-            if f"{name} (1)" in self._sources:
-                both = [each for each in self._sources if each.startswith(f"{name} (")]
-                listed = " or ".join(f"'{printable(each, 60)}'" for each in both)
-                raise TableError(
-                    f"{self.label}: column '{printable(name, 60)}' is given {len(both)} times: say {listed}"
-                )
-            raise UnknownNameError("column", name, self, where=self.label)
+        self._check_known(name)
         return self[name]
+
+    def _check_known(self, name: str) -> None:
+        if name not in self:
+            check_named_once(name, self, self.label)
+            raise UnknownNameError("column", name, self, where=self.label)
 
     def numeric(self, name: str) -> npt.NDArray[np.float64]:
         """Return a column that must be numbers.
@@ -390,8 +387,7 @@ class Columns(Mapping[str, "Array"]):
         """
         values = self.column(name)
         if values.dtype.kind != "f":
-            problem = self.meaning(name).problem
-            if problem is not None:
+            if (problem := self.meaning(name).problem) is not None:
                 raise problem
             kind = "dates" if values.dtype.kind == "M" else "text"
             example = "" if kind == "dates" else f" ('{printable(next((c for c in values if c), ''), 40)}')"
@@ -405,11 +401,11 @@ def columns_of_table(table: RawTable, options: ReadOptions) -> Columns:
 
     def source(name: str) -> Callable[[], ColumnMeaning]:
         def meaning() -> ColumnMeaning:
+            where = f"{table.label}: column '{printable(name, 80)}'"
             numbers = table.numbers(name) if not options.missing else None
             if numbers is not None:
-                return meaning_of_array(numbers)
-            where = f"{table.label}: column '{printable(name, 80)}'"
-            return understand(table[name], where, lambda row: table.at(row, name), options, comma)
+                return _with_dates(name, meaning_of_array(numbers))
+            return _with_dates(name, understand(table[name], where, lambda row: table.at(row, name), options, comma))
 
         return meaning
 
@@ -446,28 +442,45 @@ def columns_of_arrays(data: Mapping[Any, Any], label: str, at: str, *, options: 
         if length is not None and len(array) != length:
             raise DataError(f"{where} has {len(array)} rows, '{printable(first, 80)}' has {length}")
         length, first = len(array), first or name
-        sources[key] = functools.partial(_meaning_of_values, array, where, options)
+        sources[key] = functools.partial(_meaning_of_values, array, key, where, options)
     if not length:
         raise EmptyDataError(f"{at}{label}: no {'columns' if length is None else 'rows'}")
     strict = options is not None and "error" in options.missing
     return Columns(sources, length, label, strict=strict)
 
 
-def _meaning_of_values(array: Array, where: str, options: ReadOptions | None) -> ColumnMeaning:
+def _meaning_of_values(array: Array, name: str, where: str, options: ReadOptions | None) -> ColumnMeaning:
     values = coerce(array, where)
     if values.dtype.kind == "O":
         return understand(list(values), where, lambda row: f"{where}, row {row + 1}", options or ReadOptions(), str)
-    if options is None or values.dtype.kind != "U":
+    if options is None:
         return meaning_of_array(values)
+    if values.dtype.kind != "U":
+        return _with_dates(name, meaning_of_array(values))
     found = understand(values.tolist(), where, lambda row: f"{where}, row {row + 1}", options, lambda: "point")
-    return found if found.kind == "text" or found.labels is not None else ColumnMeaning(
-        kind=found.kind, values=found.values, unit=found.unit, notes=found.notes, labels=values, problem=found.problem
-    )  # fmt: skip
+    kept = found if found.kind == "text" or found.labels is not None else replace(found, labels=values)
+    return _with_dates(name, kept)
+
+
+def _with_dates(name: str, found: ColumnMeaning) -> ColumnMeaning:
+    """Return numbers that are dates in another form than years as dates: Unix seconds, YYYYMM, a spreadsheet's days."""
+    if found.kind != "number" or found.unit or found.problem is not None:
+        return found
+    known = found.values[np.isfinite(found.values)]
+    if not known.size or not (TIME_NAME_PATTERN.search(name) or are_plain_dates(known)):
+        return found
+    try:
+        dates, form = dates_of_numbers(found.values, name)
+    except DataError:
+        return found
+    if dates.dtype.kind != "M":
+        return found
+    labels = np.array([f"{value:.17g}" for value in found.values]) if found.labels is None else found.labels
+    note = f"'{printable(name, 40)}' as {form}"
+    return replace(found, kind="date", values=dates, labels=labels, notes=(*found.notes, note))
 
 
 def _array(values: Any, where: str) -> Array:
-    import numpy as np
-
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise DataError(f"{where}: expected one value a row, got {type(values).__name__}")
     if is_masked_array(values):
@@ -487,8 +500,6 @@ def _array(values: Any, where: str) -> Array:
 
 def coerce(array: Array, where: str) -> Array:
     """Return an array as float64, text or ``datetime64[s]``; it is a copy, so that nobody writes to the caller's."""
-    import numpy as np
-
     kind = array.dtype.kind
     if kind in "biuf":
         return array.astype(np.float64)
@@ -503,8 +514,6 @@ def coerce(array: Array, where: str) -> Array:
 
 def _from_objects(array: Array, where: str) -> Array:
     """Sort out an object array: one kind in it, and None, NaN, NaT and NA as missing."""
-    import numpy as np
-
     kind_of = [_value_kind(value) for value in array]
     kinds = {k for k in kind_of if k != "missing"}
     if kinds == {"number", "text"} and all(

@@ -13,7 +13,14 @@ import numpy.typing as npt
 from forecast.base.dates import decimal_year
 from forecast.errors import DataError, printable
 
-__all__ = ["TIME_NAME_PATTERN", "are_plain_dates", "could_be_date", "parse_dates", "years_of_numbers"]
+__all__ = [
+    "TIME_NAME_PATTERN",
+    "are_plain_dates",
+    "could_be_date",
+    "dates_of_numbers",
+    "parse_dates",
+    "years_of_numbers",
+]
 
 Array = npt.NDArray[Any]
 
@@ -209,7 +216,7 @@ def _checked(dates: Array, texts: Sequence[str], where: str, at: Any) -> Array:
 
 def are_plain_dates(values: npt.NDArray[np.float64]) -> bool:
     """Return True if numbers are dates whatever their column is called: whole years, or YYYYMM, that differ."""
-    if np.unique(values).size < 3 or (values != np.floor(values)).any():
+    if (values != np.floor(values)).any() or np.unique(values).size < 3:
         return False
     years, months = np.divmod(values, 100) if values.min() > LAST_PLAIN_YEAR else (values, np.ones(1))
     in_range = years.min() >= FIRST_PLAIN_YEAR and years.max() <= LAST_PLAIN_YEAR
@@ -222,14 +229,30 @@ def years_of_numbers(values: npt.NDArray[np.float64], where: str) -> tuple[npt.N
     Raises
     ------
     DataError
+        As `dates_of_numbers`.
+
+    Examples
+    --------
+    >>> years_of_numbers(np.array([1.66e9]), "a.csv")[0].round(2)
+    array([2022.6])
+    """
+    dates, form = dates_of_numbers(values, where)
+    return (dates if dates.dtype.kind == "f" else decimal_year(dates)), form
+
+
+def dates_of_numbers(values: npt.NDArray[np.float64], where: str) -> tuple[Array, str]:
+    """Return numbers that stand for dates as ``datetime64[s]``, or years as they are, and what they were read as.
+
+    Raises
+    ------
+    DataError
         If they are no years, YYYYMM, YYYYMMDD, Unix seconds or milliseconds, or days of a spreadsheet.
 
     Examples
     --------
-    >>> years_of_numbers(np.array([202401.0, 202407.0]), "a.csv")[1]
-    'YYYYMM'
-    >>> years_of_numbers(np.array([1.66e9]), "a.csv")[0].round(2)
-    array([2022.6])
+    >>> dates, form = dates_of_numbers(np.array([202401.0, np.nan]), "a.csv")
+    >>> dates.astype(str).tolist(), form
+    (['2024-01-01T00:00:00', 'NaT'], 'YYYYMM')
     """
     known = values[np.isfinite(values)]
     if not known.size:
@@ -243,7 +266,7 @@ def years_of_numbers(values: npt.NDArray[np.float64], where: str) -> tuple[npt.N
         if texts and all(len(text) == digits for text in texts):
             days = [f"{text[:4]}-{text[4:6]}" + (f"-{text[6:]}" if digits == 8 else "") for text in texts]
             try:
-                return _filled(values, decimal_year(np.array(days, dtype="datetime64[s]"))), form
+                return _filled(values, np.array(days, dtype="datetime64[s]")), form
             except ValueError:
                 raise DataError(f"{where}: expected {form}, as its numbers seem to be; one is no date") from None
     for form, first, last, scale in (
@@ -255,13 +278,13 @@ def years_of_numbers(values: npt.NDArray[np.float64], where: str) -> tuple[npt.N
     ):
         if low >= first and high <= last:
             start = np.datetime64("1899-12-30" if form.startswith("days") else "1970-01-01", "s")
-            return _filled(values, decimal_year(start + np.round(known * scale).astype("timedelta64[s]"))), form
+            return _filled(values, start + np.round(known * scale).astype("timedelta64[s]")), form
     expected = "years, YYYYMM, YYYYMMDD, Unix seconds or days of a spreadsheet, between the years 1000 and 2200"
     bad = low if low < FIRST_YEAR else high
     raise DataError(f"{where}: expected dates ({expected}), got {bad:.10g}")
 
 
-def _filled(values: Array, years: Array) -> Array:
-    found = np.full(values.shape, np.nan)
-    found[np.isfinite(values)] = years
-    return found
+def _filled(values: Array, dates: Array) -> Array:
+    filled = np.full(values.shape, np.datetime64("NaT", "s"))
+    filled[np.isfinite(values)] = dates
+    return filled

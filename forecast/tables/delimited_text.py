@@ -17,14 +17,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import EmptyDataError, TableError, printable
+from forecast.tables.number_cells import is_unit
 from forecast.tables.raw_table import RawTable
-from forecast.tables.schema.cells import MISSING_WORDS, normalise_text
+from forecast.tables.schema.cells import MISSING_WORDS, is_missing, normalise_text
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["MAX_TABLE_CELLS", "parse_text", "table_of_rows", "unguard"]
+__all__ = ["MAX_TABLE_CELLS", "parse_text", "split_rows", "table_of_rows", "unguard"]
 
 MAX_TABLE_CELLS = 10_000_000
 MAX_COLUMNS = 10_000
@@ -35,6 +36,8 @@ MIN_LARGE_BYTES = 1 << 20
 N_SAMPLE_LINES = 60
 #: Most lines above a header, and most lines of a footer.
 MAX_LINES_AROUND = 40
+#: Rows of values below names tell these from a row of words.
+MIN_ROWS_BELOW_HEADER = 2
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 BLANKS = "blanks"
 
@@ -46,6 +49,8 @@ _FOOTER_PATTERN = re.compile(
     r"(total|totals|sum|mean|average|median|min|max|minimum|maximum|std|count)\W*|(source|sources|note|notes)\b.*|[*†].*",
     re.IGNORECASE | re.DOTALL,
 )
+#: A cell of the line that markdown draws below a header.
+_RULE_PATTERN = re.compile(r"\s*:?-{3,}:?\s*|\s*")
 _BRACKETED_PATTERN = re.compile(r"\(.*\)|\[.*\]")
 #: A number with three digits in its exponent may be infinite or vanish: such are read one by one.
 _LARGE_EXPONENT_PATTERN = re.compile(rb"[eE][+-]?[0-9]{3}")
@@ -93,24 +98,26 @@ def parse_text(data: bytes, label: str, digest: str, notes: Sequence[str] = ()) 
         notes = (*notes, *((f"columns separated by {SEPARATORS.get(separator, separator)}",) if separator else ()))
     if len(data) >= MIN_LARGE_BYTES and (table := _large_table(data, separator, label, digest, notes)) is not None:
         return table
-    return table_of_rows(_split_rows(data.decode("utf-8"), separator, label), label, digest, notes, separator)
+    return table_of_rows(split_rows(data.decode("utf-8"), separator, label), label, digest, notes, separator)
 
 
 def _find_separator(lines: Sequence[str]) -> str:
     """Return what separates the cells: the separator that gives most lines one width; empty for a single column."""
     lines = [line for line in lines if not line.startswith("#")] or list(lines)
-    best, found = (0.0, 0), ""
+    best, found = (0.0, 0.0, 0), ""
     for separator in (*SEPARATORS, BLANKS):
         if separator == BLANKS and found:
             break
         try:
-            widths = [len(cells) for _, cells in _split_rows("\n".join(lines), separator, "")]
+            widths = [len(cells) for _, cells in split_rows("\n".join(lines), separator, "")]
         except TableError:
             continue
         width, count = Counter(widths).most_common(1)[0] if widths else (0, 0)
         # decimal commas give every line of numbers one width, the header another
         header = next((i for i, each in enumerate(widths) if each >= width), 0)
-        score = (count / len(lines) - 0.5 * (widths[header] != width), width) if width > 1 else (0.0, 0)
+        # a title may have the commas that the rows have in quoted prices, but not the same in every line below it
+        below = widths[header:].count(width) / max(1, len(widths) - header)
+        score = (count / len(lines) - 0.5 * (widths[header] != width), below, width) if width > 1 else (0.0, 0.0, 0)
         if separator == BLANKS and count < 0.9 * len(lines):
             continue
         if score > best and count > 1:
@@ -118,7 +125,7 @@ def _find_separator(lines: Sequence[str]) -> str:
     return found or ("," if any("," in line for line in lines) or len(lines) < 2 else "")
 
 
-def _split_rows(text: str, separator: str, label: str) -> list[Row]:
+def split_rows(text: str, separator: str, label: str) -> list[Row]:
     """Split text into rows of cells, each with the line on which it starts; blank lines are rows without a cell."""
     if separator == BLANKS:
         wide = re.compile(r"\s{2,}|\t" if re.search(r"\S {2,}\S", text) and _is_aligned(text) else r"\s+")
@@ -128,7 +135,7 @@ def _split_rows(text: str, separator: str, label: str) -> list[Row]:
     rows, line, size = [], 1, 0
     try:
         for cells in reader:
-            rows.append((line, cells))
+            rows.append((line, [cell.strip() for cell in cells] if separator == "|" else cells))
             size += len(cells)
             if size > MAX_TABLE_CELLS:
                 raise TableError(f"{label}:{line}: more than {MAX_TABLE_CELLS:,} cells; split the file")
@@ -180,26 +187,28 @@ def table_of_rows(
     said = list(notes)
     every = list(rows)
     blank = {line for line, cells in every if _is_blank(cells)}
-    rows, remarks = _without_remarks([(line, cells) for line, cells in every if line not in blank])
+    rows, remarks = _without_remarks([row for row in every if row[0] not in blank and not _is_rule(row[1])])
     if not rows:
         raise EmptyDataError(f"{label}: the file is empty; expected a header and rows")
     width = Counter(_width(cells) for _, cells in rows[:1000]).most_common(1)[0][0]
     top = next(
         (i for i, (_, cells) in enumerate(rows[:MAX_LINES_AROUND]) if _is_header(cells, width, rows[i + 1 :])), 0
     )
+    while _is_title(rows[top:]):
+        top += 1
     if top:
         said.append(f"{top} line{'s' * (top > 1)} above the header left out")
     (line, header), body = rows[top], rows[top + 1 :]
     if is_value(header[0]) and all(is_value(cell) for cell in header if cell.strip()) and len(body) > 1 and width > 1:
         body, header = rows[top:], [f"column {i + 1}" for i in range(_width(header))]
         said.append("no header: the columns are called column 1, column 2, …")
-    header = [normalise_text(unguard(name).strip()) for name in header]
+    header = [normalise_text(" ".join(unguard(name).split())) for name in header]
     header = header[: max(_width(header), max((_width(cells) for _, cells in body[:1000]), default=0) if body else 0)]
     body, n_below = _without_footer(body, len(header), blank)
     if n_below:
         said.append(f"{n_below} line{'s' * (n_below > 1)} below the table left out")
     units, body = _read_units(header, body)
-    again = [i for i, (_, cells) in enumerate(body) if [cell.strip() for cell in cells] == header]
+    again = [i for i, (_, cells) in enumerate(body) if [" ".join(cell.split()) for cell in cells] == header]
     if again:
         said.append(f"{len(again)} repeated header{'s' * (len(again) > 1)} left out")
         body = [row for i, row in enumerate(body) if i not in set(again)]
@@ -227,6 +236,33 @@ def _is_header(cells: Sequence[str], width: int, later: Sequence[Row]) -> bool:
     filled = sum(bool(cell.strip()) for cell in cells)
     # an index has no name, and a trailing comma is no column
     return len(cells) >= width - 1 and (filled > 1 or width < 2) and (_width(cells) >= width - 1 or not later)
+
+
+def _is_title(rows: Sequence[Row]) -> bool:
+    """Return True for a line with separators above a header: names follow, and no units, over columns of values."""
+    if len(rows) < MIN_ROWS_BELOW_HEADER + 2:
+        return False
+    (title_line, title), (names_line, names), *later = rows
+    below = [cells for _, cells in later[:MIN_ROWS_BELOW_HEADER]]
+    if (
+        len(names) < max(map(len, below)) - 1
+        or any(map(is_value, names))
+        or not all(cell.strip() for cell in names[1:])
+    ):
+        return False
+    if any(map(is_value, title)) and not any(" " in cell.strip() for cell in title):
+        return False  # a year or a size may be the name of a column
+    numeric = [i for i in range(len(names)) if all(i < len(cells) and is_value(cells[i]) for cells in below)]
+    named = [i for i in numeric if not _is_unit_or_missing(names[i])]
+    # one word among numbers may be a cell of the first row; words in all columns, or under prose, are names
+    prose = any(cell.startswith(" ") for cell in title[1:]) and not any(cell.startswith(" ") for cell in names[1:])
+    apart = names_line > title_line + 1 or len(title) != len(names)
+    return bool(named) and (len(numeric) == len(names) or prose or apart)
+
+
+def _is_rule(cells: Sequence[str]) -> bool:
+    """Return True for a line of dashes between columns."""
+    return len(cells) > 1 and "".join(cells).strip() != "" and all(map(_RULE_PATTERN.fullmatch, cells))
 
 
 def _without_remarks(rows: Sequence[Row]) -> tuple[list[Row], int]:
@@ -281,23 +317,16 @@ def _read_units(header: Sequence[str], body: list[Row]) -> tuple[list[str], list
         return none, body
     if not all(_BRACKETED_PATTERN.fullmatch(cell) for cell in filled):
         numeric = [i for i in range(len(header)) if all(i < len(c) and is_value(c[i]) for _, c in body[1:4])]
-        if not numeric or not all(cells[i] == "" or _is_unit(cells[i]) for i in numeric):
+        if not numeric or not all(cells[i] == "" or is_unit(cells[i]) for i in numeric):
             return none, body
         if not any(cells[i] for i in numeric):
             return none, body
     bare = [cell[1:-1].strip() if _BRACKETED_PATTERN.fullmatch(cell) else cell for cell in cells]
-    return [unit if _is_unit(unit) else "" for unit in bare], body[1:]
+    return [unit if is_unit(unit) else "" for unit in bare], body[1:]
 
 
-def _is_unit(text: str) -> bool:
-    from forecast import units
-    from forecast.errors import ForecastError
-
-    try:
-        units.unit(text)
-    except ForecastError:
-        return False
-    return bool(text)
+def _is_unit_or_missing(cell: str) -> bool:
+    return is_missing(cell) or _BRACKETED_PATTERN.fullmatch(cell.strip()) is not None or is_unit(cell.strip())
 
 
 def _checked_rows(header: list[str], units: list[str], body: Sequence[Row], label: str, line: int) -> list[list[str]]:
@@ -306,7 +335,7 @@ def _checked_rows(header: list[str], units: list[str], body: Sequence[Row], labe
         raise TableError(f"{label}:{line}: {len(header):,} columns; at most {MAX_COLUMNS:,} are read")
     if body and not header[-1] and all(len(cells) < len(header) for _, cells in body):
         del header[-1], units[-1]
-    if body and all(len(cells) == len(header) + 1 and cells[-1].strip() for _, cells in body):
+    if len(body) > 1 and all(len(cells) == len(header) + 1 and cells[-1].strip() for _, cells in body):
         header.insert(0, "")  # what R writes: row names without a header
         units.insert(0, "")
     failures = [
@@ -343,7 +372,7 @@ def _column_names(header: Sequence[str], columns: Sequence[Sequence[str]], label
 
 def _large_table(data: bytes, separator: str, label: str, digest: str, notes: Sequence[str]) -> RawTable | None:
     """Return a large file as a table whose columns pandas takes out when they are used; None if it is irregular."""
-    if separator not in SEPARATORS:
+    if separator not in SEPARATORS or (separator == "|" and b" |" in data[: 1 << 16]):
         return None
     start = 0
     while data.startswith(b"# ", start):
@@ -353,7 +382,7 @@ def _large_table(data: bytes, separator: str, label: str, digest: str, notes: Se
     first = data.find(b"\n", start + (1 << 16)) + 1
     if last <= first or b'"' in data[start:first] + data[last:]:
         return None
-    sample = _split_rows((data[start:first] + data[last:]).decode("utf-8"), separator, label)
+    sample = split_rows((data[start:first] + data[last:]).decode("utf-8"), separator, label)
     table = table_of_rows(sample, label, digest, notes, separator)
     width = len(sample[0][1])
     if table.notes != tuple(notes) or table.units or len(table) != width or table.rows != len(sample) - 1:

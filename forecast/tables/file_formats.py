@@ -7,6 +7,7 @@ each of them also under gzip; and what readers of plugins read (`forecast.Reader
 from __future__ import annotations
 
 import fnmatch
+import gzip
 import hashlib
 import io
 import json
@@ -48,6 +49,8 @@ MAX_YAML_ALIASES = 1000
 MAX_WORKBOOK_BYTES = 64 * 2**20
 #: What reading takes: the bytes, a copy while they are checked, and a text a cell.
 TEXT_MEMORY_FACTOR, CELL_BYTES = 3, 66
+#: What a library keeps for a cell of a sheet, and we of it.
+WORKBOOK_CELL_BYTES = 120
 #: Bytes of objects for a byte of JSON.
 JSON_MEMORY_FACTOR = 12
 #: First bytes of what people take for a table by mistake.
@@ -104,7 +107,7 @@ def read_file(path: str | os.PathLike[str], *, reader: str = "", limit_bytes: in
     named = [record for record in records if not record.spec.columns]  # type: ignore[attr-defined]
     if named:
         return read_with(_only(named, label), source)
-    data = read_bytes(source, limit=limit_bytes)
+    data = read_bytes(source, limit=size)
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
     document, table = _parse(data, label, digest, source)
     keys = [str(key) for key in document]
@@ -204,8 +207,7 @@ def _parse(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     if data.startswith(b"PK\x03\x04"):
         return _zipped(data, label, digest, path)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
-        check_xls(data, MAX_TABLE_CELLS, label)
-        return {}, _workbook(data, label, digest)
+        return {}, _workbook(data, label, digest, check_xls(data, MAX_TABLE_CELLS, label))
     for magic, called in _BINARY_FORMATS.items():
         if data.startswith(magic):
             raise DataError(f"{label}: {called}; expected a table (CSV, JSON, a spreadsheet or Parquet)")
@@ -221,16 +223,21 @@ def _parse(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
 
 
 def _unpack(data: bytes, label: str) -> bytes:
-    unpacker = zlib.decompressobj(wbits=31)
+    size = 0
     try:
-        unpacked = unpacker.decompress(data, MAX_FILE_BYTES + 1)
-    except zlib.error as error:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:  # counted before anything is kept
+            while piece := stream.read(1 << 20):
+                size += len(piece)
+                if size > MAX_FILE_BYTES:
+                    raise DataError(
+                        f"{label}: unpacks to more than {MAX_FILE_BYTES:,} bytes; at most that many are read"
+                    )
+        check_memory(TEXT_MEMORY_FACTOR * size, f"{label}: reading it takes up to", error=DataError)
+        return gzip.decompress(data)
+    except EOFError:
+        raise DataError(f"{label}: a gzip file that ends too early; it cannot be unpacked") from None
+    except (OSError, zlib.error) as error:
         raise DataError(f"{label}: a gzip file that cannot be unpacked: {one_line(error, 80)}") from None
-    if not unpacker.eof and len(unpacked) <= MAX_FILE_BYTES:
-        raise DataError(f"{label}: a gzip file that ends too early; it cannot be unpacked")
-    if len(unpacked) > MAX_FILE_BYTES:
-        raise DataError(f"{label}: unpacks to more than {MAX_FILE_BYTES:,} bytes; at most that many are read")
-    return unpacked
 
 
 def _to_utf8(data: bytes, label: str) -> tuple[bytes, str]:
@@ -355,9 +362,12 @@ def _zipped(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     names = [each.filename for each in members]
     if sum(each.file_size for each in members) > MAX_FILE_BYTES:
         raise DataError(f"{label}: unpacks to more than {MAX_FILE_BYTES:,} bytes; at most that many are read")
-    if any(name.endswith((".xml", ".bin")) for name in names):
-        _check_sheets(archive, members, label)
-        return {}, _workbook(data, label, digest)
+    if any(name.endswith("workbook.bin") for name in names):
+        raise DataError(f"{label}: a binary workbook (XLSB), which is not read; save it as XLSX")
+    if any(name.endswith(".xml") for name in names):
+        unpacked = sum(each.file_size for each in members)
+        check_memory(TEXT_MEMORY_FACTOR * unpacked, f"{label}: reading it takes up to", error=DataError)
+        return {}, _workbook(data, label, digest, _count_sheet_cells(archive, members, label))
     if len(members) != 1:
         listed = ", ".join(printable(name, 40) for name in names[:5])
         raise DataError(f"{label}: a zip archive of {len(members)} files ({listed}); expected a table, or one file")
@@ -371,19 +381,22 @@ def _zipped(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     return _parse(inner, label, digest, path)
 
 
-def _check_sheets(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo], label: str) -> None:
+def _count_sheet_cells(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo], label: str) -> int:
+    """Return how many cells the sheets span together; raise if one of them spans too many."""
     try:
-        for each in members:
-            if each.filename == "content.xml":
-                check_ods(archive.read(each), MAX_TABLE_CELLS, label)
-            else:  # a sheet of XLSX may have any name
-                check_xlsx_sheet(archive, each, MAX_TABLE_CELLS, label)
+        return sum(
+            check_ods(archive.read(each), MAX_TABLE_CELLS, label)
+            if each.filename == "content.xml"
+            else check_xlsx_sheet(archive, each, MAX_TABLE_CELLS, label)  # a sheet of XLSX may have any name
+            for each in members
+        )
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
         raise DataError(f"{label}: a spreadsheet that cannot be read: {one_line(error, 80)}") from None
 
 
-def _workbook(data: bytes, label: str, digest: str) -> RawTable:
-    """Read the largest sheet of a workbook."""
+def _workbook(data: bytes, label: str, digest: str, n_cells: int) -> RawTable:
+    """Read the largest sheet of a workbook, whose sheets span so many cells."""
+    check_memory(WORKBOOK_CELL_BYTES * n_cells, f"{label}: reading it takes up to", error=DataError)
     try:
         import python_calamine
     except ImportError:

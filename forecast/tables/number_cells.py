@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from forecast.errors import DataError, printable
 
-__all__ = ["NumberCells", "could_be_number", "has_decimal_comma", "parse_number_cells"]
+__all__ = ["NumberCells", "could_be_number", "has_decimal_comma", "is_unit", "parse_number_cells"]
 
 _MARKS = {
     "'": "apostrophes",
@@ -25,6 +25,8 @@ _MARKS = {
     "\u2009": "blanks",
 }
 _CURRENCIES = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
+#: Currencies of countries that separate thousands by a comma.
+_POINT_CURRENCIES = {"USD", "GBP"}
 _MULTIPLIERS = {
     "k": 3, "K": 3, "M": 6, "B": 9, "G": 9, "T": 12, "thousand": 3, "million": 6, "mn": 6, "billion": 9, "bn": 9,
     "trillion": 12, "tn": 12,
@@ -132,7 +134,7 @@ def parse_number_cells(
     assert all(part is not None for part in parts)
     cells = [part for part in parts if part is not None]
     bodies, mark = _without_marks([part.number for part in cells], list(texts), where)
-    comma, notes = _decimal_comma(bodies, decimal, hint, where)
+    comma, notes = _decimal_comma(bodies, decimal, hint, where, [part.unit for part in cells])
     notes = (*((f"{mark} between thousands",) if mark else ()), *notes)
     values = []
     for i, (part, body, text) in enumerate(zip(cells, bodies, texts, strict=True)):
@@ -169,7 +171,9 @@ def _without_marks(bodies: list[str], texts: list[str], where: str) -> tuple[lis
     return found, mark
 
 
-def _decimal_comma(bodies: Sequence[str], decimal: str, hint: str, where: str) -> tuple[bool, tuple[str, ...]]:
+def _decimal_comma(
+    bodies: Sequence[str], decimal: str, hint: str, where: str, units: Sequence[str] = ()
+) -> tuple[bool, tuple[str, ...]]:
     """Decide what commas and points mean: by what only one reading allows, else by the option, the file, or not."""
     commas = [body for body in bodies if "," in body]
     if decimal:
@@ -201,6 +205,10 @@ def _decimal_comma(bodies: Sequence[str], decimal: str, hint: str, where: str) -
         return False, ("separators of thousands",)
     if hint == "comma" and any(int(b.split(",")[0]) >= 0 for b in commas):
         return True, ("decimal commas, as in other columns",)
+    # prices have two decimals or none: three digits behind the sign of a currency that writes a point are thousands
+    signs = {unit.partition("/")[0] for unit in units}
+    if len(signs) == 1 and signs <= _POINT_CURRENCIES:
+        return False, (f"separators of thousands, as {signs.pop()} has them",)
     body = commas[0]
     raise DataError(f"{where}: '{body}' is {float(body.replace(',', '')):g} or {float(body.replace(',', '.')):g}: say "
                     "--decimal point or --decimal comma")  # fmt: skip

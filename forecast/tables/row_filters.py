@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import UsageError, printable
+from forecast.formula.tree import COMPARISON_FUNCTIONS
 from forecast.tables.schema import cells
 
 if TYPE_CHECKING:
@@ -12,7 +14,38 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["wanted_value"]
+__all__ = ["comparison_mask", "wanted_value"]
+
+_COMPARISON_PATTERN = re.compile(r"\s*(<=|>=|==|<|>)\s*(\S.*?)\s*")
+
+
+def comparison_mask(values: Array, text: str, where: str) -> npt.NDArray[Any] | None:
+    """Return the rows of a column that meet comparisons with numbers or dates; None if the text is no comparison.
+
+    Raises
+    ------
+    UsageError
+        If the column is text, or one side of the comparison is no number or date.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> comparison_mask(np.array([1.0, 2.0, 3.0]), "> 1 and <= 2", "where").tolist()
+    [False, True, False]
+    """
+    import numpy as np
+
+    matches = [_COMPARISON_PATTERN.fullmatch(part) for part in text.split(" and ")]
+    if not all(matches):
+        return None
+    if values.dtype.kind == "U":
+        raise UsageError(f"{where}: the column is text; compare it by 'COLUMN is VALUE'")
+    keep = np.ones(values.shape, dtype=bool)
+    for operator, limit in (match.groups() for match in matches if match):
+        with np.errstate(invalid="ignore"):
+            keep &= COMPARISON_FUNCTIONS[operator](values, wanted_value(values, "", limit, where))
+    # a missing cell meets no comparison
+    return keep & ~(np.isnat(values) if values.dtype.kind == "M" else np.isnan(values))
 
 
 def wanted_value(values: Array, kind: str, text: str | bool, where: str) -> Any:

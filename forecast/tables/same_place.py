@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
@@ -12,12 +13,14 @@ import numpy.typing as npt
 from forecast.errors import DataError, UnknownNameError, printable
 from forecast.tables.columns import Columns
 
-__all__ = ["REDUCTIONS", "reduce_places"]
+__all__ = ["REDUCTIONS", "check_one_curve", "reduce_places"]
 
 Array = npt.NDArray[np.float64]
 
 #: Columns with more values than this share of the rows are measurements and name no series.
 MAX_SERIES_SHARE = 0.5
+#: A longer cell is a remark or an address, and no line to copy.
+MAX_LABEL_CHARACTERS = 60
 #: A trend needs as many rows.
 MIN_SERIES_ROWS = 3
 _RULES: dict[str, Callable[[Array], Any]] = {
@@ -28,6 +31,10 @@ _RULES: dict[str, Callable[[Array], Any]] = {
     "last": lambda values: values[-1],
 }
 REDUCTIONS = (*_RULES, "best")
+#: Names of columns whose whole numbers name series, and measure nothing.
+_SERIES_NAME_PATTERN = re.compile(
+    r"(^|[^a-z])(run|series|curve|experiment|model|config|group)([^a-z]|$)", re.IGNORECASE
+)
 
 
 def reduce_places(
@@ -81,6 +88,62 @@ def reduce_places(
     return distinct, reduced, f"the {rule} of {int(counts[counts > 1].sum()):,} rows at {places}" if many else ""
 
 
+def check_one_curve(columns: Columns, places: Array, used: Collection[str], where: str, *, by: bool = True) -> None:
+    """Raise if rows of a file are several curves over the same places, told apart by a column that is not used.
+
+    Replicates, several rows at one place that no column sorts into curves, are one data set.
+
+    Parameters
+    ----------
+    columns : Columns
+    places : ndarray, (variables, rows)
+    used : collection of str
+        The columns that the asker uses.
+    where : str
+        For messages.
+    by : bool
+        Whether the asker can take each curve by itself.
+
+    Raises
+    ------
+    DataError
+        Naming the column, with lines to copy.
+
+    Examples
+    --------
+    >>> from forecast.tables.intake import to_columns
+    >>> rows = to_columns({"run": list("aaabbb"), "step": [1.0, 2, 3] * 2})
+    >>> check_one_curve(rows, np.tile([1.0, 2.0, 3.0], 2)[None], ["step"], "mine", by=False)
+    Traceback (most recent call last):
+    forecast.errors.DataError: mine: 2 curves, by 'run', over the same places: say --where "run is a"
+    """
+    if set(columns) <= set(used):
+        return
+    index = np.zeros(columns.rows, dtype=np.intp)
+    for axis in places:
+        axis_index = np.unique(axis, return_inverse=True)[1]
+        index = np.unique(index * (axis_index.max() + 1) + axis_index, return_inverse=True)[1]
+        if index.max() + 1 == index.size:
+            return
+    for name, labels in _series_columns(columns, used):
+        if columns.meaning(name).kind != "text" and not _SERIES_NAME_PATTERN.search(name):
+            continue
+        rows_of: dict[str, set[int]] = {}
+        for place, label in zip(index.tolist(), labels, strict=True):
+            rows_of.setdefault(label, set()).add(place)
+        curves = sorted((each for each in rows_of.values() if len(each) >= MIN_SERIES_ROWS), key=len)
+        # a row more than places: replicates within a curve, which another column sorts
+        distinct = sum(map(len, rows_of.values())) == len(labels)
+        if distinct and len(curves) > 1 and 2 * len(curves[-1] & curves[-2]) >= len(curves[-2]):
+            shown = printable(name, 60)
+            first = printable(_most_frequent(labels)[0], 60)
+            each = f"--by {_quoted(shown)}, --groups {_quoted(shown)} for one fit to all, or " if by else ""
+            raise DataError(
+                f"{where}: {len(rows_of):,} curves, by '{shown}', over the same places: say {each}"
+                f'--where "{_double_quoted(shown)} is {first}"'
+            )
+
+
 def _falls(place: Array, value: Array) -> bool:
     ranks = [np.argsort(np.argsort(each)) for each in (place, value)]
     correlation: Any = np.corrcoef(np.stack(ranks))
@@ -131,8 +194,11 @@ def _series_columns(columns: Columns, names: Collection[str]) -> Iterator[tuple[
     candidates = []
     for name in [each for each in columns if each not in names][:60]:
         meaning = columns.meaning(name)
-        labels = [str(v) for v in (meaning.values if meaning.labels is None else meaning.labels)]
+        values = meaning.values if meaning.labels is None else meaning.labels
+        labels = [f"{v:.15g}" if isinstance(v, float) else str(v) for v in values.tolist()]
         kinds = len({label for label in labels if label.strip()})
+        if kinds and len(_most_frequent(labels)[0]) > MAX_LABEL_CHARACTERS:
+            continue
         if kinds > 1 and (meaning.kind == "text" or kinds <= max(2, MAX_SERIES_SHARE * len(labels))):
             candidates.append((meaning.kind != "text", kinds, name, labels))
     for _, _, name, labels in sorted(candidates, key=lambda each: each[:2]):

@@ -131,14 +131,13 @@ def rows_as_of(
 
 def _time_of(columns: Columns, name: str, data: Any, where: str) -> Array:
     """Return a column of dates as decimal years; of a file in any form, of arrays any number."""
-    columns.column(name)
-    if columns.from_file or columns.meaning(name).problem is not None:
+    if columns.from_file:
         return columns.years(name)
     return _to_decimal_years(columns.column(name), f"{where}: column '{printable(name, 60)}'")
 
 
 def complete(columns: Columns, used: Iterable[str], name: str) -> Columns:
-    """Return the rows that have a value in every column used: a table has holes where nothing was measured.
+    """Return the rows that have a value in every column used, as `Columns.complete`; an error if none is left.
 
     Parameters
     ----------
@@ -153,16 +152,13 @@ def complete(columns: Columns, used: Iterable[str], name: str) -> Columns:
     EmptyDataError
         If no row is left.
     """
-    from forecast import formula
+    from forecast.tables.column_names import columns_in
 
-    names = {n for text in used for n in ([text] if text in columns else formula.parse(text, where=name).names)}
-    keep = np.ones(columns.rows, dtype=bool)
-    for column in sorted(names):
-        if column in columns and np.asarray(columns.column(column)).dtype.kind == "f":
-            keep &= ~np.isnan(columns.numeric(column))
-    if not keep.any():
-        raise EmptyDataError(f"{name}: no row has a value in all of {', '.join(sorted(names))}")
-    return columns.take(keep)
+    names = sorted({column for text in used for column in columns_in(text, columns)})
+    rows = columns.complete(names)
+    if not rows.rows:
+        raise EmptyDataError(f"{name}: no row has a value in all of {', '.join(names)}")
+    return rows
 
 
 def read_series(

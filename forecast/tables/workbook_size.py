@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import io
 import re
 import struct
 import zipfile
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import IO, Any
 from xml.parsers import expat
 
 from forecast.errors import DataError
@@ -14,7 +16,7 @@ from forecast.errors import DataError
 __all__ = ["check_ods", "check_xls", "check_xlsx_sheet"]
 
 MAX_SHEETS = 1000
-_CELL_PATTERN = re.compile(rb"""<(?:\w+:)?c\s[^>]*?\br\s*=\s*["']([A-Za-z]{1,4})([0-9]{1,8})["']""")
+_PLACE_PATTERN = re.compile(r"([A-Za-z]{1,4})([0-9]{1,8})")
 _FREE_SECTOR, _SMALL_STREAM = 0xFFFFFFFA, 4096
 _SHEET_RECORD, _END_RECORD, _DIMENSIONS_RECORD, _NUMBERS_RECORD = 0x85, 0x0A, 0x200, 0xBD
 #: Records of BIFF that begin with the row and the column of a cell.
@@ -22,27 +24,41 @@ _CELL_RECORDS = frozenset((0x02, 0x03, 0x04, 0x05, 0x06, 0x7E, 0xBD, 0xBE, 0xD6,
                            0x206, 0x27E, 0x406))  # fmt: skip
 
 
-def check_xlsx_sheet(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int, label: str) -> None:
-    """Raise `DataError` if the far corner of a sheet spans more than `limit` cells."""
-    far_row = far_column = 0
-    tail = b""
-    with archive.open(member) as stream:
-        while piece := stream.read(1 << 20):
-            for letters, row in _CELL_PATTERN.findall(tail + piece):
-                column = 0
-                for letter in letters.upper():
-                    column = 26 * column + letter - 64
-                far_row, far_column = max(far_row, int(row)), max(far_column, column)
-            tail = (tail + piece)[-256:]
-    _check_corner(far_row, far_column, limit, label)
+def check_xlsx_sheet(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int, label: str) -> int:
+    """Return how many cells the far corner of a sheet spans; raise `DataError` if more than `limit`.
 
-
-def check_ods(content: bytes, limit: int, label: str) -> None:
-    """Raise `DataError` if a sheet of an OpenDocument's ``content.xml`` spans more than `limit` cells."""
+    A row or a cell without a place of its own (``r="B7"``) follows the one before it.
+    """
     row = column = far_row = far_column = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal row, column, far_row, far_column
+        name, place = tag.rpartition(":")[2], attributes.get("r", "")
+        if name == "row":
+            row, column = int(place or row + 1), 0
+        elif name == "c":
+            column += 1
+            if match := _PLACE_PATTERN.fullmatch(place):
+                row = int(match[2])
+                column = functools.reduce(lambda total, letter: 26 * total + ord(letter) - 64, match[1].upper(), 0)
+            if row > far_row or column > far_column:
+                far_row, far_column = max(far_row, row), max(far_column, column)
+                _check_corner(far_row, far_column, limit, label)
+
+    with archive.open(member) as stream:
+        if b"<" not in stream.read(8):  # a picture; a sheet may have any name
+            return 0
+    with archive.open(member) as stream:
+        _parse_xml(stream, start, label)
+    return far_row * far_column
+
+
+def check_ods(content: bytes, limit: int, label: str) -> int:
+    """Return how many cells the largest sheet of an OpenDocument's ``content.xml`` spans; raise if over `limit`."""
+    row = column = far_row = far_column = largest = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal row, column, far_row, far_column, largest
         name = tag.rpartition(":")[2]
         if name not in ("table", "table-row", "table-cell", "covered-table-cell"):
             return
@@ -55,7 +71,14 @@ def check_ods(content: bytes, limit: int, label: str) -> None:
             column += repeats
             if any(each.startswith("office:") or each.endswith("formula") for each in attributes):
                 far_row, far_column = max(far_row, row), max(far_column, column)
-                _check_corner(far_row, far_column, limit, label)
+                largest = max(largest, _check_corner(far_row, far_column, limit, label))
+
+    _parse_xml(io.BytesIO(content), start, label)
+    return largest
+
+
+def _parse_xml(stream: IO[bytes], start: Callable[[str, dict[str, str]], None], label: str) -> None:
+    """Call a function at every element; raise `DataError` if entities are declared, or it is no XML."""
 
     def refuse(*_: Any) -> None:
         raise DataError(f"{label}: a spreadsheet that declares entities; it is not read")
@@ -63,13 +86,14 @@ def check_ods(content: bytes, limit: int, label: str) -> None:
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EntityDeclHandler = start, refuse
     try:
-        parser.Parse(content, True)
+        parser.ParseFile(stream)
     except (expat.ExpatError, ValueError) as error:
         raise DataError(f"{label}: a spreadsheet that cannot be read: {str(error)[:80]}") from None
 
 
-def check_xls(data: bytes, limit: int, label: str) -> None:
-    """Raise `DataError` if a sheet of an XLS file spans more than `limit` cells."""
+def check_xls(data: bytes, limit: int, label: str) -> int:
+    """Return how many cells the sheets of an XLS file span; raise `DataError` if one spans more than `limit`."""
+    n_cells = 0
     try:
         for stream in _workbook_streams(data):
             starts = {struct.unpack_from("<I", stream, at)[0] for kind, at, _ in _records(stream, 0)
@@ -77,9 +101,10 @@ def check_xls(data: bytes, limit: int, label: str) -> None:
             if len(starts) > MAX_SHEETS:
                 raise DataError(f"{label}: a spreadsheet of more than {MAX_SHEETS:,} sheets")
             for start in starts:
-                _check_corner(*_xls_corner(stream, start), limit, label)
+                n_cells += _check_corner(*_xls_corner(stream, start), limit, label)
     except (struct.error, IndexError, ValueError):
         raise DataError(f"{label}: a spreadsheet that cannot be read: its parts do not fit together") from None
+    return n_cells
 
 
 def _xls_corner(stream: bytes, start: int) -> tuple[int, int]:
@@ -110,9 +135,10 @@ def _records(stream: bytes, at: int) -> Iterator[tuple[int, int, int]]:
         at += 4 + size
 
 
-def _check_corner(rows: int, columns: int, limit: int, label: str) -> None:
+def _check_corner(rows: int, columns: int, limit: int, label: str) -> int:
     if rows * columns > limit:
         raise DataError(f"{label}: a sheet of {rows:,} rows and {columns:,} columns; at most {limit:,} cells are read")
+    return rows * columns
 
 
 def _workbook_streams(data: bytes) -> Iterator[bytes]:

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import struct
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -259,10 +260,10 @@ def test_spreadsheets(tmp_path: Path) -> None:
 
 
 def workbook(rows: list[list[object]], at: str = "", quote: str = '"') -> bytes:
-    """Return the smallest XLSX file of some cells; `at` places a further one."""
+    """Return the smallest XLSX file of some cells; `at` places a further one; without a quote none has a place."""
 
     def cell(value: object, column: int, row: int) -> str:
-        name = f'r="{chr(65 + column)}{row}"'
+        name = f'r="{chr(65 + column)}{row}"' if quote else ""
         if isinstance(value, str):
             return f'<c {name} t="inlineStr"><is><t>{value}</t></is></c>'
         return f"<c {name}><v>{value}</v></c>"
@@ -271,7 +272,8 @@ def workbook(rows: list[list[object]], at: str = "", quote: str = '"') -> bytes:
         f'<row r="{i}">{"".join(cell(v, j, i) for j, v in enumerate(row) if v is not None)}</row>'
         for i, row in enumerate(rows, start=1)
     )
-    lines += f'<row r="{at.lstrip("ABCDEFX")}"><c r={quote}{at}{quote}><v>1</v></c></row>' if at else ""
+    far = f"<c r={quote}{at}{quote}>" if quote else "<c>"
+    lines += f'<row r="{at.lstrip("ABCDEFX")}">{far}<v>1</v></c></row>' if at else ""
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     package = "http://schemas.openxmlformats.org/package/2006"
@@ -382,6 +384,8 @@ BAD = {
     "a zip bomb": (b"", "unpacks to more than|larger than"),
     "a far cell": (b"", "a sheet of 1,048,576 rows"),
     "a far cell in other quotes": (b"", "a sheet of 1,048,576 rows"),
+    "cells without places": (workbook([[1] * 20], at="A1048576", quote=""), "a sheet of 1,048,576 rows and 20 columns"),
+    "a binary workbook": (b"", "a binary workbook .XLSB., which is not read; save it as XLSX"),
 }
 
 
@@ -393,16 +397,40 @@ def test_bad_input_says_what_it_is_in_one_sentence(kind: str, tmp_path: Path) ->
         content = workbook([[1, 2]], at="XFD1048576")
     elif kind == "a far cell in other quotes":
         content = workbook([[1, 2]], at="XFD1048576", quote="'")
-    elif "zip" in kind and not content:
+    elif ("zip" in kind or "binary workbook" in kind) and not content:
         stream = io.BytesIO()
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("a.csv", bytes(2**29) if kind == "a zip bomb" else PLAIN)
-            if kind == "two files in a zip":
-                archive.writestr("b.csv", PLAIN)
+            if kind != "a zip bomb":
+                archive.writestr("xl/workbook.bin" if "workbook" in kind else "b.csv", PLAIN)
         content = stream.getvalue()
     with pytest.raises(forecast.ForecastError, match=says) as caught:
         read(tmp_path, content, "a.bin")
     assert "\n" not in str(caught.value)
+
+
+def test_a_gzip_bomb_is_counted_before_it_is_kept(tmp_path: Path) -> None:
+    content = BAD["a gzip bomb"][0]
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match="unpacks to more than"):
+            read(tmp_path, content, "a.csv.gz")
+        assert tracemalloc.get_traced_memory()[1] < 32 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a.ods", "a.xls", "a.csv.gz"])
+def test_a_limit_of_memory_holds_for_what_a_file_unpacks_to(name: str, tmp_path: Path) -> None:
+    content = {
+        "a.xlsx": workbook([["x", "y"], *([i, i] for i in range(4000))]),
+        "a.ods": open_document("<table:table-row>" + ODS_CELL.format(1, ' table:number-columns-repeated="8000"')
+                               + "</table:table-row>"),
+        "a.xls": compound([(7999, 0, 1)]),
+        "a.csv.gz": gzip.compress(b"x,y\n" + b"1,2\n" * 100_000),
+    }[name]  # fmt: skip
+    with forecast.resource_limits(memory="800kB"), pytest.raises(DataError, match="reading it takes up to"):
+        read(tmp_path, content, name)
 
 
 def test_a_workbook_of_empty_rows_is_read(tmp_path: Path) -> None:

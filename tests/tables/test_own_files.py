@@ -114,7 +114,7 @@ def test_07_money_and_percent() -> None:
     assert columns["share"][0] == 2.4
     assert columns.kind("share") == "percent"
     found = answer("ask", str(DATA / "07-money-and-percent.csv:share"), "--at", "2030")["result"]["answer"]
-    assert found["p95"] <= 1  # of 100 %
+    assert 90 < found["p95"] <= 100
     assert answer("ask", str(DATA / "07-money-and-percent.csv:price"))["result"]["answer"]["unit"] == "USD"
 
 

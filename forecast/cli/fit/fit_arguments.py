@@ -38,6 +38,7 @@ __all__ = [
     "write_outputs",
 ]
 
+_CONDITION_PATTERN = re.compile(r"(?P<column>\s*\S.*?)(?P<operator> is |<=|>=|==|<|>)(?P<value>.*\S\s*)", re.DOTALL)
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
 
 
@@ -172,14 +173,16 @@ def _parse_pairs(words: Iterable[str], what: str, form: str) -> list[tuple[str, 
 
 
 def parse_conditions(conditions: Iterable[str]) -> dict[str, str]:
-    """Read words like ``precision is fp16`` as columns, quoted or not, and values."""
-    by_name = {}
+    """Read words like ``precision is fp16`` and ``size > 3`` as columns, quoted or not, and what they must be."""
+    by_name: dict[str, str] = {}
     for text in conditions:
-        column, word, value = text.partition(" is ")
-        if not word or not column.strip() or not value.strip():
-            raise UsageError(f"--where: expected 'COLUMN is VALUE', got '{printable(text, 60)}'")
-        column, value = (re.sub(r"""^(['"])(.+)\1$""", r"\2", each.strip()) for each in (column, value))
-        by_name[column] = value
+        match = _CONDITION_PATTERN.fullmatch(text)
+        if match is None:
+            expected = "expected 'COLUMN is VALUE' or 'COLUMN > NUMBER'"
+            raise UsageError(f"--where: {expected}, got '{printable(text, 60)}'")
+        column, value = (re.sub(r"""^(['"])(.+)\1$""", r"\2", match[part].strip()) for part in ("column", "value"))
+        value = value if match["operator"] == " is " else f"{match['operator']} {value}"
+        by_name[column] = f"{by_name[column]} and {value}" if column in by_name else value
     return by_name
 
 
@@ -272,7 +275,7 @@ def _condition_mask(columns: Columns, text: str) -> Any:
     known: dict[str, Any] = {}
     for name in condition.names:
         column = meant(name, columns, f"{columns.label}: --where")
-        values = columns[column] if columns.meaning(column).problem is None else columns.numeric(column)
+        values = columns[column]
         if values.dtype.kind == "U":
             raise DataError(f"{columns.label}: --where: column '{name}' is text; write '{name} is VALUE'")
         known[name] = decimal_year(values) if values.dtype.kind == "M" else values

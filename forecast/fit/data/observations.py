@@ -16,10 +16,12 @@ from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageEr
 from forecast.fit.data.groups import labels_of
 from forecast.fit.objectives.objective import Objective, RowRule
 from forecast.fit.options import FitRequest
+from forecast.tables.column_names import check_named_once
 
 if TYPE_CHECKING:
     from forecast.laws import Law
-    from forecast.tables import Columns
+    from forecast.tables.column_names import check_named_once
+from forecast.tables import Columns
 
 __all__ = ["Observations", "points_of", "read_observations"]
 
@@ -154,11 +156,7 @@ def _evaluate(text: object, columns: Mapping[str, Any], where: str) -> Array:
 
 def _column_numbers(columns: Mapping[str, Any], name: str, where: str) -> Array:
     """Return a column of numbers, or of dates as decimal years; a cell that is neither is named."""
-    values = columns[name]
-    problem = columns.meaning(name).problem if isinstance(columns, tables.Columns) else None
-    if problem is not None:
-        raise problem
-    return _as_numbers(values, f"{where}: column '{printable(name, 60)}'")
+    return _as_numbers(columns[name], f"{where}: column '{printable(name, 60)}'")
 
 
 def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
@@ -251,6 +249,7 @@ def _row_numbers(given: Any, columns: Mapping[str, Any], size: int, where: str) 
 def _variable(law: Law, variable: str, source: Any, columns: Mapping[str, Any], name: str, hint: str = "") -> Array:
     """Return a variable of a law: a column, or a formula over columns; the groups' places of one with levels."""
     where = f"{name}: variable '{variable}'"
+    check_named_once(str(source), columns, where)
     if source == variable and variable not in columns:
         hint = hint or f"let may make it, by a formula over the columns {first_names(list(columns))}"
         raise UnknownNameError("column", variable, columns, where=f"{where} ({hint})")
@@ -311,6 +310,7 @@ def read_observations(
             raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
     variables = {v: source.as_curves(_variable(law, v, let.get(v, v), source.columns, name)) for v in law.variables}
     explained = request.y if request.y is not None else law.output
+    check_named_once(explained, source.columns, f"{name}: y")
     if request.y is None and explained not in source.columns:
         at = f"{name}: say y=, the column that the law explains"
         raise UnknownNameError("column", explained, source.columns, where=at)
@@ -318,6 +318,11 @@ def read_observations(
     if itself is not None:
         what = "column" if explained in source.columns else "formula"
         raise UsageError(f"{name}: y: the {what} '{printable(explained, 60)}' is also the variable '{itself}'")
+    if not wide and by is None and request.groups is None and data.from_file:
+        from forecast.tables.same_place import check_one_curve
+
+        places = np.stack([np.broadcast_to(each, source.shape)[0] for each in variables.values()])
+        check_one_curve(data, places, _columns_used(law, request, options, data), name)
     y = np.broadcast_to(source.as_curves(_evaluate(explained, source.columns, f"{name}: y")), source.shape)
     weights, errors = _weights(request, source, name)
     columns = _option_columns(objective, options, source, name)
@@ -350,18 +355,24 @@ def read_observations(
     )
 
 
-def _complete_rows(
-    law: Law, columns: Columns, request: FitRequest, options: Mapping[str, Any], name: str
-) -> tuple[Columns, FitRequest, Mapping[str, Any]]:
-    """Leave out the rows that lack a value in a column that is used, also from what is given beside the data."""
+def _columns_used(law: Law, request: FitRequest, options: Mapping[str, Any], columns: Columns) -> list[str]:
+    """Return the columns that a fit uses, by their names or in formulas."""
     from forecast.tables.column_names import columns_in
 
     let = request.let or {}
     sigma_x = request.sigma_x if isinstance(request.sigma_x, Mapping) else {}
-    beside = {"weights": request.weights, "sigma": request.sigma, "groups": request.groups}
     used = [*(let.get(v, v) for v in law.variables), request.y if request.y is not None else law.output, request.by]
-    texts = [text for text in (*used, *beside.values(), *sigma_x.values(), *options.values()) if isinstance(text, str)]
-    names = [column for text in texts for column in columns_in(text, columns)]
+    beside = (request.weights, request.sigma, request.groups, *sigma_x.values(), *options.values())
+    return [each for text in (*used, *beside) if isinstance(text, str) for each in columns_in(text, columns)]
+
+
+def _complete_rows(
+    law: Law, columns: Columns, request: FitRequest, options: Mapping[str, Any], name: str
+) -> tuple[Columns, FitRequest, Mapping[str, Any]]:
+    """Leave out the rows that lack a value in a column that is used, also from what is given beside the data."""
+    sigma_x = request.sigma_x if isinstance(request.sigma_x, Mapping) else {}
+    beside = {"weights": request.weights, "sigma": request.sigma, "groups": request.groups}
+    names = _columns_used(law, request, options, columns)
     complete = columns.complete([column for column in dict.fromkeys(names) if columns.meaning(column).problem is None])
     if complete.rows == columns.rows:
         return complete, request, options

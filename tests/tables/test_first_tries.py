@@ -1,0 +1,176 @@
+"""What somebody types first at a file of their own: the same rule at every door."""
+
+import contextlib
+import datetime
+import io
+import json
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.cli import main
+from forecast.errors import DataError, TableError
+
+YEARS = range(2010, 2021)
+#: The first day of each year, as spreadsheets count days.
+DAYS = {year: (datetime.date(year, 1, 1) - datetime.date(1899, 12, 30)).days for year in YEARS}
+
+
+def call(*words):
+    """Run a command; return its exit code, and what it writes to stdout and stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([str(word) for word in words])
+    return code, out.getvalue(), err.getvalue()
+
+
+def median(*words):
+    """Return the median that ``ask`` or ``extrapolate`` answers."""
+    code, out, err = call(*words, "--json")
+    assert code == 0, err
+    result = json.loads(out)["result"]
+    return (result["answer"]["p50"] if words[0] == "ask" else result["points"][0]["median"]), result
+
+
+def write(path, *lines):
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def shares(path):
+    return write(path, "year,share", *(f"{year},{50 + 3 * (year - 2010)}%" for year in YEARS))
+
+
+def test_a_share_has_one_value_and_unit_at_both_doors(tmp_path):
+    path = shares(tmp_path / "share.csv")
+    asked, result = median("ask", f"{path}:share", "--at", "2022")
+    assert result["answer"]["unit"] == "percent"
+    assert asked == pytest.approx(86.4, abs=0.5)
+    assert median("extrapolate", path, "--x", "year", "--y", "share", "--to", "2022")[0] == pytest.approx(
+        asked, abs=0.1
+    )
+    assert median("ask", f"{path}:share", "--at", "2060")[0] <= 100
+
+
+@pytest.mark.parametrize(
+    ("title", "names"),
+    [
+        ("Shares of users, by year", "year,share"),
+        ("Shares of users, by year\n", "year,share"),
+        ("Shares, users, a survey", "year,share"),
+        ("Shares,v3", "year,share"),
+    ],
+)
+def test_a_title_with_commas_is_no_header(tmp_path, title, names):
+    path = write(tmp_path / "share.csv", title, names, *(f"{year},{year - 2000}" for year in YEARS))
+    columns = forecast.read(path)
+    assert columns["share"].tolist() == [year - 2000 for year in YEARS]
+    assert columns.notes.file == ("1 line above the header left out",)
+
+
+def test_a_title_and_prices_with_commas_do_not_make_commas_separators(tmp_path):
+    rows = (f'{year};"${year - 2008},200"' for year in YEARS)
+    columns = forecast.read(write(tmp_path / "prices.txt", "GPU list, by year", "year;price", *rows))
+    assert columns["price"][:2].tolist() == [2200, 3200]
+
+
+def test_a_cell_of_words_below_a_header_is_no_header(tmp_path):
+    path = write(tmp_path / "gpus.csv", "gpu,price", "A100,on request", "H100,30000", "B200,40000", "C300,50000")
+    assert list(forecast.read(path)) == ["gpu", "price"]
+    assert forecast.read(path).rows == 4
+
+
+def test_where_compares_at_every_door(tmp_path):
+    path = write(tmp_path / "a.csv", "year,users,share", *(f"{y},{y - 2005},{2 * y - 4000}" for y in YEARS))
+    for condition in ("users > 7", "users >= 8", "year >= 2013"):
+        for words in (("ask", f"{path}:share"), ("extrapolate", path, "--x", "year", "--y", "share", "--to", "2022")):
+            code, out, err = call(*words, "--where", condition, "--json")
+            assert code == 0, err
+            assert "8 of 11 rows" in json.loads(out)["read"][0]
+    code, out, _ = call("ask", f"{path}:share", "--where", "users > 5", "--where", "users<14", "--json")
+    assert (code, "8 of 11 rows" in out) == (0, True)
+    assert "expected 'COLUMN is VALUE' or 'COLUMN > NUMBER'" in call("ask", f"{path}:share", "--where", "users")[2]
+
+
+def test_where_finds_what_is_missing(tmp_path):
+    path = write(tmp_path / "a.csv", "x,y", "1,2", ",3", "3,4", "NA,5")
+    assert forecast.read(path).where("x", "none", "where")["y"].tolist() == [3, 5]
+
+
+@pytest.mark.parametrize("sign", ["$", "US$", "£"])
+def test_the_sign_of_a_currency_tells_thousands(tmp_path, sign):
+    path = write(tmp_path / "prices.txt", "year;price", *(f"{year};{sign}{year - 2008},200" for year in YEARS))
+    columns = forecast.read(path)
+    assert columns["price"][:2].tolist() == [2200, 3200]
+    assert "separators of thousands, as" in columns.notes.line()
+
+
+def test_a_bare_comma_keeps_both_readings(tmp_path):
+    path = write(tmp_path / "prices.txt", "year;price", *(f"{year};{year - 2008},200" for year in YEARS))
+    with pytest.raises(DataError, match=r"'2,200' is 2200 or 2\.2: say --decimal point or --decimal comma"):
+        forecast.read(path).numeric("price")
+    path = write(tmp_path / "more.txt", "year;price", "2010;1,234", "2011;1,234,567", "2012;2,345,678")
+    assert forecast.read(path)["price"].tolist() == [1234, 1234567, 2345678]
+
+
+def test_a_markdown_table(tmp_path):
+    path = write(tmp_path / "a.md", "| model name | loss   (nats) |", "|---|---:|", "| a | 2.5 |", "| b | 2.25 |")
+    columns = forecast.read(path)
+    assert {name: columns[name].tolist() for name in columns} == {"model name": ["a", "b"], "loss (nats)": [2.5, 2.25]}
+
+
+def test_a_name_given_twice_is_one_error_everywhere(tmp_path):
+    path = write(tmp_path / "a.csv", "year,y,y", *(f"{year},{year - 2000},{year}" for year in YEARS))
+    says = "column 'y' is given 2 times: say 'y (1)' or 'y (2)'"
+    with pytest.raises(TableError):
+        forecast.read(path).column("y")
+    for words in (
+        ("ask", f"{path}:y"),
+        ("fit", "a + b*year", "--variables", "year", "--data", path),
+        ("extrapolate", path, "--x", "year", "--y", "y", "--to", "2030"),
+    ):
+        assert says in call(*words)[2]
+
+
+def test_a_folder_and_a_column_without_dates_are_one_sentence(tmp_path):
+    path = write(tmp_path / "a.csv", "start,y", "a,1", "b,2", "c,3")
+    (tmp_path / "mine").mkdir()
+    for words in (
+        ("ask", f"{tmp_path}/mine:y"),
+        ("fit", "a + b*x", "--variables", "x", "--data", tmp_path / "mine"),
+        ("extrapolate", tmp_path / "mine", "--x", "x", "--y", "y", "--to", "3"),
+    ):
+        assert "mine/datapackage.json: no such file: a folder is no file of data" in call(*words)[2]
+    says = "forecast: error: a.csv: column 'start': expected dates (2024-06-30, 2024Q2, Jun 2024, years), got text\n"
+    assert call("ask", f"{path}:y", "--x", "start") == (1, "", says)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "form"),
+    [
+        ("date", [(DAYS[year] - 25569) * 86400 for year in YEARS], "Unix seconds"),
+        ("timestamp", [(DAYS[year] - 25569) * 86400000 for year in YEARS], "Unix milliseconds"),
+        ("when", [DAYS[year] for year in YEARS], "days of a spreadsheet"),
+        ("month", [100 * year + 1 for year in YEARS], "YYYYMM"),
+    ],
+)
+def test_python_gives_the_dates_that_the_command_line_reads(tmp_path, name, cells, form):
+    path = write(tmp_path / "a.csv", f"{name},y", *(f"{cell},{i + 2}" for i, cell in enumerate(cells)))
+    for columns in (forecast.read(path), forecast.read({name: cells, "y": np.arange(2.0, 13.0)})):
+        assert [str(date)[:10] for date in columns[name]] == [f"{year}-01-01" for year in YEARS]
+        assert columns.kind(name) == "time"
+        assert f"'{name}' as {form}" in columns.notes.line()
+        assert columns.where(name, str(cells[1]), "where")["y"].tolist() == [3.0]
+    code, out, err = call("extrapolate", path, "--x", name, "--y", "y", "--to", "2025", "--json")
+    assert code == 0, err
+    assert (code, json.loads(out)["read"]) == (0, [f"Read a.csv: 11 rows, '{name}' as {form}."])
+
+
+def test_python_refuses_what_the_command_line_refuses(tmp_path):
+    path = write(tmp_path / "a.txt", "day;cost;size", "1/2/2020;1,200;3", "3/4/2020;1,300;big", "5/6/2020;1,400;5")
+    for name, says in (("day", "--dates dmy"), ("cost", "--decimal comma"), ("size", "a.txt:3:size: 'big'")):
+        with pytest.raises(DataError, match=says):
+            forecast.read(path)[name]
+    assert forecast.read(path).where("size", "big", "where").rows == 1
+    assert forecast.read(path).labels("day").tolist() == ["1/2/2020", "3/4/2020", "5/6/2020"]

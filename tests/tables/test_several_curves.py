@@ -1,0 +1,73 @@
+"""Files that hold several curves: no verb takes them for one, and replicates stay what they are."""
+
+import contextlib
+import io
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.cli import main
+from forecast.errors import DataError
+
+YEARS = range(2010, 2021)
+STEPS = np.arange(1, 13) * 100.0
+LAW = ("fit", "a + b*step**-c", "--variables", "step", "--y", "loss")
+
+
+def call(*words):
+    """Run a command; return its exit code, and what it writes to stdout and stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(words)
+    return code, out.getvalue(), err.getvalue()
+
+
+def write(path, column, labels, limits=(3.4, 1.9)):
+    rng = np.random.default_rng(0)
+    rows = [f"{column},step,loss"]
+    for label, limit in zip(labels, limits, strict=True):
+        losses = limit + 2 * STEPS**-0.3 + rng.normal(0, 0.003, STEPS.size)
+        rows += [f"{label},{step:.0f},{loss:.6f}" for step, loss in zip(STEPS, losses, strict=True)]
+    path.write_text("\n".join(rows) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize(("column", "labels"), [("run", "ab"), ("run", "12"), ("optimiser", ("adam", "sgd"))])
+def test_a_fit_does_not_pool_runs(tmp_path, column, labels):
+    path = write(tmp_path / "runs.csv", column, labels)
+    code, _, err = call(*LAW, "--data", path)
+    assert code == 1
+    lines = (
+        f"2 curves, by '{column}', over the same places: say --by {column}, --groups {column} for one fit to all, or"
+    )
+    assert f'{lines} --where "{column} is {labels[0]}"' in err
+    code, out, err = call(*LAW, "--data", path, "--by", column)
+    assert (code, "all 2 converged" in out) == (0, True), err
+    code, out, err = call(*LAW, "--data", path, "--where", f"{column} is {labels[0]}")
+    assert (code, "on 12 points" in out) == (0, True), err
+    assert "on 24 points" in call(*LAW, "--data", path, "--groups", column)[1]
+    with pytest.raises(DataError, match="2 curves"):
+        forecast.Law("a + b*step**-c", variables=["step"]).fit(path, y="loss")
+
+
+def test_a_comparison_does_not_pool_runs(tmp_path):
+    path = write(tmp_path / "runs.csv", "run", "ab")
+    words = ("compare", "scaling/power", "scaling/saturating-power", "--let", "x=step", "--y", "loss", "--data", path)
+    code, _, err = call(*words)
+    assert (code, "by 'run', over the same places: say --where \"run is a\"" in err) == (1, True)
+    assert call(*words, "--where", "run is a")[0] == 0
+
+
+def test_a_line_to_copy_is_whole(tmp_path):
+    remark = "a remark of many words, about what was done on this day, which names nothing"
+    rows = [f'"{label} {remark}",{label},{year},{year - 2000}' for label in "ab" for year in YEARS]
+    (tmp_path / "a.csv").write_text("\n".join(["note,run,year,y", *rows]))
+    code, _, err = call("ask", f"{tmp_path}/a.csv:y")
+    assert (code, "they differ in 'run' (2 values): say --where \"run is a\"" in err) == (1, True), err
+
+
+def test_replicates_are_one_data_set(tmp_path):
+    for column, labels in (("seed", "12"), ("batch", (32, 64)), ("machine", ("", ""))):
+        path = write(tmp_path / f"{column}.csv", column, labels, (1.9, 1.9))
+        assert forecast.Law("a + b*step**-c", variables=["step"]).fit(path, y="loss").n == 24
