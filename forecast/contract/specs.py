@@ -234,8 +234,8 @@ class RivalForecast(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for key in ("forecast", "differs"):
-            if not getattr(self, key).strip():
+        for key, text in (("forecast", self.forecast), ("differs", self.differs)):
+            if not text.strip():
                 self._refuse(key, "is empty: a rival says what it is and why it differs")
 
 
@@ -296,8 +296,9 @@ class QuantitySpec(Spec):
             self._refuse("definition", "is empty: say what exactly is measured")
         if self.floor is not None and self.ceiling is not None and self.floor > self.ceiling:
             self._refuse("floor", f"{self.floor:g} lies above the ceiling of {self.ceiling:g}")
-        for side in ("floor", "ceiling"):
-            if getattr(self, side) is not None and getattr(self, f"{side}_source") == "none known":
+        bounds = (("floor", self.floor, self.floor_source), ("ceiling", self.ceiling, self.ceiling_source))
+        for side, bound, source in bounds:
+            if bound is not None and source == "none known":
                 self._refuse(f"{side}_source", "is missing: say where the bound comes from, or that it is a judgement")
 
 

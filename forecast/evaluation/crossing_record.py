@@ -181,11 +181,11 @@ def statement_text(rows: Sequence[Mapping[str, Any]]) -> str:
     --------
     >>> rows = [{"lower": 0.3, "upper": 0.5, "count": 210, "happened": share} for share in (0.41, 0.35)]
     >>> statement_text(rows)
-    'of 210 past statements of 30 to 50 % that a level is reached by a date, 35 to 41 % came true'
+    'of 210 past statements of 30 to 50 %, 35 to 41 % came true'
     """
     shares = sorted({round(100 * row["happened"]) for row in rows})
     came = " to ".join(str(share) for share in dict.fromkeys((shares[0], shares[-1])))
     return (
         f"of {min(row['count'] for row in rows):,} past statements of {100 * rows[0]['lower']:.0f} to "
-        f"{100 * rows[0]['upper']:.0f} % that a level is reached by a date, {came} % came true"
+        f"{100 * rows[0]['upper']:.0f} %, {came} % came true"
     )

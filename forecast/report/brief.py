@@ -333,8 +333,8 @@ def past_record(run: Projection) -> str:
     ends = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (min(shares), max(shares))))
     count = min(row["forecasts"] for row in rows.values())
     shapes = f"trend shape {next(iter(rows))}" if len(rows) == 1 else f"{len(rows)} trend shapes used here"
-    held = f"Record: {ends} % of {count:,} past 90 % intervals of the {shapes} held, up to ten years ahead"
-    return f"{held}{_statements_like(run)}"
+    intervals = f"Record: {ends} % of {count:,} past 90 % intervals of the {shapes} held, up to ten years ahead"
+    return f"{intervals}{_statements_like(run)}"
 
 
 def _statements_like(run: Projection) -> str:

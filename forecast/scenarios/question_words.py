@@ -107,8 +107,8 @@ def readings(question: str, most: int = 5) -> list[Reading]:
     hinted = [unit for word in words if (unit := _UNIT_WORDS.get(word))]
     ranked = _ranked(words, [unit for _, unit in amounts], hinted, dated=dated)
     out = []
-    asked = ((_formula(spec, amounts, dated=dated, chance=_is_chance(text)), share) for spec, share in ranked)
-    found = [(formula, share) for formula, share in asked if formula is not None][:most]
+    formulas = ((_formula(spec, amounts, dated=dated, chance=_is_chance(text)), share) for spec, share in ranked)
+    found = [(formula, share) for formula, share in formulas if formula is not None][:most]
     for place, (formula, share) in enumerate(found):
         ahead = share / found[1][1] if len(found) > 1 else math.inf
         out.append(Reading(text=formula, at=at, clear=place == 0 and share >= CLEAR_SHARE and ahead >= CLEAR_LEAD))
@@ -168,11 +168,11 @@ def _stem(word: str) -> str:
 
 
 def _ranked(
-    words: Sequence[str], asked: Sequence[str], hinted: Sequence[str], *, dated: bool
+    words: Sequence[str], level_units: Sequence[str], hinted: Sequence[str], *, dated: bool
 ) -> list[tuple[QuantitySpec, float]]:
     """Return the quantities that share words with a question, and how much of the rarity of its words each shares.
 
-    Numbers have the units that are `asked`; those that are `hinted` stand in it as words.
+    Numbers have the units that are `level_units`; those that are `hinted` stand in it as words.
     """
     records = (record.spec for record in get_registry().records("quantity"))
     specs = [spec for spec in records if isinstance(spec, QuantitySpec) and spec.forecast]
@@ -189,7 +189,7 @@ def _ranked(
             best = max(best, shared / whole * (0.5 + 0.5 * shared / size) if whole and size else 0.0)
         if best > 0:
             fit = 1.2 if any(_same(unit, spec.unit) for unit in hinted) else 1.0
-            found.append((spec, best * fit * _fit_of_units(spec, asked, dated=dated)))
+            found.append((spec, best * fit * _fit_of_units(spec, level_units, dated=dated)))
     return sorted(found, key=lambda pair: -pair[1])
 
 
@@ -197,27 +197,27 @@ def _phrases(spec: QuantitySpec) -> Iterator[str]:
     yield from (spec.name.replace("-", " "), spec.title, *spec.synonyms)
 
 
-def _fit_of_units(spec: QuantitySpec, asked: Sequence[str], *, dated: bool) -> float:
+def _fit_of_units(spec: QuantitySpec, level_units: Sequence[str], *, dated: bool) -> float:
     """Return how well the numbers of a question go with a quantity: more than 1 where a level is one of it."""
-    if not asked:
+    if not level_units:
         return 1.0
-    if _is_level(spec, asked) or _is_factor(spec, asked):
+    if _is_level(spec, level_units) or _is_factor(spec, level_units):
         return 1.5
     return 0.5 if dated else 0.8
 
 
-def _is_level(spec: QuantitySpec, asked: Sequence[str]) -> bool:
-    return len(asked) == 1 and _same(asked[0], spec.unit)
+def _is_level(spec: QuantitySpec, level_units: Sequence[str]) -> bool:
+    return len(level_units) == 1 and _same(level_units[0], spec.unit)
 
 
-def _is_factor(spec: QuantitySpec, asked: Sequence[str]) -> bool:
+def _is_factor(spec: QuantitySpec, level_units: Sequence[str]) -> bool:
     """Tell whether a quantity times the first number is what the second is of, or something else that has a unit."""
-    if not asked[0] or "/" not in spec.unit:
+    if not level_units[0] or "/" not in spec.unit:
         return False
-    product = f"({spec.unit})*({asked[0]})"
-    if len(asked) == 2:
-        return _same(product, asked[1])
-    return len(asked) == 1 and any(_same(part, asked[0]) for part in spec.unit.split("/")[1:])  # it cancels
+    product = f"({spec.unit})*({level_units[0]})"
+    if len(level_units) == 2:
+        return _same(product, level_units[1])
+    return len(level_units) == 1 and any(_same(part, level_units[0]) for part in spec.unit.split("/")[1:])  # it cancels
 
 
 def _same(one: str, other: str) -> bool:
@@ -230,12 +230,12 @@ def _same(one: str, other: str) -> bool:
 
 def _formula(spec: QuantitySpec, amounts: Sequence[tuple[str, str]], *, dated: bool, chance: bool) -> str | None:
     """Return the question of a quantity with the numbers that stand in words; None where they do not go together."""
-    asked = [unit for _, unit in amounts]
+    level_units = [unit for _, unit in amounts]
     levels = [f"{number} {unit}".strip() for number, unit in amounts]
-    if len(amounts) == 1 and (_is_level(spec, asked) or (dated and not asked[0])):
-        level = levels[0] if asked[0] else f"{levels[0]} {spec.unit}".strip()  # a bare number is in its unit
+    if len(amounts) == 1 and (_is_level(spec, level_units) or (dated and not level_units[0])):
+        level = levels[0] if level_units[0] else f"{levels[0]} {spec.unit}".strip()  # a bare number is in its unit
         return f"{spec.name} {'<=' if spec.unit == 'nm' else '>='} {level}" if dated or chance else spec.name
-    if amounts and _is_factor(spec, asked):
+    if amounts and _is_factor(spec, level_units):
         scaled = spec.name if amounts[0][0] == "1" else f"{spec.name} * {levels[0]}"
         return f"{scaled} >= {levels[1]}" if len(amounts) == 2 else scaled
     return None if dated else spec.name

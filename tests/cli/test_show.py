@@ -40,9 +40,9 @@ POWER = ("a*x**b", "--variables", "x", "--data", "runs.csv")
 MADE = {
     "projection.nc": ("run", "mine.toml", "--draws", "200"),
     "sweep.nc": ("sweep", "mine.toml", "--draws", "200", "--set", "speed=*"),
-    "fit.nc": ("fit", *POWER, "--where", "y > 0"),
+    "fit.nc": ("fit", *POWER, "--where", "family is b"),
     "fits.nc": ("fit", *POWER, "--by", "family"),
-    "comparison.nc": ("compare", "scaling/power", "a + b*log(x)", "a*x", *POWER[1:]),
+    "comparison.nc": ("compare", "scaling/power", "a + b*log(x)", "a*x", *POWER[1:], "--where", "family is b"),
 }
 
 

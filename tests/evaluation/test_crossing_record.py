@@ -90,7 +90,7 @@ def test_an_answer_cites_the_range_of_its_own_probability(capsys):
     assert [row["lower"] <= stated <= row["upper"] for row in rows.values()] == [True]
     text = " ".join(command("ask")(capsys, "hardware/linpack >= 1e19 FLOP/s").out.split())
     assert "past statements of" in text
-    assert "that a level is reached by a date" in text
+    assert "% came true" in text
 
 
 def test_a_record_that_cannot_be_read_names_its_shape(fake_plugins, tmp_path):

@@ -214,7 +214,7 @@ def test_an_announced_device_is_no_observation_and_a_released_one_is(tmp_path, c
     for quantity in ("peak", "per_watt", "best", "bandwidth", "growth"):
         assert np.array_equal(tables["announced"][quantity], tables["none"][quantity])
         assert not np.array_equal(tables["released"][quantity], tables["none"][quantity])
-    ask = ["ask", "gpu-peak-fp32 >= 1 PFLOP/s", "--draws", "64", "--json", "--data"]
+    ask = ["ask", "hardware/gpu-peak-fp32 >= 1 PFLOP/s", "--draws", "64", "--json", "--data"]
     assert main([*ask, cases["released"]["accelerators"]]) == 0
     assert json_of(capsys.readouterr().out)["result"]["today"][0]["row"] == "Huge"
     assert main([*ask, cases["announced"]["accelerators"]]) == 2

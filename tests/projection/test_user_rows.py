@@ -55,8 +55,8 @@ def test_what_a_new_row_meets_is_so_already_in_every_world_of_every_row(rows, sc
 
 
 def test_a_question_about_a_trend_is_so_already_once_a_row_meets_it(rows):
-    before = forecast.ask("training-compute >= 1e29 FLOP", draws=128)
-    answer = forecast.ask("training-compute >= 1e29 FLOP", draws=128, data=rows(RUN))
+    before = forecast.ask("capability/training-compute >= 1e29 FLOP", draws=128)
+    answer = forecast.ask("capability/training-compute >= 1e29 FLOP", draws=128, data=rows(RUN))
     assert before.already == 0
     assert answer.already == 1
     assert answer.never == 0
@@ -72,7 +72,7 @@ def test_the_rows_are_part_of_the_hash_of_their_table(rows, capsys):
 
 
 def test_an_answer_is_changed_and_loaded_with_its_rows(rows, tmp_path):
-    answer = forecast.ask("training-compute >= 1e29 FLOP", draws=64, data=rows(RUN))
+    answer = forecast.ask("capability/training-compute >= 1e29 FLOP", draws=64, data=rows(RUN))
     assert answer.with_(shape="exponential").already == 1
     forecast.save(answer, tmp_path / "x.nc")
     loaded = forecast.load(tmp_path / "x.nc")
@@ -97,7 +97,7 @@ def test_other_quantities_draw_what_they_drew(rows):
 )
 def test_rows_that_cannot_be_used_are_refused_in_one_line(rows, text, error, message):
     with pytest.raises(error, match=message) as found:
-        forecast.ask("training-compute >= 1e29 FLOP", draws=64, data=rows(text)).median  # noqa: B018 - it draws
+        forecast.ask("capability/training-compute >= 1e29 FLOP", draws=64, data=rows(text)).median  # noqa: B018 - it draws
     assert "\n" not in str(found.value)
 
 
