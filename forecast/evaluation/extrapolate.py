@@ -22,11 +22,14 @@ from forecast.fit.curve_bands import WARN_BAND_FACTOR
 from forecast.fit.options import check_level
 from forecast.fit.pool.curve_constants import FARTHEST_DECADES
 from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, CurveForecast, forecast_curve, is_rising
+from forecast.models.scales import UNBOUNDED, Bounds
 from forecast.tables.intake import to_columns
 from forecast.tables.same_place import reduce_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from forecast.models import FittedModel
 
 __all__ = ["Extrapolation", "dated_quantiles", "extrapolate", "forecast_quantiles", "shape_for_dates"]
 
@@ -200,6 +203,10 @@ def extrapolate(
     reach: float | None = None,
     names: tuple[str, str] = ("x", "y"),
     reduce: str = "",
+    unit: str = "",
+    scale: str = "",
+    floor: float | None = None,
+    ceiling: float | None = None,
     seed: int = 0,
 ) -> Extrapolation:
     """Carry a curve beyond its data, by many laws at once where x is a number, by a shape of trends where it is a date.
@@ -214,7 +221,8 @@ def extrapolate(
     x : array of numbers from 0, or of dates
         In any order. A column of years is dates. A point without a value, or at the number 0, is left out, with a
         warning.
-    y : array of numbers above 0
+    y : array of numbers
+        Above 0, except along dates.
     to : number, date, or array of them, optional
         Where to; all beyond the last x. Each gets its answer, in this order. Needed, except with `reach` along dates.
     level : float
@@ -225,6 +233,10 @@ def extrapolate(
         What x and y are called in sentences.
     reduce : {"", "mean", "median", "min", "max", "last", "best"}
         What becomes of several points at one x: by default an error.
+    unit : str
+        Of y: a share in percent ends at 100.
+    scale, floor, ceiling
+        Along dates: see `forecast.trend`.
     seed : int
         Of draws along dates; laws need none.
 
@@ -235,7 +247,7 @@ def extrapolate(
     Raises
     ------
     DataError
-        If there are too few points, or a value has no logarithm.
+        If there are too few points, or a value has no place on the scale.
     UsageError
         If `to` lies inside the data.
 
@@ -250,6 +262,9 @@ def extrapolate(
     """
     check_level(level, "extrapolate")
     places, dated = _as_axis(x, names[0])
+    bounds = Bounds(scale=scale, floor=floor, ceiling=ceiling).check("extrapolate: scale")
+    if not dated and bounds:
+        raise UsageError(f"extrapolate: scale: of a series along dates, and '{printable(names[0], 40)}' is numbers")
     if not dated and reach is not None:
         raise UsageError(f"extrapolate: reach: expected x to be dates; '{printable(names[0], 40)}' is numbers")
     places, values, notes = _prepare_points(places, y, names, dated, reduce)
@@ -257,7 +272,7 @@ def extrapolate(
         raise UsageError("extrapolate: to: expected where to extrapolate to, got nothing")
     goal, which = _goal(to, places, names[0], dated)
     if dated:
-        answer = _along_dates(places, values, goal, level, reach, names, seed)
+        answer = _along_dates(places, values, goal, level, reach, names, unit, bounds, seed)
     else:
         answer = _along_numbers(places, values, goal, level, names)
     answer = replace(answer, warnings=(*(f"extrapolate: {note}" for note in notes), *answer.warnings))
@@ -299,7 +314,7 @@ def _prepare_points(
     notes = tuple(f"{left.sum()} of {x.size} points left out: {why}" for left, why in reasons if left.any())
     rows = np.flatnonzero(known & ~zero)
     x, values = x[rows], values[rows]
-    for name, column, positive in ((shown[0], x, not dated), (shown[1], values, True)):
+    for name, column, positive in ((shown[0], x, not dated), (shown[1], values, not dated)):
         bad = np.flatnonzero(~np.isfinite(column) | (positive & (column <= 0)))
         if bad.size:
             what = "numbers above 0" if positive else "dates"
@@ -416,19 +431,30 @@ def dated_quantiles(time: Array, value: Array, to: Array, shares: Sequence[float
     Raises
     ------
     DataError, UsageError, FitError
-        As `extrapolate` does: too few dates, or a value that is not above 0.
+        As `extrapolate` does: too few dates, or a value without a place on the scale.
     """
     x, y, _ = _prepare_points(np.asarray(time, dtype=float), value, ("time", "value"), True)
     goal, which = _goal(to, x, "time", False)
-    return np.asarray(np.quantile(_dated_draws(x, y, seed)(goal, True), shares, axis=1).T[which])
+    return np.asarray(np.quantile(_dated_draws(_fitted_series(x, y, seed), seed)(goal, True), shares, axis=1).T[which])
 
 
-def _dated_draws(x: Array, y: Array, seed: int) -> Callable[[Array, bool], Array]:
-    """Fit a shape to a series, and return what draws it at dates, (date, draw)."""
-    from forecast.base.streams import Streams, check_seed
+def _fitted_series(
+    x: Array, y: Array, seed: int, name: str = "y", unit: str = "", bounds: Bounds = UNBOUNDED
+) -> FittedModel:
+    """Fit a shape to a series."""
+    from forecast.base.streams import check_seed
     from forecast.models import trend
 
-    fitted = trend({"x": x, "y": y}, shape=shape_for_dates(), x="x", y="y", unit="").fit(seed=check_seed(seed))
+    time = "time" if name != "time" else "date"
+    made = trend(
+        {time: x, name: y}, shape=shape_for_dates(), x=time, y=name, unit=unit, name="extrapolate", **bounds.plain
+    )  # type: ignore[arg-type]
+    return made.fit(seed=check_seed(seed))
+
+
+def _dated_draws(fitted: FittedModel, seed: int) -> Callable[[Array, bool], Array]:
+    """Return what draws a fitted series at dates, (date, draw)."""
+    from forecast.base.streams import Streams
 
     def draws(time: Array, observed: bool) -> Array:
         blocks = [Streams(seed=seed, node="extrapolate", block=b) for b in range(N_BLOCKS)]
@@ -438,19 +464,21 @@ def _dated_draws(x: Array, y: Array, seed: int) -> Callable[[Array, bool], Array
 
 
 def _along_dates(
-    x: Array, y: Array, to: Array, level: float, reach: float | None, names: tuple[str, str], seed: int
-) -> Extrapolation:
+    x: Array, y: Array, to: Array, level: float, reach: float | None, names: tuple[str, str], unit: str, bounds: Bounds,
+    seed: int,
+) -> Extrapolation:  # fmt: skip
     """Sample a shape at the target dates, and monthly if there is a threshold to reach."""
     from forecast.projection.crossing import date_quantiles, find_crossing
 
-    shape, draws = shape_for_dates(), _dated_draws(x, y, seed)
+    fitted = _fitted_series(x, y, seed, names[1], unit, bounds)
+    shape, draws = shape_for_dates(), _dated_draws(fitted, seed)
     end = to if to.size else np.array([x[-1] + MAX_HORIZON_YEARS])
     shares: Sequence[float] = (0.5, 0.5 - level / 2, 0.5 + level / 2)
     median, lower, upper = np.quantile(draws(end, True), shares, axis=1)
     when: dict[str, float] = {}
     if reach is not None:
-        if not (np.isfinite(reach) and reach > 0):
-            raise UsageError(f"extrapolate: reach: expected a number above 0, got {reach:g}")
+        if not np.isfinite(reach) or fitted.scale.is_beyond(np.array(reach)):
+            raise UsageError(f"extrapolate: reach: expected {fitted.scale.ends}, got {reach:g}")
         months = np.append(np.arange(x[-1], end[-1], 1 / 12), end[-1])
         level_of, goal = draws(months, False), np.full((1, 1), float(reach))
         goal = np.broadcast_to(goal, level_of.shape)
@@ -464,5 +492,6 @@ def _along_dates(
         notes.append(f"{years:.0f} years ahead from {x[-1] - x[0]:.0f} years of data")
     return Extrapolation(
         x=x, y=y, to=end, median=median, lower=lower, upper=upper, level=level, laws=laws, beyond=years, names=names,
-        when=when, threshold=reach, dates=True, warnings=tuple(f"extrapolate: {note}" for note in notes),
+        when=when, threshold=reach, dates=True, read=fitted.describe().read,
+        warnings=tuple(f"extrapolate: {note}" for note in notes),
     )  # fmt: skip

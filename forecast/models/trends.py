@@ -22,7 +22,9 @@ from forecast.errors import (
     printable,
 )
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
+from forecast.models.scales import LEVEL, Bounds, Scale, find_scale
 from forecast.models.shapes.frontiers import Raised, frontier
+from forecast.models.shapes.on_scale import OnScale
 from forecast.units import qualifiers as bases
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | Shape | None = N
         sources=tuple(filter(None, (spec.reference, series_shape.reference))),
         note="; ".join(filter(None, (spec.note, series_shape.note))),
         keeps=spec.keeps,
+        bounds=Bounds(scale=spec.scale, floor=spec.floor, ceiling=spec.ceiling),
         at_most=spec.at_most,
         qualifiers=bases.of_record(spec.where, spec.qualifiers, where=f"model '{name}'"),
     )
@@ -72,6 +75,7 @@ class _FittedTrend(FittedModel):
     inputs: Mapping[str, Input]
     fixed: Mapping[str, Array] = field(default_factory=dict)
     read: str = ""
+    scale: Scale = LEVEL
 
     @property
     def settable(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -88,7 +92,7 @@ class _FittedTrend(FittedModel):
         return replace(self, fixed=parameters)
 
     def warnings(self, inputs: Mapping[str, Array]) -> tuple[ForecastWarning, ...]:
-        return (RaisedPathsWarning(),) if isinstance(self.shape, Raised) else ()
+        return (RaisedPathsWarning(),) if isinstance(_unscaled(self.shape), Raised) else ()
 
     def with_draws(self, inputs: Mapping[str, Array]) -> FittedModel:
         return replace(self, shape=self.shape.given(inputs)) if inputs else self
@@ -144,6 +148,9 @@ class _Trend(ModelRecord):
     def keeping(self, keeps: str) -> Model:
         return replace(self, keeps=keeps)
 
+    def on_scale(self, bounds: Bounds) -> Model:
+        return replace(self, bounds=bounds)
+
     def _read(self, shape: Shape, as_of: float | None, *, yearly: bool) -> tuple[Series, Array]:
         """Return the series, and its values in the model's unit."""
         from forecast.tables import series
@@ -162,19 +169,44 @@ class _Trend(ModelRecord):
         series_shape = shape(self.shape, self.options).beside(self.name)
         read, value = self._read(series_shape, as_of, yearly=self.yearly)
         covariates: dict[str, Any] = {"columns": read.covariates} if read.covariates else {}
-        fitted = series_shape.fit(read.time, value, frontier=self.frontier or self.records, seed=seed, **covariates)
+        scale, level = self._scaled(series_shape, read, value)
+        fitted = series_shape.fit(read.time, level, frontier=self.frontier or self.records, seed=seed, **covariates)
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
         if self.keeps == "frontier":
             # that the record of a year still stands at its end is known too
             whole, whole_value = self._read(series_shape, as_of, yearly=False) if self.yearly else (read, value)
-            fitted = frontier(fitted, whole.time, whole_value)
+            fitted = frontier(fitted, whole.time, scale.to_level(whole_value))
+        fitted = fitted if scale.is_plain else OnScale(shape=fitted, scale=scale)
         points = Observations(time=read.time, value=value, unit=self.unit, names=read.names)
         left = [_left_out_note(read.undated, "date"), _left_out_note(read.empty, "value"), self.note]
         note = "; ".join(filter(None, left))
+        said = scale.line if scale.doubt or not scale.is_plain else ""
+        line = " ".join(filter(None, (read.read, said and f"{printable(self.y, 60)}: {said}.")))
         return _FittedTrend(
-            shape=fitted, points=points, sources=self.sources, note=note, inputs=self.inputs, read=read.read
+            shape=fitted, points=points, sources=self.sources, note=note, inputs=self.inputs, read=line, scale=scale
         )
+
+    def _scaled(self, shape: Shape, read: Series, value: Array) -> tuple[Scale, Array]:
+        """Return the scale of the series, and the positive values on it that a shape in logs takes."""
+        where = f"{self.name}: column '{printable(self.y, 60)}'"
+        if shape.needs_level:
+            if self.bounds:
+                shown = printable(self.shape, 60)
+                raise UsageError(f"{where}: the shape '{shown}' is of a level, in the column's unit: it takes no scale")
+            return LEVEL, value
+        source = self.unit if read.unit is None else read.unit
+        limits = (None if end is None else units.convert(end, source, self.unit, where=where) for end in read.limits)
+        scale = find_scale(value, name=self.y, unit=self.unit, declared=self.bounds, limits=tuple(limits), where=where)
+        if scale.is_plain and not self.bounds:  # the shape says which value has no logarithm
+            return scale, value
+        value, scale = scale.inside(value, where)
+        return scale, scale.to_level(value)
+
+
+def _unscaled(fitted: FittedShape) -> FittedShape:
+    """Return the shape below the scale."""
+    return fitted.shape if isinstance(fitted, OnScale) else fitted
 
 
 def _left_out_note(rows: int, what: str) -> str:
@@ -313,6 +345,9 @@ def trend(
     since: str = "",
     qualifiers: Mapping[str, str] | None = None,
     keeps: str = "",
+    scale: str = "",
+    floor: float | None = None,
+    ceiling: float | None = None,
     name: str = "trend",
     reading: Mapping[str, Any] | None = None,
 ) -> Model:
@@ -342,8 +377,13 @@ def trend(
         Leave out the rows before this date (YYYY-MM-DD).
     qualifiers : mapping of str to str
         Of the measurement in the rows, if `where` does not state them (see `forecast.units.qualifiers`).
-    keeps : {"", "frontier", "share", "positive"}
+    keeps : {"", "frontier", "positive"}
         What its draws keep: those of a frontier start at the last record and never fall.
+    scale : {"", "level", "share", "percent", "linear", "signed", "count"}
+        On which the series is straight: in logs, on the logit (of 0 to 1, of 0 to 100), as it is, or in arcsinh. By
+        default its table, its unit or its name says it.
+    floor, ceiling : float, optional
+        What it never reaches, in `unit`.
     name : str
         Names its random streams.
     reading : mapping, optional
@@ -373,6 +413,7 @@ def trend(
         name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=rows,
         options=options or {}, records=records, yearly=yearly, since=since,
         qualifiers=bases.of_record(rows, qualifiers or {}, where=name), keeps=keeps,
+        bounds=Bounds(scale=scale, floor=floor, ceiling=ceiling).check(f"{name}: scale"),
         reading=reading or {},
     )  # fmt: skip
 

@@ -107,7 +107,8 @@ def read_question(
     shapes : sequence of str
         Shapes that stand beside that of a trend as rivals.
     series : mapping, optional
-        What a column of a file is read with: ``x``, ``where`` and ``reading``, as a scenario has them.
+        What a column of a file is read with, as a scenario has it: ``x``, ``where``, ``reading``, ``scale``, ``floor``
+        and ``ceiling``.
 
     Returns
     -------
@@ -222,6 +223,7 @@ class _Names:
 
     def __init__(self, shapes: Sequence[str], series: Mapping[str, Any]) -> None:
         self.shapes, self.series = shapes, dict(series)
+        self.bounds = {key: series[key] for key in ("scale", "floor", "ceiling") if series.get(key) not in (None, "")}
         self.quantities: dict[str, dict[str, Any]] = {}
         self.choices: dict[str, dict[str, Any]] = {}
         self.labels: dict[str, str] = {}
@@ -285,7 +287,7 @@ class _Names:
                 beside = {"shape": registry.find("shape", shape).full_name}
             else:
                 beside = self.shaped(model.full_name) if isinstance(model.spec, TrendSpec) else {}
-            self.quantities[mine] = {"model": model.full_name, **beside}
+            self.quantities[mine] = {"model": model.full_name, **beside, **(self.bounds if beside else {})}
             self.labels[mine] = model.spec.title or mine
             self.moving = self.moving or bool(beside)
             return mine
@@ -354,11 +356,12 @@ class _Names:
             "y": column,
             "unit": "percent" if percent else columns.units.get(column, ""),
             **{key: self.series[key] for key in ("where", "reading") if self.series.get(key)},
+            **self.bounds,
             **self.shaped(),
         }
         self.labels[mine] = column
         self.moving = True
-        return f"min({mine}, 100 percent)" if percent else mine
+        return mine
 
 
 def _find_file(text: str, start: int) -> tuple[int, int, str] | None:
