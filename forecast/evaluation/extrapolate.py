@@ -447,7 +447,14 @@ def _fitted_series(
 
     time = "time" if name != "time" else "date"
     made = trend(
-        {time: x, name: y}, shape=shape_for_dates(), x=time, y=name, unit=unit, name="extrapolate", **bounds.plain
+        {time: x, name: y},
+        shape=shape_for_dates(),
+        x=time,
+        y=name,
+        unit=unit,
+        of_rows=True,
+        name="extrapolate",
+        **bounds.plain,
     )  # type: ignore[arg-type]
     return made.fit(seed=check_seed(seed))
 

@@ -355,6 +355,13 @@ class FittedShape(abc.ABC):
         """
         return None
 
+    def as_record(self, time: Array, record: Array) -> FittedShape | None:
+        """Return the shape as what is known of rows that keep their best so far; by default as `anchored`.
+
+        A shape that knows more of records, such as how long they stand, says it here.
+        """
+        return self.anchored(time, record)
+
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return what draws of the parameters add to the logarithm of the level, noise aside, (time, draw).
 

@@ -122,6 +122,8 @@ class Scale:
         Ends of a level or a share, in the quantity's unit.
     centre, size : float
         What is subtracted from a value, and what it is divided by, on the other scales.
+    sign : {1, -1}
+        -1 where lower is better: what is forecast is then a running maximum all the same.
     why : str
         What decided.
     doubt : str
@@ -141,6 +143,7 @@ class Scale:
     ceiling: float = math.inf
     centre: float = 0.0
     size: float = 1.0
+    sign: int = 1
     why: str = ""
     doubt: str = ""
     notes: tuple[str, ...] = ()
@@ -148,7 +151,7 @@ class Scale:
     @property
     def is_plain(self) -> bool:
         """Whether its values are what a shape in logs takes as they are."""
-        return self.kind == "level" and self.floor == 0 and self.ceiling == math.inf
+        return self.kind == "level" and self.floor == 0 and self.ceiling == math.inf and self.sign == 1
 
     def converted(self, source: str, target: str, *, where: str) -> Scale:
         """Return the scale of the same quantity in another unit."""
@@ -193,12 +196,12 @@ class Scale:
 
         value = np.asarray(value, dtype=float)
         if self.kind == "linear":
-            return np.asarray((value - self.centre) / self.size)
+            return np.asarray(self.sign * (value - self.centre) / self.size)
         if self.kind in ("signed", "count"):
-            return np.asarray(np.arcsinh(value / self.size))
+            return np.asarray(self.sign * np.arcsinh(value / self.size))
         above = value - self.floor
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.log(above) - np.log1p(-above / (self.ceiling - self.floor)))
+            return np.asarray(self.sign * (np.log(above) - np.log1p(-above / (self.ceiling - self.floor))))
 
     def to_level(self, value: Array) -> Array:
         """Return what a shape in logs takes: exp(z), of a level the values themselves and of a share its odds."""
@@ -210,7 +213,7 @@ class Scale:
         """Return the values of what is on the scale."""
         import numpy as np
 
-        scaled = np.clip(np.asarray(scaled, dtype=float), -MAX_SCALED, MAX_SCALED)
+        scaled = self.sign * np.clip(np.asarray(scaled, dtype=float), -MAX_SCALED, MAX_SCALED)
         if self.kind == "linear":
             return np.asarray(self.centre + self.size * scaled)
         if self.kind in ("signed", "count"):

@@ -23,8 +23,9 @@ from forecast.errors import (
 )
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
 from forecast.models.scales import LEVEL, Bounds, Scale, find_scale
-from forecast.models.shapes.frontiers import Raised, frontier
+from forecast.models.shapes.frontiers import Raised, frontier, record_sign
 from forecast.models.shapes.on_scale import OnScale
+from forecast.models.shapes.rows import Rows, row_gap
 from forecast.units import qualifiers as bases
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ class _Trend(ModelRecord):
     options: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Input] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
+    of_rows: bool = False
 
     def keeping(self, keeps: str) -> Model:
         return replace(self, keeps=keeps)
@@ -166,14 +168,28 @@ class _Trend(ModelRecord):
         return read, value
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        import numpy as np
+
         series_shape = shape(self.shape, self.options).beside(self.name)
         read, value = self._read(series_shape, as_of, yearly=self.yearly)
         covariates: dict[str, Any] = {"columns": read.covariates} if read.covariates else {}
         scale, level = self._scaled(series_shape, read, value)
-        fitted = series_shape.fit(read.time, level, frontier=self.frontier or self.records, seed=seed, **covariates)
+        sign = record_sign(read.time, level) if self.of_rows and not self.keeps else 0
+        if sign < 0:
+            scale = replace(scale, sign=-1)
+            level = scale.to_level(value)
+        fitted = series_shape.fit(
+            read.time, level, frontier=self.frontier or self.records or sign != 0, seed=seed, **covariates
+        )
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
-        if self.keeps == "frontier":
+        if sign:
+            fitted = fitted.as_record(read.time, np.maximum.accumulate(level)) or frontier(fitted, read.time, level)
+        elif self.of_rows and not self.keeps:
+            last = level[read.time == read.time[-1]]
+            mean = float(np.exp(np.log(last).mean())) if last.size > 1 else float(last[0])
+            fitted = Rows(shape=fitted, last=float(read.time[-1]), value=mean, gap=row_gap(read.time))
+        elif self.keeps == "frontier":
             # that the record of a year still stands at its end is known too
             whole, whole_value = self._read(series_shape, as_of, yearly=False) if self.yearly else (read, value)
             fitted = frontier(fitted, whole.time, scale.to_level(whole_value))
@@ -182,6 +198,9 @@ class _Trend(ModelRecord):
         left = [_left_out_note(read.undated, "date"), _left_out_note(read.empty, "value"), self.note]
         note = "; ".join(filter(None, left))
         said = scale.line if scale.doubt or not scale.is_plain else ""
+        if sign:
+            way = "higher" if sign > 0 else "lower"
+            said = "; ".join(filter(None, (said, f"a record, {way} is better: it has never gone back")))
         line = " ".join(filter(None, (read.read, said and f"{printable(self.y, 60)}: {said}.")))
         return _FittedTrend(
             shape=fitted, points=points, sources=self.sources, note=note, inputs=self.inputs, read=line, scale=scale
@@ -350,6 +369,7 @@ def trend(
     ceiling: float | None = None,
     name: str = "trend",
     reading: Mapping[str, Any] | None = None,
+    of_rows: bool = False,
 ) -> Model:
     """Make a trend from a shape and a column.
 
@@ -389,6 +409,9 @@ def trend(
     reading : mapping, optional
         How a file is read: keywords of `forecast.read` (``{"dates": "dmy"}``), and ``reduce``, what becomes of several
         rows at one date: mean, median, min, max, last or best.
+    of_rows : bool
+        What is drawn are rows to come, each path from the last row on; a series that never goes back is read as a
+        record, which starts at its last row and does not go back either. By default it is the level.
 
     Returns
     -------
@@ -405,15 +428,15 @@ def trend(
     """
     if keeps not in ("", *KEEPS):
         raise UnknownNameError("word", keeps, KEEPS, where=f"{name}: keeps")
-    rows = {
+    conditions = {
         column: _option_text(value, f"{name}: where: {printable(column, 60)}")
         for column, value in (where or {}).items()
     }
     return _build_trend(
-        name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=rows,
+        name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=conditions,
         options=options or {}, records=records, yearly=yearly, since=since,
-        qualifiers=bases.of_record(rows, qualifiers or {}, where=name), keeps=keeps,
-        bounds=Bounds(scale=scale, floor=floor, ceiling=ceiling).check(f"{name}: scale"),
+        qualifiers=bases.of_record(conditions, qualifiers or {}, where=name), keeps=keeps,
+        bounds=Bounds(scale=scale, floor=floor, ceiling=ceiling).check(f"{name}: scale"), of_rows=of_rows,
         reading=reading or {},
     )  # fmt: skip
 

@@ -354,6 +354,7 @@ class _Names:
             "data": Path(path).name,
             "x": x,
             "y": column,
+            "of_rows": True,
             "unit": "percent" if percent else columns.units.get(column, ""),
             **{key: self.series[key] for key in ("where", "reading") if self.series.get(key)},
             **self.bounds,

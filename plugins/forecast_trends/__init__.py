@@ -67,6 +67,13 @@ def _limited() -> Iterator[ShapeSpec]:
         "features); logistic adoption after Fisher & Pry (1971), Technological Forecasting and Social Change 3, 75-88",
     )
     yield ShapeSpec(
+        name="steps",
+        title="A record that waits for the next one, and steps that shrink",
+        target="forecast_trends.limits.steps:Steps",
+        reference="Glick, N. (1978), Breaking records and breaking boards, The American Mathematical Monthly 85(1), "
+        "2-26; the prior is ours, from records that are not shipped",
+    )
+    yield ShapeSpec(
         name="frontier",
         title="The line below which a share tau of all observations lies",
         target="forecast_trends.limits.frontier:Frontier",

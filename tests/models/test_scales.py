@@ -138,3 +138,45 @@ def test_a_change_of_growth_acts_on_the_scale():
 def test_a_shape_with_a_cap_of_its_own_takes_no_scale():
     with pytest.raises(UsageError, match="is of a level, in the column's unit: it takes no scale"):
         trend({"year": YEARS, "y": SCORES}, shape="trends/logistic", x="year", y="y", scale="share").fit()
+
+
+RECORD = {
+    "year": np.array([2012.0, 2013.0, 2013.3, 2014.0, 2015.5, 2016.0, 2018.0, 2020.0]),
+    "error": np.array([9.0, 7.5, 6.1, 6.1, 4.0, 3.1, 2.9, 2.7]),
+}
+
+
+def rows_of(data=RECORD, y="error", **stated):
+    return trend(data, shape="trends/pool", x="year", y=y, of_rows=True, **stated).fit()
+
+
+def test_a_record_starts_at_its_last_row_and_never_goes_back_whichever_way_is_better():
+    fitted = rows_of(scale="percent")
+    assert "a record, lower is better: it has never gone back" in fitted.describe().read
+    paths = fitted.sample(np.array([2020.0, 2020.5, 2025.0, 2040.0]), {}, Streams(0, "n", 0))
+    np.testing.assert_allclose(paths[0], 2.7, rtol=1e-12)
+    assert (np.diff(paths, axis=0) <= 1e-12).all()
+    assert 0.1 < (paths[1] > 2.7 * (1 - 1e-9)).mean() < 0.9  # that nothing comes by then is possible, and not certain
+
+
+def test_a_long_wait_makes_the_next_record_less_likely():
+    long = {key: np.append(column, last) for (key, column), last in zip(RECORD.items(), (2026.0, 2.7), strict=True)}
+    still = [(f.sample(t, {}, Streams(0, "n", 0)) > 2.699).mean()
+             for f, t in ((rows_of(), np.array([2021.0])), (rows_of(long), np.array([2027.0])))]  # fmt: skip
+    assert still[1] > still[0] + 0.2
+
+
+def test_rows_to_come_go_on_from_the_last_row_and_are_the_same_at_any_step():
+    rng = np.random.default_rng(0)
+    years = np.arange(2000.0, 2021.0)
+    data = {"year": years, "y": np.exp(0.2 * (years - 2000) + 0.4 * rng.standard_normal(len(years)))}
+    fitted = rows_of(data, y="y")
+    months, each_year = 2020 + np.arange(121) / 12, 2020 + np.arange(11.0)
+    by_month, by_year = (fitted.sample(time, {}, Streams(0, "n", 0)) for time in (months, each_year))
+    np.testing.assert_allclose(by_month[0], data["y"][-1], rtol=1e-9)
+    np.testing.assert_allclose(by_month[::12], by_year, rtol=0.02)
+    one = (
+        trend(data, shape="trends/pool", x="year", y="y").fit().sample(each_year, {}, Streams(0, "n", 0), observed=True)
+    )
+    ends = [np.quantile(np.log(paths[1:]), [0.05, 0.95], axis=1) for paths in (by_year, one)]
+    np.testing.assert_allclose(*ends, atol=0.15)  # a row is as wide as one observation

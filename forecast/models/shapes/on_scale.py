@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from forecast.models.protocol import Description, FittedShape
+from forecast.models.protocol import Description
 from forecast.models.scales import Scale
+from forecast.models.shapes.around import Around
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,7 @@ __all__ = ["OnScale"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnScale(FittedShape):
+class OnScale(Around):
     """A shape that was fitted to exp(z), z being a series on its scale, and whose draws are carried back.
 
     Parameters
@@ -42,17 +42,7 @@ class OnScale(FittedShape):
     True
     """
 
-    shape: FittedShape
     scale: Scale
-
-    @property
-    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
-        """The settable parameters of the shape, which are of its own scale."""
-        return self.shape.settable
-
-    def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        """Return the draws of the shape's parameters."""
-        return self.shape.posterior(streams)
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw the shape, and carry it back."""
@@ -61,14 +51,6 @@ class OnScale(FittedShape):
     def central(self, time: Array) -> Array:
         """Return the shape at the fitted parameters, carried back."""
         return self._back(self.shape.central(time))
-
-    def with_parameters(self, parameters: Mapping[str, Array]) -> FittedShape:
-        """Return the same of the shape with some parameters fixed."""
-        return replace(self, shape=self.shape.with_parameters(parameters))
-
-    def given(self, options: Mapping[str, Array]) -> FittedShape:
-        """Return the same of the shape with draws of its options."""
-        return replace(self, shape=self.shape.given(options))
 
     def describe(self) -> Description:
         """Return the description of the shape, which speaks of growth on the scale."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from forecast.errors import FitError
 from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast_trends.evidence import log_series
+from forecast_trends.limits.steps import FittedSteps
 from forecast_trends.lines.changepoint import Changepoint
 from forecast_trends.lines.line import FittedLine
 from forecast_trends.points import LARGEST, growth_facts, said_growth
@@ -31,6 +32,8 @@ __all__ = ["Pool", "Recent", "recent"]
 
 #: Share of the recent line in the middle of the pool where it is certain; the shapes share the rest.
 _RECENT = 0.75
+#: Share of a pool of records in which they come in waits and steps.
+_STEPS_SHARE = 0.5
 #: The 95 % quantile of a standard normal.
 _HALF = 1.6448536269514722
 #: The latest points that the line must rest on, as independent ones.
@@ -336,6 +339,11 @@ class FittedPool(FittedShape):
         """Return the same from the last record on: it gains what the pool gains."""
         return Anchored(shape=self, time=time, record=record)
 
+    def as_record(self, time: Array, record: Array) -> FittedShape:
+        """Return it beside waits and steps: half of the draws gain what the pool gains, half wait for a record."""
+        steps = FittedSteps(time=time, y=np.log(record))
+        return PoolOfRecords(shape=self, time=time, record=record, can_wait=True, steps=steps)
+
     def describe(self) -> Description:
         """Say the growth of the next year, the pooled shapes, and the calibration by the track record."""
         facts = self._growth
@@ -367,3 +375,24 @@ class FittedPool(FittedShape):
         drawn = np.maximum(drawn, 0.0) if self.frontier else drawn
         low, middle, high = (float(q) for q in np.quantile(drawn, [0.05, 0.5, 0.95]))
         return growth_facts(middle, low, high) | {"n": float(self.points), "spread": self.told.factor}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolOfRecords(Anchored):
+    """The pool as a frontier, beside the records as waits and steps: each draw is of one of the two.
+
+    Parameters
+    ----------
+    steps : FittedSteps
+    """
+
+    steps: FittedSteps
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw both, and of each world take one."""
+        trend = super().sample(time, streams, observed=observed)
+        waits = self.steps.sample(time, streams)
+        return np.where(streams.uniforms("member", 1)[0] < _STEPS_SHARE, waits, trend)
+
+    def _assumed(self) -> str:
+        return f"{super()._assumed()}; in half of the worlds: {self.steps.describe().summary}"
