@@ -191,6 +191,14 @@ def _spread(ordered: Array) -> Array:
     return np.asarray((high - low) / 2 / _HALF)
 
 
+@functools.cache
+def _normal_scores() -> Array:
+    """Return as many values in order as stand for a distribution, of a standard normal."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri((np.arange(_VALUES) + 0.5) / _VALUES))
+
+
 def _middle_of(ordered: Array) -> Array:
     """Return the median of values in order at each date."""
     return np.asarray(ordered[:, (ordered.shape[1] - 1) // 2] + ordered[:, ordered.shape[1] // 2]) / 2
@@ -262,8 +270,13 @@ class FittedPool(FittedShape):
         factor = np.where(time > self.line.last, self.told.factor * self.width(time), 1.0)[:, None]
         away, middle = np.sign(around[0]) * size * factor, np.mean(middles, axis=0)
         # what they disagree on is doubt too: the variance of a mixture is that within and that between
-        wider = np.sqrt(1 + self._between(time, middle) / np.maximum(_spread(away), 1e-12) ** 2)
-        return np.asarray(self._middle(time, middle)[:, None] + away * wider[:, None])
+        between, spread = self._between(time, middle), _spread(away)
+        wider = np.sqrt(1 + between / np.maximum(spread, _CERTAIN) ** 2)
+        # where a shape leaves no doubt but rounding, which has no form, what they disagree on is normal
+        normal = np.sqrt(between)[:, None] * _normal_scores()
+        least = np.min([_spread(values) for values in each], axis=0)
+        certain = (least <= _CERTAIN * (1 + np.abs(middle)))[:, None]
+        return np.asarray(self._middle(time, middle)[:, None] + np.where(certain, normal, away * wider[:, None]))
 
     def width(self, time: Array) -> Array:
         """Return what the width is multiplied by, apart from what the record of other series asks for.
